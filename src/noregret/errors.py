@@ -1,0 +1,40 @@
+"""Every error noregret raises on purpose, in one tree.
+
+A message says what, what it got, why it matters and what to do.
+"""
+
+
+class NoRegretError(Exception):
+    """The root: catch this to catch all of them."""
+
+
+class SpaceError(NoRegretError, ValueError):
+    """A search space, or a point of one, that makes no sense."""
+
+
+class ConfigurationError(NoRegretError, ValueError):
+    """A strategy or a value of the mathematics with impossible settings."""
+
+
+class GuaranteeError(ConfigurationError):
+    """A strategy was asked for settings under which its theorem does not hold."""
+
+
+class TrialError(NoRegretError, ValueError):
+    """A trial that does not exist, is finished already, or a value it cannot take."""
+
+
+class NumericalError(NoRegretError, ArithmeticError):
+    """A matrix that cannot be factorised at the given noise level."""
+
+
+class StorageError(NoRegretError):
+    """Something cannot be stored, or is not in the storage."""
+
+
+class MissingExtraError(NoRegretError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class GuaranteeWarning(UserWarning):
+    """The settings are legal, but the confidence claim made for them in print does not hold."""

@@ -1,0 +1,1 @@
+"""Lengthscale (and noise) estimation: maximum a posteriori, and Hamiltonian Monte Carlo."""

@@ -1,0 +1,195 @@
+"""argmax of an acquisition over the unit cube: a candidate sweep, then all starts refined together.
+
+As the lengthscales shrink the number of local maxima grows like g^d, so the sweep's spacing is θ/2 while that is
+affordable (d ≤ 2: down to θ = 0.01), and the number of starts grows with the number of local maxima. SPEC §4.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from noregret.acquisition import Acquisition
+from noregret.array import Array, Indices, Mask
+from noregret.space import SearchSpace
+
+GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
+CLOUD_BUDGET = 8_192  # sweep points in d ≥ 3
+STARTS_BUDGET = 128
+ITERATIONS = 60
+EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
+
+
+def argmax(
+    acquisition: Acquisition, space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array, excluded: Array
+) -> Array:
+    """The best point found. ``incumbents``: good points to search around; ``excluded``: failed points to stay away from."""
+    every = space.enumeration()
+    if every is not None:
+        allowed = _allowed(every, excluded, radius=0.0)
+        return _best(every, np.where(allowed, acquisition.values(every), -np.inf), excluded)
+    points, shape = _sweep(space, lengthscales, rng, incumbents)
+    values = np.where(_allowed(points, excluded), acquisition.values(points), -np.inf)
+    starts = _starts(points, values, shape, lengthscales)
+    found = refine(acquisition, points[starts], lengthscales, space.continuous)
+    found = _jump(acquisition, space, found, lengthscales)
+    found = np.vstack([found, points[np.argmax(values)][None, :]])
+    return _best(found, np.where(_allowed(found, excluded), acquisition.values(found), -np.inf), excluded)
+
+
+def _best(points: Array, values: Array, excluded: Array) -> Array:
+    if np.all(values == -np.inf):  # everything near failed before: go as far from the failures as possible
+        distance = ((points[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
+        return points[int(np.argmax(distance))]
+    return points[int(np.argmax(values))]
+
+
+def _allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
+    allowed = np.ones(len(points), dtype=np.bool_)
+    for center in excluded:
+        allowed &= ((points - center) ** 2).sum(axis=1) > radius**2
+    return allowed
+
+
+def _sweep(space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array) -> tuple[Array, tuple[int, ...]]:
+    """Candidates, and the shape of the grid at their beginning (empty: no grid)."""
+    d = space.dimension
+    wanted = np.ceil(2.0 / np.minimum(lengthscales, 2.0)) + 1
+    if d <= 2:
+        smallest = {1: 129, 2: 33}[d]
+        counts = np.maximum(wanted, smallest)
+        if np.prod(counts) > GRID_BUDGET:
+            counts = np.maximum(smallest, np.floor(counts * (GRID_BUDGET / np.prod(counts)) ** (1 / d)))
+        axes = [np.linspace(0.0, 1.0, int(count)) for count in counts]
+        base, shape = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d), tuple(len(axis) for axis in axes)
+    else:
+        log_count = min(float(np.sum(np.log(wanted))), math.log(CLOUD_BUDGET))
+        base, shape = low_discrepancy(max(int(math.exp(log_count)), 1024), d, rng), ()
+    local = [incumbents]
+    for width in (0.05, 0.3):  # of a lengthscale
+        steps = rng.standard_normal((len(incumbents) * 8, d)) * np.minimum(lengthscales, 1.0) * width
+        local.append(np.repeat(incumbents, 8, axis=0) + steps)
+    return space.snap(np.clip(np.vstack([base, *local]), 0.0, 1.0)), shape
+
+
+def low_discrepancy(count: int, dimension: int, rng: np.random.Generator) -> Array:
+    """A randomly shifted additive recurrence with the generalised golden ratio; plain uniform above 12 dimensions."""
+    if dimension > 12:
+        return rng.random((count, dimension))
+    ratio = 2.0
+    for _ in range(50):  # x^(d+1) = x + 1
+        ratio = (1 + ratio) ** (1 / (dimension + 1))
+    steps = ratio ** -np.arange(1, dimension + 1)
+    return np.asarray((rng.random(dimension) + np.arange(1, count + 1)[:, None] * steps) % 1.0)
+
+
+def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: Array) -> Indices:
+    """Indices of well-separated good candidates: the grid's local maxima, or the best ones a lengthscale/2 apart."""
+    order = np.argsort(-values, kind="stable")
+    if shape:
+        grid = values[: math.prod(shape)].reshape(shape)
+        peak = np.ones(shape, dtype=np.bool_)
+        for axis in range(len(shape)):
+            lower, upper = np.moveaxis(grid, axis, 0)[:-1], np.moveaxis(grid, axis, 0)[1:]
+            np.moveaxis(peak, axis, 0)[1:] &= upper >= lower
+            np.moveaxis(peak, axis, 0)[:-1] &= lower >= upper
+        peaks = np.flatnonzero(peak)
+        peaks = peaks[np.argsort(-values[peaks], kind="stable")][:STARTS_BUDGET]
+        return np.concatenate([peaks, order[:4]])
+    wanted = int(np.clip(len(points) // 128, 12, STARTS_BUDGET))
+    order = order[: 8 * wanted]
+    scaled = points[order] / lengthscales
+    free, chosen = np.ones(len(order), dtype=np.bool_), []
+    for position in range(len(order)):
+        if free[position]:
+            chosen.append(order[position])
+            if len(chosen) == wanted:
+                break
+            free &= ((scaled - scaled[position]) ** 2).sum(axis=1) > 0.25
+    return np.array(chosen, dtype=np.intp)
+
+
+def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable: Mask) -> Array:
+    """Projected BFGS ascent from all starts at once, in units of the lengthscales; never worse than the start."""
+    if not movable.any():
+        return starts
+    unit = np.minimum(lengthscales, 1.0)
+    x = starts.copy()
+    f, gradient = acquisition.gradients(x)
+    gradient = gradient * unit  # (K, d), in scaled coordinates
+    H = np.repeat(np.eye(x.shape[1])[None], len(x), axis=0)
+    active = np.arange(len(x))
+    for iteration in range(ITERATIONS):
+        g, at = gradient[active], x[active]
+        free = movable & ~((at <= 0) & (g < 0)) & ~((at >= 1) & (g > 0))
+        g = g * free
+        p = np.einsum("kij,kj->ki", H[active], g) * free
+        uphill = np.einsum("ki,ki->k", p, g)
+        bad = uphill <= 0
+        p[bad], H[active[bad]] = g[bad], np.eye(x.shape[1])
+        length = np.linalg.norm(p, axis=1)
+        limit = 0.25 if iteration == 0 else 1.0
+        p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
+        uphill = np.einsum("ki,ki->k", p, g)
+        going = uphill > 1e-13 * (1 + np.abs(f[active]))
+        active, p, g, at, free, uphill = active[going], p[going], g[going], at[going], free[going], uphill[going]
+        if len(active) == 0:
+            break
+        moved = _line_search(acquisition, x, f, gradient, active, p * unit, uphill, unit)
+        active = active[moved]
+        fall = g[moved] - gradient[active] * free[moved]
+        _bfgs_update(H, active, (x[active] - at[moved]) / unit, fall)
+    return x
+
+
+def _line_search(acquisition: Acquisition, x: Array, f: Array, gradient: Array, active: Indices,
+                 p: Array, uphill: Array, unit: Array) -> Mask:  # fmt: skip
+    """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which starts moved."""
+    moved = np.zeros(len(active), dtype=np.bool_)
+    step = np.ones(len(active))
+    for _ in range(12):
+        todo = np.flatnonzero(~moved)
+        if len(todo) == 0:
+            break
+        trial = np.clip(x[active[todo]] + step[todo, None] * p[todo], 0.0, 1.0)
+        value, slope = acquisition.gradients(trial)
+        ok = value >= f[active[todo]] + 1e-4 * step[todo] * uphill[todo]
+        done = active[todo[ok]]
+        x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok] * unit
+        moved[todo[ok]] = True
+        step[todo[~ok]] *= 0.35
+    return moved
+
+
+def _bfgs_update(H: Array, rows: Indices, s: Array, y: Array) -> None:
+    """Inverse-Hessian update of −f with s the step and y the fall of the gradient."""
+    sy = np.einsum("ki,ki->k", s, y)
+    good = sy > 1e-12 * np.einsum("ki,ki->k", y, y)
+    rows, s, y, sy = rows[good], s[good], y[good], sy[good]
+    if len(rows) == 0:
+        return
+    B = H[rows]
+    By = np.einsum("kij,kj->ki", B, y)
+    yBy = np.einsum("ki,ki->k", y, By)
+    outer = np.einsum("ki,kj->kij", s, By)
+    B += ((sy + yBy) / sy**2)[:, None, None] * np.einsum("ki,kj->kij", s, s)
+    B -= (outer + outer.transpose(0, 2, 1)) / sy[:, None, None]
+    H[rows] = B
+
+
+def _jump(acquisition: Acquisition, space: SearchSpace, found: Array, lengthscales: Array) -> Array:
+    """Best-improvement steps in the discrete parameters of the three best points, re-refined after each."""
+    if space.continuous.all():
+        return found
+    best = found[np.argsort(-acquisition.values(found), kind="stable")[:3]]
+    for row in range(len(best)):
+        for _ in range(10):
+            around = space.jumps(best[row])
+            top = np.argsort(-acquisition.values(around), kind="stable")[:4]
+            tried = refine(acquisition, around[top], lengthscales, space.continuous)
+            values = acquisition.values(np.vstack([best[row][None, :], tried]))
+            if np.argmax(values) == 0:
+                break
+            best[row] = tried[int(np.argmax(values)) - 1]
+    return np.vstack([found, best])

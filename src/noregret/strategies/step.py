@@ -1,0 +1,186 @@
+"""One decision of a UCB strategy on a widening function class: SPEC §4–§6, every quantity computed once.
+
+``Step`` answers the questions a widening rule may ask (``widening.Probe``) and then makes the proposal. It lives for one
+ask; nothing in it outlives the call.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noregret import confidence
+from noregret.acquisition import ucb
+from noregret.array import Array
+from noregret.function_class import FunctionClass
+from noregret.gp import Posterior
+from noregret.inference.map import Fit
+from noregret.maximize import argmax
+from noregret.space import SearchSpace
+from noregret.strategies.frame import Frame
+from noregret.trial import History, Info, Proposal
+from noregret.widening import Information, Scaling
+
+if TYPE_CHECKING:
+    from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A function class with the data: posterior, width, and the class's share of delta."""
+
+    function_class: FunctionClass
+    posterior: Posterior
+    delta: float
+    beta_sqrt: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The UCB argmax of a model, with what was predicted there."""
+
+    x: Array
+    mean: float
+    std: float
+
+
+class Step:
+    """Implements ``widening.Probe``."""
+
+    def __init__(self, strategy: AdaptiveGPUCB, space: SearchSpace, history: History, framed: Frame, fit: Fit | None, seed: int) -> None:
+        self.strategy, self.space, self.history, self.framed, self.fit, self.seed = strategy, space, history, framed, fit, seed
+        decisions = history.scaled_decisions
+        self.t = len(decisions) + 1
+        self.initial = len(history.decisions) - len(decisions)
+        self.dimension = space.dimension
+        self.previous = _widest(decisions)
+        self.start = strategy.initial_class(space.dimension)
+        self._recorded = np.array(decisions[-1]["lengthscales"]) if decisions else None
+        self._frozen_regret = sum(info["instant_regret_bound"] for info in decisions)
+        self._models: dict[tuple[float, float, bool], Model] = {}
+        self._choices: dict[tuple[float, float], Choice] = {}
+
+    # -- the class, the model, the choice at a scaling (g, b) --
+
+    def function_class(self, g: float, b: float, *, exact: bool) -> tuple[FunctionClass, float]:
+        """(θ_t, B_t) and the share of δ spent on this θ. exact=False leaves g unrounded, for smooth estimates."""
+        s = self.strategy
+        if s.estimation is None or self.fit is None:
+            lengthscales = self.start.lengthscales / g
+        else:
+            lengthscales = s.estimation.combined(self.fit.lengthscales, self.start.lengthscales, g)
+        if s.monotone and self._recorded is not None:
+            lengthscales = np.minimum(lengthscales, self._recorded)
+        share = 1.0
+        if s.quantisation is not None:
+            index = np.log(self.start.lengthscales / lengthscales) / math.log(s.quantisation)
+            if exact:
+                index = np.ceil(index - 1e-9)  # g rounded up to ρ^j, SPEC §3
+                lengthscales = self.start.lengthscales / s.quantisation**index
+            # without estimation all inputs share one index: a one-parameter family of kernels
+            share = math.prod(confidence.grid_weight(float(j)) for j in (index if s.estimation is not None else index[:1]))
+        if s.charge_estimate:
+            return self.start.at(lengthscales, b, s.norm_power), s.delta * share
+        return FunctionClass(lengthscales, self.start.widened(g, b, s.norm_power).norm_bound), s.delta * share  # as in Algorithm 1
+
+    def model(self, g: float, b: float, *, exact: bool = False) -> Model:
+        key = (g, b, exact and self.strategy.quantisation is not None)
+        if key not in self._models:
+            function_class, delta = self.function_class(g, b, exact=exact)
+            posterior = self.framed.condition(self.strategy.kernel, function_class.lengthscales, self._noise_var)
+            width = self.strategy.beta_sqrt(function_class.norm_bound, posterior.information_gain, delta)
+            if self.strategy.guarantee:
+                width *= math.exp(posterior.pending_information)  # σ_observed ≤ e^I(pending) σ: GP-BUCB, docs/decisions/0006
+            self._models[key] = Model(function_class, posterior, delta, width)
+        return self._models[key]
+
+    @property
+    def _noise_var(self) -> float:
+        return math.nan if self.fit is None else self.fit.noise_var
+
+    def choice(self, g: float, b: float) -> Choice:
+        """x_{t+1} for this scaling; every scaling sees the same random candidates."""
+        if (g, b) not in self._choices:
+            model = self.model(g, b, exact=True)
+            posterior = model.posterior
+            n = posterior.observed
+            fitted_mean = self.framed.y - posterior.noise_var[:n] * posterior.weights[:n]  # K w = y − Λ w
+            incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
+            x = argmax(ucb(posterior, model.beta_sqrt), self.space, model.function_class.lengthscales,
+                       np.random.default_rng(self.seed), incumbents, self.history.failed)  # fmt: skip
+            mean, std = posterior.predict(x[None, :])
+            self._choices[g, b] = Choice(x, float(mean[0]), float(std[0]))
+        return self._choices[g, b]
+
+    # -- widening.Probe --
+
+    def regret_bound(self, g: float, b: float, information: Information) -> float:
+        """√(C_1 t β_t Î), SPEC §5, estimator A."""
+        kernel, d = self.strategy.kernel, self.dimension
+        function_class, delta = self.function_class(g, b, exact=False)
+        if information == "exact":
+            gain = self.model(g, b).posterior.information_gain
+        else:
+            base = self.model(self.previous.g, self.previous.b)
+            gain = base.posterior.information_gain
+            if information == "printed":
+                gain *= g ** kernel.capacity_exponent(d, printed=True)
+            else:
+                volume = float(np.prod(base.function_class.lengthscales / function_class.lengthscales))
+                gain *= volume ** (kernel.capacity_exponent(d) / d)  # (g/g_{t−1})^e, e = d for SE
+        per_point, common = self.framed.known_noise(self._noise_var)
+        c_1 = 8 / math.log1p(1 / max(float(per_point.max()), common))
+        return math.sqrt(c_1 * self.t * gain) * self.strategy.beta_sqrt(function_class.norm_bound, gain, delta)
+
+    def one_step_regret(self, g: float, b: float) -> float:
+        """Σ_{j<t} 2β_j^½σ_j(x_{j+1}), frozen, plus this step's, SPEC §5, estimator B."""
+        return self._frozen_regret + self._instant(g, b)
+
+    def std_at_argmax(self, g: float, b: float) -> float:
+        return self.choice(g, b).std
+
+    def _instant(self, g: float, b: float) -> float:
+        return 2 * self.model(g, b, exact=True).beta_sqrt * self.choice(g, b).std  # paper L406, with β^½
+
+    # -- the proposal --
+
+    def propose(self) -> Proposal:
+        scaling = self.strategy.widening.scaling(self)
+        model, choice = self.model(scaling.g, scaling.b, exact=True), self.choice(scaling.g, scaling.b)
+        return Proposal(choice.x, self._info(scaling, model, choice))
+
+    def _info(self, scaling: Scaling, model: Model, choice: Choice) -> Info:
+        f, posterior = self.framed, model.posterior
+        noise_var = f.known_noise(self._noise_var)[1]
+        return {
+            "source": "model", "t": self.t, "h": scaling.h, "g": scaling.g, "b": scaling.b,
+            "lengthscales": model.function_class.lengthscales.tolist(), "norm_bound": model.function_class.norm_bound, "delta": model.delta,
+            "beta_sqrt": model.beta_sqrt, "information_gain": posterior.information_gain,
+            "noise_var": noise_var, "noise_std": math.sqrt(noise_var) * f.scale if self.strategy.regulariser is None else self.strategy.noise_std,
+            "fitted_lengthscales": None if self.fit is None else self.fit.lengthscales.tolist(),
+            "active": self._active(scaling.g),
+            "instant_regret_bound": self._instant(scaling.g, scaling.b),
+            "mean": f.offset + f.scale * choice.mean, "std": f.scale * choice.std, "offset": f.offset, "scale": f.scale,
+            "reference": scaling.reference, "reference_scale": scaling.reference_scale, "estimate": scaling.estimate,
+        }  # fmt: skip
+
+    def _active(self, g: float) -> str:
+        """Which of fit and schedule set the lengthscales."""
+        rule = self.strategy.estimation
+        if rule is None or self.fit is None:
+            return "schedule"
+        if rule.combine == "scale":
+            return "fit" if g == 1 else "both"
+        by_fit = self.fit.lengthscales <= self.start.lengthscales / g
+        return "fit" if by_fit.all() else ("both" if by_fit.any() else "schedule")
+
+
+def _widest(decisions: tuple[Info, ...]) -> Scaling:
+    """The widest scaling decided so far, whichever worker decided it, and the first decision's reference scale."""
+    if not decisions:
+        return Scaling(1.0, 1.0, 1.0)
+    widest = max(decisions, key=lambda info: float(info["h"]))
+    return Scaling(widest["h"], widest["g"], widest["b"], None, decisions[0]["reference_scale"], None)

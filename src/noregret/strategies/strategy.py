@@ -1,0 +1,81 @@
+"""What a strategy is: the protocol, its belief about f, and the initial design they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from noregret.array import Array
+from noregret.errors import ConfigurationError
+from noregret.gp import Predictor
+from noregret.space import SearchSpace
+from noregret.trial import History, Proposal
+
+Design = Literal["uniform", "spread"]
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """propose must not change the strategy: equal arguments, equal proposal."""
+
+    @property
+    def theorem(self) -> str:
+        """The theorem it obeys and its conditions, or that it has none."""
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal: ...
+
+    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
+        """What it holds about f now, without a new decision; None: it has no model, or no data yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """A posterior with its width, in the model's units; value = offset + scale · model value."""
+
+    predictor: Predictor
+    beta_sqrt: float
+    lengthscales: Array
+    offset: float
+    scale: float
+    condition: str  # under which the band holds, in words
+
+    def predict(self, A: Array) -> tuple[Array, Array]:
+        """Latent mean and std of the (maximised) objective."""
+        mean, std = self.predictor.predict(A)
+        return self.offset + self.scale * mean, self.scale * std
+
+    def band(self, A: Array) -> tuple[Array, Array]:
+        """Lower and upper confidence bound."""
+        mean, std = self.predict(A)
+        return mean - self.beta_sqrt * std, mean + self.beta_sqrt * std
+
+
+def check_initial_points(count: int | None) -> None:
+    if count is not None and not (isinstance(count, int) and not isinstance(count, bool) and count >= 0):
+        raise ConfigurationError(f"initial_points must be a whole number of at least 0 (or None for the default), got {count!r}")
+
+
+def default_initial_points(dimension: int) -> int:
+    """2^d as in the paper (L457) up to d = 4, then 4d: 2^50 points would be no optimisation."""
+    return min(2**dimension, 4 * dimension) if dimension > 4 else 2**dimension
+
+
+def initial_proposal(space: SearchSpace, history: History, rng: np.random.Generator, count: int | None, design: Design) -> Proposal | None:
+    """The next point of the initial design, or None once enough points are evaluated or under way. Failures do not count."""
+    wanted = default_initial_points(space.dimension) if count is None else count
+    if len(history.X) > 0 and len(history.X) + len(history.pending) >= wanted:
+        return None
+    known = np.vstack([history.X, history.pending, history.failed])
+    cloud = random_points(space, rng, 1 if design == "uniform" or len(known) == 0 else 32 * space.dimension)
+    gap = ((cloud[:, None, :] - known[None, :, :]) ** 2).sum(axis=-1).min(axis=1) if len(known) else np.zeros(len(cloud))
+    return Proposal(cloud[int(np.argmax(gap))], {"source": "initial"})
+
+
+def random_points(space: SearchSpace, rng: np.random.Generator, count: int) -> Array:
+    """Uniform over the cube, or over the list if the space is a short list."""
+    every = space.enumeration()
+    if every is not None:
+        return every[rng.integers(len(every), size=count)]
+    return space.snap(rng.random((count, space.dimension)))

@@ -1,0 +1,90 @@
+"""Trials, what a strategy reads of them, and what it answers. All frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from noregret.array import Array
+from noregret.space import Params
+
+State = Literal["running", "complete", "failed"]
+Info = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One evaluation: its point, its value once told, and why the point was chosen (``info``)."""
+
+    number: int
+    params: Params
+    state: State = "running"
+    value: float | None = None
+    noise_std: float | None = None
+    info: Info = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "info", dict(self.info))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
+        return {
+            "number": self.number,
+            "params": self.params.tolist() if isinstance(self.params, np.ndarray) else dict(self.params),
+            "state": self.state,
+            "value": self.value,
+            "noise_std": self.noise_std,
+            "info": dict(self.info),
+        }
+
+    @staticmethod
+    def from_json(row: Mapping[str, Any]) -> Trial:
+        params = row["params"]
+        return Trial(
+            number=row["number"],
+            params=dict(params) if isinstance(params, Mapping) else np.array(params, dtype=np.float64),
+            state=row["state"],
+            value=row["value"],
+            noise_std=row["noise_std"],
+            info=row["info"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a strategy may know: unit cube, to be maximised, oldest first.
+
+    X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not. pending (m, d):
+    asked and not told. failed (k, d). decisions: the ``info`` of the strategy's earlier proposals.
+    """
+
+    X: Array
+    y: Array
+    noise_std: Array
+    pending: Array
+    failed: Array
+    decisions: tuple[Info, ...] = ()
+
+    @staticmethod
+    def empty(dimension: int) -> History:
+        none, no_points = np.empty(0), np.empty((0, dimension))
+        return History(no_points, none, none, no_points, no_points)
+
+    @property
+    def scaled_decisions(self) -> tuple[Info, ...]:
+        """Earlier proposals that came from a model, not from the initial design."""
+        return tuple(info for info in self.decisions if "h" in info)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A point of the unit cube and the reasons for it."""
+
+    x: Array
+    info: Info
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "info", dict(self.info))

@@ -1,0 +1,204 @@
+"""How the function class grows: never, by schedule, by reference regret, or by minimum uncertainty.
+
+A rule sees a ``Probe``: the questions it may ask about a trial scaling h at this step. It answers with a ``Scaling``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from noregret.errors import ConfigurationError
+from noregret.function_class import merge, split
+from noregret.growth import Growth, as_growth
+
+Information = Literal["ratio", "printed", "exact"]
+Estimator = Literal["regret_bound", "one_step"]
+
+BRACKET = 1.3  # factor of the upward search, SPEC §5
+TOLERANCE = 1e-3  # of log h
+LARGEST = 1e12  # a scaling nobody means: the search gives up here even without a cap
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """The decision for one step; reference and estimate are what was compared, where a rule compares."""
+
+    h: float
+    g: float
+    b: float
+    reference: float | None = None
+    reference_scale: float | None = None
+    estimate: float | None = None
+
+
+class Probe(Protocol):
+    """What a rule may ask about step t of a run in ``dimension`` inputs."""
+
+    t: int
+    initial: int  # points before the first decision
+    dimension: int
+    previous: Scaling  # of the last decision; h = g = b = 1 before the first
+
+    def regret_bound(self, g: float, b: float, information: Information) -> float: ...
+    def one_step_regret(self, g: float, b: float) -> float: ...
+    def std_at_argmax(self, g: float, b: float) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NoWidening:
+    """h ≡ 1: plain GP-UCB."""
+
+    def scaling(self, probe: Probe) -> Scaling:
+        return Scaling(1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Fixed g(t) and b(t): built-in curves by name, or callables of t (in memory only)."""
+
+    g: Any = "log"
+    b: Any = "log"
+    _curves: tuple[Callable[[float], float], Callable[[float], float]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_curves", (as_growth(self.g), as_growth(self.b)))
+
+    def scaling(self, probe: Probe) -> Scaling:
+        g, b = (float(curve(probe.t)) for curve in self._curves)
+        if g < probe.previous.g or b < probe.previous.b:
+            raise ConfigurationError(
+                f"the schedule fell to g={g}, b={b} at t={probe.t} after g={probe.previous.g}, b={probe.previous.b}: it must not"
+            )
+        return Scaling(merge(g, b, probe.dimension), g, b)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerReference:
+    """p(t) = scale·t^exponent; the paper has scale=1, exponent=0.9."""
+
+    scale: float = 1.0
+    exponent: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.scale < math.inf and 0 < self.exponent < math.inf):
+            raise ConfigurationError(f"a reference needs scale ≥ 0 and exponent > 0, got {self}")
+
+    def scale_at(self, t: int, estimate: float) -> float:
+        return self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredReference:
+    """p(t) = R̄(1)·(t/t_first)^exponent with R̄(1) the estimate at the first decision: p in the estimator's own units."""
+
+    exponent: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.exponent < math.inf:
+            raise ConfigurationError(f"a reference needs exponent > 0, got {self}")
+
+    def scale_at(self, t: int, estimate: float) -> float:
+        return estimate / t**self.exponent
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRegret:
+    """h(t): as wide as keeps the regret estimate at the reference p(t). Paper eq. (10), SPEC §5.
+
+    weight is λ_w, the share of the norm ball in the widening. cap and floor are growth curves of t that bound h;
+    maximum bounds it for good. count_initial lets t count the initial points too.
+    """
+
+    estimator: Estimator = "one_step"
+    reference: PowerReference | AnchoredReference = PowerReference()
+    information: Information = "ratio"
+    weight: float = 0.1
+    cap: Growth | None = None
+    floor: Growth | None = None
+    maximum: float = math.inf
+    count_initial: bool = False
+
+    def __post_init__(self) -> None:
+        if self.estimator not in ("regret_bound", "one_step"):
+            raise ConfigurationError(f'estimator is "regret_bound" or "one_step", got {self.estimator!r}')
+        if self.information not in ("ratio", "printed", "exact"):
+            raise ConfigurationError(f'information is "ratio", "printed" or "exact", got {self.information!r}')
+        if not isinstance(self.reference, (PowerReference, AnchoredReference)):
+            raise ConfigurationError(f"reference is a PowerReference or an AnchoredReference, got {self.reference!r}")
+        if not self.weight >= 0:
+            raise ConfigurationError(f"weight (λ_w) must be in [0, ∞], got {self.weight!r}")
+        if not self.maximum >= 1:
+            raise ConfigurationError(f"maximum bounds h, so it is at least 1, got {self.maximum!r}")
+        for name, curve in (("cap", self.cap), ("floor", self.floor)):
+            if curve is not None and as_growth(curve) is not curve:
+                raise ConfigurationError(f"{name} is a growth value such as PowerGrowth(2, 0.3), got {curve!r}")
+
+    def scaling(self, probe: Probe) -> Scaling:
+        def pair(h: float) -> tuple[float, float]:
+            return split(h, self.weight, probe.dimension)
+
+        def estimate(h: float) -> float:
+            if self.estimator == "one_step":
+                return probe.one_step_regret(*pair(h))
+            return probe.regret_bound(*pair(h), self.information)
+
+        previous = probe.previous
+        t = probe.t + (probe.initial if self.count_initial else 0)
+        current = estimate(previous.h)
+        scale = previous.reference_scale
+        if scale is None:
+            scale = self.reference.scale_at(t, current)
+        reference = scale * t**self.reference.exponent
+        upper = min(self.maximum, LARGEST, math.inf if self.cap is None else max(self.cap(t), previous.h))
+        h = previous.h if current >= reference else first_crossing(estimate, reference, previous.h, upper)
+        if self.floor is not None:
+            h = max(h, min(self.floor(t), self.maximum))
+        g, b = pair(h)
+        return Scaling(h, g, b, reference, scale, estimate(h))
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumStd:
+    """The least further shrinkage with σ_t(x_{t+1}) ≥ kappa: Wang & de Freitas' rule as the paper modifies it, L474."""
+
+    kappa: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.kappa < 1:
+            raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {self.kappa!r}")
+
+    def scaling(self, probe: Probe) -> Scaling:
+        def std(g: float) -> float:
+            return probe.std_at_argmax(g, 1.0)
+
+        g = probe.previous.g
+        if std(g) < self.kappa:
+            g = first_crossing(std, self.kappa, g, LARGEST)
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, self.kappa, None, std(g))
+
+
+def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:
+    """The first h > start with function(h) ≥ level, to a relative 1e-3; ``upper`` if there is none below it.
+
+    function(start) < level. The function need not be monotone: the bracket moves up until it first contains a crossing.
+    """
+    low = high = start
+    while True:
+        if high >= upper:
+            return upper
+        low, high = high, min(high * BRACKET, upper)
+        if function(high) >= level:
+            break
+    while math.log(high / low) > TOLERANCE:
+        middle = math.sqrt(low * high)
+        if function(middle) >= level:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd
