@@ -1,0 +1,127 @@
+"""The point of noregret in about a minute: an optimizer with estimated lengthscales sticks, ours leaves.
+
+Both optimize the bump of the paper (a nearly linear function with one narrow bump that holds the maximum) from the same
+starts, with the same noise. Prints a table, draws a picture.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+
+import noregret as nr
+from noregret.array import Array
+from noregret.problems import bump
+from noregret.progress import Progress
+from noregret.regret import cumulative, simple
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+TRIALS, NOISE, STARTS, INITIAL = 100, 0.05, 8, 2
+METHODS: dict[str, nr.strategies.Strategy] = {
+    "log-EI, estimated lengthscales": nr.LogEI(),
+    "GP-UCB, estimated lengthscales": nr.GPUCB(),
+    "noregret (default)": nr.AdaptiveGPUCB.practical(),
+}
+STYLES = dict(zip(METHODS, (("0.55", "--"), ("#d95f02", ":"), ("#1b4f9c", "-")), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One method from one start: the noise-free values of its decisions, and the study."""
+
+    values: Array
+    points: Array
+    mean: Array
+    lower: Array
+    upper: Array
+
+
+GRID = np.linspace(0, 1, 400)[:, None]
+
+
+def run(job: tuple[str, int]) -> Run:
+    method, seed = job
+    f, rng = bump(), np.random.default_rng([seed, 2024])
+    study = nr.maximize(
+        lambda x: float(f(x)) + NOISE * rng.standard_normal(), [(0, 1)], TRIALS + INITIAL, METHODS[method], seed, progress=False
+    )
+    points = np.array([trial.params[0] for trial in study.trials])
+    belief = study.belief()
+    assert belief is not None
+    mean, _ = belief.predict(GRID)
+    lower, upper = belief.band(GRID)
+    return Run(np.array([float(f(np.array([x]))) for x in points[INITIAL:]]), points, mean, lower, upper)
+
+
+def table(runs: dict[str, list[Run]], maximum: float) -> str:
+    lines = [
+        f"{'method':32s} {'stuck':>8s} {'simple regret':>14s} {'cumulative regret':>18s}   (medians of {STARTS} starts, {TRIALS} trials)"
+    ]
+    for name, results in runs.items():
+        final = np.array([simple(r.values, maximum)[-1] for r in results])
+        total = np.array([cumulative(r.values, maximum)[-1] for r in results])
+        stuck = f"{(final > 0.1).sum()} of {len(final)}"
+        lines.append(f"{name:32s} {stuck:>8s} {np.median(final):14.4f} {np.median(total):18.1f}")
+    return "\n".join(lines)
+
+
+def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
+    f = bump()
+    figure, axes = plt.subplots(1, 3, figsize=(13.5, 3.9), layout="constrained")
+    first, last = next(iter(runs)), list(runs)[-1]
+    stuck = max(range(STARTS), key=lambda seed: simple(runs[first][seed].values, maximum)[-1])
+    for axis, name in zip(axes, (first, last), strict=False):
+        result = runs[name][stuck]
+        axis.fill_between(GRID[:, 0], result.lower, result.upper, color="0.85", label="what it believes (±2 std)")
+        axis.plot(GRID[:, 0], f(GRID), color="black", lw=1.6, label="the objective")
+        axis.plot(
+            result.points,
+            f(result.points[:, None]),
+            "o",
+            ms=4.5,
+            mfc="none",
+            color=STYLES[name][0] if name == last else "#d95f02",
+            label="evaluated",
+        )
+        axis.set(title=f"{name}\nafter {TRIALS} trials, start {stuck}", xlabel="x", ylabel="f(x)", ylim=(-0.6, 2.2))
+        axis.legend(loc="upper right", fontsize=8)
+    for name, results in runs.items():
+        curves = np.array([cumulative(r.values, maximum) for r in results])
+        color, line = STYLES[name]
+        steps = np.arange(1, TRIALS + 1)
+        axes[2].plot(steps, np.median(curves, axis=0), line, color=color, lw=2, label=name)
+        axes[2].fill_between(steps, *np.quantile(curves, [0.25, 0.75], axis=0), color=color, alpha=0.15, lw=0)
+    axes[2].set(title=f"regret paid so far\n(median and quartiles of {STARTS} starts)", xlabel="trial", ylabel="cumulative regret")
+    axes[2].legend(loc="upper left", fontsize=8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+
+
+def main() -> int:
+    jobs = [(name, seed) for name in METHODS for seed in range(STARTS)]
+    print(f"Maximising a nearly linear function with one narrow bump: {len(METHODS)} methods, {STARTS} starts, {TRIALS} trials each.")
+    results: list[Run] = []
+    with ProcessPoolExecutor() as pool, Progress(len(jobs)) as bar:
+        for result in pool.map(run, jobs):
+            results.append(result)
+            bar.advance()
+    runs = {name: [result for (method, _), result in zip(jobs, results, strict=True) if method == name] for name in METHODS}
+    maximum = bump().maximum
+    path = Path("out") / "demo.png"
+    print(table(runs, maximum))
+    draw(runs, maximum, path)
+    print(
+        f"\nThe picture is in {path}: left, a fitted model is sure of itself and stays on the wrong hill; middle, ours from the same start."
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -77,4 +77,4 @@ def as_growth(curve: Any) -> Growth | Callable[[float], float]:
                 f"a schedule must not fall, got {value!r} at t={t} after {previous!r}: a class that shrinks may lose f again"
             )
         previous = value
-    return curve  # type: ignore[no-any-return]
+    return curve

@@ -39,9 +39,10 @@ def inverse(L: Array) -> Array:
     """(L Lᵀ)⁻¹, both triangles filled."""
     if len(L) == 0:
         return np.empty((0, 0))
-    K_inv, _ = lapack.dpotri(L, lower=1)
-    lower = np.tril(K_inv, -1)
-    return np.asarray(lower + lower.T + np.diag(np.diag(K_inv)))
+    lower, _ = lapack.dpotri(L, lower=1)  # leaves the zeros of L's upper triangle
+    K_inv = lower + lower.T
+    K_inv[np.diag_indices_from(K_inv)] *= 0.5
+    return np.asarray(K_inv)
 
 
 def append_row(L: Array, cross: Array, corner: float) -> Array:

@@ -18,7 +18,7 @@ from noregret.array import Array
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
 from noregret.maximize import argmax
 from noregret.progress import Progress
-from noregret.space import Params, as_space
+from noregret.space import as_space
 from noregret.storage import MemoryStorage, Storage, StudyRecord
 from noregret.storage.protocol import Goal
 from noregret.strategies import AdaptiveGPUCB, Belief, Strategy
@@ -29,7 +29,7 @@ from noregret.trial import History, Info, State, Trial
 class Certificate:
     """The recommended point's regret is at most ``regret_bound``, under ``condition`` and not otherwise."""
 
-    params: Params
+    params: Any
     regret_bound: float
     condition: str
 
@@ -47,7 +47,7 @@ class Study:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
         chosen = AdaptiveGPUCB.practical() if strategy is None else strategy
-        if not isinstance(chosen, Strategy):
+        if isinstance(chosen, type) or not isinstance(chosen, Strategy):
             raise ConfigurationError(f"strategy must be a strategy value such as AdaptiveGPUCB.practical(), got {chosen!r}")
         self._storage = storage if storage is not None else MemoryStorage()
         self._record = StudyRecord(name, as_space(space), goal, chosen, int(seed))

@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 
 from noregret.array import Array
-from noregret.space import Params
 
 State = Literal["running", "complete", "failed"]
 Info = Mapping[str, Any]
@@ -20,7 +19,7 @@ class Trial:
     """One evaluation: its point, its value once told, and why the point was chosen (``info``)."""
 
     number: int
-    params: Params
+    params: Any  # a dict by name, or an array if the space was given as bounds
     state: State = "running"
     value: float | None = None
     noise_std: float | None = None

@@ -133,7 +133,7 @@ class ReferenceRegret:
         if not self.maximum >= 1:
             raise ConfigurationError(f"maximum bounds h, so it is at least 1, got {self.maximum!r}")
         for name, curve in (("cap", self.cap), ("floor", self.floor)):
-            if curve is not None and as_growth(curve) is not curve:
+            if curve is not None and not isinstance(curve, Growth):
                 raise ConfigurationError(f"{name} is a growth value such as PowerGrowth(2, 0.3), got {curve!r}")
 
     def scaling(self, probe: Probe) -> Scaling:
@@ -162,22 +162,29 @@ class ReferenceRegret:
 
 @dataclass(frozen=True, slots=True)
 class MinimumStd:
-    """The least further shrinkage with σ_t(x_{t+1}) ≥ kappa: Wang & de Freitas' rule as the paper modifies it, L474."""
+    """The least further shrinkage with σ_t(x_{t+1}) ≥ kappa·t^−decay, in units of the prior std.
+
+    decay=0 is Wang & de Freitas' rule as the paper modifies it (L474): linear regret. With decay > 0 it is a reference
+    regret in instantaneous form, p(t) − p(t−1) = 2β^½·kappa·t^−decay, which is sublinear and forgets earlier excess.
+    """
 
     kappa: float = 0.1
+    decay: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.kappa < 1:
             raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {self.kappa!r}")
+        if not 0 <= self.decay < math.inf:
+            raise ConfigurationError(f"decay must be at least 0, got {self.decay!r}")
 
     def scaling(self, probe: Probe) -> Scaling:
         def std(g: float) -> float:
             return probe.std_at_argmax(g, 1.0)
 
-        g = probe.previous.g
-        if std(g) < self.kappa:
-            g = first_crossing(std, self.kappa, g, LARGEST)
-        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, self.kappa, None, std(g))
+        g, level = probe.previous.g, self.kappa * probe.t**-self.decay
+        if std(g) < level:
+            g = first_crossing(std, level, g, LARGEST)
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std(g))
 
 
 def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:

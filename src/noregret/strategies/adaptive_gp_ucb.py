@@ -64,10 +64,10 @@ class AdaptiveGPUCB:
     def __post_init__(self) -> None:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
             object.__setattr__(self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales)))
-        check_settings(self)
         if self.guarantee:
             check_guarantee(self)
-        elif self.width == "paper" and self.noise_std is not None:
+        check_settings(self)
+        if self.width == "paper" and self.noise_std is not None:
             regulariser = self.noise_std**2 if self.regulariser is None else self.regulariser
             if not confidence.paper_is_valid(self.noise_std, regulariser):
                 warnings.warn(
@@ -111,7 +111,7 @@ class AdaptiveGPUCB:
         """The default: values standardised, noise and lengthscales estimated, the class widened. No theorem covers it."""
         return AdaptiveGPUCB(
             kernel=Matern(2.5), lengthscales=None, noise_std=noise_std, width=2.0,
-            widening=ReferenceRegret("one_step", AnchoredReference(0.5), weight=0.0, maximum=1e4),
+            widening=ReferenceRegret("regret_bound", AnchoredReference(0.75), weight=0.0, maximum=1e4),
             estimation=MAP(prior=LogNormal(-0.7, 1.0, dimension_scaled=True), combine="scale"),
             initial_points=initial_points, initial_design="spread")  # fmt: skip
 

@@ -1,0 +1,30 @@
+"""What the theorems allow, as calculators. SPEC §8.
+
+orders       growth orders of t, log t, g and b; capacity γ_t; the rates of the corollary; the largest exponent of h
+bounds       Theorem 1 in numbers: the regret bound, and the step from which f is in the class
+information  the information capacity of a finite set of points, by greedy maximisation
+checks       is a schedule, a scaling h or a reference regret slow enough, and does it capture every f?
+report       the same as plain text
+"""
+
+from noregret.theory.bounds import capture_time, first_time, norm_inflation, refined_capture_time, regret_bound, regret_constant
+from noregret.theory.checks import Verdict, check_reference, check_scaling, check_schedule
+from noregret.theory.information import GREEDY_SHARE, greedy_information
+from noregret.theory.orders import (
+    Capacity,
+    Order,
+    RegretRate,
+    Setting,
+    capacity_order,
+    largest_exponent,
+    printed_corollary,
+    regret_rate,
+)
+from noregret.theory.report import render_capture, render_check, render_checks, render_rates
+
+__all__ = [
+    "GREEDY_SHARE", "Capacity", "Order", "RegretRate", "Setting", "Verdict", "capacity_order", "capture_time", "check_reference",
+    "check_scaling", "check_schedule", "first_time", "greedy_information", "largest_exponent", "norm_inflation", "printed_corollary",
+    "refined_capture_time", "regret_bound", "regret_constant", "regret_rate", "render_capture", "render_check", "render_checks",
+    "render_rates",
+]  # fmt: skip

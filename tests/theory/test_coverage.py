@@ -1,0 +1,115 @@
+"""Joint coverage of the confidence bands: all x on a grid and all t at once, over random RKHS functions. SPEC §12.9.
+
+A width passes if its coverage is not significantly below 1 − δ, and a negative control must be significantly below.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import noregret as nr
+from noregret import confidence
+from noregret.gp import condition
+from noregret.kernels import SquaredExponential
+from noregret.problems import rkhs_sample
+
+DELTA, NORM, RUNS, STEPS = 0.1, 2.0, 60, 120
+GRID = np.linspace(0, 1, 201)[:, None]
+THETA = np.array([0.2])
+
+
+def widths(noise: float, gain: float) -> dict[str, float]:
+    known = {"noise_bound": noise, "regulariser": noise**2, "delta": DELTA}
+    return {
+        "paper": confidence.paper(NORM, gain, noise_std=noise, delta=DELTA),
+        "abbasi_yadkori": confidence.abbasi_yadkori(NORM, gain, **known),
+        "mixture": confidence.mixture(NORM, gain, **known),
+        "one": 1.0,
+    }
+
+
+@cache
+def covered(noise: float, design: str) -> dict[str, int]:
+    """How many of the runs each width covered at every step and grid point."""
+    count = dict.fromkeys(widths(noise, 0.0), 0)
+    for seed in range(RUNS):
+        f, rng = rkhs_sample(seed, lengthscale=0.2, norm=NORM), np.random.default_rng([seed, 5])
+        truth, good = f(GRID), dict.fromkeys(count, True)
+        posterior = condition(SquaredExponential(), THETA, np.empty((0, 1)), np.empty(0), noise**2)
+        for _ in range(STEPS):
+            mean, std = posterior.predict(GRID)
+            beta_sqrt = widths(noise, max(posterior.information_gain, 0.0))
+            for name, width in beta_sqrt.items():
+                good[name] &= bool(np.all(np.abs(truth - mean) <= width * std + 1e-9))
+            x = GRID[np.argmax(mean + beta_sqrt["mixture"] * std)] if design == "ucb" else rng.random(1)
+            posterior = posterior.append(x, float(f(x)) + noise * rng.standard_normal(), noise**2)
+        for name, ok in good.items():
+            count[name] += ok
+    return count
+
+
+def significantly_below(successes: int, trials: int, level: float) -> bool:
+    return bool(binomtest(successes, trials, level, alternative="less").pvalue < 1e-3)
+
+
+@pytest.mark.parametrize("design", ["ucb", "random"])
+@pytest.mark.parametrize("noise", [0.01, 0.1, 0.5])
+def test_proved_widths_cover(noise: float, design: str) -> None:
+    for name in ("mixture", "abbasi_yadkori"):
+        assert not significantly_below(covered(noise, design)[name], RUNS, 1 - DELTA), name
+
+
+def test_the_printed_width_covers_at_large_noise_and_fails_at_small() -> None:
+    assert not significantly_below(covered(0.5, "random")["paper"], RUNS, 1 - DELTA)
+    assert significantly_below(covered(0.01, "random")["paper"], RUNS, 1 - DELTA)
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.1, 0.5])
+def test_negative_control_a_width_of_one_fails(noise: float) -> None:
+    assert significantly_below(covered(noise, "random")["one"], RUNS, 1 - DELTA)
+
+
+def contained_and_covered(seed: int, shrink: float) -> tuple[bool, bool]:
+    """One run of the rigorous preset with θ_0 and B_0 too optimistic: did the class come to contain f, and did every band
+    from then on contain f? The norm of f at θ_t is exact."""
+    f, noise = rkhs_sample(seed, lengthscale=0.3, norm=1.5), 0.1
+    rng = np.random.default_rng([seed, 9])
+    strategy = nr.AdaptiveGPUCB.rigorous(noise, DELTA, norm_bound=0.7, lengthscales=1.0)
+    study = nr.Study([(0, 1)], strategy=strategy, seed=seed)
+    study.run(lambda x: float(f(x)) + noise * rng.standard_normal(), 40)
+    X, y = np.array([t.params for t in study.trials]), np.array([t.value for t in study.trials])
+    truth, contained, good = f(GRID), False, True
+    for number, trial in enumerate(study.trials):
+        if "h" not in trial.info:
+            continue
+        theta = np.array(trial.info["lengthscales"])
+        contained = contained or (theta[0] < 0.3 * math.sqrt(2) and f.norm_at(theta) <= trial.info["norm_bound"])
+        if contained:
+            assert f.norm_at(theta) <= trial.info["norm_bound"] * (1 + 1e-9)  # once captured, never lost
+            mean, std = condition(SquaredExponential(), theta, X[:number], y[:number], noise**2).predict(GRID)
+            good &= bool(np.all(np.abs(truth - mean) <= shrink * trial.info["beta_sqrt"] * std + 1e-9))
+    return contained, good
+
+
+def coverage(runs: int, shrink: float) -> tuple[int, int]:
+    results = [contained_and_covered(seed, shrink) for seed in range(runs)]
+    inside = [good for contained, good in results if contained]
+    return sum(inside), len(inside)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_rigorous_band_covers_once_the_class_contains_f(block: int) -> None:
+    """200 functions in four blocks of fifty; each block alone must not be significantly below 1 − δ."""
+    results = [contained_and_covered(seed, 1.0) for seed in range(50 * block, 50 * block + 50)]
+    inside = [good for contained, good in results if contained]
+    assert len(inside) >= 45  # the claim is not empty
+    assert not significantly_below(sum(inside), len(inside), 1 - DELTA)
+    assert sum(inside) >= math.ceil((1 - DELTA) * len(inside))
+
+
+def test_negative_control_a_third_of_the_rigorous_band_fails() -> None:
+    good, inside = coverage(30, 0.15)
+    assert significantly_below(good, inside, 1 - DELTA)
