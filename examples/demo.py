@@ -23,7 +23,7 @@ from noregret.regret import cumulative, simple
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-TRIALS, NOISE, STARTS, INITIAL = 100, 0.05, 8, 2
+TRIALS, NOISE, STARTS, INITIAL = 100, 0.05, 16, 2
 METHODS: dict[str, nr.strategies.Strategy] = {
     "log-EI, estimated lengthscales": nr.LogEI(),
     "GP-UCB, estimated lengthscales": nr.GPUCB(),
