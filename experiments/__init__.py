@@ -1,0 +1,3 @@
+"""The paper's experiments, one file per figure. Run them with ``noregret reproduce``."""
+
+FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "errata")
