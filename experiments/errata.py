@@ -16,7 +16,7 @@ from experiments.runner import Job, Options, Result
 from noregret import confidence
 from noregret.gp import condition
 from noregret.growth import LogGrowth
-from noregret.kernels import Matern, SquaredExponential
+from noregret.kernels import Kernel, Matern, SquaredExponential
 from noregret.problems import RKHSFunction, bump, rkhs_sample
 from noregret.theory import capture_time
 

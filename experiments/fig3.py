@@ -15,6 +15,7 @@ from experiments.regret_run import STYLES, regret_run, seeded
 from experiments.runner import Job, Options, Result
 from noregret.array import Array
 from noregret.function_class import FunctionClass
+from noregret.kernels import SquaredExponential
 from noregret.problems import RKHSFunction, bump, rkhs_sample
 from noregret.strategies import Strategy
 
@@ -25,7 +26,13 @@ SHRINK = np.linspace(1.0, 6.0, 60)
 
 
 def ball_function() -> RKHSFunction:
-    """‖f‖_θ0 = 3 > B_0 at θ_0 = 0.3."""
+    """‖f‖_θ0 = 3 > B_0 at θ_0 = 0.3, and smooth: its norm grows as lengthscales shrink, nearly as fast as the lemma allows."""
+    centres = np.linspace(-1.0, 2.0, 31)[:, None]
+    return RKHSFunction(SquaredExponential(), np.array([0.3]), centres, np.ones(31)).scaled_to(3.0)
+
+
+def rough_function() -> RKHSFunction:
+    """A sample, rough at the scale of θ_0: shorter lengthscales suit it, and its norm falls first."""
     return rkhs_sample(1, lengthscale=0.3, norm=3.0)
 
 
@@ -60,6 +67,7 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
         "norm_at_theta_0": f.norm,
         "norm_at_theta_t": shrunk,
         "norm_growth": shrunk / f.norm,
+        "norm_growth_of_a_sample": rough_function().norm_at(f.lengthscales / G_GROWTH) / rough_function().norm,
         "lemma_allows": G_GROWTH**0.5,
         "paper_allows": G_GROWTH,
         "ball_tight": start.widened(G_GROWTH, B_GROWTH, "tight").norm_bound,
@@ -89,10 +97,10 @@ def _balls(axis: Axes) -> None:
     ]
     for radius, label, line, color in radii:
         axis.add_patch(Circle((0, 0), radius, fill=False, ls=line, ec=color, lw=1.8, label=f"{label} = {radius:.2f}"))
-    for norm, angle, label in ((f.norm, 0.9, "‖f‖ at θ₀"), (f.norm_at(f.lengthscales / G_GROWTH), 0.35, "‖f‖ at θ₀/g")):
+    for norm, angle, label in ((f.norm, 2.6, "‖f‖ at θ₀"), (f.norm_at(f.lengthscales / G_GROWTH), 0.6, "‖f‖ at θ₀/g")):
         x, y = norm * np.cos(angle), norm * np.sin(angle)
         axis.plot([x], [y], "o", color="#b2182b")
-        axis.annotate(f"{label} = {norm:.2f}", (x, y), (-4, 7), textcoords="offset points", fontsize=8, ha="right")
+        axis.annotate(f"{label} = {norm:.2f}", (x, y), (0, 8), textcoords="offset points", fontsize=8, ha="center")
     limit = radii[0][0] * 1.08
     axis.set(
         xlim=(-limit, limit), ylim=(-limit, limit * 1.35), aspect="equal", title=f"(a) norm balls, b = {B_GROWTH}, g = {G_GROWTH}, d = 1"
@@ -105,7 +113,8 @@ def _norm_curves(axis: Axes) -> None:
     f = ball_function()
     axis.plot(SHRINK, f.norm * SHRINK, ":", color="0.5", lw=1.8, label="g·‖f‖: what the paper charges")
     axis.plot(SHRINK, f.norm * np.sqrt(SHRINK), "-", color="#2166ac", lw=1.8, label="√g·‖f‖: what the lemma gives")
-    axis.plot(SHRINK, norms(f), "--", color="#b2182b", lw=2, label="‖f‖ at θ₀/g, exact")
+    axis.plot(SHRINK, norms(f), "--", color="#b2182b", lw=2, label="‖f‖ at θ₀/g, exact: a smooth f")
+    axis.plot(SHRINK, norms(rough_function()), "-.", color="#e08214", lw=2, label="exact: a sample of the GP")
     axis.set(xlabel="g", ylabel="RKHS norm", title="(a′) the norm as lengthscales shrink")
     axis.legend(fontsize=8)
     axis.grid(alpha=0.25)

@@ -28,7 +28,7 @@ METHODS: dict[str, Callable[[float], Strategy]] = {
 
 
 def jobs(options: Options) -> list[Job]:
-    seeds, iterations = options.pick((10, 3), (200, 60))
+    seeds, iterations = options.pick((10, 4), (200, 80))
     return seeded(METHODS, seeds, lambda method, seed: Job(method, seed, iterations, options.noise_std))
 
 

@@ -38,7 +38,7 @@ METHODS: dict[str, Callable[[], Strategy]] = {
 
 
 def jobs(options: Options) -> list[Job]:
-    seeds, iterations = options.pick((5, 1), (50, 10))
+    seeds, iterations = options.pick((5, 2), (50, 14))
     folder = None if options.mnist is None else str(options.mnist)
     return seeded(METHODS, seeds, lambda method, seed: Job(method, seed, iterations, NOISE, options.quick, folder))
 
