@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format clean
+.PHONY: setup demo test check format reproduction clean
 
 setup: $(VENV)/.ready
 
@@ -20,7 +20,7 @@ demo: setup
 	$(BIN)/python examples/demo.py
 
 test: setup
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -31,6 +31,11 @@ check: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# The paper's figures and docs/reproduction.md. MNIST=<folder> has the four files; without it they are downloaded from OpenML.
+reproduction: setup
+	$(BIN)/noregret reproduce all --out out/reproduction $(if $(MNIST),--mnist $(MNIST))
+	$(BIN)/python -m experiments.page out/reproduction docs
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -100,7 +100,15 @@ def _balls(axis: Axes) -> None:
     for norm, angle, label in ((f.norm, 2.6, "‖f‖ at θ₀"), (f.norm_at(f.lengthscales / G_GROWTH), 0.6, "‖f‖ at θ₀/g")):
         x, y = norm * np.cos(angle), norm * np.sin(angle)
         axis.plot([x], [y], "o", color="#b2182b")
-        axis.annotate(f"{label} = {norm:.2f}", (x, y), (0, 8), textcoords="offset points", fontsize=8, ha="center")
+        axis.annotate(
+            f"{label} = {norm:.2f}",
+            (x, y),
+            (0, 8),
+            textcoords="offset points",
+            fontsize=8,
+            ha="center",
+            bbox={"fc": "white", "ec": "none", "alpha": 0.85, "pad": 1},
+        )
     limit = radii[0][0] * 1.08
     axis.set(
         xlim=(-limit, limit), ylim=(-limit, limit * 1.35), aspect="equal", title=f"(a) norm balls, b = {B_GROWTH}, g = {G_GROWTH}, d = 1"

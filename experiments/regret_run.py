@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -89,11 +90,27 @@ def by_method(results: dict[Job, Result], methods: Iterable[str]) -> dict[str, d
             "stuck": int((best[:, -1] > STUCK).sum()),
             "simple_regret": _spread(best[:, -1]),
             "cumulative_regret": _spread(total[:, -1]),
+            "found_at": float(np.median([_first_below(row, 0.05) for row in best])),
             "last_slope": float(slope.mean()),
             "first_slope": float(early.mean()),
-            "final_scaling": _spread(stack(results, method, "scaling")[:, -1]) if "scaling" in next(iter(results.values())) else None,
         }
+        if "scaling" in next(iter(results.values())):
+            scaling = stack(results, method, "scaling")
+            table[method] |= {
+                "final_scaling": _spread(scaling[:, -1]),
+                "final_scaling_of_stuck": _mean(scaling[best[:, -1] > STUCK, -1]),
+                "scaling_jumps": float(np.mean(np.abs(np.diff(np.log(scaling), axis=1)))),
+            }
     return table
+
+
+def _first_below(curve: Array, level: float) -> float:
+    below = np.flatnonzero(curve < level)
+    return float(below[0] + 1) if len(below) else math.inf
+
+
+def _mean(values: Array) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def _spread(values: Array) -> dict[str, float]:

@@ -11,7 +11,10 @@ from noregret.array import Array
 from noregret.problems import RKHSFunction, bump, rkhs_sample
 from noregret.regret import cumulative, simple
 
-pytestmark = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning"),
+    pytest.mark.xdist_group("bump"),  # one process: runs are shared between tests
+]
 STARTS, STEPS, NOISE = range(10), 200, 0.05
 
 
