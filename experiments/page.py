@@ -98,7 +98,7 @@ def fig4_rows(s: dict[str, Any]) -> list[Row]:
          verdict(m[BY_HMC]["stuck"] == seeds, CHANGED + ": in some starts" if m[BY_HMC]["stuck"] else FAILS)),
         ("HMC over-estimates the lengthscale by a factor of about two",
          "no start stuck" if over is None else f"in the stuck starts by {10 / over:.1f} (geometric mean of the samples); over all by {10 / m[BY_HMC]['final_scaling']['mean']:.1f}",
-         verdict(over is not None and 1.5 < 10 / over < 3.5, CHANGED)),
+         verdict(over is not None and 1.5 < 10 / over < 2.7, CHANGED + ": more in the stuck starts, less over all")),
         ("The stuck method pays constant regret per step", f"HMC's mean regret over the last steps {m[BY_HMC]['last_slope']:.3f}, all starts; simple regret "
          f"{m[BY_HMC]['simple_regret']['mean']:.3f}", verdict(abs(m[BY_HMC]["last_slope"] - m[BY_HMC]["simple_regret"]["mean"]) < 0.05)),
         ("The modified Wang–de Freitas rule has linear regret",
@@ -115,7 +115,7 @@ def fig4_rows(s: dict[str, Any]) -> list[Row]:
          f"final θ_0/θ_t: one step {mean_std(m[ONE]['final_scaling'])}, anchored bound {mean_std(m[ANCHORED]['final_scaling'])}; true 10", HOLDS
          if m[ONE]["final_scaling"]["mean"] > 5 else CHANGED),
         ("The one-step estimate is noisier than the bound",
-         f"mean |Δ log scaling| per step: {m[ONE]['scaling_jumps']:.4f} against {m[ANCHORED]['scaling_jumps']:.4f} (anchored bound)",
+         f"mean change of log(θ_0/θ_t) per step, either way: {m[ONE]['scaling_jumps']:.4f} against {m[ANCHORED]['scaling_jumps']:.4f} (anchored bound)",
          verdict(m[ONE]["scaling_jumps"] > m[ANCHORED]["scaling_jumps"])),
     ]  # fmt: skip
 
@@ -147,8 +147,10 @@ def fig6_rows(s: dict[str, Any]) -> list[Row]:
          verdict(worst < 0.1, CHANGED + ": ours are still exploring at this horizon" if m[BY_MAP]["simple_regret"]["mean"] < 0.1 else FAILS)),
         ("MAP finds that dropout and batch size hardly matter", "median fitted lengthscales: " + ", ".join(f"{k} {v:.2g}" for k, v in fitted.items()), verdict(idle)),
         ("The baselines repeat the same inputs after convergence; ours go on exploring",
-         "median step length in the last third (unit cube): " + ", ".join(f"{k} {v['late_step']:.3f}" for k, v in m.items()),
-         verdict(min(m[k]["late_step"] for k in (ONE, ANCHORED)) > max(m[k]["late_step"] for k in (BY_MAP, BY_HMC)))),
+         "last third of the run, median step length in the unit cube and share of steps below 0.02: "
+         + ", ".join(f"{k} {v['late_step']:.2f} and {v['late_repeats']:.0%}" for k, v in m.items()),
+         verdict(min(m[k]["late_repeats"] for k in (BY_MAP, BY_HMC)) > 0.5,
+                 CHANGED + ": ours take the longer steps, but the baselines do not repeat either; they move along inputs that hardly matter")),
         ("Ours has the same empirical performance as MAP", f"best loss found: " + ", ".join(f"{k} {v['best_loss']:.3f}" for k, v in m.items()),  # noqa: F541
          verdict(max(m[k]["best_loss"] for k in (ONE, ANCHORED)) < m[BY_MAP]["best_loss"] + 0.05, CHANGED + ": it pays for exploring all four inputs")),
     ]  # fmt: skip
@@ -174,7 +176,7 @@ def errata_rows(s: dict[str, Any]) -> list[Row]:
         ("The proof for changing kernels is that for a fixed one (L563)",
          "not a proof: θ_t depends on the data. Worst change of the variance when lengthscales shrink, "
          + f"{s['variance_trials']} trials each: " + ", ".join(f"{k} {v:.1e}" for k, v in s["worst_variance_change"].items()),
-         CHANGED + ": union over a grid of scalings; monotone variance proved for SE"),
+         CHANGED + ": union over a grid of scalings; monotone variance proved for SE, false for Matérn ½ with a factor per input"),
         ("Norms grow by g^d", f"a flat function, g = 2, d = 1: {s['norm_ratio_of_a_flat_function_at_g_2']:.4f} (√2 = 1.4142)", CHANGED + ": g^(d/2)"),
         ("Halving the lengthscales multiplies γ_t by 2^d (SE)", ", ".join(f"{k}: {v:.2f}" for k, v in growth.items()) + " at t = 200 (greedy)",
          verdict(all(v <= 2 ** int(k[2:]) * 1.05 for k, v in growth.items()))),

@@ -16,6 +16,7 @@ from noregret.widening import (
     ReferenceRegret,
     Scaling,
     Schedule,
+    Stagnation,
     first_crossing,
 )
 
@@ -30,6 +31,7 @@ class FakeProbe:
     initial: int = 2
     dimension: int = 2
     previous: Scaling = START
+    since_widened: float = math.inf
     slope: float = 1.0
     power: float = 1.0
     asked: list[float] = field(default_factory=list)
@@ -127,6 +129,18 @@ def test_minimum_std_shrinks_just_enough() -> None:
     assert MinimumStd(0.4, decay=0.5).scaling(FakeProbe(t=16)).g == pytest.approx(10.0, rel=2e-3)  # 0.4/√16 = 0.1
 
 
+def test_stagnation_widens_once_and_rests() -> None:
+    rule = Stagnation(kappa=0.4, decay=0.5, every=3)  # level 0.4/√16 = 0.1; the probe's std is 0.01·g
+    widened = rule.scaling(FakeProbe(t=16))
+    assert widened.g == pytest.approx(10.0, rel=2e-3)
+    assert widened.h == pytest.approx(widened.g**2)
+    assert rule.scaling(FakeProbe(t=16, since_widened=2.0)).h == 1.0
+    assert rule.scaling(FakeProbe(t=16, since_widened=3.0)).h > 1.0
+    assert rule.scaling(FakeProbe(t=40_000)).h == 1.0  # level below the std: not stagnating
+    assert rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g  # earlier widening is over
+    assert Stagnation(maximum=2.0).scaling(FakeProbe(t=1)).g == 2.0
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -144,6 +158,10 @@ def test_minimum_std_shrinks_just_enough() -> None:
         lambda: MinimumStd(1.0),
         lambda: MinimumStd(0.1, decay=-1.0),
         lambda: Schedule("nope"),
+        lambda: Stagnation(kappa=1.0),
+        lambda: Stagnation(decay=-0.1),
+        lambda: Stagnation(every=0),
+        lambda: Stagnation(maximum=math.inf),
     ],
 )
 def test_impossible_rules(make: object) -> None:

@@ -17,15 +17,15 @@ from noregret.inference.priors import Gamma, LogNormal
 from noregret.kernels import Matern, SquaredExponential
 from noregret.parameters import Choice, Float, Int
 from noregret.space import Candidates, Space
-from noregret.strategies import GPUCB, AdaptiveGPUCB, LogEI, MarginalGPUCB, MinimumUncertainty, RandomSearch
-from noregret.widening import AnchoredReference, MinimumStd, NoWidening, PowerReference, ReferenceRegret, Schedule
+from noregret.strategies import GPUCB, LBGPUCB, AdaptiveGPUCB, LogEI, MarginalGPUCB, MinimumUncertainty, RandomSearch
+from noregret.widening import AnchoredReference, MinimumStd, NoWidening, PowerReference, ReferenceRegret, Schedule, Stagnation
 
 KNOWN: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
         Float, Int, Choice, Space, Candidates, SquaredExponential, Matern, Gamma, LogNormal, MAP, HMC, ConstantGrowth, LogGrowth, PowerGrowth,
-        NoWidening, Schedule, ReferenceRegret, MinimumStd, PowerReference, AnchoredReference,
-        AdaptiveGPUCB, GPUCB, MarginalGPUCB, MinimumUncertainty, RandomSearch, LogEI,
+        NoWidening, Schedule, ReferenceRegret, MinimumStd, Stagnation, PowerReference, AnchoredReference,
+        AdaptiveGPUCB, GPUCB, LBGPUCB, MarginalGPUCB, MinimumUncertainty, RandomSearch, LogEI,
     )
 }  # fmt: skip
 

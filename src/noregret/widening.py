@@ -41,6 +41,7 @@ class Probe(Protocol):
     initial: int  # points before the first decision
     dimension: int
     previous: Scaling  # of the last decision; h = g = b = 1 before the first
+    since_widened: float  # decisions since one with h > 1; infinite if there was none
 
     def regret_bound(self, g: float, b: float, information: Information) -> float: ...
     def one_step_regret(self, g: float, b: float) -> float: ...
@@ -187,6 +188,41 @@ class MinimumStd:
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std(g))
 
 
+@dataclass(frozen=True, slots=True)
+class Stagnation:
+    """Widen only where the search stagnates: for one decision, and not again for the next ``every`` − 1.
+
+    Stagnation is σ_t(x_{t+1}) < kappa·t^−decay under the fitted class, in units of the prior std; the class is then widened
+    for this decision until the std at its choice reaches that level. A reference regret in instantaneous form, paid on at
+    most every ``every``-th decision. h returns to 1 afterwards, so no theorem covers it.
+    """
+
+    kappa: float = 0.2
+    decay: float = 0.5
+    every: int = 3
+    maximum: float = 100.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.kappa < 1:
+            raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {self.kappa!r}")
+        if not 0 <= self.decay < math.inf:
+            raise ConfigurationError(f"decay must be at least 0, got {self.decay!r}")
+        if not (isinstance(self.every, int) and self.every >= 1):
+            raise ConfigurationError(f"every must be a whole number of at least 1, got {self.every!r}")
+        if not 1 < self.maximum < math.inf:
+            raise ConfigurationError(f"maximum bounds g, so it is above 1 and finite, got {self.maximum!r}")
+
+    def scaling(self, probe: Probe) -> Scaling:
+        level = self.kappa * probe.t**-self.decay
+        if probe.since_widened < self.every:
+            return Scaling(1.0, 1.0, 1.0, level)
+        std = probe.std_at_argmax(1.0, 1.0)
+        if std >= level:
+            return Scaling(1.0, 1.0, 1.0, level, None, std)
+        g = first_crossing(lambda g: probe.std_at_argmax(g, 1.0), level, 1.0, self.maximum)
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, probe.std_at_argmax(g, 1.0))
+
+
 def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:
     """The first h > start with function(h) ≥ level, to a relative 1e-3; ``upper`` if there is none below it.
 
@@ -208,4 +244,4 @@ def first_crossing(function: Callable[[float], float], level: float, start: floa
     return high
 
 
-Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd
+Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd | Stagnation

@@ -2,10 +2,11 @@
 
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.gp_ucb import GPUCB
+from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.strategy import Belief, Strategy
 
-__all__ = ["GPUCB", "AdaptiveGPUCB", "Belief", "LogEI", "MarginalGPUCB", "MinimumUncertainty", "RandomSearch", "Strategy"]
+__all__ = ["GPUCB", "LBGPUCB", "AdaptiveGPUCB", "Belief", "LogEI", "MarginalGPUCB", "MinimumUncertainty", "RandomSearch", "Strategy"]

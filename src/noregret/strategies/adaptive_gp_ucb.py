@@ -59,6 +59,7 @@ class AdaptiveGPUCB:
     offset: float = 0.0
     initial_points: int | None = None
     initial_design: Design = "uniform"
+    acquisition: Literal["ucb", "log_ei"] = "ucb"
     guarantee: bool = False
 
     def __post_init__(self) -> None:

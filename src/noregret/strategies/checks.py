@@ -71,6 +71,8 @@ def check_settings(s: AdaptiveGPUCB) -> None:
         raise ConfigurationError(f'initial_design is "uniform" or "spread", got {s.initial_design!r}')
     if not math.isfinite(s.offset):
         raise ConfigurationError(f"offset must be finite, got {s.offset!r}")
+    if s.acquisition not in ("ucb", "log_ei"):
+        raise ConfigurationError(f'acquisition is "ucb" or "log_ei", got {s.acquisition!r}')
     check_initial_points(s.initial_points)
 
 
@@ -88,6 +90,8 @@ def check_guarantee(s: AdaptiveGPUCB) -> None:
         )
     if s.width not in ("mixture", "abbasi_yadkori"):
         raise GuaranteeError(f'width {s.width!r} is not a proved bound for these settings: use "mixture" (tighter) or "abbasi_yadkori"')
+    if s.acquisition != "ucb":
+        raise GuaranteeError(f'the theorem is about the upper confidence bound, got acquisition={s.acquisition!r}: use "ucb"')
     if s.quantisation is None:
         raise GuaranteeError("θ_t depends on the data, so the bound needs a union over a grid of scalings: give quantisation, such as 1.1")
     if not s.monotone:

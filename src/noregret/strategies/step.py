@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret import confidence
-from noregret.acquisition import ucb
+from noregret.acquisition import log_ei, ucb
 from noregret.array import Array
 from noregret.function_class import FunctionClass
 from noregret.gp import Posterior
@@ -57,6 +57,7 @@ class Step:
         self.initial = len(history.decisions) - len(decisions)
         self.dimension = space.dimension
         self.previous = _widest(decisions)
+        self.since_widened = next((float(i) for i, info in enumerate(reversed(decisions), 1) if info["h"] > 1), math.inf)
         self.start = strategy.initial_class(space.dimension)
         self._recorded = np.array(decisions[-1]["lengthscales"]) if decisions else None
         self._frozen_regret = sum(info["instant_regret_bound"] for info in decisions)
@@ -109,7 +110,10 @@ class Step:
             n = posterior.observed
             fitted_mean = self.framed.y - posterior.noise_var[:n] * posterior.weights[:n]  # K w = y − Λ w
             incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
-            x = argmax(ucb(posterior, model.beta_sqrt), self.space, model.function_class.lengthscales,
+            acquisition = (
+                ucb(posterior, model.beta_sqrt) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
+            )
+            x = argmax(acquisition, self.space, model.function_class.lengthscales,
                        np.random.default_rng(self.seed), incumbents, self.history.failed)  # fmt: skip
             mean, std = posterior.predict(x[None, :])
             self._choices[g, b] = Choice(x, float(mean[0]), float(std[0]))

@@ -1,0 +1,279 @@
+"""LB-GP-UCB: Ziomek, Adachi, Osborne, "Bayesian Optimisation with Unknown Hyperparameters: Regret Bounds Logarithmically
+Closer to Optimal", NeurIPS 2024 (arXiv 2410.10384), Algorithm 1. SPEC §11.
+
+Instead of shortening one lengthscale it keeps candidates θ_i = θ_0 e^(−i/d) with norms B(θ_i) = (θ_0/θ_i)^(d/2) N, plays the one whose
+suspected regret R^θ(n_θ + 1) is least, and drops those that do worse than their own bound allows. Data are shared.
+
+Where the paper is silent, or not to be taken by the letter:
+
+- *Elimination.* Line 12 prints −√(ξ/n) on both sides; the proof (Lemma B.2) has + on the left, as here. One union bound suffices: with û the
+  longest candidate that holds f, the proof uses Σε ≤ √(nξ) for every other candidate and Σε ≥ −√(nξ) for û, so one-sided tails of |A| sums,
+  δ/2 in all; its two-sided Lemma B.1 would cost twice that. |A| may be the number A_t of candidates introduced before step t: candidate i, there
+  from step t_i + 1 on, has its n-th value no earlier than step t_i + n, ξ_t does not fall, and Σ_i Σ_n 1/(A_(t_i+n) (t_i+n)²) = Σ_t 1/t² = π²/6. ∎
+  The band of û takes the other δ/2; no other band is needed, so widths are at δ/2 and not divided by |A|.
+- *Candidates without a value* are kept and not compared. Line 9 stops all comparison while there is one, which the proof does not need (and
+  Lemma B.4 does not allow for), and which one whose every evaluation fails would do for ever.
+- *Adding.* Line 14 prints q(l+1) ≤ θ_0/g(t), which is true at once and adds one for ever; meant is ≥ (so SPEC, and the authors' code). It starts
+  at l = 1, which skips θ_1; here all candidates are used. All that fit θ_0/g(t) are added at once: at decision t those with i ≤ d ln g(t − 1),
+  a function of t alone. So û is there for t > g⁻¹(e^(1/d) θ_0/θ*) at the latest; the paper prints e^(−1/d).
+- *Capacity.* γ_n(θ) is computed, by greedy information over a fixed cloud of the cube: within the factor 1 − 1/e of the capacity over it, the
+  same for all θ, where the balance only needs orders. The closed form (θ_0/θ)^d (log n)^(d+1) has an unknown constant, is 0 at n = 1 and
+  above the trivial (n/2) log(1 + 1/λ) by powers of ten for d ≥ 3. The realised information of the data would not do: it is no function of n_θ. What
+  the proof needs of γ holds: cutting the cube into ⌈g⌉^d boxes, information being subadditive, γ_n(θ/g) ≤ ⌈g⌉^d γ_n(θ) for every
+  stationary kernel, and lengthscales per input may differ. "R(n+1) − R(n) ≤ 2B" is assumed in the paper and false for small n, but
+  R(n+1) ≤ 2√2 R(n), since γ_(n+1) ≤ 2γ_n, serves as well.
+- *Units.* R^θ(n) = √n (B√γ + (R/√λ) γ): SPEC's formula for λ = R², and for other λ the one that does not depend on the values' unit.
+- *Which value belongs to which decision* is not in a History. A proposal records its point as the space encodes it and its trial's number, which is
+  the number of trials so far. Complete, pending and failed points each come in order of number, so the trials are an interleaving of three known
+  lists (points added by hand are complete): ``paired_rows`` finds what all consistent interleavings agree on. Nearly always that is everything;
+  a value that could be of either of two decisions at one point, one of them pending or failed, stays out of S^θ until it is settled. The lemma
+  holds for any part of S^θ that is not selected by its noise.
+- Pending and failed decisions count as plays in n_θ of the balance (or a batch would be one candidate's, and failures would stop the others), and
+  not in S^θ of the elimination. Noise told with a value replaces R² by the mean of R_s² in ξ.
+- Not repaired: 2Σβσ ≤ C·R^θ(n_θ) is used in Lemma B.4, but β_t carries the information of all t shared points, not of n_θ: the bound proved
+  that way is √n (B√γ_n + √(γ_t γ_n)), larger by at most √(γ_T/γ_n).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import numpy as np
+
+from noregret.array import Array
+from noregret.errors import ConfigurationError
+from noregret.function_class import merge
+from noregret.growth import Growth, LogGrowth
+from noregret.kernels import Kernel, SquaredExponential
+from noregret.maximize import low_discrepancy
+from noregret.space import SearchSpace
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
+from noregret.strategies.checks import WIDTHS, check_positive
+from noregret.strategies.strategy import Belief, Design, initial_proposal
+from noregret.theory import greedy_information
+from noregret.trial import History, Info, Proposal
+from noregret.widening import NoWidening, Scaling
+
+CLOUD = 512  # points of the cube whose information capacity is taken for γ
+SAME_POINT = 1e-9  # on the unit cube: encoding may differ in the last digits between machines
+ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
+
+
+@dataclass(frozen=True, slots=True)
+class Plays:
+    """One candidate's record: decisions made with it; and of those with a value their values, noise variances and 2β^½σ."""
+
+    decisions: int
+    values: Array
+    noise_var: Array
+    regret_bounds: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The candidates before a decision: which are in play, and what each has done."""
+
+    introduced: int
+    eliminated: frozenset[int]
+    plays: Mapping[int, Plays]
+
+    @property
+    def active(self) -> list[int]:
+        return [index for index in range(self.introduced) if index not in self.eliminated]
+
+
+@dataclass(frozen=True, slots=True)
+class LBGPUCB:
+    """GP-UCB with several lengthscales in competition.
+
+    noise_std is R and norm_bound is N, the norm bound at θ_0, both in the values' units. lengthscales is θ_0 on the unit cube (None: √d).
+    growth is g: the shortest candidate at step t is about θ_0/g(t). width is a theorem's name; the authors' own is "chowdhury_gopalan"
+    with regulariser 1 + 2/T, "paper" is the one printed by Berkenkamp et al. regulariser is λ (None: noise_std²).
+    """
+
+    noise_std: float
+    norm_bound: float = 1.0
+    lengthscales: float | tuple[float, ...] | None = None
+    delta: float = 0.1
+    kernel: Kernel = SquaredExponential()
+    width: WidthName = "mixture"
+    regulariser: float | None = None
+    growth: Growth = LogGrowth()
+    offset: float = 0.0
+    initial_points: int | None = None
+    initial_design: Design = "uniform"
+
+    def __post_init__(self) -> None:
+        if self.noise_std is None:
+            raise ConfigurationError(
+                "LB-GP-UCB needs noise_std, got None: candidates are dropped where they fall behind by more than the noise explains"
+            )
+        check_positive("noise_std", self.noise_std)
+        if self.width not in WIDTHS:
+            raise ConfigurationError(
+                f"width is one of {', '.join(WIDTHS)}, got {self.width!r}: candidates are compared by their bands, so the width must be a theorem's"
+            )
+        if not isinstance(self.growth, get_args(Growth)):
+            raise ConfigurationError(
+                f"growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of noregret.growth, got {self.growth!r}"
+            )
+        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
+            object.__setattr__(self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales)))
+        self._base()
+
+    def _base(self) -> AdaptiveGPUCB:
+        """The GP-UCB that every candidate runs, at its own (θ, B); half of delta is for its band, the other for the elimination."""
+        return AdaptiveGPUCB(
+            kernel=self.kernel, lengthscales=self.lengthscales, norm_bound=self.norm_bound, noise_std=self.noise_std,
+            regulariser=self.regulariser, width=self.width, delta=self.delta / 2 if 0 < self.delta < 1 else self.delta,
+            widening=NoWidening(), norm_power="tight", standardise=False, offset=self.offset, initial_points=self.initial_points,
+            initial_design=self.initial_design)  # fmt: skip
+
+    @property
+    def theorem(self) -> str:
+        if self.width == "paper":
+            return "none claimed: Ziomek et al. 2024 with the width printed in Berkenkamp et al. 2019, a confidence bound only for noise_std ≥ 0.354"
+        if not getattr(self.kernel, "decreasing_spectrum", False):
+            return (
+                "none: the norm of f may grow faster than (θ_0/θ)^(d/2), since this kernel does not declare a decreasing spectral density"
+            )
+        return (
+            "Theorem 4.1 of Ziomek et al. 2024: with probability at least 1 − delta the longest candidate whose class holds f is never dropped once it is "
+            "in play (proved in the module's text), and the regret is that of GP-UCB with the best lengthscale times d·log g(T), up to the logarithms "
+            "named there. Needs noise that is noise_std-sub-Gaussian, f − offset of norm at most norm_bound·(θ_0/θ)^(d/2) at some lengthscales θ ≤ θ_0, "
+            "growth without bound, one evaluation at a time, and an argmax of UCB found to precision."
+        )
+
+    # -- candidates --
+
+    def introduced(self, t: int, dimension: int) -> int:
+        """How many candidates, dropped ones included, there are at decision t: those with θ_i ≥ θ_0/g(t − 1)."""
+        return 1 + math.floor(dimension * math.log(self.growth(t - 1)) + ROUNDING)  # SPEC §11
+
+    def suspected_regret(self, index: int, plays: int, dimension: int) -> float:
+        """R^θ(n) of candidate ``index`` after n = plays decisions."""
+        held = self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)  # B(θ) = (θ_0/θ)^(d/2) N, SPEC §11
+        regulariser = self.noise_std**2 if self.regulariser is None else self.regulariser
+        cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
+        capacity = float(greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)[-1])
+        ratio = self.noise_std / math.sqrt(regulariser)
+        return math.sqrt(plays) * (held.norm_bound * math.sqrt(capacity) + ratio * capacity)  # SPEC §11
+
+    def balance(self, history: History, dimension: int) -> Balance:
+        """The candidates before the next decision, from the history alone. A candidate dropped once stays dropped."""
+        decisions = history.scaled_decisions
+        t = len(decisions)
+        plays = _plays(history, self.noise_std, self.introduced(t + 1, dimension))
+        eliminated = frozenset(int(index) for info in decisions for index in info.get("eliminated", ()))
+        if t:
+            before = self.introduced(t, dimension)
+            playing = {index: record for index, record in plays.items() if index < before and index not in eliminated}
+            eliminated |= outdone(playing, t, before, self.delta)
+        return Balance(self.introduced(t + 1, dimension), eliminated, plays)
+
+    # -- Strategy --
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
+        if start is not None:
+            return Proposal(start.x, {**start.info, **_identity(space, history, start.x)})
+        d = space.dimension
+        balance = self.balance(history, d)
+        regrets = [self.suspected_regret(index, balance.plays[index].decisions + 1, d) for index in balance.active]
+        index = balance.active[int(np.argmin(regrets))]  # Algorithm 1, line 3; the longest of equals
+        scaling = _scaling(index, d)
+        step = self._base()._step(space, history, rng)
+        choice = step.choice(scaling.g, scaling.b)
+        return Proposal(choice.x, {
+            **step._info(scaling, step.model(scaling.g, scaling.b, exact=True), choice), **_identity(space, history, choice.x),
+            "candidate": index, "introduced": balance.introduced, "eliminated": sorted(balance.eliminated), "suspected_regret": min(regrets),
+        })  # fmt: skip
+
+    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
+        """The shortest candidate in play, conditioned on everything told: its class contains those of the longer ones."""
+        if len(history.X) == 0:
+            return None
+        chosen = self if delta is None else replace(self, delta=delta)
+        scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
+        step = chosen._base()._step(space, history, np.random.default_rng(0))
+        model = step.model(scaling.g, scaling.b, exact=True)
+        theta = ", ".join(f"{v:.3g}" for v in model.function_class.lengthscales)
+        condition = (
+            f"with probability at least {1 - chosen.delta / 2:g} if f − {self.offset:g} has RKHS norm at most {model.function_class.norm_bound:.3g} at "
+            f"lengthscales [{theta}] and the noise is {self.noise_std:g}-sub-Gaussian. Shorter candidates may follow, so the bound need not fall for good."
+        )
+        if self.width == "paper":
+            condition = "as printed in Berkenkamp et al. 2019, not proved (see .theorem): " + condition
+        return Belief(model.posterior, model.beta_sqrt, model.function_class.lengthscales, step.framed.offset, step.framed.scale, condition)
+
+
+def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -> frozenset[int]:
+    """The candidates that fall behind another's lower bound by more than their own band and the noise allow, after t decisions."""
+    log_term = math.log(introduced * math.pi**2 * t**2 / (3 * delta))  # ξ_t = 2σ² log(|A|π²t²/(3δ)), SPEC §11
+    lower, upper = {}, {}
+    for index, record in plays.items():
+        n = len(record.values)
+        if n == 0:
+            continue
+        mean = float(np.mean(record.values))
+        spread = math.sqrt(2 * log_term * float(np.mean(record.noise_var)) / n)  # √(ξ_t/n), with σ² the mean of R_s²
+        lower[index] = mean - spread
+        upper[index] = mean + spread + float(np.mean(record.regret_bounds))  # (2/n) Σ β^½ σ, SPEC §11
+    return frozenset(index for index in upper if upper[index] < max(lower.values()))
+
+
+def _scaling(index: int, dimension: int) -> Scaling:
+    g = math.exp(index / dimension)  # θ_i = θ_0 e^(−i/d), SPEC §11
+    return Scaling(merge(g, 1.0, dimension), g, 1.0)
+
+
+def _identity(space: SearchSpace, history: History, x: Array) -> Info:
+    """What finds the trial of this proposal again in a later history: its number, and its point as the study will encode it."""
+    number = len(history.X) + len(history.pending) + len(history.failed)
+    return {"number": number, "x": space.encode(space.decode(x)).tolist()}
+
+
+def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Plays]:
+    rows = paired_rows(history)
+    noise_var = np.where(np.isnan(history.noise_std), noise_std, history.noise_std) ** 2
+    record = {}
+    for index in range(introduced):
+        mine = [info for info in history.scaled_decisions if info.get("candidate") == index]
+        told = [info for info in mine if info["number"] in rows]
+        at = np.array([rows[info["number"]] for info in told], dtype=np.intp)
+        bounds = np.array([info["instant_regret_bound"] for info in told], dtype=np.float64)
+        record[index] = Plays(len(mine), history.y[at], noise_var[at], bounds)
+    return record
+
+
+def paired_rows(history: History) -> dict[int, int]:
+    """The row of history.X of each recorded proposal, by its trial's number, where the history leaves no doubt.
+
+    The trials are an interleaving of the complete, pending and failed points. A state (p, f) before trial k says that p pending and
+    f failed ones came before it; forwards and then backwards through the trials, the states on consistent paths remain.
+    """
+    recorded = {int(info["number"]): np.array(info["x"]) for info in history.decisions if "number" in info}
+    total = len(history.X) + len(history.pending) + len(history.failed)
+
+    def moves(k: int, p: int, f: int) -> list[tuple[int, int]]:
+        x = recorded.get(k)
+        if x is None:  # added by hand: complete
+            return [(p, f)] if k - p - f < len(history.X) else []
+        options = ((history.X, k - p - f, (p, f)), (history.pending, p, (p + 1, f)), (history.failed, f, (p, f + 1)))
+        return [after for points, at, after in options if at < len(points) and np.max(np.abs(points[at] - x), initial=0.0) <= SAME_POINT]
+
+    layers: list[set[tuple[int, int]]] = [{(0, 0)}]
+    for k in range(total):
+        layers.append({after for state in layers[k] for after in moves(k, *state)})
+    alive = layers[total] & {(len(history.pending), len(history.failed))}
+    rows: dict[int, int] = {}
+    for k in reversed(range(total)):
+        steps = {(state, after) for state in layers[k] for after in moves(k, *state) if after in alive}
+        if k in recorded and len({state for state, _ in steps}) == 1 and all(state == after for state, after in steps):
+            ((p, f), _), *_ = steps
+            rows[k] = k - p - f
+        alive = {state for state, _ in steps}
+    return rows
