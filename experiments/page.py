@@ -176,7 +176,7 @@ def errata_rows(s: dict[str, Any]) -> list[Row]:
         ("The proof for changing kernels is that for a fixed one (L563)",
          "not a proof: θ_t depends on the data. Worst change of the variance when lengthscales shrink, "
          + f"{s['variance_trials']} trials each: " + ", ".join(f"{k} {v:.1e}" for k, v in s["worst_variance_change"].items()),
-         CHANGED + ": union over a grid of scalings; monotone variance proved for SE, false for Matérn ½ with a factor per input"),
+         CHANGED + ": union over a grid of scalings; monotone variance proved for SE, false for Matérn where only some inputs shrink"),
         ("Norms grow by g^d", f"a flat function, g = 2, d = 1: {s['norm_ratio_of_a_flat_function_at_g_2']:.4f} (√2 = 1.4142)", CHANGED + ": g^(d/2)"),
         ("Halving the lengthscales multiplies γ_t by 2^d (SE)", ", ".join(f"{k}: {v:.2f}" for k, v in growth.items()) + " at t = 200 (greedy)",
          verdict(all(v <= 2 ** int(k[2:]) * 1.05 for k, v in growth.items()))),

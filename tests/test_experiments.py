@@ -36,7 +36,7 @@ def compute(name: str, out: Path, **more: Any) -> dict[str, Any]:
 
 
 def synthetic_mnist(folder: Path) -> Path:
-    for name, count, seed, shape in zip(FILES, (300, 300, 100, 100), (1, 1, 2, 2), (True, False, True, False), strict=True):
+    for name, count, seed, shape in zip(FILES, (5000, 5000, 300, 300), (1, 1, 2, 2), (True, False, True, False), strict=True):
         images, labels = digits(count, 784, seed)
         (folder / name).write_bytes(idx(images.reshape(-1, 28, 28) if shape else labels))
     return folder

@@ -46,7 +46,7 @@ import numpy as np
 from noregret.array import Array
 from noregret.errors import ConfigurationError
 from noregret.function_class import merge
-from noregret.growth import Growth, LogGrowth
+from noregret.growth import Growth, PowerGrowth
 from noregret.kernels import Kernel, SquaredExponential
 from noregret.maximize import low_discrepancy
 from noregret.space import SearchSpace
@@ -101,7 +101,7 @@ class LBGPUCB:
     kernel: Kernel = SquaredExponential()
     width: WidthName = "mixture"
     regulariser: float | None = None
-    growth: Growth = LogGrowth()
+    growth: Growth = PowerGrowth(1.0, 0.5)
     offset: float = 0.0
     initial_points: int | None = None
     initial_design: Design = "uniform"
