@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction clean
+.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-report clean
 
 setup: $(VENV)/.ready
 
@@ -36,6 +36,18 @@ format: setup
 reproduction: setup
 	$(BIN)/noregret reproduce all --out out/reproduction $(if $(MNIST),--mnist $(MNIST))
 	$(BIN)/python -m experiments.page out/reproduction docs
+
+# The peers, each in an environment of its own under .peers; one that cannot be installed is reported in .peers/status.json.
+bench-peers:
+	$(PYTHON) benchmarks/peers/environments.py
+
+# Regret against the peers. ARGS="--quick", or e.g. ARGS="--suites needle --minutes 30"; MATERIALS=<folder> for that suite. Resumable.
+bench-regret: setup bench-peers
+	$(BIN)/python -m benchmarks.regret run $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
+	$(BIN)/python -m benchmarks.regret report
+
+bench-report: setup
+	$(BIN)/python -m benchmarks.regret report
 
 clean:
 	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -24,7 +24,9 @@ def materials(name: str, folder: Path) -> Problem:
     inputs, sign = MATERIALS[name]
     path = folder / f"{name}.csv"
     if not path.exists():
-        raise ConfigurationError(f"no {name}.csv in {folder}: pass the folder with crossed_barrel.csv and agnp.csv (Liang et al. 2021) with --materials")
+        raise ConfigurationError(
+            f"no {name}.csv in {folder}: pass the folder with crossed_barrel.csv and agnp.csv (Liang et al. 2021) with --materials"
+        )
     with path.open(encoding="utf-8") as file:
         table = np.array([[float(v) for v in row] for row in list(csv.reader(file))[1:]])
     repeats: dict[tuple[float, ...], list[float]] = {}
@@ -77,7 +79,8 @@ def _svm(p: dict[str, Any]) -> float:
 def _boosting(p: dict[str, Any]) -> float:
     from sklearn.ensemble import GradientBoostingClassifier
 
-    return _log_loss(GradientBoostingClassifier(**p, n_iter_no_change=None, random_state=0), "cancer")
+    settings = {**p, "max_features": None if p["max_features"] == "all" else p["max_features"]}
+    return _log_loss(GradientBoostingClassifier(**settings, random_state=0), "cancer")
 
 
 def _mlp(p: dict[str, Any]) -> float:
@@ -93,7 +96,7 @@ TUNING: dict[str, tuple[Callable[[dict[str, Any]], float], Space]] = {
     "SVM on digits": (_svm, Space({"C": Float(1e-3, 1e3, log=True), "gamma": Float(1e-5, 1e1, log=True), "kernel": Choice(["rbf", "poly", "sigmoid"]),
                                    "degree": Int(2, 5)})),
     "boosting on cancer": (_boosting, Space({"learning_rate": Float(1e-3, 1, log=True), "n_estimators": Int(10, 120, log=True), "max_depth": Int(1, 6),
-                                             "subsample": Float(0.3, 1.0), "max_features": Choice(["sqrt", "log2", None])})),
+                                             "subsample": Float(0.3, 1.0), "max_features": Choice(["sqrt", "log2", "all"])})),
     "MLP on cancer": (_mlp, Space({"learning_rate_init": Float(1e-5, 1, log=True), "alpha": Float(1e-7, 1e1, log=True), "width": Int(4, 128, log=True),
                                    "depth": Int(1, 3), "activation": Choice(["relu", "tanh", "logistic"]), "batch_size": Int(8, 200, log=True)})),
 }  # fmt: skip

@@ -41,7 +41,9 @@ def needle(index: int) -> Problem:
         cloud = np.clip(top + scale * width * np.random.default_rng(1).uniform(-1, 1, (1000, d)), 0, 1)
         top = max([top, *cloud], key=value)
     maximum = value(top)
-    return Problem(f"needle-{index}-d{d}", "needle", Space.from_bounds([(0.0, 1.0)] * d), value, maximum, 50 * d, noise, (maximum - 1.0) / 2)
+    return Problem(
+        f"needle-{index}-d{d}", "needle", Space.from_bounds([(0.0, 1.0)] * d), value, maximum, 50 * d, noise, (maximum - 1.0) / 2
+    )
 
 
 def rkhs(index: int) -> Problem:

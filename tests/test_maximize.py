@@ -51,6 +51,15 @@ def test_refine_reaches_stationary_points_inside_and_on_the_boundary() -> None:
     np.testing.assert_allclose(found, np.tile([0.3, 1.0, 0.0], (5, 1)), atol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e12])
+def test_refine_does_not_mind_the_units_of_the_values(scale: float) -> None:
+    def gradients(A: Array) -> tuple[Array, Array]:
+        return -scale * ((A - 0.37) ** 2).sum(axis=1), -2 * scale * (A - 0.37)
+
+    found = refine(Acquisition(lambda A: gradients(A)[0], gradients), np.array([[0.1, 0.9]]), np.ones(2), np.ones(2, dtype=np.bool_))
+    np.testing.assert_allclose(found, [[0.37, 0.37]], atol=1e-5)
+
+
 def test_refine_never_ends_below_its_start_and_leaves_fixed_coordinates() -> None:
     rng = np.random.default_rng(2)
     posterior = condition(Matern(1.5), np.array([0.1, 0.2]), rng.random((30, 2)), rng.standard_normal(30), 1e-2)

@@ -32,6 +32,7 @@ class FakeProbe:
     dimension: int = 2
     previous: Scaling = START
     since_widened: float = math.inf
+    noise_std: float = 0.0
     slope: float = 1.0
     power: float = 1.0
     asked: list[float] = field(default_factory=list)
@@ -130,7 +131,7 @@ def test_minimum_std_shrinks_just_enough() -> None:
 
 
 def test_stagnation_widens_once_and_rests() -> None:
-    rule = Stagnation(kappa=0.4, decay=0.5, every=3)  # level 0.4/√16 = 0.1; the probe's std is 0.01·g
+    rule = Stagnation(kappa=0.4, decay=0.5, every=3, target=0.1)  # level 0.4/√16 = 0.1; the probe's std is 0.01·g
     widened = rule.scaling(FakeProbe(t=16))
     assert widened.g == pytest.approx(10.0, rel=2e-3)
     assert widened.h == pytest.approx(widened.g**2)
@@ -138,6 +139,8 @@ def test_stagnation_widens_once_and_rests() -> None:
     assert rule.scaling(FakeProbe(t=16, since_widened=3.0)).h > 1.0
     assert rule.scaling(FakeProbe(t=40_000)).h == 1.0  # level below the std: not stagnating
     assert rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g  # earlier widening is over
+    assert Stagnation(target=0.3).scaling(FakeProbe(t=16)).g == pytest.approx(30.0, rel=2e-3)
+    assert rule.scaling(FakeProbe(t=40_000, noise_std=0.1)).h > 1.0  # σ = 0.01 is far below the noise
     assert Stagnation(maximum=2.0).scaling(FakeProbe(t=1)).g == 2.0
 
 
@@ -161,6 +164,8 @@ def test_stagnation_widens_once_and_rests() -> None:
         lambda: Stagnation(kappa=1.0),
         lambda: Stagnation(decay=-0.1),
         lambda: Stagnation(every=0),
+        lambda: Stagnation(target=0.0),
+        lambda: Stagnation(noise_share=-1.0),
         lambda: Stagnation(maximum=math.inf),
     ],
 )

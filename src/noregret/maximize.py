@@ -7,6 +7,7 @@ affordable (d ≤ 2: down to θ = 0.01), and the number of starts grows with the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -117,7 +118,13 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
     unit = np.minimum(lengthscales, 1.0)
     x = starts.copy()
     f, gradient = acquisition.gradients(x)
-    gradient = gradient * unit  # (K, d), in scaled coordinates
+    scale = float(np.max(np.abs(f))) or 1.0  # the values may be of any scale: the search sees them of order 1
+
+    def scaled(A: Array) -> tuple[Array, Array]:
+        value, slope = acquisition.gradients(A)
+        return value / scale, slope * (unit / scale)
+
+    f, gradient = f / scale, gradient * (unit / scale)  # (K,), (K, d) in units of the lengthscales
     H = np.repeat(np.eye(x.shape[1])[None], len(x), axis=0)
     active = np.arange(len(x))
     for iteration in range(ITERATIONS):
@@ -132,19 +139,20 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
         limit = 0.25 if iteration == 0 else 1.0
         p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
         uphill = np.einsum("ki,ki->k", p, g)
-        going = uphill > 1e-13 * (1 + np.abs(f[active]))
+        going = uphill > 1e-13
         active, p, g, at, free, uphill = active[going], p[going], g[going], at[going], free[going], uphill[going]
         if len(active) == 0:
             break
-        moved = _line_search(acquisition, x, f, gradient, active, p * unit, uphill, unit)
+        moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill)
         active = active[moved]
         fall = g[moved] - gradient[active] * free[moved]
         _bfgs_update(H, active, (x[active] - at[moved]) / unit, fall)
     return x
 
 
-def _line_search(acquisition: Acquisition, x: Array, f: Array, gradient: Array, active: Indices,
-                 p: Array, uphill: Array, unit: Array) -> Mask:  # fmt: skip
+def _line_search(
+    function: Callable[[Array], tuple[Array, Array]], x: Array, f: Array, gradient: Array, active: Indices, p: Array, uphill: Array
+) -> Mask:
     """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which starts moved."""
     moved = np.zeros(len(active), dtype=np.bool_)
     step = np.ones(len(active))
@@ -153,10 +161,10 @@ def _line_search(acquisition: Acquisition, x: Array, f: Array, gradient: Array, 
         if len(todo) == 0:
             break
         trial = np.clip(x[active[todo]] + step[todo, None] * p[todo], 0.0, 1.0)
-        value, slope = acquisition.gradients(trial)
+        value, slope = function(trial)
         ok = value >= f[active[todo]] + 1e-4 * step[todo] * uphill[todo]
         done = active[todo[ok]]
-        x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok] * unit
+        x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok]
         moved[todo[ok]] = True
         step[todo[~ok]] *= 0.35
     return moved

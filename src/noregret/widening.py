@@ -42,6 +42,7 @@ class Probe(Protocol):
     dimension: int
     previous: Scaling  # of the last decision; h = g = b = 1 before the first
     since_widened: float  # decisions since one with h > 1; infinite if there was none
+    noise_std: float  # of a value to come, in units of the prior std
 
     def regret_bound(self, g: float, b: float, information: Information) -> float: ...
     def one_step_regret(self, g: float, b: float) -> float: ...
@@ -192,14 +193,16 @@ class MinimumStd:
 class Stagnation:
     """Widen only where the search stagnates: for one decision, and not again for the next ``every`` − 1.
 
-    Stagnation is σ_t(x_{t+1}) < kappa·t^−decay under the fitted class, in units of the prior std; the class is then widened
-    for this decision until the std at its choice reaches that level. A reference regret in instantaneous form, paid on at
+    Stagnation is σ_t(x_{t+1}) < max(kappa·t^−decay, noise_share·noise std) under the fitted class, in units of the prior std: the
+    next value would tell next to nothing, or only the noise. The class is then widened for this decision until the std at its choice reaches ``target``. A reference regret in instantaneous form, paid on at
     most every ``every``-th decision. h returns to 1 afterwards, so no theorem covers it.
     """
 
     kappa: float = 0.2
     decay: float = 0.5
     every: int = 3
+    target: float = 0.5
+    noise_share: float = 0.5
     maximum: float = 100.0
 
     def __post_init__(self) -> None:
@@ -209,17 +212,21 @@ class Stagnation:
             raise ConfigurationError(f"decay must be at least 0, got {self.decay!r}")
         if not (isinstance(self.every, int) and self.every >= 1):
             raise ConfigurationError(f"every must be a whole number of at least 1, got {self.every!r}")
+        if not 0 <= self.noise_share < math.inf:
+            raise ConfigurationError(f"noise_share must be at least 0, got {self.noise_share!r}")
+        if not 0 < self.target < 1:
+            raise ConfigurationError(f"target must lie in (0, 1), the prior std being 1, got {self.target!r}")
         if not 1 < self.maximum < math.inf:
             raise ConfigurationError(f"maximum bounds g, so it is above 1 and finite, got {self.maximum!r}")
 
     def scaling(self, probe: Probe) -> Scaling:
-        level = self.kappa * probe.t**-self.decay
+        level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
         if probe.since_widened < self.every:
             return Scaling(1.0, 1.0, 1.0, level)
         std = probe.std_at_argmax(1.0, 1.0)
         if std >= level:
             return Scaling(1.0, 1.0, 1.0, level, None, std)
-        g = first_crossing(lambda g: probe.std_at_argmax(g, 1.0), level, 1.0, self.maximum)
+        g = first_crossing(lambda g: probe.std_at_argmax(g, 1.0), min(max(level, self.target), 0.99), 1.0, self.maximum)
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, probe.std_at_argmax(g, 1.0))
 
 

@@ -30,7 +30,7 @@ MAKERS: list[Callable[[float], Any]] = [
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("scale", [1e-3, 64.0])
+@pytest.mark.parametrize("scale", [1e-12, 1e-3, 64.0, 1e12])
 def test_units_of_the_values(make: Callable[[float], Any], scale: float) -> None:
     np.testing.assert_allclose(queries(make, scale), queries(make, 1.0), atol=1e-3)
 

@@ -15,19 +15,21 @@ Where the paper is silent, or not to be taken by the letter:
   Lemma B.4 does not allow for), and which one whose every evaluation fails would do for ever.
 - *Adding.* Line 14 prints q(l+1) ≤ θ_0/g(t), which is true at once and adds one for ever; meant is ≥ (so SPEC, and the authors' code). It starts
   at l = 1, which skips θ_1; here all candidates are used. All that fit θ_0/g(t) are added at once: at decision t those with i ≤ d ln g(t − 1),
-  a function of t alone. So û is there for t > g⁻¹(e^(1/d) θ_0/θ*) at the latest; the paper prints e^(−1/d).
+  a function of t alone. The default g = √t is that of the paper's experiments: the bound pays only d ln g, and with 1 + log(1 + t) there are two
+  candidates until t = 595 in d = 1, which on the bump of SPEC §10 sticks in 2 of 10 starts to T = 150. û is in play
+  for t > g⁻¹(e^(1/d) θ_0/θ*) at the latest; the paper prints e^(−1/d).
 - *Capacity.* γ_n(θ) is computed, by greedy information over a fixed cloud of the cube: within the factor 1 − 1/e of the capacity over it, the
-  same for all θ, where the balance only needs orders. The closed form (θ_0/θ)^d (log n)^(d+1) has an unknown constant, is 0 at n = 1 and
-  above the trivial (n/2) log(1 + 1/λ) by powers of ten for d ≥ 3. The realised information of the data would not do: it is no function of n_θ. What
-  the proof needs of γ holds: cutting the cube into ⌈g⌉^d boxes, information being subadditive, γ_n(θ/g) ≤ ⌈g⌉^d γ_n(θ) for every
-  stationary kernel, and lengthscales per input may differ. "R(n+1) − R(n) ≤ 2B" is assumed in the paper and false for small n, but
-  R(n+1) ≤ 2√2 R(n), since γ_(n+1) ≤ 2γ_n, serves as well.
+  same for all θ, where the balance only needs orders. The closed form (θ_0/θ)^d (log n)^(d+1) has an unknown constant, is 0 at n = 1, and
+  exceeds the trivial (n/2) log(1 + 1/λ) from d = 3 on (35-fold at d = 5, n = 150, λ = .0025). The realised information of the data would not
+  do: it is no function of n_θ. What the proof needs of γ holds: cutting the cube into ⌈g⌉^d boxes, information being subadditive,
+  γ_n(θ/g) ≤ ⌈g⌉^d γ_n(θ) for every stationary kernel, and lengthscales per input may differ. "R(n+1) − R(n) ≤ 2B" is assumed in the paper
+  and false for small n, but R(n+1) ≤ 2√2 R(n), since γ_(n+1) ≤ 2γ_n, serves as well.
 - *Units.* R^θ(n) = √n (B√γ + (R/√λ) γ): SPEC's formula for λ = R², and for other λ the one that does not depend on the values' unit.
 - *Which value belongs to which decision* is not in a History. A proposal records its point as the space encodes it and its trial's number, which is
   the number of trials so far. Complete, pending and failed points each come in order of number, so the trials are an interleaving of three known
   lists (points added by hand are complete): ``paired_rows`` finds what all consistent interleavings agree on. Nearly always that is everything;
-  a value that could be of either of two decisions at one point, one of them pending or failed, stays out of S^θ until it is settled. The lemma
-  holds for any part of S^θ that is not selected by its noise.
+  a value that could be of either of two decisions at one point, one of them pending or failed, stays out of S^θ until it is settled. That is
+  harmless as far as noise does not select what stays out; with one evaluation at a time and no failures nothing does.
 - Pending and failed decisions count as plays in n_θ of the balance (or a batch would be one candidate's, and failures would stop the others), and
   not in S^θ of the elimination. Noise told with a value replaces R² by the mean of R_s² in ξ.
 - Not repaired: 2Σβσ ≤ C·R^θ(n_θ) is used in Lemma B.4, but β_t carries the information of all t shared points, not of n_θ: the bound proved

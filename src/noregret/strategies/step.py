@@ -58,6 +58,7 @@ class Step:
         self.dimension = space.dimension
         self.previous = _widest(decisions)
         self.since_widened = next((float(i) for i, info in enumerate(reversed(decisions), 1) if info["h"] > 1), math.inf)
+        self.noise_std = math.sqrt(framed.known_noise(self._noise_var)[1])
         self.start = strategy.initial_class(space.dimension)
         self._recorded = np.array(decisions[-1]["lengthscales"]) if decisions else None
         self._frozen_regret = sum(info["instant_regret_bound"] for info in decisions)
