@@ -22,7 +22,7 @@ from noregret.space import as_space
 from noregret.storage import MemoryStorage, Storage, StudyRecord
 from noregret.storage.protocol import Goal
 from noregret.strategies import AdaptiveGPUCB, Belief, Strategy
-from noregret.trial import History, Info, State, Trial
+from noregret.trial import History, State, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,14 +224,16 @@ class Study:
             return np.array([self._encode(t) for t in trials if t.state == state]).reshape(-1, self.space.dimension)
 
         done = [trial for trial in trials if trial.state == "complete"]
-        infos: tuple[Info, ...] = tuple(trial.info for trial in trials if trial.info)
+        row_of = {trial.number: row for row, trial in enumerate(done)}
+        decided = [trial for trial in trials if trial.info]
         return History(
             X=points("complete"),
             y=np.array([self._sign * float(trial.value or 0.0) for trial in done]),
             noise_std=np.array([math.nan if trial.noise_std is None else trial.noise_std for trial in done]),
             pending=points("running"),
             failed=points("failed"),
-            decisions=infos,
+            decisions=tuple(trial.info for trial in decided),
+            rows=tuple(row_of.get(trial.number) for trial in decided),
         )
 
 

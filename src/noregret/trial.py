@@ -57,7 +57,8 @@ class History:
     """What a strategy may know: unit cube, to be maximised, oldest first.
 
     X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not. pending (m, d):
-    asked and not told. failed (k, d). decisions: the ``info`` of the strategy's earlier proposals.
+    asked and not told. failed (k, d). decisions: the ``info`` of the strategy's earlier proposals; rows: for each of them the row
+    of X with its value, None while it is pending or if it failed.
     """
 
     X: Array
@@ -66,6 +67,7 @@ class History:
     pending: Array
     failed: Array
     decisions: tuple[Info, ...] = ()
+    rows: tuple[int | None, ...] = ()
 
     @staticmethod
     def empty(dimension: int) -> History:

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import noregret as nr
 from noregret.array import Array
@@ -20,7 +18,7 @@ from noregret.kernels import Matern
 from noregret.maximize import low_discrepancy
 from noregret.problems import bump
 from noregret.regret import cumulative, simple
-from noregret.strategies.lb_gp_ucb import CLOUD, Plays, outdone, paired_rows
+from noregret.strategies.lb_gp_ucb import CLOUD, Plays, outdone
 from noregret.trial import History, Info, Trial
 
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
@@ -272,12 +270,9 @@ def test_a_dropped_candidate_never_comes_back() -> None:
 def told(values: Sequence[Sequence[float]], eliminated: Sequence[int] = ()) -> History:
     """One decision per value, candidate by candidate, each with 2β^½σ = 0.5."""
     pairs = [(i, value) for i, row in enumerate(values) for value in row]
-    infos: list[Info] = [
-        {"h": 1.0, "number": k, "x": [k / 100], "candidate": i, "eliminated": list(eliminated), "instant_regret_bound": 0.5}
-        for k, (i, _) in enumerate(pairs)
-    ]
+    infos: list[Info] = [{"h": 1.0, "candidate": i, "eliminated": list(eliminated), "instant_regret_bound": 0.5} for i, _ in pairs]
     X, y = np.arange(len(pairs))[:, None] / 100, np.array([value for _, value in pairs])
-    return History(X, y, np.full(len(y), np.nan), X[:0], X[:0], tuple(infos))
+    return History(X, y, np.full(len(y), np.nan), X[:0], X[:0], tuple(infos), tuple(range(len(pairs))))
 
 
 @pytest.mark.parametrize("margin", [1e-9, -1e-9])
@@ -307,68 +302,6 @@ def test_a_class_that_holds_f_is_kept() -> None:
 
 
 # -- which value belongs to which decision --
-
-
-def history(trials: Sequence[tuple[float, str, bool]]) -> History:
-    """Trials as (point, state, whether it is recorded) as Study would show them; row i of y is the number of its trial."""
-
-    def points(state: str) -> Array:
-        return np.array([[x] for x, s, _ in trials if s == state]).reshape(-1, 1)
-
-    infos: list[Info] = [{"number": k, "x": [x]} for k, (x, _, recorded) in enumerate(trials) if recorded]
-    y = np.array([float(k) for k, (_, s, _) in enumerate(trials) if s == "complete"])
-    return History(points("complete"), y, np.full(len(y), np.nan), points("running"), points("failed"), tuple(infos))
-
-
-def consistent(h: History, count: int) -> list[tuple[str, ...]]:
-    """All assignments of states that give this history, by trying every one."""
-    recorded = {info["number"]: info["x"][0] for info in h.decisions}
-    found = []
-    for states in itertools.product(("complete", "running", "failed"), repeat=count):
-        lists = {"complete": h.X[:, 0].tolist(), "running": h.pending[:, 0].tolist(), "failed": h.failed[:, 0].tolist()}
-        fits = True
-        for k, state in enumerate(states):
-            x = lists[state].pop(0) if lists[state] else None
-            fits = fits and x is not None and (state == "complete" if k not in recorded else x == recorded[k])
-        if fits:
-            found.append(states)
-    return found
-
-
-TRIALS = st.lists(
-    st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.sampled_from(["complete", "running", "failed"]), st.booleans()).map(
-        lambda t: t if t[2] else (t[0], "complete", False)  # what is not recorded was added by hand
-    ),
-    max_size=6,
-)
-
-
-@given(TRIALS)
-def test_pairing_is_what_all_consistent_readings_of_the_history_agree_on(trials: list[tuple[float, str, bool]]) -> None:
-    h = history(trials)
-    readings = consistent(h, len(trials))
-    assert tuple(state for _, state, _ in trials) in readings
-    expected = {}
-    for k, (_, _, recorded) in enumerate(trials):
-        rows = {sum(s == "complete" for s in states[:k]) if states[k] == "complete" else None for states in readings}
-        if recorded and len(rows) == 1 and None not in rows:
-            expected[k] = rows.pop()
-    assert paired_rows(h) == expected
-    assert all(h.y[row] == k for k, row in expected.items())
-
-
-@given(TRIALS)
-def test_pairing_is_complete_without_open_trials_or_without_repeats(trials: list[tuple[float, str, bool]]) -> None:
-    closed = [(x, "complete", recorded) for x, _, recorded in trials]
-    assert paired_rows(history(closed)) == {k: k for k, (_, _, recorded) in enumerate(closed) if recorded}
-    apart = [(k / 10, state, recorded) for k, (_, state, recorded) in enumerate(trials)]
-    assert set(paired_rows(history(apart))) == {k for k, (_, state, recorded) in enumerate(apart) if recorded and state == "complete"}
-
-
-def test_a_history_that_is_not_of_these_decisions_pairs_nothing() -> None:
-    h = history([(0.5, "complete", True), (0.7, "complete", True)])
-    assert paired_rows(replace(h, X=h.X + 0.01)) == {}
-    assert paired_rows(replace(h, X=h.X + 1e-12)) == {0: 0, 1: 1}
 
 
 def test_values_told_noise_and_bounds_reach_the_candidate_that_asked() -> None:
@@ -441,10 +374,10 @@ def test_a_study_rebuilt_from_its_trials_goes_on_bit_for_bit(strategy: nr.LBGPUC
         again.tell(theirs, loss(theirs.params))
     assert study.trials[pending.number].state == "running"
     h = study._history(study.trials)
-    rows_of = paired_rows(h)  # encoded points are found exactly; those after the pending one may share its point
-    assert set(range(24)) <= set(rows_of) <= {t.number for t in study.trials if t.state == "complete"}
-    assert all(h.y[row] == -float(study.trials[number].value or 0.0) for number, row in rows_of.items())
-    assert {tuple(info["x"]) for info in h.decisions} == {tuple(x) for x in np.vstack([h.X, h.pending, h.failed])}
+    decided = [trial for trial in study.trials if trial.info]
+    for trial, row in zip(decided, h.rows, strict=True):
+        assert (row is None) == (trial.state != "complete")
+        assert row is None or h.y[row] == -float(trial.value or 0.0)
 
 
 def test_elimination_survives_the_rebuilding() -> None:
@@ -563,7 +496,7 @@ def test_the_theorem_says_what_holds() -> None:
         ({"initial_points": -1}, "initial_points"),
         ({"initial_design": "grid"}, "initial_design"),
     ],
-    ids=str,
+    ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_bad_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):

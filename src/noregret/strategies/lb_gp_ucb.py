@@ -25,11 +25,6 @@ Where the paper is silent, or not to be taken by the letter:
   γ_n(θ/g) ≤ ⌈g⌉^d γ_n(θ) for every stationary kernel, and lengthscales per input may differ. "R(n+1) − R(n) ≤ 2B" is assumed in the paper
   and false for small n, but R(n+1) ≤ 2√2 R(n), since γ_(n+1) ≤ 2γ_n, serves as well.
 - *Units.* R^θ(n) = √n (B√γ + (R/√λ) γ): SPEC's formula for λ = R², and for other λ the one that does not depend on the values' unit.
-- *Which value belongs to which decision* is not in a History. A proposal records its point as the space encodes it and its trial's number, which is
-  the number of trials so far. Complete, pending and failed points each come in order of number, so the trials are an interleaving of three known
-  lists (points added by hand are complete): ``paired_rows`` finds what all consistent interleavings agree on. Nearly always that is everything;
-  a value that could be of either of two decisions at one point, one of them pending or failed, stays out of S^θ until it is settled. That is
-  harmless as far as noise does not select what stays out; with one evaluation at a time and no failures nothing does.
 - Pending and failed decisions count as plays in n_θ of the balance (or a batch would be one candidate's, and failures would stop the others), and
   not in S^θ of the elimination. Noise told with a value replaces R² by the mean of R_s² in ξ.
 - Not repaired: 2Σβσ ≤ C·R^θ(n_θ) is used in Lemma B.4, but β_t carries the information of all t shared points, not of n_θ: the bound proved
@@ -56,11 +51,10 @@ from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.checks import WIDTHS, check_positive
 from noregret.strategies.strategy import Belief, Design, initial_proposal
 from noregret.theory import greedy_information
-from noregret.trial import History, Info, Proposal
+from noregret.trial import History, Proposal
 from noregret.widening import NoWidening, Scaling
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ
-SAME_POINT = 1e-9  # on the unit cube: encoding may differ in the last digits between machines
 ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
 
 
@@ -181,7 +175,7 @@ class LBGPUCB:
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
         if start is not None:
-            return Proposal(start.x, {**start.info, **_identity(space, history, start.x)})
+            return start
         d = space.dimension
         balance = self.balance(history, d)
         regrets = [self.suspected_regret(index, balance.plays[index].decisions + 1, d) for index in balance.active]
@@ -190,7 +184,7 @@ class LBGPUCB:
         step = self._base()._step(space, history, rng)
         choice = step.choice(scaling.g, scaling.b)
         return Proposal(choice.x, {
-            **step._info(scaling, step.model(scaling.g, scaling.b, exact=True), choice), **_identity(space, history, choice.x),
+            **step._info(scaling, step.model(scaling.g, scaling.b, exact=True), choice),
             "candidate": index, "introduced": balance.introduced, "eliminated": sorted(balance.eliminated), "suspected_regret": min(regrets),
         })  # fmt: skip
 
@@ -232,50 +226,13 @@ def _scaling(index: int, dimension: int) -> Scaling:
     return Scaling(merge(g, 1.0, dimension), g, 1.0)
 
 
-def _identity(space: SearchSpace, history: History, x: Array) -> Info:
-    """What finds the trial of this proposal again in a later history: its number, and its point as the study will encode it."""
-    number = len(history.X) + len(history.pending) + len(history.failed)
-    return {"number": number, "x": space.encode(space.decode(x)).tolist()}
-
-
 def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Plays]:
-    rows = paired_rows(history)
     noise_var = np.where(np.isnan(history.noise_std), noise_std, history.noise_std) ** 2
     record = {}
     for index in range(introduced):
-        mine = [info for info in history.scaled_decisions if info.get("candidate") == index]
-        told = [info for info in mine if info["number"] in rows]
-        at = np.array([rows[info["number"]] for info in told], dtype=np.intp)
-        bounds = np.array([info["instant_regret_bound"] for info in told], dtype=np.float64)
+        mine = [(info, row) for info, row in zip(history.decisions, history.rows, strict=True) if info.get("candidate") == index]
+        told = [(info, row) for info, row in mine if row is not None]
+        at = np.array([row for _, row in told], dtype=np.intp)
+        bounds = np.array([info["instant_regret_bound"] for info, _ in told], dtype=np.float64)
         record[index] = Plays(len(mine), history.y[at], noise_var[at], bounds)
     return record
-
-
-def paired_rows(history: History) -> dict[int, int]:
-    """The row of history.X of each recorded proposal, by its trial's number, where the history leaves no doubt.
-
-    The trials are an interleaving of the complete, pending and failed points. A state (p, f) before trial k says that p pending and
-    f failed ones came before it; forwards and then backwards through the trials, the states on consistent paths remain.
-    """
-    recorded = {int(info["number"]): np.array(info["x"]) for info in history.decisions if "number" in info}
-    total = len(history.X) + len(history.pending) + len(history.failed)
-
-    def moves(k: int, p: int, f: int) -> list[tuple[int, int]]:
-        x = recorded.get(k)
-        if x is None:  # added by hand: complete
-            return [(p, f)] if k - p - f < len(history.X) else []
-        options = ((history.X, k - p - f, (p, f)), (history.pending, p, (p + 1, f)), (history.failed, f, (p, f + 1)))
-        return [after for points, at, after in options if at < len(points) and np.max(np.abs(points[at] - x), initial=0.0) <= SAME_POINT]
-
-    layers: list[set[tuple[int, int]]] = [{(0, 0)}]
-    for k in range(total):
-        layers.append({after for state in layers[k] for after in moves(k, *state)})
-    alive = layers[total] & {(len(history.pending), len(history.failed))}
-    rows: dict[int, int] = {}
-    for k in reversed(range(total)):
-        steps = {(state, after) for state in layers[k] for after in moves(k, *state) if after in alive}
-        if k in recorded and len({state for state, _ in steps}) == 1 and all(state == after for state, after in steps):
-            ((p, f), _), *_ = steps
-            rows[k] = k - p - f
-        alive = {state for state, _ in steps}
-    return rows
