@@ -3,7 +3,7 @@
 python -m benchmarks.regret run [--suites …] [--methods …] [--seeds N] [--quick] [--minutes M] [--materials DIR]
 python -m benchmarks.regret report
 
-Results are one JSON line per (problem, method, seed) in benchmarks/results/<suite>.jsonl.gz. A run that is stopped, by hand or
+Results are one JSON line per (problem, method, seed) in benchmarks/results/<suite>.jsonl, packed into .jsonl.gz by the report. A run that is stopped, by hand or
 by --minutes, continues where it was.
 """
 
@@ -158,10 +158,18 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
         for name, parameter in space.parameters.items():  # a peer may leave its box by a rounding
             if not isinstance(parameter, Choice):
                 named[name] = type(parameter.low)(min(max(named[name], parameter.low), parameter.high))
-        u = problem.space.snap(space.encode(named)[None, :])[0]
-        return problem.space.decode(u), float(reply["seconds"])
+        u = space.encode(named)
+        if finite:  # told the snapped point, a peer would propose the same place again: the nearest design not measured yet
+            rows = problem.space.enumeration()
+            assert rows is not None
+            order = np.argsort(((rows - u) ** 2).sum(axis=1), kind="stable")
+            u = next((rows[i] for i in order if rows[i].tobytes() not in measured), rows[order[0]])
+        return problem.space.decode(problem.space.snap(u[None, :])[0]), float(reply["seconds"])
+
+    measured: set[bytes] = set()
 
     def tell(params: Any, value: float) -> None:
+        measured.add(problem.space.encode(params).tobytes())
         row = list(params.values()) if isinstance(params, dict) else [float(v) for v in params]
         send({"op": "tell", "x": [v.item() if isinstance(v, np.generic) else v for v in row], "y": -value})
 
@@ -197,21 +205,32 @@ def peer_python(method: str) -> str:
 
 
 def read(suite: str) -> list[dict[str, Any]]:
-    path = RESULTS / f"{suite}.jsonl.gz"
-    if not path.exists():
-        return []
+    """What is packed, then what was appended since; a line cut short by a kill is skipped."""
+    packed, fresh = RESULTS / f"{suite}.jsonl.gz", RESULTS / f"{suite}.jsonl"
+    lines = gzip.decompress(packed.read_bytes()).decode().splitlines() if packed.exists() else []
+    lines += fresh.read_text(encoding="utf-8").splitlines() if fresh.exists() else []
     rows: list[dict[str, Any]] = []
-    # killed while writing: what was complete is kept
-    with gzip.open(path, "rt", encoding="utf-8") as file, contextlib.suppress(EOFError, json.JSONDecodeError):
-        for line in file:
-            rows.append(json.loads(line))  # noqa: PERF401
+    for line in lines:
+        with contextlib.suppress(json.JSONDecodeError):
+            rows.append(json.loads(line))
     return rows
 
 
 def append(suite: str, row: dict[str, Any]) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
-    with gzip.open(RESULTS / f"{suite}.jsonl.gz", "at", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
+    path = RESULTS / f"{suite}.jsonl"
+    torn = path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+    with path.open("a", encoding="utf-8") as file:
+        file.write(("\n" if torn else "") + json.dumps(row) + "\n")
+
+
+def pack(suite: str) -> None:
+    """The compact form that is committed; equal results, equal bytes."""
+    rows = read(suite)
+    if rows:
+        text = "".join(json.dumps(row) + "\n" for row in sorted(rows, key=lambda r: (r["problem"], r["method"], r["seed"])))
+        (RESULTS / f"{suite}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+        (RESULTS / f"{suite}.jsonl").unlink(missing_ok=True)
 
 
 def run(jobs: list[Job], workers: int, minutes: float) -> list[str]:
@@ -254,6 +273,8 @@ def main() -> int:
     if options.command == "report":
         from benchmarks.report import write
 
+        for suite in SUITES:
+            pack(suite)
         write(ROOT / "docs")
         return 0
     methods = options.methods or [*OURS, *(name for name in adapters() if (ROOT / ".peers" / adapters()[name].environment).exists())]
