@@ -123,7 +123,7 @@ class Study:
                 f"there is no trial {number}: this study has {len(trials)} (numbers from 0); ask for a trial first, or add() a measured point"
             )
         finished = replace(trials[number], state=state, value=checked, noise_std=noise)
-        if trials[number].state != "running" or not self._storage.finish(self._record.name, finished):
+        if not self._storage.finish(self._record.name, finished):
             now = self.trials[number]
             told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
             raise TrialError(f"trial {number} is {told} already: the first tell stands; add() the point again if you measured it twice")

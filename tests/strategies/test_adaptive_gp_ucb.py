@@ -10,6 +10,7 @@ import pytest
 import noregret as nr
 from noregret.array import Array
 from noregret.errors import ConfigurationError, GuaranteeError, GuaranteeWarning
+from noregret.gp import condition
 from noregret.growth import LogGrowth, PowerGrowth
 from noregret.inference.map import MAP
 from noregret.kernels import Matern, SquaredExponential
@@ -178,11 +179,20 @@ def test_rigorous_keeps_to_its_grid_cap_floor_and_monotone_lengthscales() -> Non
 
 
 def test_rigorous_inflates_the_width_by_the_pending_information() -> None:
+    """β^½ = √(B² + 2I + 2 ln 1/δ)·exp(I(pending | observed)), R²/λ = 1: recomputed from the recorded class."""
     study = run(RIGOROUS, 10)
-    first, second = study.ask(), study.ask()
-    belief_alone = nr.Study([(0, 1)], "maximize", RIGOROUS, 0, trials=study.trials[:10]).ask().info
-    assert second.info["beta_sqrt"] > first.info["beta_sqrt"]
-    assert belief_alone["beta_sqrt"] == pytest.approx(first.info["beta_sqrt"])
+    X = points(study)
+    asked = [study.ask(), study.ask(), study.ask()]
+    for count, trial in enumerate(asked):
+        info = trial.info
+        pending = np.array([t.params for t in asked[:count]]).reshape(-1, 1)
+        every = condition(SquaredExponential(), np.array(info["lengthscales"]), np.vstack([X, pending]), np.zeros(10 + count), 0.01)
+        observed = condition(SquaredExponential(), np.array(info["lengthscales"]), X, np.zeros(10), 0.01)
+        plain = math.sqrt(info["norm_bound"] ** 2 + 2 * observed.information_gain + 2 * math.log(1 / info["delta"]))
+        inflation = math.exp(every.information_gain - observed.information_gain)
+        assert info["information_gain"] == pytest.approx(observed.information_gain)
+        assert info["beta_sqrt"] == pytest.approx(plain * inflation, rel=1e-9)
+        assert (inflation > 1.05) == (count > 0)
 
 
 class Cosine:
