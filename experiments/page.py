@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from experiments import FIGURES
 from noregret.inference.map import MAP
 from noregret.kernels import Matern, SquaredExponential
 from noregret.theory import Setting, check_reference, check_schedule
 
-FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "errata")
 Row = tuple[str, str, str]  # what the paper says, what was measured, verdict
 
 HOLDS, CHANGED, FAILS = "holds", "holds with a change", "does not hold"

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments import FIGURES
+from noregret.cli.reproduce import FIGURES as OFFERED
+
 
 def noregret(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-m", "noregret", *arguments], capture_output=True, text=True, timeout=300, check=False)
@@ -58,6 +61,7 @@ def test_json(command: str, key: str, value: object) -> None:
         ("theory scaling --h power:-1", "positive"),
         ("theory capture --lengthscale-ratio 0.5", "at least as long as the true ones"),
         ("theory rates --kernel matern:-1", "not a kernel"),
+        ("theory rates --kernel 2.5", "not a kernel"),
         ("theory rates --kernel matern:0.8 --capacity printed", "ν"),
         ("reproduce fig9", "fig9"),
         ("reproduce fig6 --quick --mnist /nonexistent --out {out}", "not computed"),
@@ -68,6 +72,10 @@ def test_mistakes_go_to_stderr_with_code_2(command: str, expected: str, tmp_path
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_command_offers_the_experiments_there_are() -> None:
+    assert OFFERED == FIGURES
 
 
 def test_reproduce_writes_what_it_says(tmp_path: Path) -> None:

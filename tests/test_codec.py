@@ -13,7 +13,7 @@ from noregret.inference.hmc import HMC
 from noregret.inference.map import MAP
 from noregret.inference.priors import Gamma, LogNormal
 from noregret.kernels import Matern
-from noregret.widening import ReferenceRegret, Schedule
+from noregret.widening import ReferenceRegret, Schedule, Stagnation
 
 
 def values() -> list[Any]:
@@ -25,6 +25,7 @@ def values() -> list[Any]:
             nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(2.5)),
             nr.AdaptiveGPUCB.practical(),
             nr.AdaptiveGPUCB(widening=Schedule("log", PowerGrowth(1.0, 0.1))),
+            nr.AdaptiveGPUCB(widening=Stagnation(every=4), acquisition="log_ei"),
             nr.AdaptiveGPUCB.rigorous(0.1, widening=ReferenceRegret(weight=0.3, cap=PowerGrowth(), floor=LogGrowth(0.2), maximum=math.inf)),
             nr.GPUCB(lengthscales=0.1, norm_bound=2.0, noise_std=0.05, width="mixture"),
             nr.GPUCB(estimation=MAP(Gamma(3.0, 6.0), combine="scale")),

@@ -174,10 +174,7 @@ class MinimumStd:
     decay: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.kappa < 1:
-            raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {self.kappa!r}")
-        if not 0 <= self.decay < math.inf:
-            raise ConfigurationError(f"decay must be at least 0, got {self.decay!r}")
+        _check_level(self.kappa, self.decay)
 
     def scaling(self, probe: Probe) -> Scaling:
         def std(g: float) -> float:
@@ -194,8 +191,9 @@ class Stagnation:
     """Widen only where the search stagnates: for one decision, and not again for the next ``every`` − 1.
 
     Stagnation is σ_t(x_{t+1}) < max(kappa·t^−decay, noise_share·noise std) under the fitted class, in units of the prior std: the
-    next value would tell next to nothing, or only the noise. The class is then widened for this decision until the std at its choice reaches ``target``. A reference regret in instantaneous form, paid on at
-    most every ``every``-th decision. h returns to 1 afterwards, so no theorem covers it.
+    next value would tell next to nothing, or only the noise. The class is then widened for this decision until the std at its choice
+    reaches ``target``. A reference regret in instantaneous form, paid on at most every ``every``-th decision. h returns to 1
+    afterwards, so no theorem covers it.
     """
 
     kappa: float = 0.2
@@ -206,10 +204,7 @@ class Stagnation:
     maximum: float = 100.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.kappa < 1:
-            raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {self.kappa!r}")
-        if not 0 <= self.decay < math.inf:
-            raise ConfigurationError(f"decay must be at least 0, got {self.decay!r}")
+        _check_level(self.kappa, self.decay)
         if not (isinstance(self.every, int) and self.every >= 1):
             raise ConfigurationError(f"every must be a whole number of at least 1, got {self.every!r}")
         if not 0 <= self.noise_share < math.inf:
@@ -228,6 +223,13 @@ class Stagnation:
             return Scaling(1.0, 1.0, 1.0, level, None, std)
         g = first_crossing(lambda g: probe.std_at_argmax(g, 1.0), min(max(level, self.target), 0.99), 1.0, self.maximum)
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, probe.std_at_argmax(g, 1.0))
+
+
+def _check_level(kappa: float, decay: float) -> None:
+    if not 0 < kappa < 1:
+        raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {kappa!r}")
+    if not 0 <= decay < math.inf:
+        raise ConfigurationError(f"decay must be at least 0, got {decay!r}")
 
 
 def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:

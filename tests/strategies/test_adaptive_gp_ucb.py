@@ -15,7 +15,7 @@ from noregret.growth import LogGrowth, PowerGrowth
 from noregret.inference.map import MAP
 from noregret.kernels import Matern, SquaredExponential
 from noregret.problems import bump
-from noregret.widening import AnchoredReference, MinimumStd, NoWidening, PowerReference, ReferenceRegret, Schedule
+from noregret.widening import AnchoredReference, MinimumStd, NoWidening, PowerReference, ReferenceRegret, Schedule, Stagnation
 
 RIGOROUS = nr.AdaptiveGPUCB.rigorous(0.1)
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
@@ -237,6 +237,8 @@ assert isinstance(RULE, ReferenceRegret)
         ({"quantisation": None}, "union"),
         ({"monotone": False}, "monotone"),
         ({"charge_estimate": False}, "charge_estimate"),
+        ({"acquisition": "log_ei"}, "upper confidence bound"),
+        ({"widening": Stagnation()}, "does not widen"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -310,6 +312,7 @@ def test_theorems_are_named_or_denied() -> None:
         ({"initial_points": -1}, "initial_points"),
         ({"initial_points": 2.5}, "initial_points"),
         ({"offset": math.nan}, "offset"),
+        ({"acquisition": "pi"}, "acquisition"),
     ],
     ids=str,
 )
@@ -330,6 +333,29 @@ def test_every_width_runs(width: Any) -> None:
         width=width, noise_std=0.1, regulariser=1.02, standardise=False, widening=ReferenceRegret("regret_bound", AnchoredReference())
     )
     assert run(strategy, 8).trials[-1].info["beta_sqrt"] > 1
+
+
+def test_log_ei_and_stagnation() -> None:
+    """On the noise-free bump: widened for single decisions, at rest in between, and believing the fitted class afterwards."""
+    rule = Stagnation(kappa=0.1, decay=0.0, every=3, target=0.5)
+    strategy = nr.AdaptiveGPUCB(kernel=Matern(2.5), widening=rule, estimation=MAP(combine="scale"), acquisition="log_ei")
+    study = run(strategy, 40, noise=0.0)
+    infos = [trial.info for trial in study.trials[2:]]
+    widened = [info["t"] for info in infos if info["h"] > 1]
+    assert len(widened) >= 3
+    assert np.diff(widened).min() >= 3
+    assert all(info["estimate"] >= 0.5 for info in infos if info["h"] > 1)
+    belief = study.belief()
+    assert belief is not None
+    assert belief.lengthscales[0] == pytest.approx(study.ask().info["fitted_lengthscales"][0], rel=0.01)
+    assert float(bump()(study.best.params)) > bump().maximum - 0.02
+    # the acquisition is what was asked for: a log-EI choice is not a UCB choice on the same data
+    other = replace(strategy, acquisition="ucb")
+    gaps = []
+    for count in (6, 14, 22, 30):
+        one, two = (nr.Study([(0, 1)], strategy=which, trials=study.trials[:count]).ask() for which in (strategy, other))
+        gaps.append(abs(one.params[0] - two.params[0]))
+    assert max(gaps) > 1e-3
 
 
 def test_schedules_by_name_and_by_callable_run_in_memory() -> None:

@@ -23,6 +23,7 @@ from noregret.theory import (
     check_scaling,
     check_schedule,
     greedy_information,
+    rate_rows,
     refined_capture_time,
     regret_bound,
     render_capture,
@@ -40,8 +41,9 @@ class KernelType(click.ParamType[Kernel]):
         text = str(value).lower()
         if text in ("se", "rbf", "gaussian"):
             return SquaredExponential()
+        family, _, smoothness = text.partition(":")
         try:
-            return Matern(float(text.removeprefix("matern:")))
+            return Matern(float(smoothness if family == "matern" else ""))
         except ValueError:
             return self.fail(f"{value!r} is not a kernel: write se or matern:NU, such as matern:2.5", param, ctx)
 
@@ -110,11 +112,8 @@ def _show(verdict: Verdict, as_json: bool) -> None:
 @setting_options
 def rates(kernel: Kernel, dimension: int, norm_power: Any, capacity: Any, as_json: bool) -> None:
     """Capacity, the corollary's regret rate, and how fast h may grow."""
-    text = render_rates(Setting(kernel, dimension, norm_power, capacity))
-    if as_json:
-        rows = (line.split("  ", 1) for line in text.splitlines())
-        text = json.dumps({key: value.strip() for key, value in rows}, indent=2, ensure_ascii=False)
-    click.echo(text)
+    setting = Setting(kernel, dimension, norm_power, capacity)
+    click.echo(json.dumps(dict(rate_rows(setting)), indent=2, ensure_ascii=False) if as_json else render_rates(setting))
 
 
 @theory.command(epilog="Example: noregret theory schedule --g log --b log -d 3")

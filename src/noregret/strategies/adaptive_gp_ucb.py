@@ -26,7 +26,7 @@ from noregret.strategies.frame import estimate, frame
 from noregret.strategies.step import Step
 from noregret.strategies.strategy import Belief, Design, initial_proposal
 from noregret.trial import History, Proposal
-from noregret.widening import AnchoredReference, Estimator, PowerReference, ReferenceRegret, Widening
+from noregret.widening import AnchoredReference, Estimator, PowerReference, ReferenceRegret, Stagnation, Widening
 
 WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
 GRID_RATIO = 1.1  # ρ of the quantised scaling, SPEC §3
@@ -178,7 +178,9 @@ class AdaptiveGPUCB:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
         step = chosen._step(space, history, np.random.default_rng(0))
-        model = step.model(step.previous.g, step.previous.b, exact=True)
+        # a class widened for one decision only is not what the strategy goes on believing
+        g, b = (1.0, 1.0) if isinstance(self.widening, Stagnation) else (step.previous.g, step.previous.b)
+        model = step.model(g, b, exact=True)
         theta = ", ".join(f"{v:.3g}" for v in model.function_class.lengthscales)
         condition = "none: a constant width is a rule of thumb, not a confidence bound"
         if isinstance(self.width, str):

@@ -20,11 +20,11 @@ from noregret.theory.orders import (
     printed_corollary,
     regret_rate,
 )
-from noregret.theory.report import render_capture, render_check, render_checks, render_rates
+from noregret.theory.report import rate_rows, render_capture, render_check, render_checks, render_rates
 
 __all__ = [
     "GREEDY_SHARE", "Capacity", "Order", "RegretRate", "Setting", "Verdict", "capacity_order", "capture_time", "check_reference",
-    "check_scaling", "check_schedule", "first_time", "greedy_information", "largest_exponent", "norm_inflation", "printed_corollary",
+    "check_scaling", "check_schedule", "first_time", "greedy_information", "largest_exponent", "norm_inflation", "printed_corollary", "rate_rows",
     "refined_capture_time", "regret_bound", "regret_constant", "regret_rate", "render_capture", "render_check", "render_checks",
     "render_rates",
 ]  # fmt: skip

@@ -48,8 +48,8 @@ def render_checks(verdicts: Sequence[Verdict]) -> str:
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
-def render_rates(setting: Setting) -> str:
-    """Capacity, the corollary's rate, and how fast h may grow."""
+def rate_rows(setting: Setting) -> list[tuple[str, str]]:
+    """Capacity, the corollary's rate, and how fast h may grow, as (name, text)."""
     rate = regret_rate(setting)
     rows = [*_setting_rows(setting), ("regret bound", str(rate))]
     if isinstance(setting.kernel, Matern) and (setting.norm_power, setting.capacity) == ("paper", "printed"):
@@ -58,7 +58,12 @@ def render_rates(setting: Setting) -> str:
     for label, weight in (("any λ_w", None), ("λ_w = 0", 0.0), ("0 < λ_w < ∞", 1.0), ("λ_w = ∞", math.inf)):
         limit = largest_exponent(setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity)
         rows.append((f"h, {label}", f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough"))
-    return _rows(rows)
+    return rows
+
+
+def render_rates(setting: Setting) -> str:
+    """The same as a table."""
+    return _rows(rate_rows(setting))
 
 
 def render_capture(kernel: Kernel, g: Any, b: Any, lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float) -> str:
