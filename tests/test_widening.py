@@ -31,7 +31,7 @@ class FakeProbe:
     initial: int = 2
     dimension: int = 2
     previous: Scaling = START
-    since_widened: float = math.inf
+    surveys: tuple[int, ...] = ()
     noise_std: float = 0.0
     slope: float = 1.0
     power: float = 1.0
@@ -47,6 +47,9 @@ class FakeProbe:
 
     def std_at_argmax(self, g: float, b: float) -> float:
         return min(1.0, 0.01 * g)
+
+    def mean_std(self, g: float, b: float) -> float:
+        return min(1.0, 0.02 * g)
 
 
 @given(st.floats(0.1, 50), st.floats(0.3, 3), st.floats(0, 10), st.integers(1, 500))
@@ -131,17 +134,35 @@ def test_minimum_std_shrinks_just_enough() -> None:
 
 
 def test_stagnation_widens_once_and_rests() -> None:
-    rule = Stagnation(kappa=0.4, decay=0.5, every=3, target=0.1)  # level 0.4/√16 = 0.1; the probe's std is 0.01·g
+    rule = Stagnation(kappa=0.4, decay=0.5, every=3, target=0.5)  # level 0.4/√16 = 0.1; the probe's std is 0.01·g, its mean std 0.02·g
     widened = rule.scaling(FakeProbe(t=16))
-    assert widened.g == pytest.approx(10.0, rel=2e-3)
+    assert widened.survey
+    assert widened.g == pytest.approx(25.0, rel=2e-3)
     assert widened.h == pytest.approx(widened.g**2)
-    assert rule.scaling(FakeProbe(t=16, since_widened=2.0)).h == 1.0
-    assert rule.scaling(FakeProbe(t=16, since_widened=3.0)).h > 1.0
-    assert rule.scaling(FakeProbe(t=40_000)).h == 1.0  # level below the std: not stagnating
+    for surveys, surveyed in (((14,), False), ((13,), True)):
+        assert rule.scaling(FakeProbe(t=16, surveys=surveys)).survey is surveyed
+    resting = rule.scaling(FakeProbe(t=40_000))  # level below the std: not stagnating
+    assert (resting.h, resting.survey) == (1.0, False)
     assert rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g  # earlier widening is over
-    assert Stagnation(target=0.3).scaling(FakeProbe(t=16)).g == pytest.approx(30.0, rel=2e-3)
-    assert rule.scaling(FakeProbe(t=40_000, noise_std=0.1)).h > 1.0  # σ = 0.01 is far below the noise
-    assert Stagnation(maximum=2.0).scaling(FakeProbe(t=1)).g == 2.0
+    assert rule.scaling(FakeProbe(t=40_000, noise_std=0.1)).survey  # σ = 0.01 is far below the noise
+    assert Stagnation(kappa=0.4, maximum=2.0).scaling(FakeProbe(t=16)).g == 2.0
+    wide = Stagnation(kappa=0.4, target=0.01).scaling(FakeProbe(t=16))  # wide enough already: a survey of the fitted class
+    assert (wide.h, wide.survey) == (1.0, True)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "share"),
+    [(1, 0.25), (2, 0.25 * 2**0.5), (3, 0.25 * 3**0.5), (4, 0.25), (5, 0.0625 * 5**0.5), (6, 0.05 * 1.530931), (50, 0.05)],
+)
+def test_surveys_stay_within_their_allowance(dimension: int, share: float) -> None:
+    """A search that always stagnates surveys ⌊share·t^0.9⌋ of t decisions: sublinearly many, and without end."""
+    rule = Stagnation(kappa=0.9, decay=0.0, every=1)
+    surveys: tuple[int, ...] = ()
+    for t in range(1, 400):
+        if rule.scaling(FakeProbe(t=t, dimension=dimension, surveys=surveys)).survey:
+            surveys = (*surveys, t)
+        assert len(surveys) <= share * t**0.9 + 1e-6
+        assert len(surveys) > share * t**0.9 - 1.001
 
 
 @pytest.mark.parametrize(
@@ -167,6 +188,8 @@ def test_stagnation_widens_once_and_rests() -> None:
         lambda: Stagnation(target=0.0),
         lambda: Stagnation(noise_share=-1.0),
         lambda: Stagnation(maximum=math.inf),
+        lambda: Stagnation(share=0.0),
+        lambda: Stagnation(exponent=1.1),
     ],
 )
 def test_impossible_rules(make: object) -> None:

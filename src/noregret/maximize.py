@@ -28,15 +28,14 @@ def argmax(
     """The best point found. ``incumbents``: good points to search around; ``excluded``: failed points to stay away from."""
     every = space.enumeration()
     if every is not None:
-        allowed = _allowed(every, excluded, radius=0.0)
-        return _best(every, np.where(allowed, acquisition.values(every), -np.inf), excluded)
+        return _best(every, np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf), excluded)
     points, shape = _sweep(space, lengthscales, rng, incumbents)
-    values = np.where(_allowed(points, excluded), acquisition.values(points), -np.inf)
+    values = np.where(allowed(points, excluded), acquisition.values(points), -np.inf)
     starts = _starts(points, values, shape, lengthscales)
     found = refine(acquisition, points[starts], lengthscales, space.continuous)
     found = _jump(acquisition, space, found, lengthscales)
     found = np.vstack([found, points[np.argmax(values)][None, :]])
-    return _best(found, np.where(_allowed(found, excluded), acquisition.values(found), -np.inf), excluded)
+    return _best(found, np.where(allowed(found, excluded), acquisition.values(found), -np.inf), excluded)
 
 
 def _best(points: Array, values: Array, excluded: Array) -> Array:
@@ -46,11 +45,11 @@ def _best(points: Array, values: Array, excluded: Array) -> Array:
     return points[int(np.argmax(values))]
 
 
-def _allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
-    allowed = np.ones(len(points), dtype=np.bool_)
+def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
+    mask = np.ones(len(points), dtype=np.bool_)
     for center in excluded:
-        allowed &= ((points - center) ** 2).sum(axis=1) > radius**2
-    return allowed
+        mask &= ((points - center) ** 2).sum(axis=1) > radius**2
+    return mask
 
 
 def _sweep(space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array) -> tuple[Array, tuple[int, ...]]:

@@ -19,6 +19,7 @@ Estimator = Literal["regret_bound", "one_step"]
 
 BRACKET = 1.3  # factor of the upward search, SPEC §5
 TOLERANCE = 1e-3  # of log h
+LEAST_SHARE = 0.05  # of surveys, in any dimension
 LARGEST = 1e12  # a scaling nobody means: the search gives up here even without a cap
 
 
@@ -32,6 +33,7 @@ class Scaling:
     reference: float | None = None
     reference_scale: float | None = None
     estimate: float | None = None
+    survey: bool = False  # look where the class is least known, not where it promises most
 
 
 class Probe(Protocol):
@@ -41,12 +43,13 @@ class Probe(Protocol):
     initial: int  # points before the first decision
     dimension: int
     previous: Scaling  # of the last decision; h = g = b = 1 before the first
-    since_widened: float  # decisions since one with h > 1; infinite if there was none
+    surveys: tuple[int, ...]  # the decisions so far that were surveys, counted from 1
     noise_std: float  # of a value to come, in units of the prior std
 
     def regret_bound(self, g: float, b: float, information: Information) -> float: ...
     def one_step_regret(self, g: float, b: float) -> float: ...
     def std_at_argmax(self, g: float, b: float) -> float: ...
+    def mean_std(self, g: float, b: float) -> float: ...  # over the whole space
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,27 +191,34 @@ class MinimumStd:
 
 @dataclass(frozen=True, slots=True)
 class Stagnation:
-    """Widen only where the search stagnates: for one decision, and not again for the next ``every`` − 1.
+    """Widen only where the search stagnates, for one decision, and look around in the widened class: a survey.
 
     Stagnation is σ_t(x_{t+1}) < max(kappa·t^−decay, noise_share·noise std) under the fitted class, in units of the prior std: the
-    next value would tell next to nothing, or only the noise. The class is then widened for this decision until the std at its choice
-    reaches ``target``. A reference regret in instantaneous form, paid on at most every ``every``-th decision. h returns to 1
-    afterwards, so no theorem covers it.
+    next value would tell next to nothing, or only the noise. The class is then widened, for this decision, until its mean std over
+    the space reaches ``target``, and the point is taken that teaches most about it. Of t decisions at most
+    ``allowance(t, d)`` ∝ t^exponent are surveys, no two of them within ``every``: what they add to the regret is sublinear, and
+    they never end. docs/decisions/0013.
     """
 
-    kappa: float = 0.2
+    kappa: float = 0.03
     decay: float = 0.5
-    every: int = 3
-    target: float = 0.5
     noise_share: float = 0.5
+    share: float = 0.25
+    exponent: float = 0.9
+    every: int = 2
+    target: float = 0.7
     maximum: float = 100.0
 
     def __post_init__(self) -> None:
         _check_level(self.kappa, self.decay)
-        if not (isinstance(self.every, int) and self.every >= 1):
-            raise ConfigurationError(f"every must be a whole number of at least 1, got {self.every!r}")
         if not 0 <= self.noise_share < math.inf:
             raise ConfigurationError(f"noise_share must be at least 0, got {self.noise_share!r}")
+        if not 0 < self.share <= 1:
+            raise ConfigurationError(f"share must lie in (0, 1], got {self.share!r}: share·√d·t^exponent bounds the number of surveys")
+        if not 0 < self.exponent <= 1:
+            raise ConfigurationError(f"exponent must lie in (0, 1], got {self.exponent!r}: t^exponent bounds the number of surveys")
+        if not (isinstance(self.every, int) and self.every >= 1):
+            raise ConfigurationError(f"every must be a whole number of at least 1, got {self.every!r}")
         if not 0 < self.target < 1:
             raise ConfigurationError(f"target must lie in (0, 1), the prior std being 1, got {self.target!r}")
         if not 1 < self.maximum < math.inf:
@@ -216,13 +226,20 @@ class Stagnation:
 
     def scaling(self, probe: Probe) -> Scaling:
         level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
-        if probe.since_widened < self.every:
+        recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
+        if recent or len(probe.surveys) + 1 > self.allowance(probe.t, probe.dimension):
             return Scaling(1.0, 1.0, 1.0, level)
         std = probe.std_at_argmax(1.0, 1.0)
         if std >= level:
             return Scaling(1.0, 1.0, 1.0, level, None, std)
-        g = first_crossing(lambda g: probe.std_at_argmax(g, 1.0), min(max(level, self.target), 0.99), 1.0, self.maximum)
-        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, probe.std_at_argmax(g, 1.0))
+        g = 1.0
+        if probe.mean_std(g, 1.0) < self.target:
+            g = first_crossing(lambda g: probe.mean_std(g, 1.0), self.target, 1.0, self.maximum)
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, survey=True)
+
+    def allowance(self, t: int, dimension: int) -> float:
+        """How many of t decisions may be surveys. More inputs hide more, up to three; beyond, a survey sees less and less of the space."""
+        return max(LEAST_SHARE, self.share * math.sqrt(dimension) * min(1.0, 2.0 ** (3 - dimension))) * t**self.exponent
 
 
 def _check_level(kappa: float, decay: float) -> None:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import noregret as nr
 from noregret.array import Array
@@ -15,6 +16,8 @@ from noregret.growth import LogGrowth, PowerGrowth
 from noregret.inference.map import MAP
 from noregret.kernels import Matern, SquaredExponential
 from noregret.problems import bump
+from noregret.space import Space
+from noregret.trial import History
 from noregret.widening import AnchoredReference, MinimumStd, NoWidening, PowerReference, ReferenceRegret, Schedule, Stagnation
 
 RIGOROUS = nr.AdaptiveGPUCB.rigorous(0.1)
@@ -312,6 +315,8 @@ def test_theorems_are_named_or_denied() -> None:
         ({"initial_points": -1}, "initial_points"),
         ({"initial_points": 2.5}, "initial_points"),
         ({"offset": math.nan}, "offset"),
+        ({"compress": -1}, "compress"),
+        ({"compress": 1, "standardise": False}, "standardise=True"),
         ({"acquisition": "pi"}, "acquisition"),
     ],
     ids=str,
@@ -341,10 +346,11 @@ def test_log_ei_and_stagnation() -> None:
     strategy = nr.AdaptiveGPUCB(kernel=Matern(2.5), widening=rule, estimation=MAP(combine="scale"), acquisition="log_ei")
     study = run(strategy, 40, noise=0.0)
     infos = [trial.info for trial in study.trials[2:]]
-    widened = [info["t"] for info in infos if info["h"] > 1]
-    assert len(widened) >= 3
-    assert np.diff(widened).min() >= 3
-    assert all(info["estimate"] >= 0.5 for info in infos if info["h"] > 1)
+    surveys = [info["t"] for info in infos if info["survey"]]
+    assert len(surveys) >= 3
+    assert np.diff(surveys).min() >= 3
+    assert all(info["estimate"] < 0.1 for info in infos if info["survey"])
+    assert all(info["h"] == 1 for info in infos if not info["survey"])
     belief = study.belief()
     assert belief is not None
     assert belief.lengthscales[0] == pytest.approx(study.ask().info["fitted_lengthscales"][0], rel=0.01)
@@ -356,6 +362,30 @@ def test_log_ei_and_stagnation() -> None:
         one, two = (nr.Study([(0, 1)], strategy=which, trials=study.trials[:count]).ask() for which in (strategy, other))
         gaps.append(abs(one.params[0] - two.params[0]))
     assert max(gaps) > 1e-3
+
+
+def test_a_survey_teaches_most_where_improvement_is_expected() -> None:
+    """Against the definition: the mean of EI(x_j)·(σ² before − σ² after) over the cloud, each candidate appended in turn."""
+    rng = np.random.default_rng(3)
+    X, y = rng.random((7, 2)), rng.standard_normal(7)
+    nan, none = np.full(7, np.nan), np.empty((0, 2))
+    strategy = nr.AdaptiveGPUCB.practical(noise_std=0.2)
+    step = strategy._step(Space.from_bounds([(0, 1)] * 2), History(X, y, nan, none, none), rng)
+    chosen = step.survey(2.0, 1.0)
+    posterior = step.model(2.0, 1.0, exact=True).posterior
+    mean, std = posterior.predict(step.cloud)
+    best = posterior.predict(X)[0].max()
+    u = (mean - best) / std
+    improvement = std * (norm.pdf(u) + u * norm.cdf(u))
+    lowered = [
+        np.sum(improvement * (std**2 - posterior.append(x, None, step.noise_std**2).predict(step.cloud)[1] ** 2)) for x in step.cloud
+    ]
+    assert np.array_equal(chosen.x, step.cloud[int(np.argmax(lowered))])
+    # a failed point is not surveyed again
+    failed = replace(step.history, failed=chosen.x[None, :])
+    again = strategy._step(Space.from_bounds([(0, 1)] * 2), failed, np.random.default_rng(0))
+    again._cloud = step.cloud
+    assert not np.array_equal(again.survey(2.0, 1.0).x, chosen.x)
 
 
 def test_schedules_by_name_and_by_callable_run_in_memory() -> None:

@@ -20,7 +20,8 @@ class MAP:
 
     combine: "min" takes min(θ^MAP, θ_0/g) per input, "scale" takes θ^MAP/g. θ^MAP is kept within
     [truncation·θ_0, θ_0]. noise_prior is used when the strategy's noise is unknown; it is a prior of the noise
-    variance in units of the prior variance.
+    variance in units of the prior variance. All ``starts`` are searched when the number of points has grown by the factor
+    ``patience`` since that was last done; in between the search starts from the last estimate alone.
     """
 
     prior: Prior = Gamma()
@@ -28,12 +29,15 @@ class MAP:
     combine: Literal["min", "scale"] = "min"
     truncation: float = 0.01
     starts: int = 3
+    patience: float = 1.0
 
     def __post_init__(self) -> None:
         if self.combine not in ("min", "scale"):
             raise ConfigurationError(f'combine is "min" or "scale", got {self.combine!r}')
         if not 0 < self.truncation < 1:
             raise ConfigurationError(f"truncation is the smallest θ^MAP as a fraction of θ_0, in (0, 1), got {self.truncation!r}")
+        if not 1 <= self.patience < np.inf:
+            raise ConfigurationError(f"patience is a factor of at least 1, got {self.patience!r}")
         if not (isinstance(self.starts, int) and self.starts >= 1):
             raise ConfigurationError(f"starts must be a whole number of at least 1, got {self.starts!r}")
 
@@ -50,9 +54,10 @@ class Fit:
 
     lengthscales: Array
     noise_var: float
+    searched: int = 0  # how many points there were when all starts were last searched
 
 
-def fit_map(evidence: Evidence, lower: Array, upper: Array, starts: Array) -> Fit:
+def fit_map(evidence: Evidence, lower: Array, upper: Array, starts: Array, searched: int = 0) -> Fit:
     """argmax of the posterior over lower ≤ θ ≤ upper; ``starts`` (k, d or d+1) are values of φ."""
     d = evidence.dimension
     bounds = [(float(np.log(a)), float(np.log(b))) for a, b in zip(lower, upper, strict=True)]
@@ -75,7 +80,8 @@ def fit_map(evidence: Evidence, lower: Array, upper: Array, starts: Array) -> Fi
     if not best_loss < 1e25:
         loss_value, _ = evidence.log_posterior(best, jacobian=False)  # raises the error that explains it
         raise NumericalError(f"no lengthscales between {lower} and {upper} have a finite likelihood ({loss_value})")
-    return Fit(np.clip(np.exp(best[:d]), lower, upper), float(np.exp(best[d])) if evidence.estimates_noise else float("nan"))
+    noise_var = float(np.exp(best[d])) if evidence.estimates_noise else float("nan")
+    return Fit(np.clip(np.exp(best[:d]), lower, upper), noise_var, searched)
 
 
 def starting_points(evidence: Evidence, estimation: MAP, previous: Fit | None, rng: np.random.Generator) -> Array:

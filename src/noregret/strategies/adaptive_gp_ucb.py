@@ -38,8 +38,8 @@ class AdaptiveGPUCB:
 
     lengthscales is θ_0 on the unit cube (None: √d, its diameter). norm_bound is B_0 and noise_std is R, both in the
     values' units; noise_std=None estimates the noise. regulariser is λ (None: noise_std²). width is a theorem's name or a
-    constant β^½. standardise rescales the values online to mean 0 and std 1, which no theorem allows; offset is a
-    fixed prior mean instead. guarantee=True checks every setting against the theorem and raises GuaranteeError.
+    constant β^½. standardise rescales the values online to mean 0 and std 1, which no theorem allows, and compress > 0
+    compresses those below the average logarithmically, as often as it says; offset is a fixed prior mean instead. guarantee=True checks every setting against the theorem and raises GuaranteeError.
     """
 
     kernel: Kernel = SquaredExponential()
@@ -56,6 +56,7 @@ class AdaptiveGPUCB:
     quantisation: float | None = None
     monotone: bool = False
     standardise: bool = True
+    compress: int = 0
     offset: float = 0.0
     initial_points: int | None = None
     initial_design: Design = "uniform"
@@ -109,12 +110,14 @@ class AdaptiveGPUCB:
 
     @staticmethod
     def practical(noise_std: float | None = None, *, initial_points: int | None = None) -> AdaptiveGPUCB:
-        """The default: values standardised, noise and lengthscales estimated, the class widened. No theorem covers it."""
+        """The default: values standardised and bad ones compressed, noise and lengthscales estimated, the class widened on stagnation.
+
+        No theorem covers it; what can be said, and how it was chosen, is in docs/decisions/0013.
+        """
         return AdaptiveGPUCB(
-            kernel=Matern(2.5), lengthscales=None, noise_std=noise_std, width=2.0,
-            widening=ReferenceRegret("regret_bound", AnchoredReference(0.75), weight=0.0, maximum=1e4),
-            estimation=MAP(prior=LogNormal(-0.7, 1.0, dimension_scaled=True), combine="scale"),
-            initial_points=initial_points, initial_design="spread")  # fmt: skip
+            kernel=Matern(2.5), lengthscales=None, noise_std=noise_std, width=1.5, widening=Stagnation(),
+            estimation=MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), combine="scale", patience=1.1),
+            compress=2, initial_points=initial_points, initial_design="spread")  # fmt: skip
 
     @property
     def theorem(self) -> str:
@@ -167,7 +170,8 @@ class AdaptiveGPUCB:
 
     def _step(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Step:
         fit_rng, argmax_rng = rng.spawn(2)
-        framed = frame(history, standardise=self.standardise, offset=self.offset, noise_std=self.noise_std, regulariser=self.regulariser)
+        framed = frame(history, standardise=self.standardise, offset=self.offset, noise_std=self.noise_std, regulariser=self.regulariser,
+                       compress=self.compress)  # fmt: skip
         initial = self.initial_class(space.dimension).lengthscales
         fit = estimate(framed, self.kernel, self.estimation, initial, history.scaled_decisions, fit_rng)
         return Step(self, space, history, framed, fit, int(argmax_rng.integers(2**63)))
@@ -176,7 +180,7 @@ class AdaptiveGPUCB:
         """The class of the last decision, conditioned on everything told since."""
         if len(history.X) == 0:
             return None
-        chosen = self if delta is None else replace(self, delta=delta)
+        chosen = replace(self, delta=self.delta if delta is None else delta, compress=0)  # in the values' own units
         step = chosen._step(space, history, np.random.default_rng(0))
         # a class widened for one decision only is not what the strategy goes on believing
         g, b = (1.0, 1.0) if isinstance(self.widening, Stagnation) else (step.previous.g, step.previous.b)

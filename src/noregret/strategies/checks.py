@@ -71,6 +71,10 @@ def check_settings(s: AdaptiveGPUCB) -> None:
         raise ConfigurationError(f'initial_design is "uniform" or "spread", got {s.initial_design!r}')
     if not math.isfinite(s.offset):
         raise ConfigurationError(f"offset must be finite, got {s.offset!r}")
+    if not (isinstance(s.compress, int) and 0 <= s.compress <= 5):
+        raise ConfigurationError(f"compress says how often bad values are compressed, a whole number from 0 to 5, got {s.compress!r}")
+    if s.compress and not s.standardise:
+        raise ConfigurationError("compress works on standardised values: set standardise=True, or compress=0")
     if s.acquisition not in ("ucb", "log_ei"):
         raise ConfigurationError(f'acquisition is "ucb" or "log_ei", got {s.acquisition!r}')
     check_initial_points(s.initial_points)

@@ -16,9 +16,52 @@ from noregret.trial import History, Info
 
 
 @dataclass(frozen=True, slots=True)
+class Compression:
+    """z ↦ z above the average, −log(1 − z) below, then back to mean 0 and std 1; once per (mean, std) in ``passes``.
+
+    Very bad values no longer set the scale on which good ones differ. Increasing, smooth at 0, linear above the average.
+    """
+
+    passes: tuple[tuple[float, float], ...] = ()
+
+    @staticmethod
+    def fitted(z: Array, count: int) -> Compression:
+        passes: list[tuple[float, float]] = []
+        for _ in range(count):
+            z = _bend(z)
+            mean, std = standard_units(z)
+            passes.append((mean, std))
+            z = (z - mean) / std
+        return Compression(tuple(passes))
+
+    def forward(self, z: Array) -> Array:
+        for mean, std in self.passes:
+            z = (_bend(z) - mean) / std
+        return z
+
+    def slope(self, z: Array) -> Array:
+        """d forward/dz: by how much noise shrinks or grows."""
+        slope = np.ones_like(z)
+        for mean, std in self.passes:
+            slope, z = slope / (1 - np.minimum(z, 0.0)) / std, (_bend(z) - mean) / std
+        return slope
+
+    def inverse(self, y: Array) -> Array:
+        with np.errstate(over="ignore"):  # far below everything seen: −∞ is the right answer
+            for mean, std in reversed(self.passes):
+                y = mean + std * y
+                y = np.where(y < 0, -np.expm1(-np.minimum(y, 0.0)), y)
+        return y
+
+
+def _bend(z: Array) -> Array:
+    return np.where(z < 0, -np.log1p(-np.minimum(z, 0.0)), z)
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
-    """X (n, d), y (n,) = (value − offset)/scale, told (n,) noise variances with NaN where unknown, common noise variance
-    or NaN. ``stand_ins`` rows at the end of X, y are failed points, taken as bad as the worst value seen."""
+    """X (n, d), y (n,) = (value − offset)/scale, then compressed; told (n,) noise variances with NaN where unknown, common noise
+    variance or NaN. ``stand_ins`` rows at the end of X, y are failed points, taken as bad as the worst value seen."""
 
     X: Array
     y: Array
@@ -28,6 +71,18 @@ class Frame:
     offset: float
     scale: float
     stand_ins: int
+    compression: Compression = Compression()
+
+    def in_values(self, mean: float, std: float) -> tuple[float, float]:
+        """A prediction in the values' units: median, and half the distance of its one-sigma quantiles."""
+        if not self.compression.passes:
+            return self.offset + self.scale * mean, self.scale * std
+        low, middle, high = self.compression.inverse(np.array([mean - std, mean, mean + std])).tolist()
+        return self.offset + self.scale * middle, self.scale * (high - low) / 2
+
+    def noise_in_values(self, noise_var: float) -> float:
+        """The std of a noise variance, where values are good: above the average."""
+        return float(np.sqrt(noise_var)) * self.scale / float(self.compression.slope(np.ones(1))[0])
 
     def evidence(self, kernel: Kernel, prior: Prior, noise_prior: Prior) -> Evidence:
         n = len(self.X) - self.stand_ins
@@ -55,30 +110,35 @@ def standard_units(values: Array) -> tuple[float, float]:
     return mean * largest, std * largest
 
 
-def frame(history: History, *, standardise: bool, offset: float, noise_std: float | None, regulariser: float | None) -> Frame:
-    """The data as the model sees them. noise_std None: to be estimated."""
+def frame(
+    history: History, *, standardise: bool, offset: float, noise_std: float | None, regulariser: float | None, compress: int = 0
+) -> Frame:
+    """The data as the model sees them. noise_std None: to be estimated. compress: how often bad values are compressed."""
     X, y, told_std = history.X, history.y, history.noise_std
     scale = 1.0
     if standardise:
         offset, scale = standard_units(y)
-    common = np.nan if noise_std is None else ((noise_std / scale) ** 2 if regulariser is None else regulariser)
+    y = (y - offset) / scale
+    compression = Compression.fitted(y, compress)
+    slope, slope_above = (compression.slope(z) for z in (y, np.ones(1)))  # of a point to come: as above the average
+    common = np.nan if noise_std is None else ((noise_std / scale * float(slope_above[0])) ** 2 if regulariser is None else regulariser)
     # told noise R_i goes with λ_i = λ·(R_i/R)², so that R_i²/λ_i is the same for every point: docs/decisions/0005
     unit = scale if noise_std is None or regulariser is None else noise_std / np.sqrt(regulariser)
-    told = np.where(np.isnan(told_std), common, (told_std / unit) ** 2)
-    y = (y - offset) / scale
+    told = np.where(np.isnan(told_std), common, (told_std / unit * slope) ** 2)
+    y = compression.forward(y)
     stand_ins = 0
     if standardise and len(history.failed):
         stand_ins = len(history.failed)
         X, y = np.vstack([X, history.failed]), np.append(y, np.full(stand_ins, y.min()))
         told = np.append(told, np.full(stand_ins, common))
-    return Frame(X, y, told, common, history.pending, offset, scale, stand_ins)
+    return Frame(X, y, told, common, history.pending, offset, scale, stand_ins, compression)
 
 
 def previous_fit(decisions: tuple[Info, ...]) -> Fit | None:
     """The last estimate recorded in the history: where the next search starts."""
     for info in reversed(decisions):
         if info.get("fitted_lengthscales") is not None:
-            return Fit(np.array(info["fitted_lengthscales"]), float(info["noise_var"]))
+            return Fit(np.array(info["fitted_lengthscales"]), float(info["noise_var"]), int(info.get("searched", 0)))
     return None
 
 
@@ -91,4 +151,8 @@ def estimate(
     if estimation is None and not evidence.estimates_noise:
         return None
     lower = initial if estimation is None else estimation.truncation * initial
-    return fit_map(evidence, lower, initial, starting_points(evidence, rule, previous_fit(decisions), rng))
+    previous, n = previous_fit(decisions), len(evidence.y)
+    starts = starting_points(evidence, rule, previous, rng)
+    if previous is not None and n < rule.patience * previous.searched:
+        return fit_map(evidence, lower, initial, starts[:1], previous.searched)
+    return fit_map(evidence, lower, initial, starts, n)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret import confidence
-from noregret.acquisition import log_ei, ucb
+from noregret.acquisition import log_ei, log_h, ucb
 from noregret.array import Array
 from noregret.function_class import FunctionClass
-from noregret.gp import Posterior
+from noregret.gp import VARIANCE_FLOOR, Posterior
 from noregret.inference.map import Fit
-from noregret.maximize import argmax
+from noregret.maximize import allowed, argmax, low_discrepancy
 from noregret.space import SearchSpace
 from noregret.strategies.frame import Frame
 from noregret.trial import History, Info, Proposal
@@ -26,6 +26,8 @@ from noregret.widening import Information, Scaling
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+
+CLOUD = 512  # points that stand for the whole space in a survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +59,14 @@ class Step:
         self.initial = len(history.decisions) - len(decisions)
         self.dimension = space.dimension
         self.previous = _widest(decisions)
-        self.since_widened = next((float(i) for i, info in enumerate(reversed(decisions), 1) if info["h"] > 1), math.inf)
+        self.surveys = tuple(t for t, info in enumerate(decisions, 1) if info.get("survey"))
         self.noise_std = math.sqrt(framed.known_noise(self._noise_var)[1])
         self.start = strategy.initial_class(space.dimension)
         self._recorded = np.array(decisions[-1]["lengthscales"]) if decisions else None
         self._frozen_regret = sum(info["instant_regret_bound"] for info in decisions)
         self._models: dict[tuple[float, float, bool], Model] = {}
         self._choices: dict[tuple[float, float], Choice] = {}
+        self._cloud: Array | None = None
 
     # -- the class, the model, the choice at a scaling (g, b) --
 
@@ -108,8 +111,7 @@ class Step:
         if (g, b) not in self._choices:
             model = self.model(g, b, exact=True)
             posterior = model.posterior
-            n = posterior.observed
-            fitted_mean = self.framed.y - posterior.noise_var[:n] * posterior.weights[:n]  # K w = y − Λ w
+            fitted_mean = self._fitted_mean(posterior)
             incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
             acquisition = (
                 ucb(posterior, model.beta_sqrt) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
@@ -120,7 +122,38 @@ class Step:
             self._choices[g, b] = Choice(x, float(mean[0]), float(std[0]))
         return self._choices[g, b]
 
+    def _fitted_mean(self, posterior: Posterior) -> Array:
+        n = posterior.observed
+        return np.asarray(self.framed.y - posterior.noise_var[:n] * posterior.weights[:n])  # K w = y − Λ w
+
+    def survey(self, g: float, b: float) -> Choice:
+        """The point that lowers the variance of f most, averaged over the space with expected improvement as weight:
+        Σ_j EI(x_j) cov(x, x_j)²/(σ²(x) + λ), the weighted form of Cohn 1996. Unlike the largest variance it prefers no corners."""
+        posterior, cloud = self.model(g, b, exact=True).posterior, self.cloud
+        mean, covariance = posterior.joint(cloud)
+        var = np.maximum(np.diag(covariance), VARIANCE_FLOOR)
+        std = np.sqrt(var)
+        weight = log_h((mean - self._fitted_mean(posterior).max()) / std) + np.log(std)
+        gain = covariance**2 @ np.exp(weight - weight.max()) / (var + self.noise_std**2)
+        best = int(np.argmax(np.where(allowed(cloud, self.history.failed), gain, -np.inf)))
+        return Choice(cloud[best], float(mean[best]), float(std[best]))
+
+    @property
+    def cloud(self) -> Array:
+        """Points that stand for the whole space; every scaling sees the same."""
+        if self._cloud is None:
+            rng = np.random.default_rng(self.seed)
+            every = self.space.enumeration()
+            if every is None:
+                self._cloud = self.space.snap(low_discrepancy(CLOUD, self.dimension, rng))
+            else:
+                self._cloud = every if len(every) <= CLOUD else every[rng.permutation(len(every))[:CLOUD]]
+        return self._cloud
+
     # -- widening.Probe --
+
+    def mean_std(self, g: float, b: float) -> float:
+        return float(np.mean(self.model(g, b).posterior.predict(self.cloud)[1]))
 
     def regret_bound(self, g: float, b: float, information: Information) -> float:
         """√(C_1 t β_t Î), SPEC §5, estimator A."""
@@ -154,21 +187,23 @@ class Step:
 
     def propose(self) -> Proposal:
         scaling = self.strategy.widening.scaling(self)
-        model, choice = self.model(scaling.g, scaling.b, exact=True), self.choice(scaling.g, scaling.b)
+        model = self.model(scaling.g, scaling.b, exact=True)
+        choice = self.survey(scaling.g, scaling.b) if scaling.survey else self.choice(scaling.g, scaling.b)
         return Proposal(choice.x, self._info(scaling, model, choice))
 
     def _info(self, scaling: Scaling, model: Model, choice: Choice) -> Info:
         f, posterior = self.framed, model.posterior
         noise_var = f.known_noise(self._noise_var)[1]
+        mean, std = f.in_values(choice.mean, choice.std)
         return {
             "source": "model", "t": self.t, "h": scaling.h, "g": scaling.g, "b": scaling.b,
             "lengthscales": model.function_class.lengthscales.tolist(), "norm_bound": model.function_class.norm_bound, "delta": model.delta,
             "beta_sqrt": model.beta_sqrt, "information_gain": posterior.information_gain,
-            "noise_var": noise_var, "noise_std": math.sqrt(noise_var) * f.scale if self.strategy.regulariser is None else self.strategy.noise_std,
+            "noise_var": noise_var, "noise_std": f.noise_in_values(noise_var) if self.strategy.regulariser is None else self.strategy.noise_std,
             "fitted_lengthscales": None if self.fit is None else self.fit.lengthscales.tolist(),
-            "active": self._active(scaling.g),
-            "instant_regret_bound": self._instant(scaling.g, scaling.b),
-            "mean": f.offset + f.scale * choice.mean, "std": f.scale * choice.std, "offset": f.offset, "scale": f.scale,
+            "searched": 0 if self.fit is None else self.fit.searched, "active": self._active(scaling.g),
+            "instant_regret_bound": 2 * model.beta_sqrt * choice.std, "survey": scaling.survey,
+            "mean": mean, "std": std, "offset": f.offset, "scale": f.scale,
             "reference": scaling.reference, "reference_scale": scaling.reference_scale, "estimate": scaling.estimate,
         }  # fmt: skip
 

@@ -57,14 +57,16 @@ def check_initial_points(count: int | None) -> None:
         raise ConfigurationError(f"initial_points must be a whole number of at least 0 (or None for the default), got {count!r}")
 
 
-def default_initial_points(dimension: int) -> int:
-    """2^d as in the paper (L457) up to d = 4, then 4d: 2^50 points would be no optimisation."""
+def default_initial_points(dimension: int, design: Design) -> int:
+    """Uniform: 2^d as in the paper (L457) up to d = 4, then 4d: 2^50 points would be no optimisation. Spread: 2d, from 3 to 12."""
+    if design == "spread":
+        return min(max(2 * dimension, 3), 12)
     return min(2**dimension, 4 * dimension) if dimension > 4 else 2**dimension
 
 
 def initial_proposal(space: SearchSpace, history: History, rng: np.random.Generator, count: int | None, design: Design) -> Proposal | None:
     """The next point of the initial design, or None once enough points are evaluated or under way. Failures do not count."""
-    wanted = default_initial_points(space.dimension) if count is None else count
+    wanted = default_initial_points(space.dimension, design) if count is None else count
     if len(history.X) > 0 and len(history.X) + len(history.pending) >= wanted:
         return None
     known = np.vstack([history.X, history.pending, history.failed])
