@@ -14,10 +14,10 @@ import numpy as np
 from noregret import linalg
 from noregret.array import Array
 from noregret.errors import ConfigurationError
-from noregret.kernels import Kernel, covariance, squared_distances
+from noregret.kernels import Kernel, covariance, squared_distances, value_and_slope
 
 VARIANCE_FLOOR = 1e-20  # 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
-CHUNK = 4096  # rows of a candidate sweep handled at once: bounds the memory of a prediction to CHUNK × n
+CHUNK = 65_536  # entries of the cross-covariance that a prediction handles at once: they stay in the processor's cache
 
 
 class Predictor(Protocol):
@@ -40,38 +40,39 @@ class Posterior:
     weights: Array
     observed: int
 
-    def _cross(self, A: Array) -> tuple[Array, Array]:
-        k = covariance(self.kernel, self.lengthscales, self.X, A)  # (n, m)
-        return k, linalg.solve_lower(self.L, k)
-
     def predict(self, A: Array) -> tuple[Array, Array]:
-        """Latent mean and std at the rows of A."""
+        """Latent mean and std at the rows of A. O(m n²)."""
         mean, var = np.empty(len(A)), np.empty(len(A))
-        for start in range(0, len(A), CHUNK):
-            rows = slice(start, start + CHUNK)
-            k, v = self._cross(A[rows])
-            mean[rows] = k.T @ self.weights  # paper eq. (3), SPEC §2
+        step = max(CHUNK // max(len(self.X), 1), 64)
+        for start in range(0, len(A), step):
+            rows = slice(start, start + step)
+            k = covariance(self.kernel, self.lengthscales, A[rows], self.X)  # (m, n): its transpose is in LAPACK's order
+            mean[rows] = k @ self.weights  # paper eq. (3), SPEC §2
+            v = linalg.solve_lower(self.L, k.T, overwrite=True)
             var[rows] = 1.0 - np.einsum("nm,nm->m", v, v)
         return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and their gradients (m, d) in the rows of A. O(m n² + m n d)."""
-        sq = squared_distances(self.X, A, self.lengthscales)
-        k, slope = self.kernel.value(sq), self.kernel.slope(sq)
-        v = linalg.solve_lower(self.L, k)
+        k, slope = value_and_slope(self.kernel, squared_distances(A, self.X, self.lengthscales))  # (m, n)
+        mean = k @ self.weights
+        v = linalg.solve_lower(self.L, k.T, overwrite=True)
         std = np.sqrt(np.maximum(1.0 - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
-        w = linalg.solve_lower(self.L, v, transposed=True)  # (K + λ)⁻¹ k
-        # Σ_n c_nm · slope_nm · 2 (A_m − X_n)/θ², without an (n, m, d) array
-        by_mean, by_var = slope * self.weights[:, None], slope * w
+        w = linalg.solve_lower(self.L, v, transposed=True, overwrite=True).T  # (K + λ)⁻¹ k
+        # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
+        w *= slope
+        slope *= self.weights
         scale = 2.0 / self.lengthscales**2
-        dmean = scale * (A * by_mean.sum(axis=0)[:, None] - by_mean.T @ self.X)
-        dvar = -2.0 * scale * (A * by_var.sum(axis=0)[:, None] - by_var.T @ self.X)
-        return k.T @ self.weights, std, dmean, dvar / (2.0 * std[:, None])
+        dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ self.X)
+        dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ self.X)
+        return mean, std, dmean, dvar / (2.0 * std[:, None])
 
     def joint(self, A: Array) -> tuple[Array, Array]:
         """Mean and covariance matrix of f at the rows of A."""
-        k, v = self._cross(A)
-        return k.T @ self.weights, covariance(self.kernel, self.lengthscales, A, A) - v.T @ v
+        k = covariance(self.kernel, self.lengthscales, A, self.X)
+        mean = k @ self.weights
+        v = linalg.solve_lower(self.L, k.T, overwrite=True)
+        return mean, covariance(self.kernel, self.lengthscales, A, A) - v.T @ v
 
     @property
     def information_gain(self) -> float:
@@ -131,25 +132,26 @@ def condition(kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
     K = covariance(kernel, lengthscales, X, X)
     K[np.diag_indices_from(K)] += lam
-    L = linalg.cholesky(K)
+    L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
     z = np.concatenate([linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)])  # pending at the mean: innovation 0
     return _finish(kernel, lengthscales, X, lam.copy(), L, z, n)
 
 
 def log_evidence_gradient(kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var: Array) -> tuple[float, Array, Array]:
-    """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, and no (n, n, d) array."""
-    sq = squared_distances(X, X, lengthscales)
-    K = kernel.value(sq)
+    """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, three n×n arrays, and no (n, n, d) array."""
+    K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
     K[np.diag_indices_from(K)] += noise_var
-    L = linalg.cholesky(K)
+    L = linalg.cholesky(K.T)  # K is symmetric: its transpose is in LAPACK's order, so that it is factorised in place
     z = linalg.solve_lower(L, y)
     weights = linalg.solve_lower(L, z, transposed=True)
     value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9)
-    M = np.multiply.outer(weights, weights) - linalg.inverse(L)
-    grad_noise = 0.5 * np.diag(M) * noise_var
-    W = M * kernel.slope(sq)
+    # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
+    C = linalg.inverse_less_outer(L, weights)
+    grad_noise = -0.5 * np.diag(C) * noise_var
+    C *= slope.T
     # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
-    A = (X - X.mean(axis=0)) / lengthscales
-    grad = -2.0 * (np.einsum("nd,n->d", A**2, W.sum(axis=1)) - np.einsum("nd,nd->d", A, W @ A))
+    A = np.ones((len(X), X.shape[1] + 1), order="F")
+    A[:, 1:] = (X - X.mean(axis=0)) / lengthscales
+    product = linalg.symmetric_product(C, A)
+    grad = 2.0 * (A[:, 1:] ** 2 * product[:, :1] - A[:, 1:] * product[:, 1:]).sum(axis=0)
     return value, grad, grad_noise

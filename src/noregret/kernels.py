@@ -71,7 +71,7 @@ class Matern:
         if self.nu == 1.5:
             return (1 + z) * np.exp(-z)
         if self.nu == 2.5:
-            return (1 + z + z**2 / 3) * np.exp(-z)
+            return _matern_five_halves(z, np.exp(-z))
         return _bessel(self.nu, z) * (2 ** (1 - self.nu) / gamma(self.nu))  # paper L343
 
     def slope(self, sq: Array) -> Array:
@@ -107,5 +107,36 @@ def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
     return np.asarray(cdist(A / lengthscales, B / lengthscales, "sqeuclidean"))
 
 
+def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
+    """Both at once; one exponential where the kernel allows it, and sq itself may be overwritten."""
+    if isinstance(kernel, SquaredExponential):
+        value = kernel.value(sq)
+        return value, np.multiply(value, -0.5, out=sq)
+    if isinstance(kernel, Matern) and kernel.nu == 2.5:
+        z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
+        decay = np.negative(z)
+        value = _matern_five_halves(z, np.exp(decay, out=decay))
+        z += 1
+        z *= decay
+        z *= -5 / 6
+        return value, z
+    return kernel.value(sq), kernel.slope(sq)
+
+
+def _matern_five_halves(z: Array, decay: Array) -> Array:
+    """(1 + z + z²/3) e^−z in one new array."""
+    value = z / 3
+    value += 1
+    value *= z
+    value += 1
+    value *= decay
+    return value
+
+
 def covariance(kernel: Kernel, lengthscales: Array, A: Array, B: Array) -> Array:
-    return kernel.value(squared_distances(A, B, lengthscales))
+    sq = squared_distances(A, B, lengthscales)
+    if isinstance(kernel, Matern) and kernel.nu == 2.5:  # the default's kernel: in place
+        z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
+        decay = np.negative(z)
+        return _matern_five_halves(z, np.exp(decay, out=decay))
+    return kernel.value(sq)

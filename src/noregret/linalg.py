@@ -7,7 +7,7 @@ a row append n².
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 
 from noregret.array import Array
 from noregret.errors import NumericalError
@@ -27,22 +27,27 @@ def cholesky(K: Array) -> Array:
     return np.asarray(L)
 
 
-def solve_lower(L: Array, B: Array, *, transposed: bool = False) -> Array:
-    """L⁻¹ B, or L⁻ᵀ B."""
+def solve_lower(L: Array, B: Array, *, transposed: bool = False, overwrite: bool = False) -> Array:
+    """L⁻¹ B, or L⁻ᵀ B; in place if B may be overwritten and is in Fortran's order."""
     if len(L) == 0 or B.size == 0:
         return np.zeros_like(B)
-    X, _ = lapack.dtrtrs(L, B, lower=1, trans=int(transposed))
+    X, _ = lapack.dtrtrs(L, B, lower=1, trans=int(transposed), overwrite_b=int(overwrite))
     return np.asarray(X)
 
 
-def inverse(L: Array) -> Array:
-    """(L Lᵀ)⁻¹, both triangles filled."""
+def inverse_less_outer(L: Array, x: Array) -> Array:
+    """(L Lᵀ)⁻¹ − x xᵀ in the lower triangle; L is overwritten."""
     if len(L) == 0:
         return np.empty((0, 0))
-    lower, _ = lapack.dpotri(L, lower=1)  # leaves the zeros of L's upper triangle
-    K_inv = lower + lower.T
-    K_inv[np.diag_indices_from(K_inv)] *= 0.5
-    return np.asarray(K_inv)
+    C, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
+    return np.asarray(blas.dsyr(-1.0, x, lower=1, a=C, overwrite_a=1))
+
+
+def symmetric_product(C: Array, B: Array) -> Array:
+    """C B for a symmetric C of which only the lower triangle is filled."""
+    if len(C) == 0:
+        return np.zeros_like(B)
+    return np.asarray(blas.dsymm(1.0, C, B, lower=1))
 
 
 def append_row(L: Array, cross: Array, corner: float) -> Array:

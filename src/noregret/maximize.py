@@ -16,9 +16,10 @@ from noregret.array import Array, Indices, Mask
 from noregret.space import SearchSpace
 
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
-CLOUD_BUDGET = 8_192  # sweep points in d ≥ 3
+CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
 STARTS_BUDGET = 128
 ITERATIONS = 60
+PRECISION = 1e-11  # of the acquisition, relative: a start that can gain no more has arrived
 EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
 
 
@@ -138,7 +139,7 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
         limit = 0.25 if iteration == 0 else 1.0
         p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
         uphill = np.einsum("ki,ki->k", p, g)
-        going = uphill > 1e-13
+        going = uphill > PRECISION
         active, p, g, at, free, uphill = active[going], p[going], g[going], at[going], free[going], uphill[going]
         if len(active) == 0:
             break

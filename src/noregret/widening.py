@@ -234,7 +234,7 @@ class Stagnation:
             return Scaling(1.0, 1.0, 1.0, level, None, std)
         g = 1.0
         if probe.mean_std(g, 1.0) < self.target:
-            g = first_crossing(lambda g: probe.mean_std(g, 1.0), self.target, 1.0, self.maximum)
+            g = first_crossing(lambda g: probe.mean_std(g, 1.0), self.target, 1.0, self.maximum, bracket=2.0, tolerance=0.2)
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, survey=True)
 
     def allowance(self, t: int, dimension: int) -> float:
@@ -249,8 +249,10 @@ def _check_level(kappa: float, decay: float) -> None:
         raise ConfigurationError(f"decay must be at least 0, got {decay!r}")
 
 
-def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:
-    """The first h > start with function(h) ≥ level, to a relative 1e-3; ``upper`` if there is none below it.
+def first_crossing(
+    function: Callable[[float], float], level: float, start: float, upper: float, bracket: float = BRACKET, tolerance: float = TOLERANCE
+) -> float:
+    """The first h > start with function(h) ≥ level, to ``tolerance`` in log h; ``upper`` if there is none below it.
 
     function(start) < level. The function need not be monotone: the bracket moves up until it first contains a crossing.
     """
@@ -258,10 +260,10 @@ def first_crossing(function: Callable[[float], float], level: float, start: floa
     while True:
         if high >= upper:
             return upper
-        low, high = high, min(high * BRACKET, upper)
+        low, high = high, min(high * bracket, upper)
         if function(high) >= level:
             break
-    while math.log(high / low) > TOLERANCE:
+    while math.log(high / low) > tolerance:
         middle = math.sqrt(low * high)
         if function(middle) >= level:
             high = middle

@@ -21,7 +21,7 @@ class MAP:
     combine: "min" takes min(θ^MAP, θ_0/g) per input, "scale" takes θ^MAP/g. θ^MAP is kept within
     [truncation·θ_0, θ_0]. noise_prior is used when the strategy's noise is unknown; it is a prior of the noise
     variance in units of the prior variance. All ``starts`` are searched when the number of points has grown by the factor
-    ``patience`` since that was last done; in between the search starts from the last estimate alone.
+    ``patience`` since that was last done; in between the last estimate is improved when it has grown by ``refresh``, or kept.
     """
 
     prior: Prior = Gamma()
@@ -30,14 +30,16 @@ class MAP:
     truncation: float = 0.01
     starts: int = 3
     patience: float = 1.0
+    refresh: float = 1.0
 
     def __post_init__(self) -> None:
         if self.combine not in ("min", "scale"):
             raise ConfigurationError(f'combine is "min" or "scale", got {self.combine!r}')
         if not 0 < self.truncation < 1:
             raise ConfigurationError(f"truncation is the smallest θ^MAP as a fraction of θ_0, in (0, 1), got {self.truncation!r}")
-        if not 1 <= self.patience < np.inf:
-            raise ConfigurationError(f"patience is a factor of at least 1, got {self.patience!r}")
+        for name in ("patience", "refresh"):
+            if not 1 <= getattr(self, name) < np.inf:
+                raise ConfigurationError(f"{name} is a factor of at least 1 by which the data grow, got {getattr(self, name)!r}")
         if not (isinstance(self.starts, int) and self.starts >= 1):
             raise ConfigurationError(f"starts must be a whole number of at least 1, got {self.starts!r}")
 
@@ -54,7 +56,8 @@ class Fit:
 
     lengthscales: Array
     noise_var: float
-    searched: int = 0  # how many points there were when all starts were last searched
+    searched: int = 0  # how many points there were when all starts were last searched,
+    improved: int = 0  # and when the estimate was last improved
 
 
 def fit_map(evidence: Evidence, lower: Array, upper: Array, starts: Array, searched: int = 0) -> Fit:
@@ -81,7 +84,7 @@ def fit_map(evidence: Evidence, lower: Array, upper: Array, starts: Array, searc
         loss_value, _ = evidence.log_posterior(best, jacobian=False)  # raises the error that explains it
         raise NumericalError(f"no lengthscales between {lower} and {upper} have a finite likelihood ({loss_value})")
     noise_var = float(np.exp(best[d])) if evidence.estimates_noise else float("nan")
-    return Fit(np.clip(np.exp(best[:d]), lower, upper), noise_var, searched)
+    return Fit(np.clip(np.exp(best[:d]), lower, upper), noise_var, searched, len(evidence.y))
 
 
 def starting_points(evidence: Evidence, estimation: MAP, previous: Fit | None, rng: np.random.Generator) -> Array:

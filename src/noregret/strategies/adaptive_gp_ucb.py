@@ -116,7 +116,7 @@ class AdaptiveGPUCB:
         """
         return AdaptiveGPUCB(
             kernel=Matern(2.5), lengthscales=None, noise_std=noise_std, width=1.5, widening=Stagnation(),
-            estimation=MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), combine="scale", patience=1.1),
+            estimation=MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), combine="scale", patience=1.1, refresh=1.02),
             compress=2, initial_points=initial_points, initial_design="spread")  # fmt: skip
 
     @property

@@ -30,5 +30,6 @@ def fitted_info(history: History, framed: Frame, fit: Fit, beta_sqrt: float | No
         "source": "model", "t": len(history.scaled_decisions) + 1, "h": 1.0, "g": 1.0, "b": 1.0,
         "lengthscales": lengthscales.tolist(), "norm_bound": None, "delta": None, "beta_sqrt": beta_sqrt, "information_gain": None,
         "noise_var": noise_var, "noise_std": framed.noise_in_values(noise_var), "fitted_lengthscales": lengthscales.tolist(),
+        "searched": fit.searched, "improved": fit.improved,
         "active": "fit", "mean": framed.offset + framed.scale * mean, "std": framed.scale * std, "offset": framed.offset, "scale": framed.scale,
     }  # fmt: skip

@@ -138,7 +138,7 @@ def previous_fit(decisions: tuple[Info, ...]) -> Fit | None:
     """The last estimate recorded in the history: where the next search starts."""
     for info in reversed(decisions):
         if info.get("fitted_lengthscales") is not None:
-            return Fit(np.array(info["fitted_lengthscales"]), float(info["noise_var"]), int(info.get("searched", 0)))
+            return Fit(np.array(info["fitted_lengthscales"]), float(info["noise_var"]), info["searched"], info["improved"])
     return None
 
 
@@ -154,5 +154,7 @@ def estimate(
     previous, n = previous_fit(decisions), len(evidence.y)
     starts = starting_points(evidence, rule, previous, rng)
     if previous is not None and n < rule.patience * previous.searched:
+        if n < rule.refresh * previous.improved:
+            return previous
         return fit_map(evidence, lower, initial, starts[:1], previous.searched)
     return fit_map(evidence, lower, initial, starts, n)
