@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-report clean
+.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-report clean
 
 setup: $(VENV)/.ready
 
@@ -45,6 +45,10 @@ bench-peers:
 bench-regret: setup bench-peers
 	$(BIN)/python -m benchmarks.regret run $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
 	$(BIN)/python -m benchmarks.regret report
+
+# Seconds per ask against the peers: one run, one thread for all.
+bench-speed: setup bench-peers
+	$(BIN)/python -m benchmarks.speed $(ARGS)
 
 bench-report: setup
 	$(BIN)/python -m benchmarks.regret report

@@ -14,6 +14,7 @@ import matplotlib
 import numpy as np
 
 from benchmarks.regret import OURS, ROOT, SUITES, read
+from benchmarks.speed import section as speed_section
 from noregret import __version__
 from noregret.array import Array
 
@@ -174,6 +175,90 @@ def plot(suite: str, runs: list[Run], path: Path) -> None:
     plt.close(figure)
 
 
+def medians(runs: list[Run], quantity: str) -> dict[str, dict[str, float]]:
+    """problem → method → median over the method's seeds."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for problem, method in sorted({(run.problem, run.method) for run in runs}):
+        found[problem][method] = float(np.median([getattr(r, quantity) for r in runs if (r.problem, r.method) == (problem, method)]))
+    return found
+
+
+def place(values: dict[str, float]) -> str:
+    """The default's place among all methods, and by how much it misses the first."""
+    order = sorted(values, key=values.__getitem__)
+    mine = 1 + sum(v < values[DEFAULT] - 1e-9 for v in values.values())
+    return "first" if mine == 1 else f"{mine}. of {len(order)} ({values[DEFAULT]:.2f}; first is {order[0]} with {values[order[0]]:.2f})"
+
+
+def verdict_needle(runs: list[Run]) -> list[str]:
+    by_method = {m: [r for r in runs if r.method == m] for m in {r.method for r in runs}}
+    stuck = {m: sum(bool(r.stuck) for r in rows) for m, rows in by_method.items()}
+    ours = by_method[DEFAULT]
+    lines = [f"needle: the default is stuck in {stuck[DEFAULT]} of {len(ours)} (wanted: at most 1 of 40)."]
+    free = {m for m in by_method if m not in OURS and len(by_method[m]) == len(ours) and stuck[m] <= len(ours) / 40}
+    if free:
+        totals = {m: float(np.mean([r.cumulative for r in by_method[m]])) for m in (*free, DEFAULT)}
+        best = min(free, key=totals.__getitem__)
+        word = "not higher than" if totals[DEFAULT] <= totals[best] else "HIGHER than"
+        lines.append(
+            f"needle: mean cumulative regret {totals[DEFAULT]:.1f}, {word} that of the best peer that is not stuck, {best}, with {totals[best]:.1f}."
+        )
+    else:
+        least = min((m for m in by_method if m not in OURS), key=lambda m: stuck[m] / len(by_method[m]))
+        lines.append(
+            f"needle: no peer that ran on every function is free of stuck runs (at most 1 of 40); the least stuck is {least}, {stuck[least]} of {len(by_method[least])}, "
+            f"with a mean cumulative regret of {np.mean([r.cumulative for r in by_method[least]]):.1f} against {np.mean([r.cumulative for r in ours]):.1f}."
+        )
+    return lines
+
+
+def verdict_ranks(suite: str, runs: list[Run]) -> list[str]:
+    lines = [
+        f"{suite}: by mean rank of final simple regret {place(ranks(runs, 'simple'))}, of cumulative regret {place(ranks(runs, 'cumulative'))}."
+    ]
+    behind = []
+    for problem, row in medians(runs, "simple").items():
+        others = {m: v for m, v in row.items() if m not in OURS}
+        if DEFAULT in row and others and row[DEFAULT] > 2 * min(others.values()) + 1e-12:
+            peer = min(others, key=others.__getitem__)
+            behind.append(f"{problem} ({row[DEFAULT]:.2g} against {others[peer]:.2g} of {peer})")
+    wanted = "more than twice the best peer's median simple regret"
+    lines.append(f"{suite}: {wanted} on " + (f"{len(behind)} problems: {'; '.join(behind)}." if behind else "no problem."))
+    return lines
+
+
+def verdict_high(runs: list[Run]) -> list[str]:
+    rows = {p: row for p, row in medians(runs, "simple").items() if {"botorch_logei", DEFAULT} <= row.keys()}
+    if not rows:
+        return ["high: BoTorch did not run."]
+    pairs = "; ".join(f"{p}: {row[DEFAULT]:.3g} against {row['botorch_logei']:.3g}" for p, row in rows.items())
+    ahead = sum(row[DEFAULT] <= row["botorch_logei"] for row in rows.values())
+    return [f"high: not behind BoTorch's LogEI on {ahead} of {len(rows)} problems (median simple regret; {pairs})."]
+
+
+def verdicts(every: dict[str, list[Run]]) -> str:
+    """What issue and users ask, answered from the results: also where it is missed."""
+    lines: list[str] = []
+    for suite, runs in every.items():
+        if not any(run.method == DEFAULT for run in runs):
+            continue
+        if suite == "needle":
+            lines += verdict_needle(runs)
+        elif suite == "high":
+            lines += verdict_high(runs)
+        else:
+            lines += verdict_ranks(suite, runs)
+    return "\n".join(f"- {line}" for line in lines)
+
+
+SETTINGS = """How the peers were set, where their defaults leave a choice: told initial points count as their own start, so Optuna's GPSampler has `n_startup_trials=1` and scikit-optimize
+`n_initial_points=1`; TPE, Ax and HEBO keep their defaults; SMAC's own design is emptied. BoTorch's UCB has the β = 0.2 of its docstring's example. bayesian-optimization's `alpha` is the
+noise variance over that of the values. CMA-ES in one dimension gets a second one that does nothing. GPSampler's `deterministic_objective` is set without noise. Peers without finite
+candidate lists propose in the box, and the nearest design not measured yet is taken. HEBO's pymoo runs uncompiled here, which makes it slower and nothing else. Peers that take long ran on
+fewer seeds or functions: the tables say on how many, and ranks compare a method with those that ran on the same problem. LB-GP-UCB and "LogEI (no widening)" are strategies of
+this library, beside the default."""
+
+
 def versions() -> str:
     status = ROOT / ".peers" / "status.json"
     found: dict[str, str] = {"noregret": __version__, "numpy": np.__version__}
@@ -195,8 +280,9 @@ def write(docs: Path) -> None:
         f"thread each. Regret is noise-free. The split between tuning and report is in decisions/0010.\n\nVersions: {versions()}. Machine: {os.cpu_count()} cores, "
         f"{platform.machine()}, Python {platform.python_version()}.\n"
     ]
-    for suite in SUITES:
-        runs = load(suite)
+    every = {suite: load(suite) for suite in SUITES}
+    parts.append(f"{SETTINGS}\n\n### In short\n\n{verdicts(every)}\n")
+    for suite, runs in every.items():
         if not runs:
             parts.append(f"### {TITLES[suite]}\n\nNot run.\n")
             continue
@@ -205,5 +291,6 @@ def write(docs: Path) -> None:
             f"### {TITLES[suite]}\n\n![{suite}](figures/bench-{suite}.png)\n\n{suite_table(runs)}\n\n<details><summary>Final simple regret per problem: median [quartiles]"
             f"</summary>\n\n{problem_table(runs, 'simple')}\n\n</details>\n\n<details><summary>Cumulative regret per problem</summary>\n\n{problem_table(runs, 'cumulative')}\n\n</details>\n"
         )
+    parts.append(speed_section(docs))
     (docs / "benchmarks.md").write_text("\n".join(parts), encoding="utf-8")
     print(f"wrote {docs / 'benchmarks.md'}")

@@ -139,6 +139,39 @@ def test_ranks_share_ties() -> None:
     assert report.ranks([one("a", 1.0), one("b", 1.0), one("c", 2.0)], "simple") == {"a": 1.5, "b": 1.5, "c": 3.0}
 
 
+def test_verdicts_name_losses_as_well_as_wins() -> None:
+    def runs(method: str, values: list[float], stuck: list[bool] | None = None) -> list[report.Run]:
+        marks: list[bool | None] = [None] * len(values) if stuck is None else list(stuck)
+        return [report.Run(f"p{i}", method, 0, np.array([v]), 0, mark, 0.0) for i, (v, mark) in enumerate(zip(values, marks, strict=True))]
+
+    every = {
+        "needle": [
+            *runs("noregret", [1.0, 2.0], [False, False]),
+            *runs("cma", [3.0, 4.0], [False, False]),
+            *runs("skopt", [0.1, 0.1], [True, False]),
+        ],
+        "rkhs": [*runs("noregret", [1.0, 5.0]), *runs("cma", [2.0, 1.0])],
+        "standard": [*runs("noregret", [1.0, 1.0]), *runs("cma", [2.0, 1.5])],
+        "high": [*runs("noregret", [1.0, 5.0]), *runs("botorch_logei", [2.0, 1.0])],
+    }
+    text = report.verdicts(every)
+    assert "stuck in 0 of 2" in text
+    assert "cumulative regret 1.5, not higher than that of the best peer that is not stuck, cma, with 3.5" in text
+    assert "rkhs: more than twice the best peer's median simple regret on 1 problems: p1 (5 against 1 of cma)" in text
+    assert "standard: by mean rank of final simple regret first, of cumulative regret first" in text
+    assert "not behind BoTorch's LogEI on 1 of 2" in text
+    worse = {
+        "needle": [*runs("noregret", [9.0], [True]), *runs("cma", [3.0], [False])],
+        "rkhs": [*runs("noregret", [2.0]), *runs("cma", [1.0])],
+    }
+    text = report.verdicts(worse)
+    assert "stuck in 1 of 1" in text
+    assert "HIGHER than" in text
+    assert "2. of 2 (2.00; first is cma with 1.00)" in text
+    nobody = {"needle": [*runs("noregret", [9.0], [False]), *runs("cma", [3.0], [True])]}
+    assert "no peer that ran on every function is free of stuck runs" in report.verdicts(nobody)
+
+
 def test_the_suites_are_those_of_the_split() -> None:
     assert len(problems("needle", quick=False)) >= 40
     assert len(problems("standard", quick=False)) == 18

@@ -5,11 +5,11 @@ Parameters φ: log θ (d,), then log λ if the noise is unknown. λ is common to
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from noregret.array import Array
+from noregret.array import Array, Indices
 from noregret.gp import log_evidence_gradient
 from noregret.inference.priors import Prior
 from noregret.kernels import Kernel
@@ -35,6 +35,11 @@ class Evidence:
     @property
     def estimates_noise(self) -> bool:
         return bool(np.isnan(self.told).any())
+
+    def part(self, rows: Indices) -> Evidence:
+        """The same for some of the points; the noise stays unknown if it was."""
+        rows = np.append(rows, np.flatnonzero(np.isnan(self.told))[:1]) if self.estimates_noise else rows
+        return replace(self, X=self.X[rows], y=self.y[rows], told=self.told[rows])
 
     def noise_var(self, common: float) -> Array:
         return np.where(np.isnan(self.told), common, self.told)

@@ -14,6 +14,8 @@ from noregret.inference.priors import Prior
 from noregret.kernels import Kernel
 from noregret.trial import History, Info
 
+COARSE = 500  # points on which lengthscales are searched from all starts when there are more
+
 
 @dataclass(frozen=True, slots=True)
 class Compression:
@@ -157,4 +159,9 @@ def estimate(
         if n < rule.refresh * previous.improved:
             return previous
         return fit_map(evidence, lower, initial, starts[:1], previous.searched)
+    if n > COARSE:  # the search on a part of the data, the estimate on all of them
+        part = fit_map(evidence.part(rng.permutation(n)[:COARSE]), lower, initial, starts)
+        found = np.log([*part.lengthscales, *([part.noise_var] if evidence.estimates_noise else [])])
+        tried = [found] if previous is None else [found, starts[0]]
+        starts = np.array([max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])])
     return fit_map(evidence, lower, initial, starts, n)

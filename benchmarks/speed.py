@@ -1,0 +1,310 @@
+"""Seconds per ask against the peers, in one run on one machine: python -m benchmarks.speed [--quick]; results in benchmarks/results/speed.json.
+
+Every optimizer is told the same n points of a smooth noisy function and then asked; each asked point is told before the next ask. One thread for all. The first
+ask (which has everything to fit) is apart from the median and the mean of later ones. A peer whose ask at one n took longer than PATIENCE is not run at larger n.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from scipy.linalg import lapack
+
+import noregret as nr
+from benchmarks.problem import Problem
+from noregret.array import Array
+from noregret.progress import Progress
+from noregret.space import Space
+from noregret.strategies import Strategy
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+RESULT = Path(__file__).resolve().parent / "results" / "speed.json"
+DIMENSIONS = (1, 2, 6, 20)
+SIZES = (10, 50, 100, 200, 500, 1000, 2000, 5000)
+PEERS = ("optuna_gp", "optuna_tpe", "botorch_logei", "skopt")
+PATIENCE = {"optuna_gp": 6.0, "optuna_tpe": 6.0, "botorch_logei": 1.5, "skopt": 1.5}  # seconds: the floor of a peer's patience is ours
+OURS = "noregret"
+SWEEP = 1024  # candidates whose variance an ask looks at, for the floor
+NOISE = 0.05
+
+
+def objective(x: Array) -> float:
+    """Smooth, multimodal, with falling importance of the inputs."""
+    weight = 1 / np.arange(1, len(x) + 1)
+    return float(weight @ (np.sin(3 * np.pi * x) - 2 * (x - 0.6) ** 2))
+
+
+def data(d: int, n: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng([d, n])
+    X = rng.random((n, d))
+    return X, np.array([objective(x) for x in X]) + NOISE * rng.standard_normal(n)
+
+
+def problem(d: int) -> Problem:
+    return Problem(f"speed-{d}", "speed", Space.from_bounds([(0.0, 1.0)] * d), lambda x: objective(np.asarray(x)), 0.0, 10_000, NOISE)
+
+
+def times(make: Callable[[], Any], d: int, n: int, asks: int) -> list[float]:
+    """Seconds of the first ask and of ``asks`` later ones."""
+    X, y = data(d, n)
+    rng = np.random.default_rng([d, n, 1])
+    generator = make()
+    ask, tell = next(generator)
+    try:
+        for x, value in zip(X, y, strict=True):
+            tell(x, float(value))
+        seconds = []
+        for _ in range(asks + 1):
+            x, spent = ask()
+            seconds.append(spent)
+            tell(x, objective(np.asarray(x)) + NOISE * float(rng.standard_normal()))
+        return seconds
+    finally:
+        generator.close()
+
+
+def floor(d: int, n: int) -> float:
+    """The LAPACK and BLAS work that an exact ask cannot avoid: one factorisation, the solves of one sweep, its cross products."""
+    rng = np.random.default_rng(0)
+    X, A = rng.random((n, d)), rng.random((SWEEP, d))
+    K = np.exp(-((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=-1)) if n <= 1000 else np.eye(n)
+    K = np.asfortranarray(K + n * np.eye(n))
+    B = np.asfortranarray(rng.random((n, SWEEP)))
+    best = np.inf
+    for _ in range(3 if n <= 1000 else 1):
+        started = time.perf_counter()
+        L, _ = lapack.dpotrf(K, lower=1)
+        _ = A @ X.T
+        lapack.dtrtrs(L, B, lower=1)
+        best = min(best, time.perf_counter() - started)
+    return best
+
+
+def _study(strategy: Strategy, d: int) -> Callable[[], Any]:
+    from benchmarks.regret import _ours
+
+    return lambda: _ours(strategy, problem(d), 0)
+
+
+def _peer(name: str, d: int) -> Callable[[], Any]:
+    from benchmarks.regret import _peer as peer
+
+    return lambda: peer(name, problem(d), 0)
+
+
+def compare(sizes: tuple[int, ...], dimensions: tuple[int, ...], peers: tuple[str, ...]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    with Progress(len(sizes) * len(dimensions) * (len(peers) + 1), "speed ") as bar:
+        for d in dimensions:
+            gone: set[str] = set()
+            for n in sizes:
+                for name in (OURS, *peers):
+                    bar.advance(f"{name} d={d} n={n}")
+                    if name in gone:
+                        continue
+                    ours = name == OURS
+                    asks = (50 if n >= 500 else 30) if ours else (8 if n <= 500 else 3)
+                    try:
+                        first, *later = times(_study(nr.AdaptiveGPUCB.practical(), d) if ours else _peer(name, d), d, n, asks)
+                    except RuntimeError as error:  # a peer that fails is reported
+                        rows.append({"d": d, "n": n, "method": name, "error": str(error)[:200]})
+                        gone.add(name)
+                        continue
+                    rows.append(
+                        {"d": d, "n": n, "method": name, "first": first, "median": float(np.median(later)), "mean": float(np.mean(later))}
+                    )
+                    if not ours and np.median(later) > PATIENCE[name]:
+                        gone.add(name)
+                rows.append({"d": d, "n": n, "method": "floor", "median": floor(d, n)})
+    return rows
+
+
+VARIANTS: dict[str, Callable[[], Strategy]] = {
+    "practical (default)": nr.AdaptiveGPUCB.practical,
+    "paper, one-step estimator": lambda: nr.AdaptiveGPUCB.paper(0.4),
+    "paper, bound estimator": lambda: nr.AdaptiveGPUCB.paper(0.4, "regret_bound"),
+    "rigorous": lambda: nr.AdaptiveGPUCB.rigorous(0.4),
+    "LogEI, no widening": nr.LogEI,
+}
+
+
+def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
+    """Our strategies, an ask of eight, and an ask of a stored study."""
+    rows = []
+    for name, make in VARIANTS.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            first, *later = times(_study(make(), d), d, n, asks)
+        rows.append({"name": name, "first": first, "median": float(np.median(later)), "mean": float(np.mean(later))})
+    X, y = data(d, n)
+    study = nr.Study(Space.from_bounds([(0.0, 1.0)] * d), "maximize", nr.AdaptiveGPUCB.practical(), 0)
+    for x, value in zip(X, y, strict=True):
+        study.add(list(x), float(value))
+    study.ask()
+    started = time.perf_counter()
+    study.ask(8)
+    rows.append({"name": "practical, ask(8)", "first": None, "median": time.perf_counter() - started, "mean": None})
+    return rows
+
+
+def in_process(code: str) -> float:
+    """The number a fresh interpreter prints."""
+    return float(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=RESULT.parents[2]).stdout.split()[-1]
+    )
+
+
+def footprint() -> dict[str, float]:
+    """Import time (least of five, in turn), installed size, peak memory at n = 5000 in n×n matrices above the interpreter with the data."""
+    timed = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
+    pairs = [
+        (in_process(timed.format("import noregret")), in_process(timed.format("import scipy.optimize, scipy.linalg"))) for _ in range(5)
+    ]
+    import_ours, import_scipy = (min(column) for column in zip(*pairs, strict=True))
+    size = sum(path.stat().st_size for path in Path(nr.__file__).parent.rglob("*.py"))
+    memory = (
+        "import resource, numpy as np, noregret as nr\n"
+        "from benchmarks.speed import data\n"
+        "from noregret.inference.evidence import Evidence\n"
+        "from noregret.strategies import AdaptiveGPUCB\n"
+        "n = {n}\nX, y = data(6, n)\n"
+        "study = nr.Study([(0.0, 1.0)] * 6, 'maximize', AdaptiveGPUCB.practical(), 0)\n"
+        "for x, v in zip(X, y): study.add(list(x), float(v))\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "study.ask()\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / (8 * n * n))"
+    )
+    return {
+        "import": import_ours,
+        "import_scipy": import_scipy,
+        "package_bytes": size,
+        "matrices_at_2000": in_process(memory.format(n=2000)),
+    }
+
+
+def growth(rows: list[dict[str, Any]], d: int) -> float | None:
+    """The exponent of the mean ask from n = 500 to n = 5000."""
+    found = {row["n"]: row["mean"] for row in rows if row["d"] == d and row["method"] == OURS}
+    return float(np.log10(found[5000] / found[500])) if {500, 5000} <= found.keys() else None
+
+
+def section(docs: Path) -> str:
+    """The part of docs/benchmarks.md about speed, and its picture."""
+    if not RESULT.exists():
+        return "## Speed\n\nNot run.\n"
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    rows = result["rows"]
+    by = {(row["d"], row["n"], row["method"]): row for row in rows}
+    peers = [name for name in PEERS if any(row["method"] == name for row in rows)]
+    head = ["d", "n", "ours: median", "mean", "first", *peers, "GPSampler / ours", "ours / TPE", "ours / floor"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    slow, behind_tpe = [], []
+    for d, n in sorted({(row["d"], row["n"]) for row in rows}):
+        ours = by.get((d, n, OURS))
+        if ours is None:
+            continue
+
+        def median(name: str, d: int = d, n: int = n) -> float | None:
+            return by.get((d, n, name), {}).get("median")
+
+        gp, tpe, least = median("optuna_gp"), median("optuna_tpe"), median("floor")
+        cells = [str(d), str(n), *(f"{1e3 * ours[k]:.3g}" for k in ("median", "mean", "first"))]
+        cells += [f"{1e3 * s:.3g}" if (s := median(name)) else "–" for name in peers]
+        cells += [
+            f"{gp / ours['median']:.1f}" if gp else "–",
+            f"{ours['median'] / tpe:.2f}" if tpe else "–",
+            f"{ours['median'] / least:.1f}" if least else "–",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+        if gp and n >= 50 and gp / ours["median"] < 10:
+            slow.append(f"d={d}, n={n}: {gp / ours['median']:.1f}×")
+        if tpe and n <= 200 and ours["median"] / tpe > 2:
+            behind_tpe.append(f"d={d}, n={n}: {ours['median'] / tpe:.1f}×")
+    exponents = ", ".join(f"{e:.2f} (d={d})" for d in DIMENSIONS if (e := growth(rows, d)) is not None)
+    f, v = result["footprint"], {entry["name"]: entry for entry in result["variants"]}
+    one_step = v["paper, one-step estimator"]["median"] / v["paper, bound estimator"]["median"]
+    table = ["| strategy, d=2, n=100 | median | mean | first |", "|---|---|---|---|"]
+    for name, row in v.items():
+        table.append(
+            f"| {name} | " + " | ".join("–" if row[k] is None else f"{1e3 * row[k]:.3g}" for k in ("median", "mean", "first")) + " |"
+        )
+    plot(rows, docs / "figures" / "bench-speed.png")
+    failed = sorted({f"{row['method']} at d={row['d']}, n={row['n']}: {row['error']}" for row in rows if "error" in row})
+    verdicts = [
+        "at least 10× faster than GPSampler for n ≥ 50: "
+        + ("at every (d, n) where it ran." if not slow else "missed at " + "; ".join(slow) + "."),
+        "at most 2× TPE for n ≤ 200: " + ("everywhere." if not behind_tpe else "missed at " + "; ".join(behind_tpe) + "."),
+        f"growth of the mean ask (50 asks) from n = 500 to 5000, exponent: {exponents or 'not measured'} (wanted: at most 2.3).",
+        f"peak memory of an ask that fits, at n = 2000: {f['matrices_at_2000']:.1f} n×n matrices (wanted: below six).",
+        f"import noregret: {f['import'] / f['import_scipy']:.2f}× of scipy.optimize and scipy.linalg ({f['import']:.2f} s); our package itself is {f['package_bytes'] / 1e3:.0f} kB beside NumPy and SciPy.",
+        f"the one-step estimator's ask is {one_step:.1f}× the bound estimator's (wanted: at most 8).",
+    ]
+    return "\n".join([
+        "## Speed\n\nWritten by `make bench-speed`. Milliseconds per ask after n points of a smooth noisy function, one thread for all; the median and the mean of later asks, the first ask apart "
+        "(it fits from nothing). – : not run, because the ask at a smaller n took longer than "
+        + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items()) + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates. {result['machine']}.\n",
+        "\n".join(f"- {line}" for line in verdicts),
+        *(f"- failed: {line}" for line in failed), "",
+        "![seconds per ask against n](figures/bench-speed.png)\n", *lines, "", *table, "",
+    ])  # fmt: skip
+
+
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    methods = [OURS, *PEERS, "floor"]
+    styles = {OURS: ("black", "o", "-"), "optuna_gp": ("#0072b2", "s", "--"), "optuna_tpe": ("#e69f00", "^", "-."), "botorch_logei": ("#009e73", "D", ":"),
+              "skopt": ("#cc79a7", "v", (0, (5, 1))), "floor": ("0.6", "", "-")}  # fmt: skip
+    dimensions = sorted({row["d"] for row in rows})
+    figure, axes = plt.subplots(1, len(dimensions), figsize=(3.6 * len(dimensions), 4), sharey=True, layout="constrained", squeeze=False)
+    for axis, d in zip(axes[0], dimensions, strict=True):
+        for method in methods:
+            points = sorted((row["n"], row["median"]) for row in rows if row["d"] == d and row["method"] == method and "median" in row)
+            if points:
+                color, marker, line = styles[method]
+                axis.plot(
+                    *zip(*points, strict=True), color=color, marker=marker, ls=line, lw=2.2 if method == OURS else 1.3, ms=5, label=method
+                )
+        axis.set(xscale="log", yscale="log", xlabel="points told, n", title=f"d = {d}")
+        axis.grid(alpha=0.25)
+    axes[0][0].set_ylabel("seconds per ask (median)")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.speed", description="Seconds per ask against the peers.")
+    parser.add_argument("--quick", action="store_true", help="n up to 200, two dimensions, ours and Optuna's samplers")
+    options = parser.parse_args()
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # equal for all
+    if not threads.items() <= os.environ.items():  # read when NumPy is imported: start again
+        os.execve(sys.executable, [sys.executable, "-m", "benchmarks.speed", *sys.argv[1:]], {**os.environ, **threads})
+    sizes, dimensions, peers = ((10, 50, 200), (2, 6), ("optuna_gp", "optuna_tpe")) if options.quick else (SIZES, DIMENSIONS, PEERS)
+    result = {
+        "rows": compare(sizes, dimensions, peers), "variants": variants(2, 100, 20), "footprint": footprint(),
+        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}",
+    }  # fmt: skip
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    from benchmarks.report import write
+
+    write(RESULT.parents[2] / "docs")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
