@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -19,7 +20,7 @@ from noregret.errors import ConfigurationError, NoRegretError, TrialError
 from noregret.maximize import argmax
 from noregret.progress import Progress
 from noregret.space import as_space
-from noregret.storage import MemoryStorage, Storage, StudyRecord
+from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord
 from noregret.storage.protocol import Goal
 from noregret.strategies import AdaptiveGPUCB, Belief, Strategy
 from noregret.trial import History, State, Trial
@@ -49,16 +50,38 @@ class Study:
         chosen = AdaptiveGPUCB.practical() if strategy is None else strategy
         if isinstance(chosen, type) or not isinstance(chosen, Strategy):
             raise ConfigurationError(f"strategy must be a strategy value such as AdaptiveGPUCB.practical(), got {chosen!r}")
-        self._storage = storage if storage is not None else MemoryStorage()
-        self._record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
-        self._storage.create(self._record)
-        self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
+        record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
+        chosen_storage = storage if storage is not None else MemoryStorage()
+        chosen_storage.create(record)
+        self._attach(record, chosen_storage)
         for trial in trials:
             self._record.space.encode(trial.params)
             if not self._storage.insert(name, trial):
                 raise TrialError(f"trials must come in order of their numbers without gaps, got number {trial.number}")
 
+    def _attach(self, record: StudyRecord, storage: Storage) -> None:
+        self._record, self._storage = record, storage
+        self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
+
+    @staticmethod
+    def create(name: str, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *,
+               storage: Storage | str | os.PathLike[str] | None = None) -> Study:  # fmt: skip
+        """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default NOREGRET_STORAGE or noregret.db in the working folder."""
+        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage))
+
+    @staticmethod
+    def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
+        """A stored study, exactly where it stopped; any number of processes may have it open."""
+        chosen = _as_storage(storage)
+        study = object.__new__(Study)
+        study._attach(chosen.open(name), chosen)
+        return study
+
     # -- what it is --
+
+    @property
+    def name(self) -> str:
+        return self._record.name
 
     @property
     def space(self) -> Any:
@@ -235,6 +258,10 @@ class Study:
             decisions=tuple(trial.info for trial in decided),
             rows=tuple(row_of.get(trial.number) for trial in decided),
         )
+
+
+def _as_storage(storage: Storage | str | os.PathLike[str] | None) -> Storage:
+    return SQLStorage(storage) if storage is None or isinstance(storage, (str, os.PathLike)) else storage
 
 
 def _number_of(trial: Trial | int) -> int:
