@@ -43,15 +43,15 @@ class Run:
     upper: Array
 
 
+DATABASE = Path("out") / "demo.db"
 GRID = np.linspace(0, 1, 400)[:, None]
 
 
 def run(job: tuple[str, int]) -> Run:
     method, seed = job
     f, rng = bump(), np.random.default_rng([seed, 2024])
-    study = nr.maximize(
-        lambda x: float(f(x)) + NOISE * rng.standard_normal(), [(0, 1)], TRIALS + INITIAL, METHODS[method], seed, progress=False
-    )
+    study = nr.Study.create(f"{method}, start {seed}", [(0, 1)], "maximize", METHODS[method], seed, storage=DATABASE)
+    study.run(lambda x: float(f(x)) + NOISE * rng.standard_normal(), TRIALS + INITIAL, progress=False)
     points = np.array([trial.params[0] for trial in study.trials])
     belief = study.belief()
     assert belief is not None
@@ -107,6 +107,9 @@ def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
 def main() -> int:
     jobs = [(name, seed) for name in METHODS for seed in range(STARTS)]
     print(f"Maximising a nearly linear function with one narrow bump: {len(METHODS)} methods, {STARTS} starts, {TRIALS} trials each.")
+    DATABASE.parent.mkdir(exist_ok=True)
+    for old in DATABASE.parent.glob(f"{DATABASE.name}*"):
+        old.unlink()
     results: list[Run] = []
     with ProcessPoolExecutor() as pool, Progress(len(jobs)) as bar:
         for result in pool.map(run, jobs):
@@ -118,7 +121,8 @@ def main() -> int:
     print(table(runs, maximum))
     draw(runs, maximum, path)
     print(
-        f"\nThe picture is in {path}: left, a fitted model is sure of itself and stays on the wrong hill; middle, ours from the same start."
+        f"\nThe picture is in {path}: left, a fitted model is sure of itself and stays on the wrong hill; middle, ours from the same start.\n"
+        f"Every trial is in {DATABASE}: nr.Study.open({list(METHODS)[-1] + ', start 0'!r}, storage={str(DATABASE)!r}) goes on where it stopped."
     )
     return 0
 
