@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 import operator
 import os
+import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -161,24 +163,68 @@ class Study:
             if self._storage.insert(self._record.name, trial):
                 return trial
 
-    def run(
-        self, objective: Callable[[Any], Any], trials: int, *, catch: tuple[type[Exception], ...] = (), progress: bool | None = None
-    ) -> Study:
-        """Evaluates ``objective(params)`` that many times. An exception marks its trial failed and, unless named in ``catch``, stops the run."""
-        if isinstance(trials, bool) or not isinstance(trials, (int, np.integer)) or trials < 0:
+    def run(self, objective: Callable[[Any], Any], trials: int | None = None, *, workers: int = 1, executor: Executor | None = None,
+            catch: tuple[type[Exception], ...] = (), timeout: float | None = None, until: Callable[[Study], bool] | None = None,
+            progress: bool | None = None) -> Study:  # fmt: skip
+        """Evaluates ``objective(params)`` until ``trials`` were started, ``timeout`` seconds have passed or ``until(study)`` says yes.
+
+        ``workers`` evaluations are kept in flight, in threads or in any ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``,
+        mpi4py's); points in flight are taken into account. An exception marks its trial failed and, unless named in ``catch``, stops the run once
+        the others in flight have been told. Ctrl-C marks those in flight failed; the study is intact, and ``run`` goes on.
+        """
+        if trials is None and timeout is None and until is None:
+            raise ConfigurationError("run needs an end: trials, timeout (in seconds) or until")
+        if trials is not None and (isinstance(trials, bool) or not isinstance(trials, (int, np.integer)) or trials < 0):
             raise ConfigurationError(f"trials must be a whole number of at least 0, got {trials!r}")
-        with Progress(int(trials), shown=progress) as bar:
-            for _ in range(trials):
-                trial = self.ask()
-                try:
-                    self.tell(trial, objective(trial.params))
-                except catch:
-                    self._fail(trial)
-                except BaseException:
-                    self._fail(trial)
-                    raise
-                bar.advance(self._note(trial) if bar.shown else "")
+        if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
+            raise ConfigurationError(f"workers must be a whole number of at least 1, got {workers!r}")
+        if timeout is not None and not timeout >= 0:
+            raise ConfigurationError(f"timeout is a number of seconds of at least 0, got {timeout!r}")
+        own = ThreadPoolExecutor(workers) if executor is None and workers > 1 else None
+        try:
+            with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
+                self._run(objective, math.inf if trials is None else trials, workers, (executor or own), catch,
+                          math.inf if timeout is None else time.monotonic() + timeout, until, bar)  # fmt: skip
+        finally:
+            if own is not None:
+                own.shutdown(wait=False, cancel_futures=True)
         return self
+
+    def _run(self, objective: Callable[[Any], Any], trials: float, workers: int, executor: Executor | None, catch: tuple[type[Exception], ...],
+             deadline: float, until: Callable[[Study], bool] | None, bar: Progress) -> None:  # fmt: skip
+        flying: dict[Future[Any], Trial] = {}
+        started, stopped_by, asked = 0, None, None
+        try:
+            while True:
+                while (len(flying) < workers and started < trials and stopped_by is None and time.monotonic() < deadline
+                       and not (until is not None and until(self))):  # fmt: skip
+                    asked, started = self.ask(), started + 1
+                    future = _now(objective, asked.params) if executor is None else executor.submit(objective, asked.params)
+                    flying[future], asked = asked, None
+                if not flying:
+                    break
+                for future in wait(flying, return_when=FIRST_COMPLETED).done:
+                    trial = flying.pop(future)
+                    try:
+                        self.tell(trial, future.result())
+                    except Exception as error:
+                        self._fail(trial)
+                        if not isinstance(error, catch):
+                            stopped_by = stopped_by or error
+                    bar.advance(self._note(trial) if bar.shown else "")
+        except BaseException as error:
+            for future in flying:
+                future.cancel()
+            left = [*flying.values(), *([asked] if asked is not None else [])]
+            for trial in left:
+                self._fail(trial)
+            if isinstance(error, KeyboardInterrupt):
+                error.add_note(
+                    f"{len(left)} trials in flight were marked failed; everything told is kept. Call run again on this study, or open it again, to go on."
+                )
+            raise
+        if stopped_by is not None:
+            raise stopped_by
 
     def _fail(self, trial: Trial) -> None:
         if self.trials[trial.number].state == "running":
@@ -262,6 +308,16 @@ class Study:
 
 def _as_storage(storage: Storage | str | os.PathLike[str] | None) -> Storage:
     return SQLStorage(storage) if storage is None or isinstance(storage, (str, os.PathLike)) else storage
+
+
+def _now(objective: Callable[[Any], Any], params: Any) -> Future[Any]:
+    """The call made at once: one worker needs no pool."""
+    future: Future[Any] = Future()
+    try:
+        future.set_result(objective(params))
+    except Exception as error:
+        future.set_exception(error)
+    return future
 
 
 def _number_of(trial: Trial | int) -> int:
