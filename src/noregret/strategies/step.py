@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noregret import confidence
+from noregret import confidence, linalg
 from noregret.acquisition import log_ei, log_h, ucb
 from noregret.array import Array
 from noregret.function_class import FunctionClass
 from noregret.gp import VARIANCE_FLOOR, Posterior
 from noregret.inference.map import Fit
+from noregret.kernels import squared_distances
 from noregret.maximize import allowed, argmax, low_discrepancy
 from noregret.space import SearchSpace
 from noregret.strategies.frame import Frame
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 
 CLOUD = 512  # points that stand for the whole space in a survey
+SURPRISE = 2.5  # leave-one-out standard deviations above the prediction
+CROWD = 3  # points per input within a widened lengthscale: looked at
+AROUND = 128  # candidates next to a surprise
 MEAN = 128  # of them, for the mean std
 
 
@@ -131,6 +135,9 @@ class Step:
         """The point that lowers the variance of f most, averaged over the space with expected improvement as weight:
         Σ_j EI(x_j) cov(x, x_j)²/(σ²(x) + λ), the weighted form of Cohn 1996. Unlike the largest variance it prefers no corners."""
         posterior, cloud = self.model(g, b, exact=True).posterior, self.cloud
+        found = self._surprise(posterior)
+        if found is not None:
+            return found
         mean, covariance = posterior.joint(cloud)
         var = np.maximum(np.diag(covariance), VARIANCE_FLOOR)
         std = np.sqrt(var)
@@ -138,6 +145,23 @@ class Step:
         gain = covariance**2 @ np.exp(weight - weight.max()) / (var + self.noise_std**2)
         best = int(np.argmax(np.where(allowed(cloud, self.history.failed), gain, -np.inf)))
         return Choice(cloud[best], float(mean[best]), float(std[best]))
+
+    def _surprise(self, widened: Posterior) -> Choice | None:
+        """Next to the point that the fitted class, knowing all others, would have put lowest below its value: the widened class's UCB
+        argmax around it. None if no point stands out, or if its surroundings were looked at already."""
+        fitted = self.model(1.0, 1.0, exact=True).posterior
+        n = fitted.observed
+        residual = fitted.weights[:n] / np.sqrt(linalg.inverse_diagonal(fitted.L)[:n])  # leave-one-out, in its own std
+        crowd = (squared_distances(widened.X[:n], widened.X, widened.lengthscales) < 1).sum(axis=1)
+        residual = np.where(crowd <= CROWD * self.dimension, residual, -np.inf)
+        center = int(np.argmax(residual))
+        if residual[center] < SURPRISE:
+            return None
+        steps = np.random.default_rng(self.seed).standard_normal((AROUND, self.dimension)) * widened.lengthscales
+        around = self.space.snap(np.clip(widened.X[center] + steps, 0.0, 1.0))
+        mean, std = widened.predict(around)
+        best = int(np.argmax(np.where(allowed(around, self.history.failed), mean + self.model(1.0, 1.0).beta_sqrt * std, -np.inf)))
+        return Choice(around[best], float(mean[best]), float(std[best]))
 
     @property
     def cloud(self) -> Array:
