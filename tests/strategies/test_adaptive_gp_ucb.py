@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import norm
 
 import noregret as nr
+from noregret import linalg
 from noregret.array import Array
 from noregret.errors import ConfigurationError, GuaranteeError, GuaranteeWarning
 from noregret.gp import condition
@@ -386,6 +387,41 @@ def test_a_survey_teaches_most_where_improvement_is_expected() -> None:
     again = strategy._step(Space.from_bounds([(0, 1)] * 2), failed, np.random.default_rng(0))
     again._cloud = step.cloud
     assert not np.array_equal(again.survey(2.0, 1.0).x, chosen.x)
+
+
+def test_a_survey_follows_up_what_surprised_the_fitted_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One value far above a smooth trend: the next survey looks next to it, until its surroundings are known."""
+    X = np.linspace(0.02, 0.98, 25)[:, None]
+    y = X[:, 0] + 0.01 * np.random.default_rng(1).standard_normal(25)
+    y[8] += 0.5
+    none = np.empty((0, 1))
+    strategy = nr.AdaptiveGPUCB.practical(noise_std=0.01)
+    space = Space.from_bounds([(0, 1)])
+
+    def step(X: Array, y: Array, compress: int) -> Any:
+        history = History(X, y, np.full(len(y), np.nan), none, none)
+        made = replace(strategy, compress=compress)._step(space, history, np.random.default_rng(0))
+        assert made.fit is not None
+        made.fit = replace(made.fit, lengthscales=np.array([0.6]))  # a class too smooth for the bump
+        return made
+
+    surprised = step(X, y, 0)
+    widened = surprised.model(8.0, 1.0).posterior
+    choice = surprised._surprise(widened)
+    assert choice is not None
+    assert abs(choice.x[0] - X[8, 0]) < 4 * widened.lengthscales[0]
+    # the residual is what leaving the point out gives
+    fitted = surprised.model(1.0, 1.0).posterior
+    others = np.delete(np.arange(25), 8)
+    rest = condition(fitted.kernel, fitted.lengthscales, X[others], surprised.framed.y[others], fitted.noise_var[others])
+    mean, std = rest.predict(X[8:9])
+    expected = (surprised.framed.y[8] - mean[0]) / np.hypot(std[0], np.sqrt(fitted.noise_var[8]))
+    residual = fitted.weights / np.sqrt(linalg.inverse_diagonal(fitted.L))
+    assert residual[8] == pytest.approx(expected, rel=1e-6)
+    assert int(np.argmax(residual)) == 8
+    assert step(X, X[:, 0].copy(), 0)._surprise(step(X, X[:, 0].copy(), 0).model(8.0, 1.0).posterior) is None  # nothing stands out
+    monkeypatch.setattr("noregret.strategies.step.CROWD", 0)  # its surroundings count as known
+    assert surprised._surprise(widened) is None
 
 
 def test_schedules_by_name_and_by_callable_run_in_memory() -> None:
