@@ -204,7 +204,10 @@ def verdict_needle(runs: list[Run]) -> list[str]:
             f"needle: mean cumulative regret {totals[DEFAULT]:.1f}, {word} that of the best peer that is not stuck, {best}, with {totals[best]:.1f}."
         )
     else:
-        least = min((m for m in by_method if m not in OURS), key=lambda m: stuck[m] / len(by_method[m]))
+        full = [m for m in by_method if m not in OURS and len(by_method[m]) == len(ours)]
+        if not full:
+            return [*lines, "needle: no peer ran on every function."]
+        least = min(full, key=lambda m: stuck[m])
         lines.append(
             f"needle: no peer that ran on every function is free of stuck runs (at most 1 of 40); the least stuck is {least}, {stuck[least]} of {len(by_method[least])}, "
             f"with a mean cumulative regret of {np.mean([r.cumulative for r in by_method[least]]):.1f} against {np.mean([r.cumulative for r in ours]):.1f}."
