@@ -140,7 +140,9 @@ def plot(suite: str, runs: list[Run], path: Path) -> None:
     """Median over problems of the simple regret relative to that after the initial points, against the share of trials."""
     grid = np.linspace(0, 1, 60)
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
-    methods = sorted({run.method for run in runs}, key=lambda m: (m not in OURS, m))
+    every = len({run.problem for run in runs})
+    ran = {m: len({run.problem for run in runs if run.method == m}) for m in {run.method for run in runs}}
+    methods = sorted((m for m in ran if 2 * ran[m] >= every), key=lambda m: (m not in OURS, m))  # few problems would not be comparable
     lines = ["-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (5, 2, 1, 2))]
     colors = plt.get_cmap("tab20")(np.linspace(0, 1, max(len(methods), 2)))
     for index, method in enumerate(methods):
@@ -153,7 +155,11 @@ def plot(suite: str, runs: list[Run], path: Path) -> None:
             curves.append(np.interp(grid, share, best / start))
             paid = np.concatenate([[0.0], np.cumsum(run.regret[run.initial :])]) / (start * len(best))
             totals.append(np.interp(grid, share, paid))
-        style: dict[str, Any] = {"color": "black" if method == DEFAULT else colors[index], "ls": lines[index % len(lines)], "label": method}
+        style: dict[str, Any] = {
+            "color": "black" if method == DEFAULT else colors[index],
+            "ls": "-" if method == DEFAULT else lines[1:][index % (len(lines) - 1)],
+            "label": method,
+        }
         style["lw"] = 2.6 if method == DEFAULT else 1.3
         axes[0].plot(grid, np.maximum(np.median(curves, axis=0), 1e-6), **style)
         axes[1].plot(grid, np.median(totals, axis=0), **style)
@@ -291,7 +297,7 @@ def write(docs: Path) -> None:
             continue
         plot(suite, runs, docs / "figures" / f"bench-{suite}.png")
         parts.append(
-            f"### {TITLES[suite]}\n\n![{suite}](figures/bench-{suite}.png)\n\n{suite_table(runs)}\n\n<details><summary>Final simple regret per problem: median [quartiles]"
+            f"### {TITLES[suite]}\n\n![{suite}](figures/bench-{suite}.png)\n\nThe plot shows methods that ran on at least half of the problems.\n\n{suite_table(runs)}\n\n<details><summary>Final simple regret per problem: median [quartiles]"
             f"</summary>\n\n{problem_table(runs, 'simple')}\n\n</details>\n\n<details><summary>Cumulative regret per problem</summary>\n\n{problem_table(runs, 'cumulative')}\n\n</details>\n"
         )
     parts.append(speed_section(docs))
