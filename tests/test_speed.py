@@ -108,7 +108,7 @@ def test_the_report_says_where_speed_falls_short(tmp_path: Path, monkeypatch: py
     text = speed.section(tmp_path)
     assert "missed at d=2, n=100: 5.0×; d=2, n=500: 5.0×" in text
     assert "TPE for n ≤ 200: missed at d=2, n=100: 4.0×" in text
-    assert "exponent: 2.00 (d=2)" in text
+    assert "exponent: 2.00 (d=2)" in text  # log10 of (2.0 + a share of 1.0/100)/0.02
     assert "1.20× of scipy" in text
     assert "one-step estimator's ask is 0.7× the bound" in text
     assert (tmp_path / "figures" / "bench-speed.png").stat().st_size > 5000
