@@ -290,7 +290,7 @@ def section(docs: Path) -> str:
     return "\n".join([
         "## Speed\n\nWritten by `make bench-speed`. Milliseconds per ask after n points of a smooth noisy function, one thread for all; the median and the mean of later asks, the first ask apart "
         "(it fits from nothing). – : not run, because the ask at a smaller n took longer than "
-        + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items()) + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates. {result['machine']}.\n",
+        + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items()) + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates (an ask in one input looks at fewer). {result['machine']}. {result.get('note', '')}\n",
         "\n".join(f"- {line}" for line in verdicts),
         *(f"- failed: {line}" for line in failed), "",
         "![seconds per ask against n](figures/bench-speed.png)\n", *lines, "", *table, "",
