@@ -71,7 +71,7 @@ class Matern:
         if self.nu == 1.5:
             return (1 + z) * np.exp(-z)
         if self.nu == 2.5:
-            return _matern_five_halves(z, np.exp(-z))
+            return (1 + z + z**2 / 3) * np.exp(-z)
         return _bessel(self.nu, z) * (2 ** (1 - self.nu) / gamma(self.nu))  # paper L343
 
     def slope(self, sq: Array) -> Array:
@@ -113,9 +113,7 @@ def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
         value = kernel.value(sq)
         return value, np.multiply(value, -0.5, out=sq)
     if isinstance(kernel, Matern) and kernel.nu == 2.5:
-        z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
-        decay = np.negative(z)
-        value = _matern_five_halves(z, np.exp(decay, out=decay))
+        value, z, decay = _matern_five_halves(sq)
         z += 1
         z *= decay
         z *= -5 / 6
@@ -123,20 +121,21 @@ def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
     return kernel.value(sq), kernel.slope(sq)
 
 
-def _matern_five_halves(z: Array, decay: Array) -> Array:
-    """(1 + z + z²/3) e^−z in one new array."""
+def _matern_five_halves(sq: Array) -> tuple[Array, Array, Array]:
+    """(1 + z + z²/3) e^−z, z = √(5s) in the place of sq, and e^−z: two new arrays."""
+    z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
+    decay = np.negative(z)
+    np.exp(decay, out=decay)
     value = z / 3
     value += 1
     value *= z
     value += 1
     value *= decay
-    return value
+    return value, z, decay
 
 
 def covariance(kernel: Kernel, lengthscales: Array, A: Array, B: Array) -> Array:
     sq = squared_distances(A, B, lengthscales)
     if isinstance(kernel, Matern) and kernel.nu == 2.5:  # the default's kernel: in place
-        z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
-        decay = np.negative(z)
-        return _matern_five_halves(z, np.exp(decay, out=decay))
+        return _matern_five_halves(sq)[0]
     return kernel.value(sq)

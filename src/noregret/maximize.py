@@ -29,17 +29,18 @@ def argmax(
     """The best point found. ``incumbents``: good points to search around; ``excluded``: failed points to stay away from."""
     every = space.enumeration()
     if every is not None:
-        return _best(every, np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf), excluded)
+        return best(every, np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf), excluded)
     points, shape = _sweep(space, lengthscales, rng, incumbents)
     values = np.where(allowed(points, excluded), acquisition.values(points), -np.inf)
     starts = _starts(points, values, shape, lengthscales)
     found = refine(acquisition, points[starts], lengthscales, space.continuous)
     found = _jump(acquisition, space, found, lengthscales)
     found = np.vstack([found, points[np.argmax(values)][None, :]])
-    return _best(found, np.where(allowed(found, excluded), acquisition.values(found), -np.inf), excluded)
+    return best(found, np.where(allowed(found, excluded), acquisition.values(found), -np.inf), excluded)
 
 
-def _best(points: Array, values: Array, excluded: Array) -> Array:
+def best(points: Array, values: Array, excluded: Array) -> Array:
+    """The point with the largest value, −∞ standing for forbidden; the one farthest from ``excluded`` if all are."""
     if np.all(values == -np.inf):  # everything near failed before: go as far from the failures as possible
         distance = ((points[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
         return points[int(np.argmax(distance))]

@@ -6,7 +6,6 @@ Sign, units and encoding change here and nowhere else: inside, everything is max
 from __future__ import annotations
 
 import math
-import operator
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -18,13 +17,14 @@ import numpy as np
 
 from noregret.acquisition import ucb
 from noregret.array import Array
-from noregret.errors import ConfigurationError, NoRegretError, TrialError
+from noregret.errors import ConfigurationError, TrialError
 from noregret.maximize import argmax
 from noregret.progress import Progress
 from noregret.space import as_space
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord
 from noregret.storage.protocol import Goal
 from noregret.strategies import AdaptiveGPUCB, Belief, Strategy
+from noregret.told import check_noise, check_value, number_of
 from noregret.trial import History, State, Trial
 
 
@@ -135,13 +135,13 @@ class Study:
 
     def tell(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
         """The value of a running trial, with the noise's std if it is known for this one; or ``state="failed"``."""
-        number = _number_of(trial)
+        number = number_of(trial)
         if state not in ("complete", "failed"):
             raise TrialError(f'state is "complete" or "failed", got {state!r}')
         if state == "failed" and value is not None:
             raise TrialError(f"a failed trial has no value, got {value!r}: leave it out")
-        checked = None if state == "failed" else _check_value(value)
-        noise = _check_noise(noise_std)
+        checked = None if state == "failed" else check_value(value)
+        noise = check_noise(noise_std)
         trials = self.trials
         if not 0 <= number < len(trials):
             raise TrialError(
@@ -157,7 +157,7 @@ class Study:
     def add(self, params: Any, value: Any, noise_std: Any = None) -> Trial:
         """A point measured elsewhere: it counts as data, not as a decision."""
         x = self.space.encode(params)
-        checked, noise = _check_value(value), _check_noise(noise_std)
+        checked, noise = check_value(value), check_noise(noise_std)
         while True:
             trial = Trial(len(self.trials), self.space.decode(x), "complete", checked, noise)
             if self._storage.insert(self._record.name, trial):
@@ -318,41 +318,6 @@ def _now(objective: Callable[[Any], Any], params: Any) -> Future[Any]:
     except Exception as error:
         future.set_exception(error)
     return future
-
-
-def _number_of(trial: Trial | int) -> int:
-    if isinstance(trial, Trial):
-        return trial.number
-    if isinstance(trial, bool):
-        raise TrialError(f"a trial is a Trial or its number, got {trial!r}")
-    try:
-        return operator.index(trial)
-    except TypeError:
-        raise TrialError(f"a trial is a Trial or its number, got {trial!r}") from None
-
-
-def _check_value(value: Any) -> float:
-    array = np.asarray(value) if not isinstance(value, (str, bytes, bool, type(None))) else None
-    if array is None or array.size != 1 or array.dtype.kind not in "iuf":
-        raise TrialError(f"a value must be one real number, got {value!r}: nothing was recorded, tell the trial again with a number")
-    number = float(array.reshape(()))
-    if not math.isfinite(number):
-        raise TrialError(
-            f'a value must be finite, got {value!r}: nothing was recorded. If the evaluation went wrong, tell(trial, state="failed"): the region is then avoided'
-        )
-    return number
-
-
-def _check_noise(noise_std: Any) -> float | None:
-    if noise_std is None:
-        return None
-    try:
-        number = _check_value(noise_std)
-    except NoRegretError:
-        number = math.nan
-    if not number > 0:
-        raise TrialError(f"noise_std must be a positive number, got {noise_std!r}: leave it out if the noise of this value is not known")
-    return number
 
 
 def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,

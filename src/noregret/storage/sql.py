@@ -192,7 +192,7 @@ class SQLStorage:
                 text = str(error.orig).strip()
                 if not passing or any(word in text for word in FINAL) or attempt == ATTEMPTS:
                     raise StorageError(f"could not {what} in {self._engine.url!r} ({text}): {_advice(text)}") from None
-                time.sleep(0.05 * 2**attempt)
+                time.sleep(0.05 * 2 ** (attempt - 1))
         raise AssertionError  # the last attempt returned or raised
 
 

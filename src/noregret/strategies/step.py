@@ -19,7 +19,7 @@ from noregret.function_class import FunctionClass
 from noregret.gp import VARIANCE_FLOOR, Posterior
 from noregret.inference.map import Fit
 from noregret.kernels import squared_distances
-from noregret.maximize import allowed, argmax, low_discrepancy
+from noregret.maximize import allowed, argmax, best, low_discrepancy
 from noregret.space import SearchSpace
 from noregret.strategies.frame import Frame
 from noregret.trial import History, Info, Proposal
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 
 CLOUD = 512  # points that stand for the whole space in a survey
+MEAN = 128  # as many of them for the mean std
 SURPRISE = 2.5  # leave-one-out standard deviations above the prediction
 CROWD = 3  # points per input within a widened lengthscale: looked at
 AROUND = 128  # candidates next to a surprise
-MEAN = 128  # of them, for the mean std
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +143,7 @@ class Step:
         std = np.sqrt(var)
         weight = log_h((mean - self._fitted_mean(posterior).max()) / std) + np.log(std)
         gain = covariance**2 @ np.exp(weight - weight.max()) / (var + self.noise_std**2)
-        best = int(np.argmax(np.where(allowed(cloud, self.history.failed), gain, -np.inf)))
-        return Choice(cloud[best], float(mean[best]), float(std[best]))
+        return self._best_of(cloud, gain, posterior)
 
     def _surprise(self, widened: Posterior) -> Choice | None:
         """Next to the point that the fitted class, knowing all others, would have put lowest below its value: the widened class's UCB
@@ -160,8 +159,13 @@ class Step:
         steps = np.random.default_rng(self.seed).standard_normal((AROUND, self.dimension)) * widened.lengthscales
         around = self.space.snap(np.clip(widened.X[center] + steps, 0.0, 1.0))
         mean, std = widened.predict(around)
-        best = int(np.argmax(np.where(allowed(around, self.history.failed), mean + self.model(1.0, 1.0).beta_sqrt * std, -np.inf)))
-        return Choice(around[best], float(mean[best]), float(std[best]))
+        return self._best_of(around, mean + self.model(1.0, 1.0).beta_sqrt * std, widened)
+
+    def _best_of(self, points: Array, values: Array, posterior: Posterior) -> Choice:
+        """The best of some points, failed ones and their surroundings left out."""
+        x = best(points, np.where(allowed(points, self.history.failed), values, -np.inf), self.history.failed)
+        mean, std = posterior.predict(x[None, :])
+        return Choice(x, float(mean[0]), float(std[0]))
 
     @property
     def cloud(self) -> Array:
