@@ -29,7 +29,7 @@ class Alarm:
 
 
 def alarms(space: SearchSpace, trials: Sequence[Trial], made: Sequence[Prediction | None], goal: str, strategy: Strategy) -> list[Alarm]:
-    """Of trials as they stand (``standing``) and their predictions; the most serious first."""
+    """Of trials as they stand (``outcomes``) and their predictions; the most serious first."""
     decided = [trial for trial in trials if "h" in trial.info][-RECENT:]
     points = np.array([space.encode(trial.params) for trial in decided]).reshape(-1, space.dimension)
     found = [

@@ -41,7 +41,7 @@ def sign_of(goal: str) -> float:
     return 1.0 if goal == "maximize" else -1.0
 
 
-def standing(trials: Sequence[Trial]) -> list[Trial]:
+def outcomes(trials: Sequence[Trial]) -> list[Trial]:
     """The trials as they stand: corrections take the place of what they correct, whose reasons they keep."""
     first: dict[int, int] = {}
     last: dict[int, Trial] = {}
