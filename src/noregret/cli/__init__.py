@@ -8,6 +8,7 @@ import click
 
 from noregret import __version__
 from noregret.cli.reproduce import reproduce
+from noregret.cli.serve import serve
 from noregret.cli.theory import theory
 from noregret.errors import NoRegretError
 
@@ -19,6 +20,7 @@ def cli() -> None:
 
 
 cli.add_command(reproduce)
+cli.add_command(serve)
 cli.add_command(theory)
 
 

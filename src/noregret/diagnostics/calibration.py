@@ -10,6 +10,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from noregret.array import Array
+from noregret.history import corrections, latest
 from noregret.strategies.frame import Compression
 from noregret.trial import Info, Trial
 
@@ -42,21 +43,13 @@ def sign_of(goal: str) -> float:
 
 
 def outcomes(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials as they stand: corrections take the place of what they correct, whose reasons they keep."""
-    first: dict[int, int] = {}
-    last: dict[int, Trial] = {}
-    for trial in trials:
-        if "corrects" in trial.info:
-            corrected = int(trial.info["corrects"])
-            first[trial.number] = first.get(corrected, corrected)
-            last[first[trial.number]] = trial
+    """All but the corrections, each with the outcome that counts now and the reasons it was chosen for. trials: all of them, by number."""
+    replaced_by = corrections(trials)
     kept = []
     for trial in trials:
-        if trial.number in last:
-            told = last[trial.number]
-            kept.append(replace(trial, state=told.state, value=told.value, noise_std=told.noise_std))
-        elif trial.number not in first:
-            kept.append(trial)
+        told = trials[latest(trial.number, replaced_by)]
+        if trial.corrects is None:
+            kept.append(trial if told is trial else replace(trial, state=told.state, value=told.value, noise_std=told.noise_std))
     return kept
 
 

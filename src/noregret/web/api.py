@@ -42,7 +42,9 @@ def library(request: Request) -> Library:
     return request.app.state.library
 
 
-def study_name(key: Annotated[Key, Path(description="The study's name; bytes besides letters, digits, '.', '_' and '-' are written ~XX")]) -> str:
+def study_name(
+    key: Annotated[Key, Path(description="The study's name; bytes besides letters, digits, '.', '_' and '-' are written ~XX")],
+) -> str:
     name = name_of(key)
     if name is None:
         raise UnknownStudyError(f"{key!r} is no study's key")
@@ -145,7 +147,9 @@ async def study_slice(request: Request, name: StudyName, x: Annotated[str, Query
                       through: Annotated[int | None, Query(ge=0, le=LARGEST_INT)] = None) -> Any:  # fmt: skip
     """The model along one input or two, through a trial's point (left out: the recommended one). Waits for the fit if there is none yet."""
     await run_in_threadpool(request.app.state.library.snapshot, name)
-    return Response(json.dumps(await request.app.state.models.slice(name, SliceQuery(x, y or None, through))), media_type="application/json")
+    return Response(
+        json.dumps(await request.app.state.models.slice(name, SliceQuery(x, y or None, through))), media_type="application/json"
+    )
 
 
 @router.get("/studies/{key}/export/{form}", response_class=Response, responses={200: {"content": {"text/csv": {}, "application/json": {}}}})

@@ -42,7 +42,7 @@ def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
     app.add_exception_handler(NoRegretError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_middleware(Guard, access=chosen)  # type: ignore[arg-type]
+    app.add_middleware(Guard, access=chosen)
     return app
 
 

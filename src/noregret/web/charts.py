@@ -54,7 +54,7 @@ def _finite(value: Any) -> Any:
 
 def convergence(snapshot: Snapshot) -> Chart:
     made = snapshot.convergence
-    columns = {
+    columns: dict[str, list[Any]] = {
         "number": [trial.number for trial in snapshot.trials], "state": [trial.state for trial in snapshot.trials],
         "value": [trial.value for trial in snapshot.trials], "best": list(made.best), "lower": list(made.lower), "upper": list(made.upper),
     }  # fmt: skip
@@ -70,7 +70,11 @@ def convergence(snapshot: Snapshot) -> Chart:
 def residuals(snapshot: Snapshot) -> Chart:
     made = snapshot.calibration.predictions
     values = [each.residual for each in made]
-    columns = {"number": [each.number for each in made], "residual": values, "inside": [bool(each.inside) for each in made]}
+    columns: dict[str, list[Any]] = {
+        "number": [each.number for each in made],
+        "residual": values,
+        "inside": [bool(each.inside) for each in made],
+    }
     if not made:
         return Chart("No value of a point that a model proposed is known yet.", columns)
     mean = sum(float(v or 0) for v in values) / len(made)
@@ -83,7 +87,7 @@ def residuals(snapshot: Snapshot) -> Chart:
 
 def coverage(snapshot: Snapshot) -> Chart:
     found = snapshot.calibration
-    columns = {"number": [each.number for each in found.predictions], "coverage": list(found.coverage), "least": list(found.least),
+    columns: dict[str, list[Any]] = {"number": [each.number for each in found.predictions], "coverage": list(found.coverage), "least": list(found.least),
                "nominal": [LEVEL] * len(found.coverage)}  # fmt: skip
     if not found.predictions:
         return Chart("No value of a point that a model proposed is known yet.", columns)

@@ -28,6 +28,7 @@ PREVIEWED = 500  # up to so many trials the next proposal is worked out before a
 
 _library: dict[str, Any] = {}
 _beliefs: OrderedDict[str, tuple[Snapshot, Belief | None]] = OrderedDict()
+_next: dict[str, Any] = {}  # what would be proposed, where it was worked out
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def judge(name: str) -> dict[str, Any]:
             certificate = snapshot.study.certificate_by(belief)
             answer["certificate"] = {"regret_bound": certificate.regret_bound, "condition": certificate.condition}
         if len(snapshot.rows) <= PREVIEWED:
-            answer["next"] = plain(snapshot.study.preview())
+            answer["next"] = _next[name] = plain(Trial(0, snapshot.study.preview()))
     except NoRegretError as error:
         answer["error"] = str(error)
     return answer
@@ -74,6 +75,7 @@ def _belief(name: str) -> tuple[Snapshot, Belief | str | None]:
         raise NoRegretError(str(error)) from None
     known = _beliefs.get(name)
     if known is None or known[0].version != snapshot.version:
+        _next.pop(name, None)
         _beliefs.pop(name, None)  # before the next is made: they are large
         try:
             known = (snapshot, study.belief())
@@ -112,7 +114,7 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     sign = 1.0 if study.goal == "maximize" else -1.0
     answer = {"version": snapshot.version, "error": None, "x": query.x, "y": query.y, "through": base.number, "kind": "line"}
     if isinstance(study.space, Candidates):
-        return answer | _listed(study, belief, query, sign)
+        return answer | _listed(study.space, belief, query, sign)
     values = _as_dict(base, inputs)
     xs = _levels(inputs[query.x], LINE)
     if query.y is None or query.y == query.x:
@@ -150,24 +152,29 @@ def _band(belief: Belief, points: Array, sign: float) -> dict[str, list[float]]:
 
 
 def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]) -> dict[str, Any]:
-    """The trials within a lengthscale of the slice, by the inputs that it holds fixed."""
+    """The trials within a lengthscale of the slice, by the inputs that it holds fixed, and the next proposal if it is."""
     space = snapshot.study.space
     columns, start = [], 0
     for name, parameter in space.parameters.items():
         columns += [] if name in free else list(range(start, start + parameter.width))
         start += parameter.width
-    anchor = space.encode(base.params)
+    following = _next.get(snapshot.study.name)
     trials = [trial for trial in snapshot.trials if trial.state != "failed"]
+    trials += [] if following is None else [Trial(-1, following)]
     points = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
-    distance = (((points - anchor) / belief.lengthscales)[:, columns] ** 2).sum(axis=1)
-    near = [trial for trial, far in zip(trials, distance, strict=True) if far <= NEAR**2]
-    values = [_as_dict(trial, space.parameters) for trial in near]
-    return {"data": {"number": [trial.number for trial in near], "value": [trial.value for trial in near],
-                     "x": [row[free[0]] for row in values], "y": [row[free[1]] for row in values] if len(free) > 1 else []}}  # fmt: skip
+    distance = (((points - space.encode(base.params)) / belief.lengthscales)[:, columns] ** 2).sum(axis=1)
+    rows = [{"number": trial.number, "value": trial.value, **dict(zip("xy", (_as_dict(trial, space.parameters)[name] for name in free), strict=False))}
+            for trial, far in zip(trials, distance, strict=True) if far <= NEAR**2]  # fmt: skip
+    data = [row for row in rows if row["number"] >= 0]
+    return {
+        "data": {key: [row.get(key) for row in data] for key in ("number", "value", "x", "y")},
+        "next": next((row for row in rows if row["number"] < 0), None),
+    }
 
 
-def _listed(study: Study, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
+def _listed(space: Candidates, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
     """Candidates have no points between them: every one of them, along one column."""
-    rows = [dict(zip(study.space.parameters, row, strict=True)) if not isinstance(row, dict) else row for row in study.space.rows]
-    points = study.space.enumeration()
-    return {"kind": "list", "y": None, "xs": [row[query.x] for row in rows], **_band(belief, points, sign), "data": {"number": [], "value": [], "x": [], "y": []}}
+    rows = [_as_dict(Trial(0, row if isinstance(row, dict) else np.array(row)), space.parameters) for row in space.rows]
+    points = np.array([space.encode(row) for row in space.rows])
+    nothing: dict[str, list[Any]] = {key: [] for key in ("number", "value", "x", "y")}
+    return {"kind": "list", "y": None, "xs": [row[query.x] for row in rows], **_band(belief, points, sign), "data": nothing, "next": None}

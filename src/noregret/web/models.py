@@ -69,7 +69,9 @@ class Models:
             return await asyncio.get_running_loop().run_in_executor(self._pool, function, name, *arguments)
         except BrokenProcessPool:
             self._pool = None
-            raise NoRegretError("the process that fits models died, perhaps for want of memory; it starts again with the next request") from None
+            raise NoRegretError(
+                "the process that fits models died, perhaps for want of memory; it starts again with the next request"
+            ) from None
 
     def close(self) -> None:
         if self._pool is not None:

@@ -18,6 +18,8 @@ from starlette.staticfiles import StaticFiles
 from noregret import __version__
 from noregret.diagnostics import why
 from noregret.errors import MissingExtraError
+from noregret.history import corrections
+from noregret.trial import Trial
 from noregret.web import words
 from noregret.web.api import Number, Seen, Studies, StudyName
 from noregret.web.keys import key_of
@@ -39,12 +41,14 @@ templates.globals.update(key_of=key_of, release=__version__, strategy_name=words
 def render(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:
     state = request.scope["state"]
     access: Access = request.app.state.access
-    text = templates.get_template(name).render(csrf=state["csrf"], write=access.write, logged_in=bool(access.token and state["session"]), **values)
+    text = templates.get_template(name).render(
+        csrf=state["csrf"], write=access.write, logged_in=bool(access.token and state["session"]), **values
+    )
     return HTMLResponse(text.encode("utf-8", "replace"), status)
 
 
 def problem(request: Request, status: int, detail: str) -> Response:
-    return render(request, "problem.html", status, status=status, detail=detail)
+    return render(request, "problem.html", status, code=status, detail=detail)
 
 
 # -- studies --
@@ -62,7 +66,14 @@ def new_page(request: Request) -> Response:
 
 def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
     names = list(seen.study.space.parameters)
-    return {"study": seen.study, "seen": seen, "key": key_of(seen.study.name), "tab": tab, "names": names, "point": lambda trial: words.point(trial, names)}
+    return {
+        "study": seen.study,
+        "seen": seen,
+        "key": key_of(seen.study.name),
+        "tab": tab,
+        "names": names,
+        "point": lambda trial: words.point(trial, names),
+    }
 
 
 @router.get("/studies/{key}")
@@ -74,12 +85,21 @@ async def overview_page(request: Request, studies: Studies, name: StudyName, pag
         pages = max(1, -(-len(seen.rows) // ROWS))
         last = len(seen.rows) - (min(page, pages) - 1) * ROWS
         rows = list(reversed(seen.rows[max(0, last - ROWS) : last]))
-        corrected = {trial.info["corrects"] for trial in seen.rows if "corrects" in trial.info}
-        recommended = model and model.get("recommended") and seen.rows[model["recommended"]["number"]]
-        return render(request, "overview.html", **study_values(seen, "overview"), rows=rows, page=min(page, pages), pages=pages, corrected=corrected,
+        recommended = None
+        if model and model["recommended"] and model["recommended"]["number"] < len(seen.rows):
+            number = first(model["recommended"]["number"], seen.rows)
+            recommended = next(trial for trial in seen.trials if trial.number == number)
+        return render(request, "overview.html", **study_values(seen, "overview"), rows=rows, page=min(page, pages), pages=pages, corrected=corrections(seen.rows),
                       model=model, fitting=fitting, recommended=recommended)  # fmt: skip
 
     return await run_in_threadpool(made)
+
+
+def first(number: int, rows: list[Trial]) -> int:
+    """The trial that a chain of corrections began with."""
+    while (corrected := rows[number].corrects) is not None:
+        number = corrected
+    return number
 
 
 @router.get("/studies/{key}/trust")
@@ -91,7 +111,7 @@ def trust_page(request: Request, seen: Seen) -> Response:
 def laboratory_page(request: Request, seen: Seen) -> Response:
     open_trials = [trial for trial in seen.rows if trial.state == "running"]
     waiting = [trial for trial in seen.rows if trial.state == "waiting"]
-    done = [trial for trial in seen.trials if trial.state in ("complete", "failed")][-10:]
+    done = [trial for trial in seen.trials if trial.is_finished][-10:]
     return render(request, "lab.html", **study_values(seen, "lab"), open_trials=open_trials, waiting=waiting, done=list(reversed(done)))
 
 
@@ -102,8 +122,7 @@ def trial_page(request: Request, seen: Seen, number: Number) -> Response:
     row = seen.rows[number]
     at = next((i for i, trial in enumerate(seen.trials) if trial.number == number), None)
     made = None if at is None else seen.made[at]
-    corrections = [trial.number for trial in seen.rows if trial.info.get("corrects") == number]
-    return render(request, "trial.html", **study_values(seen, "trial"), trial=row, made=made, corrections=corrections, last=len(seen.rows) - 1,
+    return render(request, "trial.html", **study_values(seen, "trial"), trial=row, made=made, corrected_by=corrections(seen.rows).get(number), last=len(seen.rows) - 1,
                   reason=why(row, made, seen.study.goal, seen.study.strategy))  # fmt: skip
 
 
@@ -162,7 +181,9 @@ def plotly(request: Request) -> Response:
     near = request.client is not None and is_loopback(request.client.host)
     if near or "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(plotly_file(), media_type="text/javascript", headers=FOR_EVER)
-    return Response(plotly_packed(), media_type="text/javascript", headers={**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"})
+    return Response(
+        plotly_packed(), media_type="text/javascript", headers={**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    )
 
 
 router.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -143,7 +143,10 @@ class Guard:
             return _no(403, "this server only reads: start it with --write to change studies")
         sent = headers.get("x-csrf-token", "").encode("utf-8", "replace")
         if not by_header and not (session and hmac.compare_digest(sent, access.csrf(session).encode())):
-            return _no(403, "the CSRF token is missing or old: reload the page; a script sends the server's token as Authorization: Bearer … instead")
+            return _no(
+                403,
+                "the CSRF token is missing or old: reload the page; a script sends the server's token as Authorization: Bearer … instead",
+            )
         return None
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:

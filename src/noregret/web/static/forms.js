@@ -62,7 +62,7 @@ document.addEventListener("submit", (event) => {
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  const { copy, print, correct, number, value } = button.dataset;
+  const { copy, print, correct, value } = button.dataset;
   if (copy) {
     const rows = [...document.querySelectorAll(`#${copy} .params div`)].map((row) => `${row.children[0].textContent}: ${row.children[1].textContent}`);
     await navigator.clipboard.writeText(rows.join("\n")).then(() => say("Copied."), () => say("The browser does not allow copying here.", true));
@@ -75,7 +75,7 @@ document.addEventListener("click", async (event) => {
   } else if (correct !== undefined) {
     const dialog = document.getElementById("correct"), form = dialog.querySelector("form");
     form.dataset.post = `${form.dataset.base}${correct}/correct`;
-    dialog.querySelector("h2").textContent = `Correct the result of trial ${number}`;
+    dialog.querySelector("h2").textContent = `Correct the result of trial ${correct}`;
     form.reset();
     form.elements.value.value = value;
     dialog.showModal();
