@@ -83,7 +83,7 @@ def describe_study(seen: Seen) -> Any:
     study = seen.study
     return {
         "key": key_of(study.name), "name": study.name, "goal": study.goal, "seed": study.seed, "version": seen.version,
-        "space": codec.to_json(study.space), "strategy": codec.to_json(study.strategy), "theorem": study.strategy.theorem, "counts": dict(seen.counts),
+        "space": codec.to_json(study.space), "strategy": codec.to_json(study.strategy), "theorem": study.strategy.theorem, "counts": dict(seen.tally),
     }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from noregret.diagnostics import LEVEL
 from noregret.web.reading import Snapshot
-from noregret.web.words import number
+from noregret.web.words import counted, number
 
 DRAWN = 1000  # points per series; a CSV file has all of them
 
@@ -60,8 +60,8 @@ def convergence(snapshot: Snapshot) -> Chart:
     }  # fmt: skip
     if snapshot.best is None:
         return Chart("No value has been told yet.", columns)
-    failed = snapshot.counts["failed"]
-    text = f"{snapshot.counts['complete']} values and {failed} failures. The best, {number(snapshot.best.value)}, came with trial {snapshot.best.number}."
+    failed = f" and {counted(snapshot.tally['failed'], 'failure')}" if snapshot.tally["failed"] else ""
+    text = f"{counted(snapshot.tally['complete'], 'value')}{failed}. The best, {number(snapshot.best.value)}, came with trial {snapshot.best.number}."
     if made.lower[-1] is not None and made.upper[-1] is not None:
         text += f" By the last decision's band the optimum lies between {number(made.lower[-1])} and {number(made.upper[-1])}."
     return Chart(text, columns)

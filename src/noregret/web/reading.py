@@ -38,6 +38,11 @@ class Snapshot:
         return outcomes(self.rows)
 
     @cached_property
+    def tally(self) -> Counter[str]:
+        """How many of them are in which state."""
+        return Counter(trial.state for trial in self.trials)
+
+    @cached_property
     def made(self) -> list[Prediction | None]:
         return predictions(self.trials, self.study.goal)
 

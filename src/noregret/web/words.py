@@ -23,6 +23,10 @@ def number(value: Any, digits: int = 6) -> str:
     return f"{value:.{digits}g}".replace("-", "−")
 
 
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def point(trial: Trial | Any, names: list[str]) -> dict[str, Any]:
     """A trial's point by input, whatever form the study gives it."""
     params = trial.params if isinstance(trial, Trial) else trial

@@ -28,25 +28,27 @@ async function draw(place, traces, extra) {
   await library.react(place, traces, layout(extra), { displayModeBar: false, responsive: true, doubleClick: false });
 }
 
-const line = (x, y, name, index, more = {}) => ({ x, y, name: plain(name), type: "scatter", mode: "lines", line: { color: series(index), width: 1.75, ...more.line }, ...more, ...(more.line && { line: { color: series(index), width: 1.75, ...more.line } }) });
-const trials = { title: { text: "trial" }, rangemode: "tozero" };
+const line = (x, y, name, index) => ({ x, y, name: plain(name), type: "scatter", mode: "lines", line: { color: series(index), width: 1.75 } });
+const trials = { title: { text: "trial" } };
 
 const builders = {
   convergence(c) {
     const failed = c.number.filter((_, i) => c.state[i] === "failed");
     const level = failed.map(() => 0.02);
-    const values = c.value.filter((v) => v !== null);
+    const [bottom, top] = range(c), off = (v) => v !== null && (v < bottom || v > top);
+    const inside = c.value.map((v) => (off(v) ? null : v)), far = c.number.filter((_, i) => off(c.value[i]));
     return [[
       { x: c.number, y: c.lower, type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false },
       { x: c.number, y: c.upper, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "certificate", hoverinfo: "skip" },
-      { x: c.number, y: c.value, type: "scatter", mode: "markers", name: "observed", marker: { color: color("faint"), size: 5, opacity: 0.75 } },
+      { x: c.number, y: inside, type: "scatter", mode: "markers", name: "observed", marker: { color: color("faint"), size: 5, opacity: 0.75 } },
+      { x: far, y: far.map((n) => (c.value[c.number.indexOf(n)] > top ? top : bottom)), text: far.map((n) => `trial ${n}: ${c.value[c.number.indexOf(n)]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "far off", showlegend: false, marker: { color: color("faint"), size: 6, symbol: far.map((n) => (c.value[c.number.indexOf(n)] > top ? "triangle-up" : "triangle-down")) } },
       { ...line(c.number, c.best, "best so far", 0), line: { color: series(0), width: 2.25, shape: "hv" } },
       { x: failed, y: level, yaxis: "y2", type: "scatter", mode: "markers", name: "failed", marker: { symbol: "x", color: color("bad"), size: 7 }, hovertemplate: "trial %{x} failed<extra></extra>" },
-    ], { showlegend: true, xaxis: trials, yaxis: { title: { text: "value" }, ...range(values, c.lower, c.upper) }, yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } }];
+    ], { showlegend: true, xaxis: trials, yaxis: { title: { text: "value" }, range: [bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom)] }, yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } }];
   },
   coverage(c) {
     return [[
-      { x: c.number, y: c.least, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tozeroy", fillcolor: color("band"), name: "less than chance allows", hoverinfo: "skip" },
+      { x: c.number, y: c.least, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tozeroy", fillcolor: color("band"), name: "too low", hoverinfo: "skip" },
       { ...line(c.number, c.nominal, "nominal", 0), line: { color: color("faint"), dash: "dash", width: 1.25 } },
       line(c.number, c.coverage, "coverage", 0),
     ], { showlegend: true, xaxis: { title: { text: "trial" } }, yaxis: { range: [0, 1.03], tickformat: ".0%" } }];
@@ -64,7 +66,7 @@ const builders = {
       traces.push({ ...line(c.number, c[key], short(name), index), legendgroup: key });
       if (c[`${name} fitted`]) traces.push({ ...line(c.number, c[`${name} fitted`], `${short(name)}, fitted`, index), line: { color: series(index), dash: "dot", width: 1.5 }, showlegend: false, legendgroup: key });
     });
-    return [traces, { showlegend: traces.length > 0, xaxis: { title: { text: "trial" } }, yaxis: { type: "log", dtick: 1 } }];
+    return [traces, { showlegend: traces.length > 0, xaxis: { title: { text: "trial" } }, yaxis: { type: "log", dtick: logTicks(Object.keys(c).filter((key) => key !== "number").map((key) => c[key])) } }];
   },
   scaling: (c) => several(c, ["h", "g", "b"], "log"),
   width: (c) => several(c, ["beta_sqrt", "norm_bound"], "linear", { beta_sqrt: "β^½", norm_bound: "norm bound" }),
@@ -74,18 +76,31 @@ const builders = {
 
 function several(c, keys, type, names = {}) {
   const there = keys.filter((key) => c[key].some((value) => value !== null));
-  return [there.map((key, index) => line(c.number, c[key], names[key] ?? key, index)), { showlegend: keys.length > 1, xaxis: { title: { text: "trial" } }, yaxis: { type, ...(type === "linear" && { rangemode: "tozero" }) } }];
+  return [there.map((key, index) => line(c.number, c[key], names[key] ?? key, index)), { showlegend: keys.length > 1, xaxis: { title: { text: "trial" } }, yaxis: { type, ...(type === "linear" ? { rangemode: "tozero" } : { dtick: logTicks(there.map((key) => c[key])) }) } }];
 }
 
 const short = (text) => (text.length > 18 ? `${text.slice(0, 16)}…` : text);
 
-// A band much wider than the values would flatten them: it is cut off there.
-function range(values, lower, upper) {
-  if (!values.length) return {};
-  const low = Math.min(...values), high = Math.max(...values), span = high - low || Math.abs(high) || 1;
-  const ends = [...lower, ...upper].filter((v) => v !== null);
-  const bottom = Math.max(low - span, Math.min(low, ...ends)), top = Math.min(high + span, Math.max(high, ...ends));
-  return { range: [bottom - 0.05 * (top - bottom), top + 0.05 * (top - bottom)] };
+// What differs among good values is what a person looks for: the worst quarter does not set the scale if it is far off, nor does a wide band.
+function range(c) {
+  const values = c.value.filter((v) => v !== null).sort((a, b) => a - b), n = values.length;
+  if (!n) return [0, 1];
+  const best = c.best.findLast((v) => v !== null), up = best >= values[n - 1];
+  const typical = Math.abs(best - values[up ? Math.floor(n / 4) : Math.ceil((3 * (n - 1)) / 4)]) || Math.abs(values[n - 1] - values[0]) || Math.abs(best) || 1;
+  const limit = (side) => (side === up ? 1 : 2) * typical;
+  const ends = [...values, ...c.lower, ...c.upper].filter((v) => v !== null);
+  return [Math.max(Math.min(...ends), best - limit(false)), Math.min(Math.max(...ends), best + limit(true))];
+}
+
+const logTicks = (columns) => {
+  const all = columns.flat().filter((v) => v > 0);
+  return Math.max(...all) / Math.min(...all) < 40 ? "D2" : 1;
+};
+
+function nothing(place, empty) {
+  place.classList.toggle("nothing", empty);
+  if (empty) window.Plotly?.purge(place);
+  return empty;
 }
 
 async function drawChart(figure) {
@@ -93,6 +108,7 @@ async function drawChart(figure) {
   figure.querySelector(".words").textContent = data.text + (data.rows > data.columns.number.length ? ` The drawing shows every ${Math.ceil(data.rows / data.columns.number.length)}th of ${data.rows} points, the CSV file all.` : "");
   const place = figure.querySelector(".plot");
   place.dataset.points = data.rows;
+  if (nothing(place, !data.rows || Object.entries(data.columns).every(([key, column]) => ["number", "state"].includes(key) || column.every((v) => v === null)))) return;
   await draw(place, ...builders[figure.dataset.chart](data.columns));
 }
 
@@ -151,7 +167,7 @@ async function drawSlice(figure, fetchAgain = true) {
     slice = await call(`${figure.dataset.slice}?${query}`);
   }
   words.textContent = slice.error ?? describe(slice);
-  if (slice.error) return;
+  if (nothing(figure.querySelector(".plot"), Boolean(slice.error))) return;
   figure.querySelector(".plot").dataset.slice = slice.version;
   await draw(figure.querySelector(".plot"), ...(slice.kind === "surface" ? surfaceSlice(slice, surface.value) : lineSlice(slice)));
 }

@@ -70,7 +70,7 @@ function strategy() {
 form.addEventListener("change", shown);
 form.addEventListener("click", (event) => {
   if (event.target.id === "more") more().querySelector("input").focus();
-  if (event.target.dataset.remove !== undefined && inputs.children.length > 1) event.target.closest(".input").remove();
+  if (event.target.dataset.remove !== undefined && inputs.children.length > 1) event.target.closest(".entry").remove();
 });
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
