@@ -92,10 +92,14 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
     header = lines[0] if lines else ""
     reader = csv.DictReader(lines, delimiter=max(",;\t", key=header.count), skipinitialspace=True, restkey="", strict=True)
     needed = ["value", *map(column, space.parameters)]
-    missing = [name for name in needed if name not in (reader.fieldnames or ())]
+    try:
+        missing = [name for name in needed if name not in (reader.fieldnames or ())]
+        rows: list[dict[str, Any]] = list(reader)
+    except csv.Error as error:
+        raise TrialError(f"this is not a CSV file ({error} in line {reader.line_num}); nothing was imported") from None
     if missing:
         raise TrialError(f"the CSV file lacks the columns {missing!r}: it needs {needed!r}, and has {list(reader.fieldnames or ())!r}")
-    rows, trials = list(reader), []
+    trials = []
     corrected = {row.get("corrects") for row in rows} - {None, ""}
     for index, row in enumerate(rows):
         if row.get("number") in corrected:
