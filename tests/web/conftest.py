@@ -2,10 +2,15 @@
 
 import re
 import shutil
+import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 import noregret as nr
@@ -39,7 +44,11 @@ def clients(storage: SQLStorage) -> Iterator[Clients]:
     opened: list[TestClient] = []
 
     def client(*, write: bool = True, token: str | None = None, host: str = "127.0.0.1", base: str = HERE) -> TestClient:
-        opened.append(TestClient(create_app(storage, Access(write, token, host)), base_url=base, follow_redirects=False, raise_server_exceptions=False))
+        opened.append(
+            TestClient(
+                create_app(storage, Access(write, token, host)), base_url=base, follow_redirects=False, raise_server_exceptions=False
+            )
+        )
         opened[-1].__enter__()
         return opened[-1]
 
@@ -52,6 +61,22 @@ def clients(storage: SQLStorage) -> Iterator[Clients]:
 def browser(clients: Clients) -> TestClient:
     """Writes allowed, no token; carries the cookie and the CSRF token of a page, as the scripts do."""
     return with_csrf(clients())
+
+
+@contextmanager
+def served(storage: SQLStorage, access: Access) -> Iterator[str]:
+    """The app on a real port, in a thread."""
+    server = uvicorn.Server(uvicorn.Config(create_app(storage, access), log_level="critical"))
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread.start()
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(30)
 
 
 def with_csrf(client: TestClient) -> TestClient:

@@ -21,7 +21,22 @@ PARAMETER = {"kind": "float", "name": "x", "low": 0, "high": 1}
 SPACE = {"kind": "box", "parameters": [PARAMETER]}
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 SCRIPT = "<script>alert('x')</script>"
-HOSTILE = [SCRIPT, '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "../../etc/passwd", "..", ".", "a/b", "a?b#c", "%2e%2e%2f", "~", "ü 漢 🎲", "'; DROP TABLE x; --", " ", "a" * 200]
+HOSTILE = [
+    SCRIPT,
+    '"><img src=x onerror=alert(1)>',
+    "{{ 7*7 }}",
+    "../../etc/passwd",
+    "..",
+    ".",
+    "a/b",
+    "a?b#c",
+    "%2e%2e%2f",
+    "~",
+    "ü 漢 🎲",
+    "'; DROP TABLE x; --",
+    " ",
+    "a" * 200,
+]
 
 
 # -- the door --
@@ -30,7 +45,12 @@ HOSTILE = [SCRIPT, '"><img src=x onerror=alert(1)>', "{{ 7*7 }}", "../../etc/pas
 def test_reading_needs_nothing_on_loopback_and_writing_is_refused(clients: Clients, storage: SQLStorage) -> None:
     client = with_csrf(clients(write=False))
     assert client.get("/studies/first").status_code == 200
-    for path, body in ((ASK, {}), ("/api/studies", {}), ("/api/studies/first/trials/0/tell", {"value": 1}), ("/api/studies/first/import", {})):
+    for path, body in (
+        (ASK, {}),
+        ("/api/studies", {}),
+        ("/api/studies/first/trials/0/tell", {"value": 1}),
+        ("/api/studies/first/import", {}),
+    ):
         answer = client.post(path, json=body)
         assert (answer.status_code, "--write" in answer.json()["detail"]) == (403, True)
     assert len(storage.trials("first")) == 12
@@ -95,7 +115,9 @@ def test_log_in_and_out(clients: Clients) -> None:
     assert client.get("/studies/first").status_code == 303
 
 
-@pytest.mark.parametrize("goal", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nSet-Cookie: x=1", ""])
+@pytest.mark.parametrize(
+    "goal", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nSet-Cookie: x=1", ""]
+)
 def test_the_log_in_leads_nowhere_else(clients: Clients, goal: str) -> None:
     client = clients(token=TOKEN)
     assert client.post("/login", data={"token": TOKEN, "next": goal}).headers["location"] == "/"
@@ -166,7 +188,10 @@ def test_a_form_of_another_content_type_changes_nothing(browser: TestClient, sto
 # -- what leaves --
 
 
-@pytest.mark.parametrize("path", ["/", "/new", "/login", "/studies/first", "/studies/first/lab", "/api/studies", "/nothing", "/static/page.css", "/api/openapi.json"])
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/new", "/login", "/studies/first", "/studies/first/lab", "/api/studies", "/nothing", "/static/page.css", "/api/openapi.json"],
+)
 def test_every_answer_carries_the_policy(clients: Clients, path: str) -> None:
     headers = clients().get(path).headers
     policy = headers["content-security-policy"]
@@ -182,7 +207,9 @@ def test_refusals_carry_it_too(clients: Clients) -> None:
     assert "content-security-policy" in clients(token=TOKEN).get("/api/studies").headers
 
 
-@pytest.mark.parametrize("path", ["/", "/new", "/login", "/studies/first", "/studies/first/trust", "/studies/first/lab", "/studies/first/trials/11"])
+@pytest.mark.parametrize(
+    "path", ["/", "/new", "/login", "/studies/first", "/studies/first/trust", "/studies/first/lab", "/studies/first/trials/11"]
+)
 def test_pages_have_no_inline_script_or_style_and_nothing_from_elsewhere(clients: Clients, path: str) -> None:
     text = clients().get(path).text
     assert not re.search(r"<script(?![^>]*\bsrc=)", text)
@@ -234,14 +261,30 @@ def test_paths_that_name_no_study(browser: TestClient, key: str, path: str) -> N
     assert browser.get(path.format(key)).status_code in (404, 422)
 
 
-@pytest.mark.parametrize("path", ["/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2f..%2fapp.py", "/static//etc/passwd", "/static/%00", "/static/templates/base.html", "/static/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/%2e%2e/app.py",
+        "/static/..%2f..%2fapp.py",
+        "/static//etc/passwd",
+        "/static/%00",
+        "/static/templates/base.html",
+        "/static/",
+    ],
+)
 def test_static_files_stay_in_their_folder(browser: TestClient, path: str) -> None:
     assert browser.get(path).status_code in (404, 405)
 
 
 def test_huge_bodies_are_not_read(browser: TestClient) -> None:
     assert browser.post(ASK, content=b"x" * (LARGEST_BODY + 1), headers={"Content-Type": "application/json"}).status_code == 413
-    assert browser.post("/api/studies/first/import", content=b"x", headers={"Content-Type": "text/csv", "Content-Length": "9" * 30}).status_code == 413
+    assert (
+        browser.post(
+            "/api/studies/first/import", content=b"x", headers={"Content-Type": "text/csv", "Content-Length": "9" * 30}
+        ).status_code
+        == 413
+    )
 
 
 @pytest.mark.parametrize("body", [
@@ -266,7 +309,23 @@ def test_wrong_types_of_values(browser: TestClient, storage: SQLStorage, body: d
     assert storage.trials("first")[number].state == "running"
 
 
-@pytest.mark.parametrize("text", [b"", b"\xff\xfe\x00", b"x,kind\n1,a\n", b"x,kind,value\n0.5,a,nan\n", b"x,kind,value\n2,a,1\n", b"x,kind,value\n0.5,c,1\n", b'x,kind,value\n"0.5,a,1\n', b"x,kind,value\n0.5,a,1\n0.6,a\n", b"\x00\x00", b"x,kind,value\n0.5,a,1,2,3\n", b"value,value,x,kind\n", b"x,kind,value\n0.5,a," + b"9" * 200_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"x,kind\n1,a\n",
+        b"x,kind,value\n0.5,a,nan\n",
+        b"x,kind,value\n2,a,1\n",
+        b"x,kind,value\n0.5,c,1\n",
+        b'x,kind,value\n"0.5,a,1\n',
+        b"x,kind,value\n0.5,a,1\n0.6,a\n",
+        b"\x00\x00",
+        b"x,kind,value\n0.5,a,1,2,3\n",
+        b"value,value,x,kind\n",
+        b"x,kind,value\n0.5,a," + b"9" * 200_000,
+    ],
+)
 def test_hostile_csv_files_import_nothing(browser: TestClient, storage: SQLStorage, text: bytes) -> None:
     answer = browser.post("/api/studies/first/import", content=text, headers={"Content-Type": "text/csv"})
     assert answer.status_code in (201, 409, 422), answer.text
@@ -274,7 +333,12 @@ def test_hostile_csv_files_import_nothing(browser: TestClient, storage: SQLStora
 
 
 def test_numbers_beyond_every_range(browser: TestClient) -> None:
-    for path in ("/api/studies/first/trials/9007199254740993/why", "/studies/first/trials/99999999999999999999", "/studies/first?page=0", "/studies/first/trials/-1"):
+    for path in (
+        "/api/studies/first/trials/9007199254740993/why",
+        "/studies/first/trials/99999999999999999999",
+        "/studies/first?page=0",
+        "/studies/first/trials/-1",
+    ):
         assert browser.get(path).status_code in (404, 422)
     assert browser.post("/api/studies/first/trials/999/tell", json={"value": 1}).status_code == 404
     assert browser.get("/studies/first?page=999999").status_code == 200

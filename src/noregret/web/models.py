@@ -75,6 +75,8 @@ class Models:
 
     def close(self) -> None:
         if self._pool is not None:
+            children = list(self._pool._processes.values())
             self._pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
+            for process in children:  # a fit may take minutes, and nobody waits for it any more
                 process.terminate()
+            self._pool = None
