@@ -69,14 +69,16 @@ def served(storage: SQLStorage, access: Access) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(create_app(storage, access), log_level="critical"))
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         while not server.started:
             assert thread.is_alive()
             time.sleep(0.01)
-        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(30)
+        try:
+            yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)
 
 
 def with_csrf(client: TestClient) -> TestClient:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
@@ -47,9 +48,19 @@ def start(url: str) -> None:
 
 def judge(name: str) -> dict[str, Any]:
     """Recommended point and certificate; an error in words instead of an exception, since it is an answer like others."""
+    begun = time.perf_counter()
+    answer = _judged(name)
+    return answer | {"seconds": time.perf_counter() - begun}
+
+
+def failure(error: str | None, version: str | None = None, trials: int | None = None) -> dict[str, Any]:
+    """An answer without results."""
+    return {"version": version, "trials": trials, "error": error, "recommended": None, "certificate": None, "next": None}
+
+
+def _judged(name: str) -> dict[str, Any]:
     snapshot, belief = _belief(name)
-    answer: dict[str, Any] = {"version": snapshot.version, "trials": len(snapshot.rows), "error": None, "recommended": None, "certificate": None,
-                              "next": None}  # fmt: skip
+    answer = failure(None, snapshot.version, len(snapshot.rows))
     if isinstance(belief, str):
         return answer | {"error": belief}
     try:

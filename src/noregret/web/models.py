@@ -6,6 +6,7 @@ The server's own process only reads and writes: a fit of thousands of trials del
 from __future__ import annotations
 
 import asyncio
+import logging
 import multiprocessing
 import os
 import time
@@ -17,6 +18,9 @@ from typing import Any
 from noregret.errors import NoRegretError
 from noregret.web import fitting
 
+log = logging.getLogger("noregret.web")
+
+RETRY_SECONDS = 2.0  # times PATIENCE, after a fit that failed
 PATIENCE = 4.0  # a study that changes all the time is fitted in at most a fifth of the time
 
 
@@ -50,12 +54,15 @@ class Models:
         return fits.answer, True
 
     async def _fit(self, name: str, fits: Fits) -> None:
-        start = time.monotonic()
         try:
             fits.answer = await self._call(fitting.judge, name)
+            fits.seconds = fits.answer["seconds"]
+        except Exception as error:  # an answer like others: nobody awaits this task
+            if not isinstance(error, NoRegretError):
+                log.exception("the model of %r could not be fitted", name)
+            fits.answer, fits.seconds = fitting.failure(f"the model could not be fitted: {error}"), RETRY_SECONDS
         finally:
-            fits.finished = time.monotonic()
-            fits.seconds, fits.under_way = fits.finished - start, None
+            fits.finished, fits.under_way = time.monotonic(), None
 
     async def slice(self, name: str, query: fitting.SliceQuery) -> dict[str, Any]:
         return await self._call(fitting.cut, name, query)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from noregret.diagnostics import Alarm, Calibration, Convergence, Prediction, alarms, calibration, convergence, outcomes, predictions
-from noregret.errors import NoRegretError, StorageError
+from noregret.errors import NoRegretError
 from noregret.storage import SQLStorage, StudySummary
 from noregret.study import Study
 from noregret.trial import Trial
@@ -107,14 +107,14 @@ class Library:
             return taken
 
     def _read(self, name: str) -> Snapshot:
-        study = self.study(name)
-        try:
-            return Snapshot(study, study.trials)
-        except StorageError:  # deleted meanwhile, and perhaps made anew
-            self._studies.pop(name, None)
-            self._snapshots.pop(name, None)
-            study = self.study(name)
-            return Snapshot(study, study.trials)
+        known = self.study(name)
+        if name not in self.storage.names():  # deleted by another process
+            del self._studies[name]
+            raise UnknownStudyError(f"there is no study named {name!r} any more")
+        now = Study.open(name, storage=self.storage)
+        if (now.space, now.goal, now.strategy, now.seed) != (known.space, known.goal, known.strategy, known.seed):  # and made anew
+            known = self._studies[name] = now
+        return Snapshot(known, known.trials)
 
     def changed(self, name: str) -> None:
         """The next look reads again."""
