@@ -42,6 +42,10 @@ class Models:
         self._pool: ProcessPoolExecutor | None = None
         self._fits: dict[str, Fits] = {}
 
+    def last(self, name: str) -> dict[str, Any] | None:
+        """The last answer there is; nothing is started."""
+        return self._fits[name].answer if name in self._fits else None
+
     def look(self, name: str, version: str) -> tuple[dict[str, Any] | None, bool]:
         """The last answer, whether or not it is of this version, and whether a newer one is on its way."""
         fits = self._fits.setdefault(name, Fits())
