@@ -21,7 +21,7 @@ from noregret.web import fitting
 log = logging.getLogger("noregret.web")
 
 RETRY_SECONDS = 2.0  # times PATIENCE, after a fit that failed
-PATIENCE = 4.0  # a study that changes all the time is fitted in at most a fifth of the time
+PATIENCE = 9.0  # a study that changes all the time is fitted in at most a tenth of the time
 
 
 @dataclass(slots=True)
