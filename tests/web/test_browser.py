@@ -211,7 +211,8 @@ def test_a_stuck_study_raises_its_alarm(driver: Any, empty: SQLStorage) -> None:
 @pytest.mark.xdist_group("browser")
 def test_scripts_in_names_stay_text(driver: Any, empty: SQLStorage) -> None:
     evil = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
-    study = nr.Study.create(evil, {evil: nr.Float(0, 1), "c": nr.Choice([evil, "b", "c"])}, storage=empty)
+    link = '<a href="https://evil.example">b</a>'  # a tag that Plotly would draw
+    study = nr.Study.create(evil, {evil: nr.Float(0, 1), "c": nr.Choice([evil, link, "c"])}, storage=empty)
     study.run(lambda p: p[evil], 9, progress=False)
     with served(empty, Access(write=True)) as address:
         page = Page(driver, address)
@@ -219,6 +220,8 @@ def test_scripts_in_names_stay_text(driver: Any, empty: SQLStorage) -> None:
         page.one("tbody a").click()
         page.until(lambda: page.drawn("convergence") == 9, "convergence drawn")
         page.until(lambda: page.all("[data-slice] .plot .main-svg"), "the slice drawn")
+        assert link in page.text("[data-slice] .plot")
+        assert not page.all("svg a")
         where = driver.current_url
         for part in ("", "/trust", "/lab"):
             driver.get(where + part)
@@ -268,6 +271,8 @@ def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, w
         driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
         )
+        remember = "addEventListener('DOMContentLoaded', () => { window.before = [...document.querySelectorAll('.plot')].map(plot => plot.offsetHeight); })"
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": remember})
         page.go("/")
         assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
         page.one("tbody a").click()
@@ -285,4 +290,7 @@ def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, w
                 )
             assert driver.execute_script("return document.documentElement.scrollWidth") <= width, part
             assert driver.execute_script("return window.shift") < 0.1, part  # below what counts as good
+            assert driver.execute_script(
+                "return [...document.querySelectorAll('.plot')].every((plot, i) => plot.offsetHeight === window.before[i] && plot.offsetHeight > 150)"
+            ), part
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
