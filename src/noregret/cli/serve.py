@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import click
 
 from noregret.errors import MissingExtraError
@@ -34,6 +36,8 @@ def serve(storage: str | None, host: str, port: int, write: bool, token: str | N
     config = server.config
     config.load()
     socket = config.bind_socket()
+    socket.listen()  # whoever reads the address below may come at once
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"http://{shown}:{socket.getsockname()[1]}/  ({'reads and writes' if write else 'reads only'}; Ctrl-C ends it)")
-    server.run(sockets=[socket])
+    with suppress(KeyboardInterrupt):  # it has closed everything by then
+        server.run(sockets=[socket])

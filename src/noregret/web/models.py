@@ -86,8 +86,7 @@ class Models:
 
     def close(self) -> None:
         if self._pool is not None:
-            children = list(self._pool._processes.values())
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            for process in children:  # a fit may take minutes, and nobody waits for it any more
-                process.terminate()
+            for process in list(self._pool._processes.values()):
+                process.terminate()  # a fit may take minutes, and nobody waits for it any more
+            self._pool.shutdown(cancel_futures=True)
             self._pool = None
