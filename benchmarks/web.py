@@ -100,7 +100,8 @@ def page() -> dict[str, Any]:
         with serving(Path(folder) / "large.db") as address:
             driver = chromium()
             driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
-            for visit in ("first", "second"):  # a server and a browser that have never seen the page, and ones that have
+            driver.get("about:blank")  # a browser that is open
+            for visit in ("first", "second"):  # neither it nor the server has seen the page, and both have
                 began = time.monotonic()
                 driver.get(f"{address}/studies/large")
                 while not (ready := driver.execute_script(READY))["chart"]:

@@ -122,6 +122,10 @@ def test_a_study_from_its_form_to_its_charts(driver: Any, empty: SQLStorage) -> 
         page.until(lambda: page.all("[data-slice] .plot .main-svg"), "the slice drawn")
         page.until(lambda: "expected at" in page.text("#cards"), "the recommended point")
         assert "10 values" in page.text('[data-chart="convergence"] .words')
+        scripts = driver.execute_script(
+            "return performance.getEntriesByType('resource').map(e => e.name).filter(name => name.includes('.js'))"
+        )
+        assert len({name.partition("?")[0] for name in scripts}) == len(scripts)  # no module twice: it would watch twice
         # another worker tells values: the charts change without a reload
         driver.execute_script("window.notReloaded = true")
         for _ in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 from urllib.parse import parse_qs
@@ -35,7 +36,7 @@ templates = Environment(
     loader=PackageLoader("noregret.web"), autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True,
     lstrip_blocks=True)  # fmt: skip
 templates.filters.update(number=words.number, when=words.when)
-templates.globals.update(key_of=key_of, release=__version__, strategy_name=words.strategy_name)
+templates.globals.update(key_of=key_of, release=__version__, plotly=version("plotly"), strategy_name=words.strategy_name)
 for _template in templates.list_templates():
     templates.get_template(_template)  # compiled before the first visitor comes
 
@@ -179,7 +180,7 @@ def plotly_packed() -> bytes:
 
 
 @router.get("/static/plotly.min.js")
-def plotly(request: Request) -> Response:
+def plotly_script(request: Request) -> Response:
     near = request.client is not None and is_loopback(request.client.host)
     if near or "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(plotly_file(), media_type="text/javascript", headers=FOR_EVER)
