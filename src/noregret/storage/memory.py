@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 from noregret.errors import StorageError
 from noregret.storage.protocol import StudyRecord
@@ -15,6 +16,13 @@ class MemoryStorage:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._studies: dict[str, tuple[StudyRecord, list[Trial]]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_studies": self._studies}  # a lock cannot be copied or pickled: the copy gets its own
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._lock = threading.Lock()
+        self._studies = state["_studies"]
 
     def create(self, record: StudyRecord) -> None:
         with self._lock:
