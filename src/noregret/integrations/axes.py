@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from noregret.errors import SpaceError
-from noregret.parameters import Choice, Int, Parameter
+from noregret.parameters import Choice, Float, Int, Parameter
 from noregret.space import Space
 
 CUT = 1e-3  # probability left out at an end of a distribution that has no end there
@@ -57,42 +61,61 @@ def plain(parameter: Parameter) -> Axis:
     return Axis(parameter, ours, lambda value: value)
 
 
-def options(values: Sequence[Any]) -> Axis:
-    """Unordered options of any type, by their position."""
-    listed = list(values)
+def listed(values: Sequence[Any]) -> Axis:
+    """A list of values: three or more numbers in increasing order are ordered levels, anything else are options without order."""
+    items = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if (
+        len(items) > 2
+        and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in items)
+        and all(a < b for a, b in pairwise(items))
+    ):
+        return _by_position(Int(0, len(items) - 1), items)
+    try:
+        return plain(Choice(items))
+    except SpaceError:  # objects such as estimators, or equal values
+        return _by_position(Choice(range(len(items))), items)
 
+
+def _by_position(parameter: Parameter, items: Sequence[Any]) -> Axis:
     def ours(value: Any) -> int:
-        for index, option in enumerate(listed):
-            if option is value or (type(option) is type(value) and bool(option == value)):
+        for index, item in enumerate(items):
+            if item is value or (isinstance(item, bool) == isinstance(value, bool) and bool(item == value)):
                 return index
-        for index, option in enumerate(listed):
-            if not isinstance(option, bool) and not isinstance(value, bool) and bool(option == value):  # 1 for 1.0
-                return index
-        raise SpaceError(f"{value!r} is not one of the options {listed!r}")
+        raise SpaceError(f"{value!r} is not one of {list(items)!r}")
 
-    return Axis(Choice(range(len(listed))), ours, lambda index: listed[index])
-
-
-def levels(values: Sequence[float]) -> Axis:
-    """Numbers in increasing order, equally far apart."""
-    listed = list(values)
-
-    def ours(value: Any) -> int:
-        if value not in listed:
-            raise SpaceError(f"{value!r} is not one of the levels {listed!r}")
-        return listed.index(value)
-
-    return Axis(Int(0, len(listed) - 1), ours, lambda index: listed[index])
+    return Axis(parameter, ours, lambda index: items[index])
 
 
 def stepped(low: float, high: float, step: float) -> Axis:
     """low, low + step, … up to high; whole numbers stay whole."""
-    count = round((high - low) / step)
+    return _multiples(Int(0, round((high - low) / step)), low, step, high)
 
+
+def multiples(low: float, high: float, step: float, *, log: bool) -> Axis:
+    """The multiples of step from low to high."""
+    return _multiples(Int(math.ceil(low / step - TOLERANCE), math.floor(high / step + TOLERANCE), log), 0, step, high)
+
+
+def _multiples(parameter: Int, origin: float, step: float, high: float) -> Axis:
     def ours(value: Any) -> int:
-        position = (value - low) / step
-        if not -TOLERANCE < position < count + TOLERANCE or abs(position - round(position)) > TOLERANCE:
-            raise SpaceError(f"{value!r} is not one of the values from {low!r} to {high!r} in steps of {step!r}")
+        position = (value - origin) / step
+        if abs(position - round(position)) > TOLERANCE or not parameter.low <= round(position) <= parameter.high:
+            raise SpaceError(f"{value!r} is not {origin!r} plus {parameter.low} to {parameter.high} times {step!r}")
         return round(position)
 
-    return Axis(Int(0, count), ours, lambda index: min(low + index * step, high))
+    return Axis(parameter, ours, lambda index: min(origin + index * step, high))
+
+
+def quantiles(distribution: Any) -> Axis:
+    """A continuous scipy.stats distribution: its own probabilities as the scale, without the last CUT of a tail that has no end."""
+    low, high = distribution.support()
+    ends = Float(0.0 if math.isfinite(low) else CUT, 1.0 if math.isfinite(high) else 1 - CUT)
+
+    def ours(value: Any) -> float:
+        u = float(distribution.cdf(value))
+        nearest = min(max(u, ends.low), ends.high)
+        if abs(u - nearest) > TOLERANCE:
+            raise SpaceError(f"{value!r} is beyond the last {CUT} of the distribution's tail")
+        return nearest
+
+    return Axis(ends, ours, lambda u: float(distribution.ppf(u)))

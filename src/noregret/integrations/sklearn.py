@@ -6,13 +6,12 @@ import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import CUT, Axes, Axis, levels, options, plain
+from noregret.integrations.axes import CUT, Axes, Axis, listed, plain, quantiles
 from noregret.parameters import Choice, Float, Int
 from noregret.space import Candidates, SearchSpace, Space
 from noregret.strategies import Belief, Strategy
@@ -219,14 +218,7 @@ def _axis(name: str, spec: Any) -> Axis:
         raise SpaceError(
             f"parameter {name!r}: give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got {spec!r}"
         )
-    values = [value.item() if isinstance(value, np.generic) else value for value in spec]
-    numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
-    if len(numbers) == len(values) > 2 and all(low < high for low, high in pairwise(values)):
-        return levels(values)
-    try:
-        return plain(Choice(values))
-    except SpaceError:  # objects such as estimators, or equal values
-        return options(values)
+    return listed(spec)
 
 
 def _distribution(frozen: Any) -> Axis:
@@ -237,7 +229,6 @@ def _distribution(frozen: Any) -> Axis:
         return plain(Float(low, high, log=kind != "uniform"))
     if kind == "randint":
         return plain(Int(int(low), int(high)))
-    start, end = (0.0 if math.isfinite(low) else CUT), (1.0 if math.isfinite(high) else 1 - CUT)
     if hasattr(frozen, "pmf"):
-        return plain(Int(int(low if start == 0 else frozen.ppf(start)), int(high if end == 1 else frozen.ppf(end))))
-    return Axis(Float(start, end), lambda value: float(frozen.cdf(value)), lambda u: float(frozen.ppf(u)))
+        return plain(Int(int(low if math.isfinite(low) else frozen.ppf(CUT)), int(high if math.isfinite(high) else frozen.ppf(1 - CUT))))
+    return quantiles(frozen)
