@@ -57,7 +57,7 @@ class Study:
         chosen_storage.create(record)
         self._attach(record, chosen_storage)
         for trial in trials:
-            self._record.space.encode(trial.params)
+            self._encode(trial)
             if not self._storage.insert(name, trial):
                 raise TrialError(f"trials must come in order of their numbers without gaps, got number {trial.number}")
 
