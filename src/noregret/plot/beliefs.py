@@ -17,16 +17,14 @@ from noregret.plot.canvas import (
     Coordinate,
     by_name,
     coordinate,
-    in_effect,
     legend,
     mark_below,
     new_axes,
-    parameter_names,
 )
 from noregret.space import Candidates
 from noregret.strategies import Belief
 from noregret.study import Study
-from noregret.trial import Trial
+from noregret.trial import Trial, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +43,7 @@ def slice(  # noqa: A001 — called as plot.slice
     belief = study.belief()
     if belief is None:
         raise TrialError("a slice needs a strategy with a model and at least one value: tell one first")
-    names = [parameters] if isinstance(parameters, str) else list(parameters or parameter_names(study)[:1])
+    names = [parameters] if isinstance(parameters, str) else list(parameters or list(study.space.parameters)[:1])
     if len(names) not in (1, 2) or len(set(names)) < len(names):
         raise ConfigurationError(f"a slice is along one parameter or two different ones, got {names!r}")
     coordinates = [coordinate(study, name) for name in names]
@@ -67,9 +65,9 @@ def slice(  # noqa: A001 — called as plot.slice
 def _checked(study: Study, at: Mapping[str, Any]) -> Mapping[str, Any]:
     if at and isinstance(study.space, Candidates):
         raise ConfigurationError("a list of candidates has no slices to choose: every candidate is drawn; leave out `at`")
-    unknown = [name for name in at if name not in parameter_names(study)]
+    unknown = [name for name in at if name not in study.space.parameters]
     if unknown:
-        raise ConfigurationError(f"there is no parameter {unknown[0]!r}: this study has {', '.join(parameter_names(study))}")
+        raise ConfigurationError(f"there is no parameter {unknown[0]!r}: this study has {', '.join(study.space.parameters)}")
     return at
 
 
@@ -80,11 +78,6 @@ def _encode(study: Study, params: Mapping[str, Any]) -> Array:
 
 def _sign(study: Study) -> float:
     return 1.0 if study.goal == "maximize" else -1.0
-
-
-def next_trial(study: Study) -> Trial:
-    """What the next ask would give, asked of a copy in memory."""
-    return Study(study.space, study.goal, study.strategy, study.seed, trials=study.trials).ask()
 
 
 def _line(study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, Any], ax: Axes) -> None:
@@ -105,11 +98,11 @@ def _line(study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, A
         ax.plot(positions, mean, ls="none", marker="_", ms=13, mew=2, color=INK, label="mean")
     along.dress(ax, "x")
     ax.set_ylabel(f"value ({study.goal}d)")
-    trials = in_effect(study)
+    trials = standing(study.trials)
     _data(study, belief, [t for t in trials if t.value is not None], along, None, fixed, ax)
     for state in ("failed", "running", "waiting"):
         mark_below(ax, [along.position(by_name(study, t.params)[along.name]) for t in trials if t.state == state], state)
-    at = along.position(by_name(study, next_trial(study).params)[along.name])
+    at = along.position(by_name(study, study.preview().params)[along.name])
     ax.axvline(at, color=GREEN, lw=1.4, ls="-.", zorder=1)
     ax.plot([at], [0.97], marker="v", ms=10, mfc=GREEN, mec=INK, ls="none", transform=ax.get_xaxis_transform(), label="next point")
 
@@ -135,14 +128,14 @@ def _map(study: Study, belief: Belief, across: Coordinate, up: Coordinate, fixed
     ax.figure.colorbar(painted, ax=ax, label=f"mean of the value ({study.goal}d)", pad=0.02)
     across.dress(ax, "x")
     up.dress(ax, "y")
-    trials = in_effect(study)
+    trials = standing(study.trials)
     _data(study, belief, [t for t in trials if t.value is not None], across, up, fixed, ax)
     for state in ("failed", "running", "waiting"):
         found = [by_name(study, t.params) for t in trials if t.state == state]
         if found:
             places = [across.position(p[across.name]) for p in found], [up.position(p[up.name]) for p in found]
             ax.plot(*places, ls="none", ms=10, mec="white", zorder=4, **LOOK[state])
-    point = by_name(study, next_trial(study).params)
+    point = by_name(study, study.preview().params)
     ax.plot([across.position(point[across.name])], [up.position(point[up.name])], ls="none", marker="*", ms=16, mfc="white", mec=INK,
             label="next point", clip_on=False)  # fmt: skip
 

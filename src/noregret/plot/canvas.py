@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.parameters import Choice, Float, Int
-from noregret.space import Candidates, Space
+from noregret.parameters import Choice, Int
+from noregret.space import Candidates
 from noregret.study import Study
-from noregret.trial import Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,18 +74,6 @@ def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
         ax.plot(positions, [0.03] * len(positions), ls="none", ms=7, clip_on=False, transform=ax.get_xaxis_transform(), **LOOK[state])
 
 
-def superseded(trials: Sequence[Trial]) -> set[int]:
-    """Numbers of trials that a later one corrects."""
-    return {trial.info["corrects"] for trial in trials if "corrects" in trial.info}
-
-
-def in_effect(study: Study) -> list[Trial]:
-    """The trials that count: those corrected later are left out."""
-    trials = study.trials
-    gone = superseded(trials)
-    return [trial for trial in trials if trial.number not in gone]
-
-
 # -- parameters as axes --
 
 
@@ -103,10 +90,6 @@ class Coordinate:
     def position(self, value: Any) -> float:
         return float(value) if self.options is None else float(self.options.index(value))
 
-    @property
-    def positions(self) -> list[float]:
-        return [self.position(value) for value in self.values]
-
     def dress(self, ax: Axes, side: Literal["x", "y"]) -> None:
         axis = ax.xaxis if side == "x" else ax.yaxis
         axis.set_label_text(self.name)
@@ -118,45 +101,32 @@ class Coordinate:
             ax.set(**{f"{side}scale": "log"})
 
 
-def parameter_names(study: Study) -> list[str]:
-    if isinstance(study.space, Space):
-        return list(study.space.parameters)
-    first = study.space.rows[0]
-    return list(first) if isinstance(first, dict) else [f"x{index}" for index in range(len(first))]
-
-
 def by_name(study: Study, params: Any) -> dict[str, Any]:
     """A point's values by name, whether it is a dict or an array."""
-    return params if isinstance(params, dict) else dict(zip(parameter_names(study), params, strict=True))
+    return params if isinstance(params, dict) else dict(zip(study.space.parameters, params, strict=True))
 
 
 def coordinate(study: Study, name: str) -> Coordinate:
-    names = parameter_names(study)
-    if name not in names:
-        raise ConfigurationError(f"there is no parameter {name!r}: this study has {', '.join(names)}")
-    if isinstance(study.space, Candidates):
-        values = list(dict.fromkeys(by_name(study, row)[name] for row in study.space.rows))
-        numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
-        return Coordinate(name, tuple(sorted(values) if numbers else values), None if numbers else tuple(values))
-    parameter = study.space.parameters[name]
+    parameters = study.space.parameters
+    if name not in parameters:
+        raise ConfigurationError(f"there is no parameter {name!r}: this study has {', '.join(parameters)}")
+    parameter = parameters[name]
     if isinstance(parameter, Choice):
         return Coordinate(name, parameter.options, parameter.options)
+    if isinstance(study.space, Candidates):
+        return Coordinate(name, tuple(sorted({by_name(study, row)[name] for row in study.space.rows})))
     if isinstance(parameter, Int) and parameter.size <= LEVELS:
         return Coordinate(name, tuple(range(parameter.low, parameter.high + 1)), log=parameter.log)
     grid = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, SMOOTH)]
-    return Coordinate(name, tuple(dict.fromkeys(grid)), log=cast("Float | Int", parameter).log, smooth=True)
+    return Coordinate(name, tuple(dict.fromkeys(grid)), log=parameter.log, smooth=True)
 
 
 def coordinate_labels(study: Study) -> list[str]:
     """A label per coordinate of the unit cube: a choice of three has three."""
-    if isinstance(study.space, Space):
-        parts = study.space.parameters.items()
-        return [
-            f"{name}={parameter.options[index]}" if isinstance(parameter, Choice) and parameter.width > 1 else name
-            for name, parameter in parts for index in range(parameter.width)
-        ]  # fmt: skip
-    names = parameter_names(study)
-    return names if len(names) == study.space.dimension else [f"input {index}" for index in range(study.space.dimension)]
+    return [
+        f"{name}={parameter.options[index]}" if isinstance(parameter, Choice) and parameter.width > 1 else name
+        for name, parameter in study.space.parameters.items() for index in range(parameter.width)
+    ]  # fmt: skip
 
 
 def spans_decades(values: Sequence[float]) -> bool:

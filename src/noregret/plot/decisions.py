@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from noregret.errors import TrialError
-from noregret.plot.canvas import BLUE, GREEN, INK, ORANGE, RED, by_trial, coordinate_labels, in_effect, legend, log_values, new_axes
+from noregret.plot.canvas import BLUE, GREEN, INK, ORANGE, RED, by_trial, coordinate_labels, legend, log_values, new_axes
 from noregret.study import Study
-from noregret.trial import Trial
+from noregret.trial import Trial, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     """How often values fell inside the central intervals predicted before they were told: on the diagonal if the model is honest."""
     ax = new_axes(ax)
     sign = 1.0 if study.goal == "maximize" else -1.0
-    told = [trial for trial in in_effect(study) if trial.value is not None and trial.info.get("std") is not None]
+    told = [trial for trial in standing(study.trials) if trial.value is not None and trial.info.get("std") is not None]
     if not told:
         raise TrialError("no value of a point that a model proposed yet: there is no prediction to compare with")
     residuals = [

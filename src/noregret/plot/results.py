@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret.errors import TrialError
-from noregret.plot.canvas import BLUE, GREEN, INK, LOOK, by_trial, in_effect, legend, mark_below, new_axes, spans_decades
+from noregret.plot.canvas import BLUE, GREEN, INK, LOOK, by_trial, legend, mark_below, new_axes, spans_decades
 from noregret.study import Study
+from noregret.trial import standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     """Every value told, the best so far, the recommended point; failures and points under way along the lower edge."""
     ax = new_axes(ax)
-    trials = in_effect(study)
+    trials = standing(study.trials)
     done = [trial for trial in trials if trial.value is not None]
     numbers, values = [trial.number for trial in done], [float(trial.value or 0.0) for trial in done]
     for state in ("failed", "running", "waiting"):
