@@ -233,7 +233,7 @@ def test_an_objective_that_raises() -> None:
     assert study.trials[-1].state == "failed"
     with pytest.raises(KeyboardInterrupt):
         study.run(lambda x: (_ for _ in ()).throw(KeyboardInterrupt), 1)
-    assert study.trials[-1].state == "failed"
+    assert study.trials[-1].state not in ("complete", "failed")
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)

@@ -195,6 +195,8 @@ def _jump(acquisition: Acquisition, space: SearchSpace, found: Array, lengthscal
     for row in range(len(best)):
         for _ in range(10):
             around = space.jumps(best[row])
+            if len(around) == 0:
+                break
             top = np.argsort(-acquisition.values(around), kind="stable")[:4]
             tried = refine(acquisition, around[top], lengthscales, space.continuous)
             values = acquisition.values(np.vstack([best[row][None, :], tried]))
