@@ -113,7 +113,7 @@ def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
     state = (row.get("state") or "complete").strip()
     if state not in STATES:
         raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
-    values = {name: _parsed(row[column(name)], name, parameter) for name, parameter in space.parameters.items()}
+    values = {name: parsed(row[column(name)], name, parameter) for name, parameter in space.parameters.items()}
     params = space.normal(values)
     if state in ("waiting", "running"):
         return Trial(0, params, "waiting", info={"source": "enqueued"})
@@ -137,7 +137,7 @@ def _number(text: str, name: str) -> float | None:
         raise TrialError(f"{name} must be a number written with a point, got {text!r}") from None
 
 
-def _parsed(text: str | None, name: str, parameter: Parameter) -> Any:
+def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
     """A cell as the parameter's value."""
     cell = (text or "").strip()
     if isinstance(parameter, Choice):

@@ -11,9 +11,9 @@ import numpy as np
 
 from noregret.parameters import Choice, Parameter
 from noregret.study import Study
-from noregret.trial import STATES, State, Trial, standing
+from noregret.trial import STATES, Trial, standing
 
-SAID: dict[State, str] = {"complete": "complete", "running": "under way", "waiting": "waiting", "failed": "failed"}
+SAID: dict[str, str] = {"complete": "complete", "running": "under way", "waiting": "waiting", "failed": "failed"}
 
 
 def number(value: float | None) -> str:
@@ -99,13 +99,13 @@ def parameter_range(parameter: Parameter) -> str:
     return f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}{', log scale' if parameter.log else ''}"
 
 
-def counts(study: Study) -> dict[State, int]:
+def counts(study: Study) -> dict[str, int]:
     """Trials by state; a corrected one does not count, its correction does."""
-    states = [trial.state for trial in standing(study.trials)]
+    states: list[str] = [trial.state for trial in standing(study.trials)]
     return {state: states.count(state) for state in STATES}
 
 
-def counted(states: Mapping[State, int]) -> str:
+def counted(states: Mapping[str, int]) -> str:
     """``7 trials: 5 complete, 1 under way, 1 failed``."""
     total = sum(states.values())
     parts = ", ".join(f"{states[state]} {word}" for state, word in SAID.items() if states[state])
