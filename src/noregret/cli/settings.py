@@ -124,6 +124,11 @@ def settings(file: Path | None, flags: Sequence[Flag], candidates: Path | None, 
         space = Candidates(read_rows(file.parent / listed) if file is not None and isinstance(listed, str) else listed)
     else:
         space = Space(_parameters(written["parameters"]))
+    unusable = [name for name in space.parameters if "=" in name or not name.isprintable()]
+    if unusable:
+        raise SpaceError(
+            f"a parameter called {unusable[0]!r} cannot be typed as NAME=VALUE: call it something without = and control characters"
+        )
     return Settings(
         space, chosen, _strategy({"name": strategy, **_typed(pairs(options))} if strategy is not None else written.get("strategy", "practical")),
         seed if seed is not None else written.get("seed", 0))  # fmt: skip

@@ -68,7 +68,9 @@ SHOWN = 20  # trials in a table unless --all
     help="All of this from a file: goal, seed, strategy, parameters or candidates.",
 )
 @click.option("--goal", type=click.Choice(["maximize", "minimize"]), help="What is wanted; required, here or in the file.")
-@click.option("--strategy", type=click.Choice(list(NAMED)), help="How points are chosen.  [default: practical]")
+@click.option(
+    "--strategy", type=click.Choice(list(NAMED)), metavar="NAME", help=f"How points are chosen: {', '.join(NAMED)}.  [default: practical]"
+)
 @click.option(
     "--with", "options", multiple=True, metavar="OPTION=VALUE", help="An option of the strategy, such as noise_bound=0.1 for rigorous."
 )
@@ -77,6 +79,8 @@ SHOWN = 20  # trials in a table unless --all
 def create(target: Target, name: str, floats: tuple[Flag, ...], ints: tuple[Flag, ...], choices: tuple[Flag, ...], candidates: Path | None,
            file: Path | None, **chosen: Any) -> None:  # fmt: skip
     """Make a study: what may vary, and what is wanted."""
+    if not name.strip() or not name.isprintable():
+        raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         wanted = settings(file, [*floats, *ints, *choices], candidates, **chosen)
