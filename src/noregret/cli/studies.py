@@ -5,11 +5,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from noregret import codec
+from noregret.cli.flags import CreateCommand, Flag, ParameterType
 from noregret.cli.options import Target, complete_study, on_storage, on_study
 from noregret.cli.output import (
     SAID,
@@ -25,10 +26,9 @@ from noregret.cli.output import (
     trial_table,
 )
 from noregret.cli.results import results, results_text
-from noregret.cli.settings import CreateCommand, Flag, ParameterType, settings
+from noregret.cli.settings import settings
 from noregret.errors import ConfigurationError, TrialError
 from noregret.storage import upgrade as upgrade_storage
-from noregret.storage.protocol import Goal
 from noregret.strategies import Strategy
 from noregret.strategies.named import NAMED
 from noregret.study import Study
@@ -84,7 +84,7 @@ def create(target: Target, name: str, floats: tuple[Flag, ...], ints: tuple[Flag
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         wanted = settings(file, [*floats, *ints, *choices], candidates, **chosen)
-        study = Study.create(name, wanted.space, cast("Goal", wanted.goal), wanted.strategy, wanted.seed, storage=target.storage)
+        study = Study.create(name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=target.storage)
     for warning in said:
         click.echo(f"noregret: {warning.message}", err=True)
     again = Target(target.storage, target.as_json, name if len(Study.names(storage=target.storage)) > 1 else None)

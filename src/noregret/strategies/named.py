@@ -24,7 +24,7 @@ NAMED: dict[str, Callable[..., Strategy]] = {
 
 def named(name: str, options: dict[str, Any]) -> Strategy:
     """The strategy of that name with these of its options set."""
-    if name not in NAMED:
+    if not isinstance(name, str) or name not in NAMED:
         raise ConfigurationError(f"there is no strategy {name!r}: choose one of {', '.join(NAMED)}")
     parameters = inspect.signature(NAMED[name]).parameters
     unknown = [option for option in options if option not in parameters]
