@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SQLStorage:
-    """Safe for any number of threads, processes and machines; an instance may not be shared across a fork."""
+    """Safe for any number of threads, processes and machines."""
 
     shared = True
 
