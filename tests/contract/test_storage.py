@@ -322,6 +322,10 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for bad, words in (("nosuch://x", "not a database"), (tmp_path / "missing" / "x.db", "folder does not exist")):
         with pytest.raises(StorageError, match=words):
             nr.Study.create("a", {"x": nr.Float(0, 1)}, storage=bad)
+    for look in (nr.Study.names, nr.Study.summaries, lambda storage: nr.Study.open("a", storage=storage)):
+        with pytest.raises(StorageError, match="there is no file"):
+            look(storage=tmp_path / "typo.db")
+    assert not (tmp_path / "typo.db").exists()
     with pytest.raises(StorageError, match="cannot be stored"):
         nr.Study.create("b", {"x": nr.Float(0, 1)}, strategy=nr.AdaptiveGPUCB(widening=nr.widening.Schedule(lambda t: 1.0, "log")))
 
@@ -331,20 +335,6 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="not a database"):
         SQLStorage(tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text().startswith("these are my notes")
-
-
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
-    database = sqlite3.connect(tmp_path / "s.db")
-    database.execute("UPDATE noregret_studies SET version = 99")
-    database.commit()
-    row = dict(
-        zip(("goal", "seed", "library"), database.execute("SELECT goal, seed, library FROM noregret_studies").fetchone(), strict=True)
-    )
-    database.close()
-    assert row == {"goal": "maximize", "seed": "0", "library": nr.__version__}
-    with pytest.raises(StorageError, match="newer version"):
-        nr.Study.open("s", storage=tmp_path / "s.db")
 
 
 def test_a_deleted_study_is_said(tmp_path: Path) -> None:

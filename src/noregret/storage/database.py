@@ -50,7 +50,7 @@ class Database:
     A forked child gets connections of its own: two processes on one connection would mix up their answers.
     """
 
-    def __init__(self, storage: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False) -> None:
         try:
             import sqlalchemy
         except ImportError:
@@ -68,6 +68,9 @@ class Database:
             raise MissingExtraError(
                 f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install noregret[postgres]`"
             ) from None
+        file = self.engine.url.database or ""
+        if must_exist and self.is_sqlite and not file.startswith((":", "file:")) and not Path(file).exists():
+            raise StorageError(f"there is no file {file!r}: create a study first, or say where it is (storage, or NOREGRET_STORAGE)")
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
 
