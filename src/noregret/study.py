@@ -82,7 +82,7 @@ class Study:
     def create(name: str, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *,
                storage: Storage | str | os.PathLike[str] | None = None) -> Study:  # fmt: skip
         """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default NOREGRET_STORAGE or noregret.db in the working folder."""
-        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage))
+        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False))
 
     @staticmethod
     def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
@@ -384,8 +384,10 @@ class Study:
         return history_of(trials, self._encode, self.space.dimension, self._sign)
 
 
-def _as_storage(storage: Storage | str | os.PathLike[str] | None) -> Storage:
-    return SQLStorage(storage) if storage is None or isinstance(storage, (str, os.PathLike)) else storage
+def _as_storage(storage: Storage | str | os.PathLike[str] | None, *, must_exist: bool = True) -> Storage:
+    if storage is None or isinstance(storage, (str, os.PathLike)):
+        return SQLStorage(storage, must_exist=must_exist)
+    return storage
 
 
 def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class SQLStorage:
-    """Safe for any number of threads, processes and machines; an instance may not be shared across a fork."""
+    """Safe for any number of threads, processes and machines. must_exist: a SQLite file that is not there is an error, not made."""
 
     shared = True
 
-    def __init__(self, storage: str | os.PathLike[str] | None = None) -> None:
-        self._database = Database(storage)
+    def __init__(self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False) -> None:
+        self._database = Database(storage, must_exist=must_exist)
         self.url = self._database.url
         self._sql = self._database.sql
         self._studies, self._trials = tables(self._sql)
