@@ -80,7 +80,9 @@ def test_files_that_are_not_there(measured: Shell) -> None:
     measured.fails("export --format parquet", "name a file")
     measured.fails("export --format csv --json", "name a file")
     Path("binary.csv").write_bytes(bytes(range(256)))
-    measured.fails("import binary.csv")
+    measured.fails("import binary.csv", "not text in UTF-8")
+    Path("quote.csv").write_text('temperature,stirring,solvent,value\n30,2,"dmf,1\n')
+    measured.fails("import quote.csv", "cannot be read")
 
 
 def test_replay(measured: Shell) -> None:

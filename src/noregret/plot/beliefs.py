@@ -47,7 +47,7 @@ def slice(  # noqa: A001 — called as plot.slice
     if len(names) not in (1, 2) or len(set(names)) < len(names):
         raise ConfigurationError(f"a slice is along one parameter or two different ones, got {names!r}")
     coordinates = [coordinate(study, name) for name in names]
-    fixed = {**by_name(study, study.recommended.params), **_checked(study, at or {})}
+    fixed = {**by_name(study, study.recommended.params), **_checked(study, at or {}, names)}
     if len(names) == 1:
         _line(study, belief, coordinates[0], fixed, ax)
     else:
@@ -62,12 +62,14 @@ def slice(  # noqa: A001 — called as plot.slice
     return ax
 
 
-def _checked(study: Study, at: Mapping[str, Any]) -> Mapping[str, Any]:
+def _checked(study: Study, at: Mapping[str, Any], names: list[str]) -> Mapping[str, Any]:
     if at and isinstance(study.space, Candidates):
         raise ConfigurationError("a list of candidates has no slices to choose: every candidate is drawn; leave out `at`")
     unknown = [name for name in at if name not in study.space.parameters]
     if unknown:
         raise ConfigurationError(f"there is no parameter {unknown[0]!r}: this study has {', '.join(study.space.parameters)}")
+    if any(name in at for name in names):
+        raise ConfigurationError(f"the slice runs along {' and '.join(names)}: `at` holds other parameters, got {dict(at)!r}")
     return at
 
 
