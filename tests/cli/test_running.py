@@ -24,6 +24,10 @@ def picky(p):
     if p["layers"] > 4: raise ValueError("too deep")
     return loss(p)
 def slow(p): time.sleep(60)
+calls = []
+def every_other(p):
+    calls.append(p)
+    return 1 / (len(calls) % 2)
 constant = 3
 class Task:
     @staticmethod
@@ -105,6 +109,11 @@ def test_failures_are_told_in_a_line_and_the_run_goes_on(tuning: Shell) -> None:
     assert all("failed at rate=" in line and "ValueError: too deep" in line and "train.py, line 9)" in line for line in lines)
 
 
+def test_failures_now_and_then_do_not_end_the_run(tuning: Shell) -> None:
+    tuning("run train.py:every_other --trials 8 --max-failures 2")
+    assert states() == ["complete", "failed"] * 4
+
+
 @pytest.mark.parametrize(("function", "expected"), [("bad", "ZeroDivisionError"), ("text", "one real number"), ("nan", "finite, got nan")])
 def test_too_many_failures_in_a_row_end_the_run(tuning: Shell, function: str, expected: str) -> None:
     message = tuning.fails(f"run train.py:{function} --trials 20 --max-failures 2", expected, "2 trials in a row failed")
@@ -119,7 +128,7 @@ def test_too_many_failures_in_a_row_end_the_run(tuning: Shell, function: str, ex
         ("train.py:loss -c 'env {rate} {layers}' --trials 1", "name a function"),
         ("train.py:loss", "when to stop"),
         ("train.py --trials 1", "module:function"),
-        ("train.py:los --trials 1", "it has Task, bad, loss"),
+        ("train.py:los --trials 1", "it has Task, bad, every_other, loss"),
         ("train.py:constant --trials 1", "not a function"),
         ("absent.py:f --trials 1", "no file absent.py"),
         ("absent:f --trials 1", "no module absent"),

@@ -199,6 +199,9 @@ def test_certificates_are_those_of_the_time(goal: Any) -> None:
     counts, bounds = data
     assert counts[-1] == len(study.trials)
     assert bounds[-1] == pytest.approx(study.certificate(0.2).regret_bound)
+    early = nr.Study(study.space, goal, strategy, trials=study.trials[: int(counts[0])])
+    assert bounds[0] == pytest.approx(early.certificate(0.2).regret_bound)
+    assert bounds[0] != pytest.approx(bounds[-1])
     assert "at most" in ax.get_ylabel()
     assert "probability at least 0.8" in ax.get_xlabel()
 
