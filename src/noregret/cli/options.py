@@ -18,6 +18,7 @@ from noregret.errors import NoRegretError, StorageError
 from noregret.storage import storage_url
 from noregret.study import Study
 
+PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
 
 
@@ -50,8 +51,8 @@ class Target:
         return Study.open(name, storage=self.existing())
 
     def again(self, command: str) -> str:
-        """Another command on the same study, as it must be typed."""
-        typed = [("--study", self.study), ("--storage", self.storage)]
+        """Another command on the same study, as it must be typed; a password is left out."""
+        typed = [("--study", self.study), ("--storage", PASSWORD.sub(r"\1***@", self.storage) if self.storage else None)]
         return " ".join([f"noregret {command}", *(f"{option} {shlex.quote(value)}" for option, value in typed if value is not None)])
 
     def emit(self, document: Any, text: str) -> None:

@@ -25,7 +25,7 @@ def plus_minus(mean: float, std: float) -> str:
     if not 1e-6 < std < 1e6:
         return f"{mean:.4g} ± {std:.2g}"
     decimals = max(0, 1 - math.floor(math.log10(std)))
-    return f"{mean:.{decimals}f} ± {std:.{decimals}f}"
+    return f"{round(mean, decimals) + 0.0:.{decimals}f} ± {std:.{decimals}f}"  # no −0.00
 
 
 def text_of(value: Any) -> str:

@@ -54,7 +54,7 @@ def certificate(study: Study, *, delta: float | None = None, steps: int = 40, ax
     else:
         ax.set_ylim(bottom=0)
     condition = certificates[-1].condition
-    ax.set_ylabel("max UCB − LCB: no bound" if condition.startswith("none") else "regret of the recommended point, at most")
+    ax.set_ylabel("max UCB − LCB: no bound" if condition.startswith("none") else "regret of the recommended\npoint, at most")
     by_trial(ax, f"trials known\n\nCondition: {condition}")
     ax.set_title(study.name)
     return ax
