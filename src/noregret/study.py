@@ -165,20 +165,19 @@ class Study:
         space = self.space if fixed is None else hold(self.space, fixed)
         while True:  # no lock while thinking: if another worker took the number, think again with its point pending
             trials = self.trials
-            if fixed is None:
-                waiting = next((trial.number for trial in trials if trial.state == "waiting"), None)
-                if waiting is not None:
-                    claimed = self._storage.claim(self.name, waiting, worker)
-                    if claimed is not None:
-                        return claimed
-                    continue
-            if sum(trial.corrects is None for trial in trials) >= total:
+            unfinished = [trial for trial in trials if not trial.is_finished]
+            waiting = next((trial for trial in unfinished if trial.state == "waiting"), None)
+            if waiting is not None and fixed is None:
+                claimed = self._storage.claim(self.name, waiting.number, worker)
+                if claimed is not None:
+                    return claimed
+                continue
+            if len(trials) - len(corrections(trials)) >= total:
                 return None
             proposal = self._propose(space, trials)
             info = dict(proposal.info)
-            pending = [trial.number for trial in trials if not trial.is_finished]
-            if pending:
-                info["pending"] = pending  # with it the proposal can be derived again
+            if unfinished:
+                info["pending"] = [trial.number for trial in unfinished]  # with it the proposal can be derived again
             if isinstance(space, Slice):
                 info["fixed"] = space.given
             trial = Trial(len(trials), space.decode(proposal.x), info=info, created=utc_now())
