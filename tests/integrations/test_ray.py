@@ -42,8 +42,10 @@ def drive(search: Any, count: int, start: int = 0) -> list[dict[str, Any]]:
 
 
 def test_forty_trials_four_at_once_through_a_crash(tmp_path: Path) -> None:
-    driver = Path(__file__).with_name("tune_driver.py")
-    done = subprocess.run([sys.executable, str(driver), str(tmp_path)], capture_output=True, text=True, timeout=300, check=False)
+    here = Path(__file__)
+    command = [sys.executable, str(here.with_name("tune_driver.py")), str(tmp_path), str(here.parents[2] / "docs" / "integrations.md")]
+    home = {**os.environ, "HOME": str(tmp_path)}  # Ray keeps results there
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=home)
     assert done.returncode == 0, done.stderr[-2000:]
     outcome = json.loads(done.stdout.strip().splitlines()[-1])
     before, after = outcome["before"], outcome["after"]
@@ -60,6 +62,7 @@ def test_forty_trials_four_at_once_through_a_crash(tmp_path: Path) -> None:
     assert decisions == sorted(decisions)
     assert decisions[-1] > 25  # decisions made before the crash count after it
     assert outcome["best"] < 0.01
+    assert outcome["printed"] == 4
 
 
 def test_it_proposes_what_the_plain_study_proposes() -> None:
