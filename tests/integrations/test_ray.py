@@ -150,6 +150,24 @@ def test_a_function_declares_the_space() -> None:
     assert search._history(*search._axes())[-1].value == 0.5
 
 
+def test_a_space_that_shrinks_starts_with_new_lengthscales() -> None:
+    numbers = iter(range(30))
+
+    def shrinking(trial: Any) -> None:
+        trial.suggest_float("x", 0, 1)
+        if next(numbers) < 14:
+            trial.suggest_float("z", 0, 1)
+
+    search = NoRegretSearch(shrinking, "loss", "min", seed=0)
+    for number in range(18):
+        config = search.suggest(str(number))
+        assert config is not None
+        search.on_trial_complete(str(number), {"loss": (config["x"] - 0.3) ** 2 + config.get("z", 0.0)})
+    recorded = [run.info for run in search._runs.values()]
+    assert (len(recorded[13]["lengthscales"]), len(recorded[-1]["lengthscales"])) == (2, 1)
+    assert recorded[-1]["t"] < recorded[13]["t"]
+
+
 def test_a_function_is_told_what_is_wrong() -> None:
     for function, match in (
         (lambda trial: None, "suggested no parameter"), (lambda trial: trial.suggest_float("x", 0, 1), "returns None or a dict"),
