@@ -122,7 +122,7 @@ class Step:
             posterior = model.posterior
             fitted_mean = self._fitted_mean(posterior)
             incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
-            width = model.beta_sqrt * self.strategy.exploration(self.dimension)
+            width = model.beta_sqrt * self.strategy.exploration(self.hiding_dimension)
             acquisition = ucb(posterior, width) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
             x = argmax(acquisition, self.space, model.function_class.lengthscales,
                        np.random.default_rng(self.seed), incumbents, self.history.failed)  # fmt: skip
@@ -230,7 +230,7 @@ class Step:
         return {
             "source": "model", "t": self.t, "h": scaling.h, "g": scaling.g, "b": scaling.b,
             "lengthscales": model.function_class.lengthscales.tolist(), "norm_bound": model.function_class.norm_bound, "delta": model.delta,
-            "beta_sqrt": model.beta_sqrt, "exploration": self.strategy.exploration(self.dimension), "information_gain": posterior.information_gain,
+            "beta_sqrt": model.beta_sqrt, "exploration": self.strategy.exploration(self.hiding_dimension), "information_gain": posterior.information_gain,
             "noise_var": noise_var, "noise_std": f.noise_in_values(noise_var) if self.strategy.regulariser is None else self.strategy.noise_std,
             "fitted_lengthscales": None if self.fit is None else self.fit.lengthscales.tolist(),
             "searched": 0 if self.fit is None else self.fit.searched, "improved": 0 if self.fit is None else self.fit.improved, "active": self._active(scaling.g),
