@@ -32,6 +32,14 @@ class StorageError(NoRegretError):
     """Something cannot be stored, or is not in the storage."""
 
 
+class UnavailableError(StorageError):
+    """The storage did not answer (``passing``) or could not write. Nothing was changed as far as is known: the same call may work later."""
+
+    def __init__(self, message: str, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
+
+
 class MissingExtraError(NoRegretError, ImportError):
     """An optional dependency is needed and not installed."""
 

@@ -39,6 +39,9 @@ class SearchSpace(Protocol):
 
     def encode(self, params: Any) -> Array: ...
     def decode(self, u: Array) -> Params: ...
+    def normal(self, params: Any) -> Params:
+        """The point as a study keeps it: checked, of plain Python types, every number exactly as given."""
+
     def snap(self, U: Array) -> Array:
         """Each row moved to the encoding of the point it decodes to."""
 
@@ -130,6 +133,13 @@ class Space:
         values = {name: p.decode(u[s]) for (name, p), s in zip(self.parameters.items(), self._slices, strict=True)}
         return np.array(list(values.values()), dtype=np.float64) if self.vector else values
 
+    def normal(self, params: Any) -> Params:
+        decoded, values = self.decode(self.encode(params)), self._values(params)
+        if self.vector:
+            return np.array([float(values[name]) for name in self.parameters])
+        assert isinstance(decoded, dict)
+        return {name: float(values[name]) if isinstance(p, Float) else decoded[name] for name, p in self.parameters.items()}
+
     def snap(self, U: Array) -> Array:
         U = np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
         if self.continuous.all():
@@ -156,11 +166,15 @@ class Space:
     def enumeration(self) -> Array | None:
         if math.prod(p.size for p in self.parameters.values()) > ENUMERATION_LIMIT:
             return None
-        points = np.empty((1, 0))
-        for parameter in self.parameters.values():
-            levels = parameter.levels()
-            points = np.hstack([np.repeat(points, len(levels), axis=0), np.tile(levels, (len(points), 1))])
-        return points
+        return product([parameter.levels() for parameter in self.parameters.values()])
+
+
+def product(levels: Sequence[Array]) -> Array:
+    """Every combination of the parameters' levels."""
+    points = np.empty((1, 0))
+    for block in levels:
+        points = np.hstack([np.repeat(points, len(block), axis=0), np.tile(block, (len(points), 1))])
+    return points
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +208,11 @@ class Candidates:
         object.__setattr__(self, "_encoded", encoded[keep])
 
     @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The columns."""
+        return self._box.parameters
+
+    @property
     def dimension(self) -> int:
         return self._box.dimension
 
@@ -212,6 +231,9 @@ class Candidates:
             raise SpaceError(f"{params!r} is not one of the {len(self.rows)} candidates: only listed designs can be evaluated or added")
         return u
 
+    def normal(self, params: Any) -> Params:
+        return self.decode(self.encode(params))
+
     def decode(self, u: Array) -> Params:
         row = self.rows[int(self._nearest(np.asarray(u, dtype=np.float64)[None, :])[0])]
         return dict(row) if isinstance(row, Mapping) else np.array(row, dtype=np.float64)
@@ -222,7 +244,7 @@ class Candidates:
     def jumps(self, u: Array) -> Array:
         return self._encoded[~np.all(self._encoded == u, axis=1)]
 
-    def enumeration(self) -> Array | None:
+    def enumeration(self) -> Array:
         return self._encoded
 
 
@@ -252,7 +274,7 @@ def _column(name: str, values: list[Any]) -> Parameter:
     return Choice(list(dict.fromkeys(values)))
 
 
-def as_space(space: Any) -> SearchSpace:
+def as_space(space: Any) -> Space | Candidates:
     """A space from what users write: a Space, Candidates, a dict of parameters, or ``(low, high)`` pairs."""
     if isinstance(space, (Space, Candidates)):
         return space

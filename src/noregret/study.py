@@ -1,31 +1,33 @@
-"""The one mutable object: ask, tell, run.
-
-Sign, units and encoding change here and nowhere else: inside, everything is maximised on the unit cube.
-"""
+"""The one mutable object: ask, tell, run."""
 
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import numpy as np
 
+from noregret import exchange
 from noregret.acquisition import ucb
 from noregret.array import Array
 from noregret.errors import ConfigurationError, TrialError
+from noregret.exchange import Source, Target
+from noregret.fixed import Slice, hold
+from noregret.history import corrections, history_of, known_at, latest
 from noregret.maximize import argmax
+from noregret.parallel import ATTEMPTS, UNLIMITED, Plan, Reclaim, Run, Work, check_grace, check_run
 from noregret.progress import Progress
-from noregret.space import as_space
-from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord
+from noregret.space import Candidates, SearchSpace, Space, as_space
+from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.storage.protocol import Goal
 from noregret.strategies import AdaptiveGPUCB, Belief, Strategy
-from noregret.told import check_noise, check_value, number_of
-from noregret.trial import History, State, Trial
+from noregret.told import check_outcome, number_of
+from noregret.trial import History, Proposal, State, Trial, standing, utc_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,16 @@ class Certificate:
     params: Any
     regret_bound: float
     condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How many of the strategy's proposals were derived again, and the first that came out differently."""
+
+    agreed: int
+    number: int | None = None
+    recorded: Any = None
+    derived: Any = None
 
 
 class Study:
@@ -56,10 +68,11 @@ class Study:
         chosen_storage = storage if storage is not None else MemoryStorage()
         chosen_storage.create(record)
         self._attach(record, chosen_storage)
-        for trial in trials:
+        given = list(trials)
+        for trial in given:
             self._record.space.encode(trial.params)
-            if not self._storage.insert(name, trial):
-                raise TrialError(f"trials must come in order of their numbers without gaps, got number {trial.number}")
+        if not self._storage.insert(name, given):
+            raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {[trial.number for trial in given]}")
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
@@ -69,7 +82,7 @@ class Study:
     def create(name: str, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *,
                storage: Storage | str | os.PathLike[str] | None = None) -> Study:  # fmt: skip
         """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default NOREGRET_STORAGE or noregret.db in the working folder."""
-        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage))
+        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False))
 
     @staticmethod
     def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
@@ -79,6 +92,21 @@ class Study:
         study._attach(chosen.open(name), chosen)
         return study
 
+    @staticmethod
+    def names(*, storage: Storage | str | os.PathLike[str] | None = None) -> list[str]:
+        """The names of all studies in a storage."""
+        return _as_storage(storage).names()
+
+    @staticmethod
+    def summaries(*, storage: Storage | str | os.PathLike[str] | None = None) -> list[StudySummary]:
+        """All studies in a storage at a glance, by name."""
+        return _as_storage(storage).summaries()
+
+    @staticmethod
+    def delete(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> None:
+        """Removes a study and all its trials for good."""
+        _as_storage(storage).delete(name)
+
     # -- what it is --
 
     @property
@@ -86,7 +114,7 @@ class Study:
         return self._record.name
 
     @property
-    def space(self) -> Any:
+    def space(self) -> Space | Candidates:
         return self._record.space
 
     @property
@@ -108,127 +136,152 @@ class Study:
 
     def __repr__(self) -> str:
         trials = self.trials
-        done = [trial for trial in trials if trial.state == "complete"]
-        text = f"<Study {self._record.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
+        done = [trial for trial in standing(trials) if trial.state == "complete"]
+        text = f"<Study {self.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
         return text + (f", best {self.best.value:.6g} at {self.best.params}>" if done else ">")
 
     # -- ask and tell --
 
     @overload
-    def ask(self) -> Trial: ...
+    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
     @overload
-    def ask(self, count: int) -> list[Trial]: ...
-    def ask(self, count: int | None = None) -> Trial | list[Trial]:
-        """The next point to evaluate; with ``count``, that many at once. Points asked and not told yet are taken into account."""
-        if count is not None:
-            if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-                raise ConfigurationError(f"count must be a whole number of at least 1, got {count!r}")
-            return [self.ask() for _ in range(count)]
+    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
+    def ask(self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
+        """The next point to evaluate; with ``count``, that many at once. Points asked and not told yet are taken into account.
+
+        Trials that wait (enqueued, or their worker died) come first. fixed: values that some parameters must have this time; the
+        rest is chosen best for them.
+        """
+        if count is None:
+            trial = self._next(fixed=fixed)
+            assert trial is not None
+            return trial
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ConfigurationError(f"count must be a whole number of at least 1, got {count!r}")
+        return [self.ask(fixed=fixed) for _ in range(count)]
+
+    def _next(self, worker: str | None = None, total: float = math.inf, fixed: Mapping[str, Any] | None = None) -> Trial | None:
+        """None: the study has ``total`` trials already, and none of them waits."""
+        space = self.space if fixed is None else hold(self.space, fixed)
         while True:  # no lock while thinking: if another worker took the number, think again with its point pending
             trials = self.trials
-            number = len(trials)
-            rng = np.random.default_rng([self.seed, number])
-            proposal = self.strategy.propose(self.space, self._history(trials), rng)
-            trial = Trial(number, self.space.decode(proposal.x), info=proposal.info)
-            if self._storage.insert(self._record.name, trial):
+            unfinished = [trial for trial in trials if not trial.is_finished]
+            waiting = next((trial for trial in unfinished if trial.state == "waiting"), None)
+            if waiting is not None and fixed is None:
+                claimed = self._storage.claim(self.name, waiting.number, worker)
+                if claimed is not None:
+                    return claimed
+                continue
+            if len(trials) - len(corrections(trials)) >= total:
+                return None
+            proposal = self._propose(space, trials)
+            info = dict(proposal.info)
+            if unfinished:
+                info["pending"] = [trial.number for trial in unfinished]  # with it the proposal can be derived again
+            if isinstance(space, Slice):
+                info["fixed"] = space.given
+            trial = Trial(len(trials), space.decode(proposal.x), info=info, created=utc_now())
+            if self._storage.insert(self.name, [trial], worker):
                 return trial
 
+    def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
+        return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
+
     def tell(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
-        """The value of a running trial, with the noise's std if it is known for this one; or ``state="failed"``."""
+        """The value of a trial, with the noise's std if it is known for this one; or ``state="failed"``. The first tell stands."""
         number = number_of(trial)
-        if state not in ("complete", "failed"):
-            raise TrialError(f'state is "complete" or "failed", got {state!r}')
-        if state == "failed" and value is not None:
-            raise TrialError(f"a failed trial has no value, got {value!r}: leave it out")
-        checked = None if state == "failed" else check_value(value)
-        noise = check_noise(noise_std)
+        checked, noise = check_outcome(value, noise_std, state)
+        finished = self._storage.finish(self.name, number, state, checked, noise)
+        if finished is None:
+            now = self._trial(number, "ask for a trial first, or add() a measured point")
+            told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
+            raise TrialError(
+                f"trial {number} is {told} already: the first tell stands; correct() it if that was wrong, add() the point again if you measured it twice"
+            )
+        return finished
+
+    def _trial(self, number: int, advice: str) -> Trial:
         trials = self.trials
         if not 0 <= number < len(trials):
-            raise TrialError(
-                f"there is no trial {number}: this study has {len(trials)} (numbers from 0); ask for a trial first, or add() a measured point"
-            )
-        finished = replace(trials[number], state=state, value=checked, noise_std=noise)
-        if not self._storage.finish(self._record.name, finished):
-            now = self.trials[number]
-            told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
-            raise TrialError(f"trial {number} is {told} already: the first tell stands; add() the point again if you measured it twice")
-        return finished
+            raise TrialError(f"there is no trial {number}: this study has {len(trials)} (numbers from 0); {advice}")
+        return trials[number]
 
     def add(self, params: Any, value: Any, noise_std: Any = None) -> Trial:
         """A point measured elsewhere: it counts as data, not as a decision."""
-        x = self.space.encode(params)
-        checked, noise = check_value(value), check_noise(noise_std)
-        while True:
-            trial = Trial(len(self.trials), self.space.decode(x), "complete", checked, noise)
-            if self._storage.insert(self._record.name, trial):
-                return trial
+        normal, (checked, noise) = self.space.normal(params), check_outcome(value, noise_std, "complete")
+        return self._append([Trial(0, normal, "complete", checked, noise)])[0]
 
-    def run(self, objective: Callable[[Any], Any], trials: int | None = None, *, workers: int = 1, executor: Executor | None = None,
-            catch: tuple[type[Exception], ...] = (), timeout: float | None = None, until: Callable[[Study], bool] | None = None,
+    def enqueue(self, params: Any) -> Trial:
+        """A point to be tried before the strategy is asked again: it waits for the next ask."""
+        return self._append([Trial(0, self.space.normal(params), "waiting", info={"source": "enqueued"})])[0]
+
+    def correct(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
+        """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place in the history, in ``best`` and in ``recommended``."""
+        number = number_of(trial)
+        checked, noise = check_outcome(value, noise_std, state)
+        while True:
+            old = self._trial(number, "only a told trial can be corrected")
+            if not old.is_finished:
+                raise TrialError(f"trial {number} is {old.state}, there is nothing to correct: tell() its value")
+            trials = self.trials
+            newest = latest(number, corrections(trials))
+            new = Trial(len(trials), old.params, state, checked, noise, {"corrects": newest})
+            if self._storage.insert(self.name, [new]):
+                return self.trials[new.number]
+
+    def _append(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Trials under the next free numbers, all or none."""
+        while True:
+            first = len(self.trials)
+            numbered = [replace(trial, number=first + index) for index, trial in enumerate(trials)]
+            if self._storage.insert(self.name, numbered):
+                return self.trials[first : first + len(numbered)]
+
+    def reclaim(self, grace: float = 60.0, *, then: Reclaim = "retry", numbers: Iterable[Trial | int] | None = None) -> list[Trial]:
+        """Takes back running trials whose worker gave no sign of life for ``grace`` seconds; ``run`` does so by itself.
+
+        They are given out again by the next ask, three times at most, or with then="fail" have failed. Trials of a plain ask have no worker that could
+        give a sign: name them by ``numbers``.
+        """
+        if then not in ("retry", "fail"):
+            raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
+        check_grace(grace)
+        if numbers is None:
+            return self._storage.reclaim(self.name, ATTEMPTS if then == "retry" else 0, grace=grace)
+        named = [number_of(number) for number in numbers]
+        for number in named:
+            state = self._trial(number, "only a running trial can be reclaimed").state
+            if state != "running":
+                raise TrialError(f"trial {number} is {state}: only a running trial can be reclaimed")
+        return self._storage.reclaim(self.name, UNLIMITED if then == "retry" else 0, numbers=named)
+
+    def run(self, objective: Callable[[Any], Any], trials: int | None = None, *, total: int | None = None, workers: int = 1,
+            executor: Executor | None = None, catch: tuple[type[Exception], ...] = (), timeout: float | None = None,
+            until: Callable[[Study], bool] | None = None, grace: float = 60.0, reclaim: Reclaim | None = "retry",
             progress: bool | None = None) -> Study:  # fmt: skip
-        """Evaluates ``objective(params)`` until ``trials`` were started, ``timeout`` seconds have passed or ``until(study)`` says yes.
+        """Evaluates ``objective(params)`` until ``trials`` were started here, the study has ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
 
         ``workers`` evaluations are kept in flight, in threads or in any ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``,
         mpi4py's); points in flight are taken into account. An exception marks its trial failed and, unless named in ``catch``, stops the run once
-        the others in flight have been told. Ctrl-C marks those in flight failed; the study is intact, and ``run`` goes on.
+        the others in flight have been told. After Ctrl-C those in flight wait to be given out again; the study is intact, and ``run`` goes on.
+
+        With a shared storage it sends heartbeats, and takes over trials whose worker gave none for ``grace`` seconds: they are given out again
+        (reclaim="retry", three times at most), have failed ("fail") or stay as they are (None). With ``total`` it waits for trials that run elsewhere.
         """
-        if trials is None and timeout is None and until is None:
-            raise ConfigurationError("run needs an end: trials, timeout (in seconds) or until")
-        if trials is not None and (isinstance(trials, bool) or not isinstance(trials, (int, np.integer)) or trials < 0):
-            raise ConfigurationError(f"trials must be a whole number of at least 0, got {trials!r}")
-        if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)) or workers < 1:
-            raise ConfigurationError(f"workers must be a whole number of at least 1, got {workers!r}")
-        if timeout is not None and not timeout >= 0:
-            raise ConfigurationError(f"timeout is a number of seconds of at least 0, got {timeout!r}")
+        check_run(trials=trials, total=total, workers=workers, timeout=timeout, until=until, reclaim=reclaim)
+        check_grace(grace)
         own = ThreadPoolExecutor(workers) if executor is None and workers > 1 else None
+        plan = Plan(
+            trials=math.inf if trials is None else trials, total=math.inf if total is None else total,
+            deadline=math.inf if timeout is None else time.monotonic() + timeout, until=lambda: until is not None and until(self),
+            workers=workers, executor=executor or own, catch=catch, grace=grace, reclaim=reclaim)  # fmt: skip
         try:
             with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
-                self._run(objective, math.inf if trials is None else trials, workers, (executor or own), catch,
-                          math.inf if timeout is None else time.monotonic() + timeout, until, bar)  # fmt: skip
+                Run(Work(self.name, self._storage, self._next, self._note), objective, plan, bar).run()
         finally:
             if own is not None:
                 own.shutdown(wait=False, cancel_futures=True)
         return self
-
-    def _run(self, objective: Callable[[Any], Any], trials: float, workers: int, executor: Executor | None, catch: tuple[type[Exception], ...],
-             deadline: float, until: Callable[[Study], bool] | None, bar: Progress) -> None:  # fmt: skip
-        flying: dict[Future[Any], Trial] = {}
-        started, stopped_by, asked = 0, None, None
-        try:
-            while True:
-                while (len(flying) < workers and started < trials and stopped_by is None and time.monotonic() < deadline
-                       and not (until is not None and until(self))):  # fmt: skip
-                    asked, started = self.ask(), started + 1
-                    future = _now(objective, asked.params) if executor is None else executor.submit(objective, asked.params)
-                    flying[future], asked = asked, None
-                if not flying:
-                    break
-                for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                    trial = flying.pop(future)
-                    try:
-                        self.tell(trial, future.result())
-                    except Exception as error:
-                        self._fail(trial)
-                        if not isinstance(error, catch):
-                            stopped_by = stopped_by or error
-                    bar.advance(self._note(trial) if bar.shown else "")
-        except BaseException as error:
-            for future in flying:
-                future.cancel()
-            left = [*flying.values(), *([asked] if asked is not None else [])]
-            for trial in left:
-                self._fail(trial)
-            if isinstance(error, KeyboardInterrupt):
-                error.add_note(
-                    f"{len(left)} trials in flight were marked failed; everything told is kept. Call run again on this study, or open it again, to go on."
-                )
-            raise
-        if stopped_by is not None:
-            raise stopped_by
-
-    def _fail(self, trial: Trial) -> None:
-        if self.trials[trial.number].state == "running":
-            self.tell(trial, state="failed")
 
     def _note(self, trial: Trial) -> str:
         note = f"best {self.best.value:.4g}" if any(t.state == "complete" for t in self.trials) else ""
@@ -236,16 +289,33 @@ class Study:
             note += f"  h {trial.info['h']:.3g}  lengthscale {np.exp(np.mean(np.log(trial.info['lengthscales']))):.3g}"
         return note
 
+    # -- files --
+
+    def import_csv(self, source: Source) -> list[Trial]:
+        """Measured points from a CSV file, all of them or none: a column for every parameter, ``value``, and if you like ``noise_std`` and ``state``."""
+        return self._append(exchange.read_csv(source, self.space))
+
+    def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
+        """All trials as "csv", "json" (with ``info``) or "parquet" (extra ``frame``); by default as the file's name ends."""
+        exchange.write(target, format, self.space, self.trials)
+
+    def to_frame(self) -> Any:
+        """All trials as a pandas DataFrame (extra ``frame``)."""
+        return exchange.frame(self.space, self.trials)
+
     # -- results --
 
     @property
     def _sign(self) -> float:
         return 1.0 if self.goal == "maximize" else -1.0
 
+    def _complete(self) -> list[Trial]:
+        return [trial for trial in standing(self.trials) if trial.state == "complete"]
+
     @property
     def best(self) -> Trial:
         """The best observed value. With noise it is partly luck: see ``recommended``."""
-        done = [trial for trial in self.trials if trial.value is not None]
+        done = self._complete()
         if not done:
             raise TrialError("no trial is complete yet: tell a value first")
         return max(done, key=lambda trial: self._sign * float(trial.value or 0.0))
@@ -256,7 +326,7 @@ class Study:
         belief = self.belief()
         if belief is None:
             return self.best
-        done = [trial for trial in self.trials if trial.state == "complete"]
+        done = self._complete()
         mean, _ = belief.predict(np.array([self._encode(trial) for trial in done]))
         return done[int(np.argmax(mean))]
 
@@ -281,6 +351,21 @@ class Study:
         _, upper = belief.band(top[None, :])
         return Certificate(recommended.params, float(upper[0] - lower[0]), belief.condition)
 
+    def replay(self, tolerance: float = 1e-6) -> Replay:
+        """Derives every proposal again from the trials before it. Points differ if a coordinate of the unit cube does by more than ``tolerance``."""
+        if not tolerance >= 0:
+            raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
+        trials, agreed = self.trials, 0
+        for trial in trials:
+            if not trial.is_decision:
+                continue
+            space = hold(self.space, trial.info["fixed"]) if "fixed" in trial.info else self.space
+            derived = space.decode(self._propose(space, known_at(trials, trial.number)).x)
+            if np.abs(self.space.encode(derived) - self._encode(trial)).max() > tolerance:
+                return Replay(agreed, trial.number, trial.params, derived)
+            agreed += 1
+        return Replay(agreed)
+
     # -- the history a strategy sees --
 
     def _encode(self, trial: Trial) -> Array:
@@ -288,36 +373,14 @@ class Study:
             self._encoded[trial.number] = self.space.encode(trial.params)
         return self._encoded[trial.number]
 
-    def _history(self, trials: list[Trial]) -> History:
-        def points(state: State) -> Array:
-            return np.array([self._encode(t) for t in trials if t.state == state]).reshape(-1, self.space.dimension)
-
-        done = [trial for trial in trials if trial.state == "complete"]
-        row_of = {trial.number: row for row, trial in enumerate(done)}
-        decided = [trial for trial in trials if trial.info]
-        return History(
-            X=points("complete"),
-            y=np.array([self._sign * float(trial.value or 0.0) for trial in done]),
-            noise_std=np.array([math.nan if trial.noise_std is None else trial.noise_std for trial in done]),
-            pending=points("running"),
-            failed=points("failed"),
-            decisions=tuple(trial.info for trial in decided),
-            rows=tuple(row_of.get(trial.number) for trial in decided),
-        )
+    def _history(self, trials: Sequence[Trial]) -> History:
+        return history_of(trials, self._encode, self.space.dimension, self._sign)
 
 
-def _as_storage(storage: Storage | str | os.PathLike[str] | None) -> Storage:
-    return SQLStorage(storage) if storage is None or isinstance(storage, (str, os.PathLike)) else storage
-
-
-def _now(objective: Callable[[Any], Any], params: Any) -> Future[Any]:
-    """The call made at once: one worker needs no pool."""
-    future: Future[Any] = Future()
-    try:
-        future.set_result(objective(params))
-    except Exception as error:
-        future.set_exception(error)
-    return future
+def _as_storage(storage: Storage | str | os.PathLike[str] | None, *, must_exist: bool = True) -> Storage:
+    if storage is None or isinstance(storage, (str, os.PathLike)):
+        return SQLStorage(storage, must_exist=must_exist)
+    return storage
 
 
 def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import NoRegretError, TrialError
-from noregret.trial import Trial
+from noregret.trial import State, Trial
 
 
 def number_of(trial: Trial | int) -> int:
@@ -45,3 +45,12 @@ def check_noise(noise_std: Any) -> float | None:
     if not number > 0:
         raise TrialError(f"noise_std must be a positive number, got {noise_std!r}: leave it out if the noise of this value is not known")
     return number
+
+
+def check_outcome(value: Any, noise_std: Any, state: State) -> tuple[float | None, float | None]:
+    """Value and noise of a trial that ends in this state."""
+    if state not in ("complete", "failed"):
+        raise TrialError(f'state is "complete" or "failed", got {state!r}')
+    if state == "failed" and value is not None:
+        raise TrialError(f"a failed trial has no value, got {value!r}: leave it out")
+    return None if state == "failed" else check_value(value), check_noise(noise_std)

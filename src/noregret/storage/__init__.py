@@ -1,7 +1,9 @@
 """Where trials live: one protocol, in memory, and in SQLite or PostgreSQL."""
 
+from noregret.storage.database import storage_url
 from noregret.storage.memory import MemoryStorage
-from noregret.storage.protocol import Storage, StudyRecord
+from noregret.storage.protocol import Storage, StudyRecord, StudySummary
+from noregret.storage.schema import upgrade
 from noregret.storage.sql import SQLStorage
 
-__all__ = ["MemoryStorage", "SQLStorage", "Storage", "StudyRecord"]
+__all__ = ["MemoryStorage", "SQLStorage", "Storage", "StudyRecord", "StudySummary", "storage_url", "upgrade"]

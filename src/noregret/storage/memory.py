@@ -3,52 +3,146 @@
 from __future__ import annotations
 
 import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from noregret.errors import StorageError
-from noregret.storage.protocol import StudyRecord
-from noregret.trial import Trial
+from noregret.storage.protocol import StudyRecord, StudySummary
+from noregret.trial import State, Trial, standing, utc_now
+
+
+@dataclass(slots=True)
+class _Lease:
+    """When a trial's worker last gave a sign of life, and how often the trial was given out."""
+
+    heard: float | None = None
+    attempts: int = 0
+
+    def take(self, worker: str | None) -> None:
+        self.heard = None if worker is None else time.monotonic()
+        self.attempts += 1
+
+
+@dataclass(slots=True)
+class _Kept:
+    record: StudyRecord
+    created: str = field(default_factory=utc_now)
+    trials: list[Trial] = field(default_factory=list)
+    leases: list[_Lease] = field(default_factory=list)
 
 
 class MemoryStorage:
     """Thread-safe."""
 
+    shared = False
+
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._studies: dict[str, tuple[StudyRecord, list[Trial]]] = {}
+        self._studies: dict[str, _Kept] = {}
 
     def create(self, record: StudyRecord) -> None:
         with self._lock:
             if record.name in self._studies:
                 raise StorageError(f"a study named {record.name!r} exists already: open it, or choose another name")
-            self._studies[record.name] = (record, [])
+            self._studies[record.name] = _Kept(record)
 
-    def _find(self, name: str) -> tuple[StudyRecord, list[Trial]]:
+    def _find(self, name: str) -> _Kept:
         if name not in self._studies:
             raise StorageError(f"there is no study named {name!r}; there are {sorted(self._studies)!r}")
         return self._studies[name]
 
     def open(self, name: str) -> StudyRecord:
-        return self._find(name)[0]
+        return self._find(name).record
+
+    def delete(self, name: str) -> None:
+        with self._lock:
+            self._find(name)
+            del self._studies[name]
 
     def names(self) -> list[str]:
         return sorted(self._studies)
 
+    def summaries(self) -> list[StudySummary]:
+        with self._lock:
+            return [_summary(kept) for _, kept in sorted(self._studies.items())]
+
     def trials(self, name: str) -> list[Trial]:
         with self._lock:
-            return list(self._find(name)[1])
+            return list(self._find(name).trials)
 
-    def insert(self, name: str, trial: Trial) -> bool:
+    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
         with self._lock:
-            trials = self._find(name)[1]
-            if trial.number != len(trials):
+            kept, now = self._find(name), utc_now()
+            first = len(kept.trials)
+            if [trial.number for trial in trials] != list(range(first, first + len(trials))):
                 return False
-            trials.append(trial)
+            for trial in trials:
+                running, lease = trial.state == "running", _Lease()
+                if running:
+                    lease.take(worker)
+                kept.leases.append(lease)
+                finished = (trial.finished or now) if trial.is_finished else None
+                kept.trials.append(replace(trial, created=trial.created or now, finished=finished, worker=worker if running else None))
             return True
 
-    def finish(self, name: str, trial: Trial) -> bool:
+    def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         with self._lock:
-            trials = self._find(name)[1]
-            if trials[trial.number].state != "running":
+            kept = self._find(name)
+            if not 0 <= number < len(kept.trials) or kept.trials[number].state != "waiting":
+                return None
+            kept.leases[number].take(worker)
+            kept.trials[number] = replace(kept.trials[number], state="running", worker=worker)
+            return kept.trials[number]
+
+    def finish(self, name: str, number: int, state: State, value: float | None, noise_std: float | None, *,
+               worker: str | None = None) -> Trial | None:  # fmt: skip
+        with self._lock:
+            kept = self._find(name)
+            if not 0 <= number < len(kept.trials) or kept.trials[number].is_finished:
+                return None
+            if worker is not None and (kept.trials[number].state != "running" or kept.trials[number].worker != worker):
+                return None
+            kept.trials[number] = replace(
+                kept.trials[number], state=state, value=value, noise_std=noise_std, finished=utc_now(), worker=None
+            )
+            return kept.trials[number]
+
+    def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
+        with self._lock:
+            kept = self._find(name)
+            for number in numbers:
+                if kept.trials[number].worker == worker:
+                    kept.leases[number].heard = time.monotonic()
+
+    def reclaim(self, name: str, attempts: int, *, grace: float = 0.0, numbers: Sequence[int] | None = None,
+                worker: str | None = None) -> list[Trial]:  # fmt: skip
+        def is_meant(trial: Trial, lease: _Lease) -> bool:
+            if worker not in (None, trial.worker):
                 return False
-            trials[trial.number] = trial
-            return True
+            if numbers is not None:
+                return trial.number in numbers
+            return lease.heard is not None and lease.heard < time.monotonic() - grace
+
+        with self._lock:
+            kept, taken = self._find(name), []
+            for number, (trial, lease) in enumerate(zip(kept.trials, kept.leases, strict=True)):
+                if trial.state == "running" and is_meant(trial, lease):
+                    over = lease.attempts >= attempts
+                    state: State = "failed" if over else "waiting"
+                    kept.trials[number] = replace(trial, state=state, finished=utc_now() if over else None, worker=None)
+                    lease.heard = None
+                    taken.append(kept.trials[number])
+            return taken
+
+
+def _summary(kept: _Kept) -> StudySummary:
+    counting = standing(kept.trials)
+    states = Counter(trial.state for trial in counting)
+    values = [trial.value for trial in counting if trial.state == "complete" and trial.value is not None]
+    best = (max if kept.record.goal == "maximize" else min)(values, default=None)
+    times = [text for trial in kept.trials for text in (trial.created, trial.finished) if text is not None]
+    return StudySummary(
+        kept.record.name, kept.record.goal, len(counting), states["waiting"], states["running"], states["complete"], states["failed"],
+        best, kept.created, max([kept.created, *times]))  # fmt: skip

@@ -1,13 +1,14 @@
-"""What a study needs of a storage: values in, values out, and two compare-and-set operations. Nothing locks for long."""
+"""What a study needs of a storage: values in, values out, and compare-and-set changes. Nothing locks for long."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from noregret.space import SearchSpace
+from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trial import Trial
+from noregret.trial import State, Trial
 
 Goal = Literal["maximize", "minimize"]
 
@@ -17,14 +18,37 @@ class StudyRecord:
     """All that defines a study besides its trials: with them it resumes anywhere."""
 
     name: str
-    space: SearchSpace
+    space: Space | Candidates
     goal: Goal
     strategy: Strategy
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class StudySummary:
+    """A study at a glance. Corrected trials are not counted, their corrections are. Times are UTC."""
+
+    name: str
+    goal: Goal
+    trials: int
+    waiting: int
+    running: int
+    complete: int
+    failed: int
+    best: float | None
+    created: str
+    last_activity: str
+
+
 class Storage(Protocol):
-    """Trials are keyed by (study, number); numbers are gap-free from 0."""
+    """Trials are keyed by (study, number); numbers are gap-free from 0. A finished trial never changes.
+
+    worker: who evaluates a trial and sends heartbeats for it; None: nobody does, as for an experiment by hand.
+    """
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes may work on the same studies."""
 
     def create(self, record: StudyRecord) -> None:
         """Raises StorageError if the name is taken or the record cannot be stored."""
@@ -32,13 +56,33 @@ class Storage(Protocol):
     def open(self, name: str) -> StudyRecord:
         """Raises StorageError if there is no such study."""
 
+    def delete(self, name: str) -> None:
+        """Removes a study with its trials. Raises StorageError if there is no such study."""
+
     def names(self) -> list[str]: ...
+
+    def summaries(self) -> list[StudySummary]:
+        """All studies by name."""
 
     def trials(self, name: str) -> list[Trial]:
         """All trials by number."""
 
-    def insert(self, name: str, trial: Trial) -> bool:
-        """Adds a trial under its number, the next free one; False if another worker took that number."""
+    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
+        """Adds trials under their numbers, the next free ones: all of them, or none (False) if another worker took a number."""
 
-    def finish(self, name: str, trial: Trial) -> bool:
-        """Replaces a running trial by its finished self; False if it is not running any more."""
+    def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
+        """A waiting trial, now running; None if it is not waiting any more."""
+
+    def finish(self, name: str, number: int, state: State, value: float | None, noise_std: float | None, *,
+               worker: str | None = None) -> Trial | None:  # fmt: skip
+        """Ends a running or waiting trial; None if it has ended already or does not exist. worker: only if it runs there still."""
+
+    def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
+        """Says that these trials are alive, as far as they still run at this worker."""
+
+    def reclaim(self, name: str, attempts: int, *, grace: float = 0.0, numbers: Sequence[int] | None = None,
+                worker: str | None = None) -> list[Trial]:  # fmt: skip
+        """Takes running trials back: those whose last heartbeat is older than grace, or those named (by worker: if they run there still).
+
+        They wait to be given out again, or have failed if they were given out that many times already.
+        """

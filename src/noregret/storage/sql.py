@@ -1,6 +1,6 @@
 """Studies in SQLite or PostgreSQL through SQLAlchemy Core: two tables, JSON text, UTC times, every change one statement.
 
-A trial's row changes once, from running to its end, so what was read finished is never read again. Needs the extra ``sql``.
+What was read finished never changes, so it is never read again. Needs the extra ``sql``.
 """
 
 from __future__ import annotations
@@ -8,89 +8,89 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
-from collections.abc import Callable
-from datetime import UTC, datetime
+import uuid
+from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from noregret import codec
-from noregret.errors import MissingExtraError, StorageError
-from noregret.storage.protocol import StudyRecord
-from noregret.trial import Trial
+from noregret.errors import StorageError
+from noregret.storage.database import Database, TakenError
+from noregret.storage.protocol import StudyRecord, StudySummary
+from noregret.storage.schema import VERSION, prepare, tables
+from noregret.trial import STATES, State, Trial, utc_now
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, Row
-
-VERSION = 1  # of the schema, written into every study's row
-DEFAULT_FILE = "noregret.db"
-ATTEMPTS = 6  # of a statement that a lock or a lost connection stopped; waits double from 50 ms
-LOCK_SECONDS = 30.0  # how long SQLite waits for another writer
-FINAL = (
-    "readonly",
-    "full",
-    "unable to open",
-    "does not exist",
-    "password",
-    "no such table",
-    "malformed",
-    "not a database",
-)  # trying again is no use
-
-T = TypeVar("T")
-
-
-def storage_url(storage: str | os.PathLike[str] | None = None) -> str:
-    """A database's URL from a URL, a file's path, or nothing: NOREGRET_STORAGE, or noregret.db in the working folder."""
-    chosen = os.fspath(storage) if storage is not None else os.environ.get("NOREGRET_STORAGE") or DEFAULT_FILE
-    if chosen.startswith(("postgres://", "postgresql://")):
-        return "postgresql+psycopg://" + chosen.split("://", 1)[1]
-    return chosen if "://" in chosen else f"sqlite:///{Path(chosen)}"
+    from sqlalchemy import Connection
 
 
 class SQLStorage:
-    """Safe for any number of threads, processes and machines; an instance may not be shared across a fork."""
+    """Safe for any number of threads, processes and machines. must_exist: a SQLite file that is not there is an error, not made."""
 
-    def __init__(self, storage: str | os.PathLike[str] | None = None) -> None:
-        try:
-            import sqlalchemy
-        except ImportError:
-            raise MissingExtraError("a stored study needs SQLAlchemy: install it with `pip install noregret[sql]`") from None
-        self._sql = sqlalchemy
-        self.url = storage_url(storage)
-        try:
-            self._engine = _engine(self.url)
-        except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
-            raise StorageError(
-                f"{self.url!r} is not a database this can open ({error}): give a file, or a URL such as sqlite:///study.db or postgresql://host/db"
-            ) from None
-        except ModuleNotFoundError as error:
-            raise MissingExtraError(
-                f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install noregret[postgres]`"
-            ) from None
-        self._studies, self._trials = _tables(sqlalchemy)
+    shared = True
+
+    def __init__(self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False) -> None:
+        self._database = Database(storage, must_exist=must_exist)
+        self.url = self._database.url
+        self._sql = self._database.sql
+        self._studies, self._trials = tables(self._sql)
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
-        self._read: dict[int, list[Trial]] = {}  # finished trials never change
-        self._attempt("set up", lambda connection: self._studies.metadata.create_all(connection))
+        self._read: dict[int, tuple[list[Trial], set[int]]] = {}  # by study: its trials, and the numbers of those not finished
+        prepare(self._database, self._studies)
+        self._statements()
 
-    # -- the protocol --
+    def _statements(self) -> None:
+        """What every ask and tell needs, made once."""
+        sql, table, t, bind = self._sql, self._trials, self._trials.c, self._sql.bindparam
+        if self._database.is_sqlite:
+            self._clock = (sql.func.julianday("now") - 2440587.5) * 86400.0
+        else:  # by the server: machines disagree
+            self._clock = sql.cast(sql.extract("epoch", sql.func.clock_timestamp()), sql.Double)
+        attended = sql.case((sql.and_(t.state == "running", t.heartbeat.is_not(None)), t.worker)).label("attended_by")
+        self._columns = [t.number, t.state, t.params, t.value, t.noise_std, t.info, t.created, t.finished, attended]
+        mine = t.study == bind("study_id")
+        self._select_new = sql.select(*self._columns).where(mine, t.number >= bind("from_number")).order_by(t.number)
+        self._select_changed = (
+            sql.select(*self._columns)
+            .where(mine, sql.or_(t.number >= bind("from_number"), t.number.in_(bind("unfinished", expanding=True))))
+            .order_by(t.number)
+        )
+        before = table.alias("before")
+        follows = sql.exists().where(
+            before.c.study == bind("study", type_=sql.Integer), before.c.number == bind("number", type_=sql.Integer) - 1
+        )
+        names = [column.name for column in table.c]
+        values = {name: bind(name, type_=t[name].type) for name in names}
+
+        def insert_next(row: dict[str, Any]) -> Any:
+            chosen = sql.select(*(row[name].label(name) for name in names)).where(sql.or_(values["number"] == 0, follows))
+            return table.insert().from_select(names, chosen).execution_options(preserve_rowcount=True)
+
+        self._insert_next, self._insert_beating = insert_next(values), insert_next({**values, "heartbeat": self._clock})
+        self._finish = (
+            table.update()
+            .where(mine, t.number == bind("at_number"), t.state.in_(["running", "waiting"]))
+            .values(state=bind("new_state"), value=bind("new_value"), noise_std=bind("new_noise_std"), finished=bind("now"))
+            .returning(*self._columns)
+        )
+
+    # -- studies --
 
     def create(self, record: StudyRecord) -> None:
         row = {
             "name": record.name, "space": json.dumps(codec.to_json(record.space)), "goal": record.goal,
-            "strategy": json.dumps(codec.to_json(record.strategy)), "seed": str(record.seed), "created": _now(), "library": version("noregret"), "version": VERSION,
+            "strategy": json.dumps(codec.to_json(record.strategy)), "seed": str(record.seed), "created": utc_now(), "library": version("noregret"), "version": VERSION,
         }  # fmt: skip
         try:
-            self._attempt("create", lambda connection: connection.execute(self._studies.insert().values(row)))
-        except _TakenError:
+            self._database.attempt("create", lambda connection: connection.execute(self._studies.insert().values(row)))
+        except TakenError:
             raise StorageError(f"a study named {record.name!r} exists already: open it, or choose another name") from None
 
     def open(self, name: str) -> StudyRecord:
         s = self._studies.c
         query = self._sql.select(s.id, s.space, s.goal, s.strategy, s.seed, s.version).where(s.name == name)
-        row = self._attempt("open", lambda connection: connection.execute(query).one_or_none())
+        row = self._database.attempt("open", lambda connection: connection.execute(query).one_or_none())
         if row is None:
             raise StorageError(f"there is no study named {name!r}; there are {self.names()!r}")
         if row.version > VERSION:
@@ -100,53 +100,147 @@ class SQLStorage:
         self._ids[name] = row.id
         return StudyRecord(name, codec.from_json(json.loads(row.space)), row.goal, codec.from_json(json.loads(row.strategy)), int(row.seed))
 
+    def delete(self, name: str) -> None:
+        statement = self._studies.delete().where(self._studies.c.name == name)  # its trials go with it
+        count, attempts = self._database.counted("delete", lambda connection: connection.execute(statement).rowcount)
+        if count == 0 and attempts == 1:
+            raise StorageError(f"there is no study named {name!r}; there are {self.names()!r}")
+        with self._lock:
+            self._read.pop(self._ids.pop(name, -1), None)
+
     def names(self) -> list[str]:
         query = self._sql.select(self._studies.c.name)
-        return sorted(self._attempt("list", lambda connection: connection.execute(query).scalars().all()))
+        return sorted(self._database.attempt("list", lambda connection: connection.execute(query).scalars().all()))
+
+    def summaries(self) -> list[StudySummary]:
+        sql, s, t = self._sql, self._studies.c, self._trials.c
+        corrections = sql.select(t.study, t.corrects).where(t.corrects.is_not(None)).subquery()
+        counted = [sql.func.count(sql.case((t.state == state, 1))) for state in STATES]
+        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
+        joined = self._studies.outerjoin(self._trials, t.study == s.id).outerjoin(
+            corrections, sql.and_(corrections.c.study == s.id, corrections.c.corrects == t.number)
+        )
+        query = (
+            sql.select(s.name, s.goal, sql.func.count(t.number), *counted, best, s.created, sql.func.max(t.created), sql.func.max(t.finished))
+            .select_from(joined).where(corrections.c.study.is_(None)).group_by(s.id, s.name, s.goal, s.created)
+        )  # fmt: skip
+        rows = self._database.attempt("list", lambda connection: connection.execute(query).all())
+        return sorted((_summary(row) for row in rows), key=lambda summary: summary.name)
+
+    # -- trials --
 
     def trials(self, name: str) -> list[Trial]:
-        study, t = self._id(name), self._trials.c
+        study = self._id(name)
         with self._lock:
-            known = self._read.setdefault(study, [])
-            settled = next((i for i, trial in enumerate(known) if trial.state == "running"), len(known))
-            query = self._sql.select(self._trials).where(t.study == study, t.number >= settled).order_by(t.number)
-            rows = self._attempt("read", lambda connection: connection.execute(query).all())
-            if not rows and settled == 0:
+            known, unfinished = self._read.setdefault(study, ([], set()))
+            query = self._select_changed if unfinished else self._select_new
+            values = {"study_id": study, "from_number": len(known), **({"unfinished": sorted(unfinished)} if unfinished else {})}
+            rows = self._database.attempt("read", lambda connection: connection.execute(query, values).all())
+            if not rows and not known:
                 self._must_exist(name, study)
-            known[settled:] = [_trial(row) for row in rows]
+            for row in rows:
+                trial = _trial(row)
+                known[trial.number : trial.number + 1] = [trial]
+                (unfinished.discard if trial.is_finished else unfinished.add)(trial.number)
             return list(known)
 
-    def insert(self, name: str, trial: Trial) -> bool:
-        study, t, sql = self._id(name), self._trials.c, self._sql
-        row = {"study": study, "number": trial.number, "created": _now(), **_columns(trial)}
-        count = sql.select(sql.func.count()).select_from(self._trials).where(t.study == study).scalar_subquery()
-        exists = sql.select(self._studies.c.id).where(self._studies.c.id == study).exists()
-        values = sql.select(*(sql.literal(value, self._trials.c[column].type) for column, value in row.items())).where(
-            count == trial.number, exists
-        )
-        statement = self._trials.insert().from_select(list(row), values).execution_options(preserve_rowcount=True)
-        try:
-            count_done, attempts = self._counted("insert", lambda connection: connection.execute(statement).rowcount)
-        except _TakenError as taken:
-            count_done, attempts = 0, taken.attempts
-        if count_done == 1:
+    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
+        if not trials:
             return True
-        self._must_exist(name, study)
-        return self._stands(study, trial, attempts)
+        study, numbers = self._id(name), [trial.number for trial in trials]
+        if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+            return False
+        ticket = worker or uuid.uuid4().hex  # by which an insert whose answer got lost is recognised
+        rows = [_row(study, trial, ticket) for trial in trials]
+        first = self._insert_next if worker is None else self._insert_beating
 
-    def finish(self, name: str, trial: Trial) -> bool:
+        def add(connection: Connection) -> bool:
+            if len(rows) == 1:
+                return connection.execute(first, rows[0]).rowcount == 1
+            with self._database.transaction(connection):
+                done = connection.execute(first, rows[0]).rowcount == 1
+                if done:
+                    connection.execute(self._trials.insert(), rows[1:])
+            return done
+
+        try:
+            done, attempts = self._database.counted("insert", add)
+        except TakenError as taken:
+            done, attempts = False, taken.attempts
+        if not done:
+            self._must_exist(name, study)
+        return done or (attempts > 1 and self._holder(study, numbers[0]) == ticket)
+
+    def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         study, t = self._id(name), self._trials.c
-        where = (t.study == study, t.number == trial.number, t.state == "running")
-        statement = self._trials.update().where(*where).values(finished=_now(), **_columns(trial))
-        count, attempts = self._counted("finish", lambda connection: connection.execute(statement).rowcount)
-        if count == 1:
-            return True
+        ticket = worker or uuid.uuid4().hex
+        statement = (
+            self._trials.update()
+            .where(t.study == study, t.number == number, t.state == "waiting")
+            .values(state="running", worker=ticket, heartbeat=None if worker is None else self._clock, attempts=t.attempts + 1)
+            .returning(*self._columns)
+        )
+        row, attempts = self._database.counted("claim", lambda connection: connection.execute(statement).one_or_none())
+        if row is not None:
+            return _trial(row)
+        if attempts > 1 and self._holder(study, number) == ticket:
+            return self.trials(name)[number]
+        return None
+
+    def finish(self, name: str, number: int, state: State, value: float | None, noise_std: float | None, *,
+               worker: str | None = None) -> Trial | None:  # fmt: skip
+        study, t = self._id(name), self._trials.c
+        statement = self._finish if worker is None else self._finish.where(t.worker == worker, t.state == "running")
+        values = {
+            "study_id": study,
+            "at_number": number,
+            "new_state": state,
+            "new_value": value,
+            "new_noise_std": noise_std,
+            "now": utc_now(),
+        }
+        row, attempts = self._database.counted("finish", lambda connection: connection.execute(statement, values).one_or_none())
+        if row is not None:
+            return _trial(row)
         self._must_exist(name, study)
-        return self._stands(study, trial, attempts)
+        if attempts > 1:  # an attempt whose answer got lost may have succeeded
+            found = next((trial for trial in self.trials(name)[number : number + 1]), None)
+            if found is not None and (found.state, found.value, found.noise_std, found.finished) == (
+                state,
+                value,
+                noise_std,
+                values["now"],
+            ):
+                return found
+        return None
+
+    def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
+        study, t = self._id(name), self._trials.c
+        where = (t.study == study, t.number.in_(list(numbers)), t.worker == worker, t.state == "running")
+        statement = self._trials.update().where(*where).values(heartbeat=self._clock)
+        self._database.attempt("heartbeat", lambda connection: connection.execute(statement))
+
+    def reclaim(self, name: str, attempts: int, *, grace: float = 0.0, numbers: Sequence[int] | None = None,
+                worker: str | None = None) -> list[Trial]:  # fmt: skip
+        study, t, sql = self._id(name), self._trials.c, self._sql
+        where = [t.study == study, t.state == "running"]
+        if numbers is None:
+            where.append(t.heartbeat < self._clock - grace)
+        else:
+            where.append(t.number.in_(list(numbers)))
+        if worker is not None:
+            where.append(t.worker == worker)
+        over = t.attempts >= attempts
+        statement = (
+            self._trials.update().where(*where).returning(*self._columns)
+            .values(state=sql.case((over, "failed"), else_="waiting"), finished=sql.case((over, utc_now()), else_=None), worker=None, heartbeat=None)
+        )  # fmt: skip
+        rows = self._database.attempt("reclaim", lambda connection: connection.execute(statement).all())
+        return sorted((_trial(row) for row in rows), key=lambda trial: trial.number)
 
     def close(self) -> None:
         """Gives the connections back; the storage may be used again."""
-        self._engine.dispose()
+        self._database.engine.dispose()
 
     # -- inside --
 
@@ -158,122 +252,43 @@ class SQLStorage:
     def _must_exist(self, name: str, study: int) -> None:
         """Raises if the study was deleted, by whomever."""
         query = self._sql.select(self._studies.c.id).where(self._studies.c.name == name)
-        now = self._attempt("read", lambda connection: connection.execute(query).scalar_one_or_none())
+        now = self._database.attempt("read", lambda connection: connection.execute(query).scalar_one_or_none())
         if now is None:
             raise StorageError(f"there is no study named {name!r} any more; there are {self.names()!r}")
         if now != study:
             raise StorageError(f"study {name!r} was deleted and made anew by another process: open it again")
 
-    def _stands(self, study: int, trial: Trial, attempts: int) -> bool:
-        """Whether this very row is there: an attempt whose answer got lost may have succeeded."""
-        if attempts == 1:
-            return False
+    def _holder(self, study: int, number: int) -> str | None:
         t = self._trials.c
-        query = self._sql.select(self._trials).where(t.study == study, t.number == trial.number)
-        row = self._attempt("read", lambda connection: connection.execute(query).one_or_none())
-        return row is not None and _trial(row) == trial
-
-    def _attempt(self, what: str, action: Callable[[Connection], T]) -> T:
-        result, _ = self._counted(what, action)
-        return result
-
-    def _counted(self, what: str, action: Callable[[Connection], T]) -> tuple[T, int]:
-        """One transaction, tried again after a lock or a lost connection; how many attempts it took. Every failure in words."""
-        errors = self._sql.exc
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                with self._engine.begin() as connection:
-                    result = action(connection)
-                return result, attempt
-            except errors.IntegrityError:
-                raise _TakenError(attempt) from None
-            except errors.DBAPIError as error:
-                passing = error.connection_invalidated or isinstance(error, errors.OperationalError)
-                text = str(error.orig).strip()
-                if not passing or any(word in text for word in FINAL) or attempt == ATTEMPTS:
-                    raise StorageError(f"could not {what} in {self._engine.url!r} ({text}): {_advice(text)}") from None
-                time.sleep(0.05 * 2 ** (attempt - 1))
-        raise AssertionError  # the last attempt returned or raised
+        query = self._sql.select(t.worker).where(t.study == study, t.number == number)
+        holder: str | None = self._database.attempt("read", lambda connection: connection.execute(query).scalar_one_or_none())
+        return holder
 
 
-class _TakenError(Exception):
-    def __init__(self, attempts: int) -> None:
-        super().__init__(attempts)
-        self.attempts = attempts
-
-
-def _advice(text: str) -> str:
-    if "readonly" in text:
-        return "the file or its folder cannot be written; nothing was changed"
-    if "full" in text:
-        return "the disk is full; nothing was changed, free some space and call again"
-    if "locked" in text:
-        return f"another process held the lock for longer than {LOCK_SECONDS:g} s; nothing was changed, call again"
-    if "unable to open" in text:
-        return "the folder does not exist or cannot be read"
-    return "nothing was changed as far as is known; call again once the database answers"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _columns(trial: Trial) -> dict[str, Any]:
-    data = trial.to_json()
+def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
+    data, now = trial.to_json(), utc_now()
     try:
         return {
-            "state": data["state"], "params": json.dumps(data["params"], allow_nan=False), "value": data["value"], "noise_std": data["noise_std"],
-            "info": json.dumps(data["info"], allow_nan=False),
+            "study": study, "number": trial.number, "state": trial.state, "params": json.dumps(data["params"], allow_nan=False),
+            "value": trial.value, "noise_std": trial.noise_std, "info": json.dumps(data["info"], allow_nan=False),
+            "created": trial.created or now, "finished": (trial.finished or now) if trial.is_finished else None,
+            "worker": ticket, "heartbeat": None, "attempts": int(trial.state == "running"), "corrects": trial.corrects,
         }  # fmt: skip
     except (TypeError, ValueError) as error:
         raise StorageError(f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}") from None
 
 
-def _trial(row: Row[Any]) -> Trial:
+def _trial(row: Any) -> Trial:
+    number, state, params, value, noise_std, info, created, finished, worker = row
     return Trial.from_json(
         {
-            "number": row.number, "params": json.loads(row.params), "state": row.state, "value": row.value, "noise_std": row.noise_std,
-            "info": json.loads(row.info),
+            "number": number, "params": json.loads(params), "state": state, "value": value, "noise_std": noise_std, "info": json.loads(info),
+            "created": created, "finished": finished, "worker": worker,
         }
     )  # fmt: skip
 
 
-def _tables(sql: Any) -> tuple[Any, Any]:
-    metadata = sql.MetaData()
-    studies = sql.Table(
-        "noregret_studies", metadata,
-        sql.Column("id", sql.Integer, primary_key=True), sql.Column("name", sql.Text, nullable=False, unique=True),
-        *(sql.Column(name, sql.Text, nullable=False) for name in ("space", "goal", "strategy", "seed", "created", "library")),
-        sql.Column("version", sql.Integer, nullable=False), sqlite_autoincrement=True,  # ids are never used again
-    )  # fmt: skip
-    trials = sql.Table(
-        "noregret_trials", metadata,
-        sql.Column("study", sql.Integer, sql.ForeignKey("noregret_studies.id", ondelete="CASCADE"), primary_key=True),
-        sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
-        sql.Column("state", sql.Text, nullable=False), sql.Column("params", sql.Text, nullable=False),
-        sql.Column("value", sql.Double), sql.Column("noise_std", sql.Double), sql.Column("info", sql.Text, nullable=False),
-        sql.Column("created", sql.Text, nullable=False), sql.Column("finished", sql.Text),
-    )  # fmt: skip
-    return studies, trials
-
-
-def _engine(url: str) -> Engine:
-    import sqlalchemy
-    from sqlalchemy import event
-
-    if not url.startswith("sqlite"):
-        return sqlalchemy.create_engine(url, pool_pre_ping=True)
-    engine = sqlalchemy.create_engine(url, connect_args={"timeout": LOCK_SECONDS})
-
-    @event.listens_for(engine, "connect")
-    def _connect(connection: Any, record: Any) -> None:
-        connection.isolation_level = None  # the driver would begin transactions on its own
-        connection.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once, one flush per change
-        connection.execute("PRAGMA synchronous=FULL")  # a value whose tell returned survives a power cut
-        connection.execute("PRAGMA foreign_keys=ON")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    return engine
+def _summary(row: Any) -> StudySummary:
+    name, goal, count, waiting, running, complete, failed, best, created, *activity = row
+    last = max([created, *(text for text in activity if text is not None)])
+    return StudySummary(name, goal, count, waiting, running, complete, failed, best, created, last)
