@@ -184,6 +184,12 @@ class Study:
             if self._storage.insert(self.name, [trial], worker):
                 return trial
 
+    def preview(self) -> Any:
+        """The point that ``ask`` would give next, without asking for it."""
+        trials = self.trials
+        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+        return self.space.decode(self._propose(self.space, trials).x) if waiting is None else waiting.params
+
     def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
         return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
 
@@ -330,8 +336,10 @@ class Study:
     def recommended(self) -> Trial:
         """The evaluated point with the best posterior mean: what to use in the end."""
         belief = self.belief()
-        if belief is None:
-            return self.best
+        return self.best if belief is None else self.recommended_by(belief)
+
+    def recommended_by(self, belief: Belief) -> Trial:
+        """As ``recommended``, without computing the belief again."""
         done = self._complete()
         mean, _ = belief.predict(np.array([self._encode(trial) for trial in done]))
         return done[int(np.argmax(mean))]
@@ -347,7 +355,11 @@ class Study:
         belief = self.belief(delta)
         if belief is None:
             raise TrialError("a certificate needs a strategy with a model and at least one value")
-        recommended = self.recommended
+        return self.certificate_by(belief)
+
+    def certificate_by(self, belief: Belief) -> Certificate:
+        """As ``certificate``, without computing the belief again."""
+        recommended = self.recommended_by(belief)
         x = self._encode(recommended)
         none = np.empty((0, self.space.dimension))
         top = argmax(
