@@ -76,6 +76,13 @@ def test_noise_at_its_limits(noise_var: float, expected: list[str]) -> None:
     assert kinds(trials, nr.AdaptiveGPUCB.practical(noise_std=0.1)) == []  # it was given, not estimated
 
 
+def test_exact_values_may_be_right() -> None:
+    for noise_var, serious in ((1e-6, False), (0.99, True)):
+        trials = planted(scattered(12), noise_var=noise_var)
+        (found,) = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", nr.AdaptiveGPUCB.practical())
+        assert found.serious is serious
+
+
 def test_coverage_below_nominal_names_what_to_do() -> None:
     trials = planted(scattered(20), [5.0 * (-1) ** i for i in range(20)])
     for strategy, advice in ((nr.AdaptiveGPUCB.practical(), "rigorous"), (nr.AdaptiveGPUCB.rigorous(0.1), "norm_bound")):

@@ -36,7 +36,7 @@ def test_right_forecasts_cover_as_often_as_they_say() -> None:
     found = calibration(predictions(simulated(1.0), "maximize"))
     assert found.coverage[-1] == pytest.approx(LEVEL, abs=0.03)
     assert not found.failing
-    assert np.std([each.residual for each in found.predictions]) == pytest.approx(1.0, abs=0.08)
+    assert np.std([float(each.residual or 0) for each in found.predictions]) == pytest.approx(1.0, abs=0.08)
 
 
 @pytest.mark.parametrize(("stated", "failing"), [(0.6, True), (1.0, False), (2.0, False)])
@@ -99,7 +99,7 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
     assert residuals.std() == pytest.approx(1.0, abs=0.08)
     assert calibration(made).coverage[-1] == pytest.approx(LEVEL, abs=0.03)
     plain = predictions([replace(trial, info={**trial.info, "compression": []}) for trial in trials], "maximize")  # as old rows are
-    assert abs(np.std([each.residual for each in plain if each is not None]) - 1.0) > 0.02
+    assert abs(np.std([float(each.residual or 0) for each in plain if each is not None]) - 1.0) > 0.02
 
 
 @pytest.mark.parametrize("strategy", [None, nr.LogEI(), nr.AdaptiveGPUCB.rigorous(0.1), nr.AdaptiveGPUCB.practical(noise_std=0.1)])

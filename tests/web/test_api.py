@@ -142,7 +142,12 @@ def test_an_unchanged_study_is_not_sent_again(browser: TestClient) -> None:
 def test_viewers_share_one_reading(storage: SQLStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     library, read = Library(storage), []
     real = Snapshot.__init__
-    monkeypatch.setattr(Snapshot, "__init__", lambda self, *a: read.append(1) or real(self, *a))
+
+    def counted(self: Snapshot, *arguments: Any) -> None:
+        read.append(1)
+        real(self, *arguments)
+
+    monkeypatch.setattr(Snapshot, "__init__", counted)
     seen = [library.snapshot("first") for _ in range(50)]
     assert len(read) == 1
     assert all(each is seen[0] for each in seen)
@@ -183,7 +188,12 @@ def test_the_model_is_that_of_the_study_and_is_fitted_once(browser: TestClient, 
     calls: list[Any] = []
     models = browser.app.state.models  # type: ignore[attr-defined]
     real = models._call
-    models._call = lambda function, *a: calls.append(function.__name__) or real(function, *a)
+
+    def counted(function: Any, *arguments: Any) -> Any:
+        calls.append(function.__name__)
+        return real(function, *arguments)
+
+    models._call = counted
     study = nr.Study.open("first", storage=storage)
     answer = model_of(browser, "first")
     assert answer["recommended"]["number"] == study.recommended.number

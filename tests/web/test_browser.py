@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,9 @@ class Page:
     def all(self, css: str) -> list[Any]:
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
+    def gone(self, css: str) -> bool:
+        return not self.all(css)
+
     def text(self, css: str = "body") -> str:
         return self.one(css).text
 
@@ -106,11 +110,9 @@ def test_a_study_from_its_form_to_its_charts(driver: Any, empty: SQLStorage) -> 
         # ten values, by keyboard: ask, type, Enter
         for number in range(10):
             page.one("#ask button").send_keys(Keys.ENTER)
-            page.until(lambda n=number: page.one(f"#experiment-{n} input"), f"experiment {number}")
-            field = page.one(f"#experiment-{number} [name=value]")
-            field.send_keys(f"{10 + np.sin(number):.3f}")
-            field.send_keys(Keys.ENTER)
-            page.until(lambda n=number: not page.all(f"#experiment-{n}"), f"experiment {number} told")
+            page.until(partial(page.one, f"#experiment-{number} input"), f"experiment {number}")
+            page.one(f"#experiment-{number} [name=value]").send_keys(f"{10 + np.sin(number):.3f}", Keys.ENTER)
+            page.until(partial(page.gone, f"#experiment-{number}"), f"experiment {number} told")
         study = nr.Study.open("by <b>hand</b>", storage=empty)
         assert [trial.state for trial in study.trials] == ["complete"] * 10
         assert study.goal == "minimize"

@@ -1,5 +1,6 @@
 """Who gets in, and what hostile input does: nothing."""
 
+import hmac
 import json
 import re
 import time
@@ -87,7 +88,7 @@ def test_without_the_token_nothing_is_seen(clients: Clients) -> None:
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer ÿÿ"])
 def test_wrong_tokens(clients: Clients, given: str) -> None:
-    assert clients(token=TOKEN).get("/api/studies", headers={"Authorization": given.encode("latin-1")}).status_code == 401
+    assert clients(token=TOKEN).get("/api/studies", headers={b"Authorization": given.encode("latin-1")}).status_code == 401
 
 
 def test_a_script_reads_and_writes_with_the_token(clients: Clients) -> None:
@@ -126,8 +127,13 @@ def test_the_log_in_leads_nowhere_else(clients: Clients, goal: str) -> None:
 
 def test_the_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[Any] = []
-    real = security.hmac.compare_digest
-    monkeypatch.setattr(security.hmac, "compare_digest", lambda a, b: compared.append((a, b)) or real(a, b))
+    real = hmac.compare_digest
+
+    def noted(a: bytes, b: bytes) -> bool:
+        compared.append((a, b))
+        return real(a, b)
+
+    monkeypatch.setattr(hmac, "compare_digest", noted)
     assert not Access(token=TOKEN).knows("guess")
     assert compared == [(b"guess", TOKEN.encode())]
 
@@ -142,7 +148,7 @@ def test_cookies_are_signed_and_run_out(monkeypatch: pytest.MonkeyPatch) -> None
     for forged in ("", ".", "..", f"{nonce}.{int(until) + 1}.{signature}", cookie[:-1], f"{nonce}.x.{signature}", "ÿ.1.2"):
         assert access.session(forged) is None
     now = time.time()
-    monkeypatch.setattr(security.time, "time", lambda: now + security.SESSION_SECONDS + 1)
+    monkeypatch.setattr(time, "time", lambda: now + security.SESSION_SECONDS + 1)
     assert access.session(cookie) is None
 
 
@@ -163,7 +169,7 @@ def test_forged_origins(browser: TestClient, storage: SQLStorage, headers: dict[
 def test_writes_need_the_csrf_token_of_the_cookie(clients: Clients, sent: str) -> None:
     client = with_csrf(clients())
     mine = client.headers.pop("X-CSRF-Token")
-    assert client.post(ASK, json={}, headers={"X-CSRF-Token": sent.encode("latin-1")}).status_code == 403
+    assert client.post(ASK, json={}, headers={b"X-CSRF-Token": sent.encode("latin-1")}).status_code == 403
     assert client.post(ASK, json={}).status_code == 403
     client.cookies.clear()
     assert client.post(ASK, json={}, headers={"X-CSRF-Token": mine}).status_code == 403

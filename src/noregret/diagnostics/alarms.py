@@ -23,9 +23,12 @@ FAILING = 1 / 3  # share of recent trials
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
+    """serious: False where it is as it should be for some studies, and only the person who runs it can tell."""
+
     kind: str
     what: str
     action: str
+    serious: bool = True
 
 
 def alarms(space: SearchSpace, trials: Sequence[Trial], made: Sequence[Prediction | None], goal: str, strategy: Strategy) -> list[Alarm]:
@@ -101,6 +104,7 @@ def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
             "noise",
             "The noise estimate is at its lower limit: the model takes the values for exact.",
             "Right for a deterministic simulation. If your measurements are noisy, tell noise_std with them, or repeat a point now and then.",
+            serious=False,
         )
     if noise_var >= 0.95:
         return Alarm(

@@ -118,7 +118,7 @@ def explain_trial(seen: Seen, number: Number) -> Any:
 @router.get("/studies/{key}/alarms", response_model=list[schemas.AlarmOut])
 def list_alarms(seen: Seen) -> Any:
     """What looks wrong, and what to do."""
-    return [{"kind": alarm.kind, "what": alarm.what, "action": alarm.action} for alarm in seen.alarms]
+    return [{"kind": alarm.kind, "what": alarm.what, "action": alarm.action, "serious": alarm.serious} for alarm in seen.alarms]
 
 
 @router.get("/studies/{key}/charts/{chart}", response_model=schemas.ChartOut)

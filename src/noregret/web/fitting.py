@@ -22,7 +22,7 @@ from noregret.web.reading import Snapshot
 
 BELIEFS = 2  # kept: one of 5,000 trials takes 200 MB
 LINE = 121  # points of a slice along one input
-GRID, COARSE_GRID = 41, 25  # of a slice along two; coarse from MANY trials on
+GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
 MANY = 1000
 NEAR = 1.0  # lengthscales: trials nearer than this to a slice are drawn on it
 PREVIEWED = 500  # up to so many trials the next proposal is worked out before anybody asks

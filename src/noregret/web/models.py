@@ -21,7 +21,7 @@ from noregret.web import fitting
 log = logging.getLogger("noregret.web")
 
 RETRY_SECONDS = 2.0  # times PATIENCE, after a fit that failed
-PATIENCE = 4.0  # a study that changes all the time is fitted in at most a fifth of the time
+PATIENCE = 9.0  # a study that changes all the time is fitted in at most a tenth of the time
 
 
 @dataclass(slots=True)
@@ -41,6 +41,10 @@ class Models:
         self._url = url
         self._pool: ProcessPoolExecutor | None = None
         self._fits: dict[str, Fits] = {}
+
+    def last(self, name: str) -> dict[str, Any] | None:
+        """The last answer there is; nothing is started."""
+        return self._fits[name].answer if name in self._fits else None
 
     def look(self, name: str, version: str) -> tuple[dict[str, Any] | None, bool]:
         """The last answer, whether or not it is of this version, and whether a newer one is on its way."""

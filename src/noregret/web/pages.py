@@ -79,7 +79,7 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
 @router.get("/studies/{key}")
 async def overview_page(request: Request, studies: Studies, name: StudyName, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
     seen = await run_in_threadpool(studies.snapshot, name)
-    model, fitting = request.app.state.models.look(name, seen.version)
+    model = request.app.state.models.last(name)  # the page asks for a newer one once it is there
 
     def made() -> Response:
         pages = max(1, -(-len(seen.rows) // ROWS))
@@ -90,7 +90,7 @@ async def overview_page(request: Request, studies: Studies, name: StudyName, pag
             number = first(model["recommended"]["number"], seen.rows)
             recommended = next(trial for trial in seen.trials if trial.number == number)
         return render(request, "overview.html", **study_values(seen, "overview"), rows=rows, page=min(page, pages), pages=pages, corrected=corrections(seen.rows),
-                      model=model, fitting=fitting, recommended=recommended)  # fmt: skip
+                      model=model, recommended=recommended)  # fmt: skip
 
     return await run_in_threadpool(made)
 

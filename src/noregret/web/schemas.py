@@ -210,6 +210,7 @@ class AlarmOut(BaseModel):
     kind: str
     what: str
     action: str
+    serious: bool
 
 
 class VersionOut(BaseModel):

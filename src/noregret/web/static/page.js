@@ -66,7 +66,8 @@ async function watch() {
 
 if (page.watch) {
   const again = () => watch().then(() => setTimeout(again, 2000));
-  again();
+  if (document.readyState === "complete") again();
+  else addEventListener("load", again); // what the page shows at once comes first
 } else if (page.refresh) {
   setInterval(() => document.hidden || swap().catch(() => {}), 1000 * page.refresh);
 }
