@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-report clean
+.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-report docs docs-serve clean
 
 setup: $(VENV)/.ready
 
@@ -53,5 +53,12 @@ bench-speed: setup bench-peers
 bench-report: setup
 	$(BIN)/python -m benchmarks.regret report
 
+# The documentation site in site/, strictly: a broken link or a page in no menu is an error. It can be read from the folder, offline.
+docs: setup
+	$(BIN)/zensical build --clean --strict
+
+docs-serve: setup
+	$(BIN)/zensical serve
+
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis
