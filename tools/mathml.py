@@ -31,7 +31,7 @@ def raised(text: str) -> str:
     return SUPERSCRIPT.sub(lambda found: f"<sup>{found[1][1:-1] if found[1].startswith('(') else found[1]}</sup>", text)
 
 
-class Scripts(Postprocessor):
+class Scripts(Postprocessor):  # type: ignore[misc]
     def run(self, text: str) -> str:
         pieces, depth = re.split(r"(<[^>]*>)", text), 0
         for index, piece in enumerate(pieces):
@@ -44,7 +44,7 @@ class Scripts(Postprocessor):
         return "".join(pieces)
 
 
-class Formulas(Extension):
+class Formulas(Extension):  # type: ignore[misc]
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         md.postprocessors.register(Scripts(md), "scripts", 5)  # after the tags themselves are in place
 
