@@ -1,8 +1,12 @@
 """docs/cli.md: it lists every command with its options, and its sessions run as printed."""
 
+import os
 import re
 import shlex
+import shutil
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Shell
 from tests.cli.test_entry import COMMANDS, options
@@ -35,11 +39,14 @@ def test_the_keys_of_every_json_document_are_listed() -> None:
 
 
 def loosely(text: str) -> str:
-    """Numbers and widths of columns may differ between machines."""
-    return re.sub(r"\s+", " ", re.sub(r"\d+(\.\d+)?(e[-+]?\d+)?", "#", text)).strip()
+    """Numbers, widths of columns and which of the best points is recommended may differ between machines, and between two workers."""
+    text = re.sub(r"recommended  .*  \(", "recommended  #  (", text)
+    return re.sub(r"\s+", " ", re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "#", text)).strip()
 
 
 def test_the_sessions_run_as_printed(shell: Shell) -> None:
+    if shutil.which("awk") is None and "CI" not in os.environ:
+        pytest.skip("the documented program needs awk")
     (script,) = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
     Path("train.sh").write_text(script)
     Path("train.sh").chmod(0o755)

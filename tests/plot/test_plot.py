@@ -243,6 +243,7 @@ def test_into_the_axes_given(draw: Any) -> None:
 def test_too_early_is_said(draw: Any) -> None:
     with pytest.raises(TrialError):
         draw(nr.Study([(0, 1)]))
+    assert plt.get_fignums() == []  # and no empty figure is left behind
 
 
 @pytest.mark.parametrize(
@@ -261,6 +262,15 @@ def test_slices_that_make_no_sense(parameters: Any, at: dict[str, Any], expected
     study = studied(SPACES["mixed"], trials=4)
     with pytest.raises(NoRegretError, match=expected):
         plot.slice(study, parameters, at=at)
+
+
+@pytest.mark.parametrize("values", [[3.0], [3.0, 3.0, 3.0], [1e300, -1e300], [1e-300, 2e-300]])
+def test_strange_values(values: list[float]) -> None:
+    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(1, 2), "n": nr.Int(1, 1000, log=True)}, "minimize")
+    for index, each in enumerate(values):
+        study.add({"x": index / 3, "y": 1.5, "n": 1 + index}, each)
+    for ax in (plot.slice(study, "x"), plot.slice(study, ["x", "y"]), plot.slice(study, ["x", "n"]), plot.convergence(study)):
+        ax.figure.canvas.draw()
 
 
 def test_a_list_of_candidates_has_no_slices_to_choose() -> None:

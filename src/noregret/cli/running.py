@@ -24,7 +24,7 @@ from noregret.stopping import CertifiedWithin, Reached
 from noregret.study import Study
 from noregret.told import measured
 
-SECONDS = click.FloatRange(min=0, min_open=True)
+POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @click.command(
@@ -38,11 +38,13 @@ SECONDS = click.FloatRange(min=0, min_open=True)
 @click.option("--total", type=click.IntRange(min=0), help="How many the study shall have in all; those under way elsewhere are waited for.")
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no more trials after this time.")
 @click.option("--target", "value", type=click.FLOAT, metavar="VALUE", help="Stop once a value as good as this was told.")
-@click.option("--certified", type=SECONDS, metavar="REGRET", help="Stop once the recommended point's regret is certified to be below this.")
+@click.option(
+    "--certified", type=POSITIVE, metavar="REGRET", help="Stop once the recommended point's regret is certified to be below this."
+)
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="How many at once, in threads.")
-@click.option("--trial-timeout", type=SECONDS, metavar="SECONDS", help="End a program that takes longer: its trial has failed.")
+@click.option("--trial-timeout", type=POSITIVE, metavar="SECONDS", help="End a program that takes longer: its trial has failed.")
 @click.option("--max-failures", type=click.IntRange(min=1), default=3, show_default=True, help="Stop after so many failed trials in a row.")
-@click.option("--grace", type=SECONDS, default=60.0, show_default=True, metavar="SECONDS", help="A worker silent for so long is dead.")
+@click.option("--grace", type=POSITIVE, default=60.0, show_default=True, metavar="SECONDS", help="A worker silent for so long is dead.")
 @click.option(
     "--dead", type=click.Choice(["retry", "fail", "leave"]), default="retry", show_default=True, help="What becomes of its trials."
 )

@@ -29,8 +29,6 @@ from noregret.trial import Trial, standing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-GRID = 61  # a side of the two-dimensional picture
-
 
 def slice(  # noqa: A001 — called as plot.slice
     study: Study, parameters: str | Sequence[str] | None = None, *, at: Mapping[str, Any] | None = None, ax: Axes | None = None
@@ -39,7 +37,6 @@ def slice(  # noqa: A001 — called as plot.slice
 
     ``at`` fixes the other parameters, by default at the recommended point. Points off the slice are the paler the farther they are.
     """
-    ax = new_axes(ax)
     belief = study.belief()
     if belief is None:
         raise TrialError("a slice needs a strategy with a model and at least one value: tell one first")
@@ -48,6 +45,7 @@ def slice(  # noqa: A001 — called as plot.slice
         raise ConfigurationError(f"a slice is along one parameter or two different ones, got {names!r}")
     coordinates = [coordinate(study, name) for name in names]
     fixed = {**by_name(study, study.recommended.params), **_checked(study, at or {}, names)}
+    ax = new_axes(ax)
     if len(names) == 1:
         _line(study, belief, coordinates[0], fixed, ax)
     else:
@@ -117,7 +115,7 @@ def _map(study: Study, belief: Belief, across: Coordinate, up: Coordinate, fixed
         painted: Any = ax.scatter([across.position(r[across.name]) for r in rows], [up.position(r[up.name]) for r in rows],
                                   c=_sign(study) * mean, marker="s", s=220, zorder=1, cmap=cmap)  # fmt: skip
     else:
-        thin = (len(across.values) - 1) // (GRID - 1) if across.smooth and up.smooth else 1
+        thin = 4 if across.smooth and up.smooth else 1  # the square of a curve's points would be slow
         wide, high = across.values[::thin], up.values[::thin]
         X = np.array([_encode(study, {**fixed, across.name: a, up.name: b}) for b in high for a in wide])
         mean, _ = belief.predict(X)

@@ -32,8 +32,8 @@ def _decisions(study: Study) -> list[Trial]:
 
 def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     """The lengthscales in force at each decision (lines) and those fitted to the data (dots), as shares of the input's range."""
-    ax = new_axes(ax)
     decided = _decisions(study)
+    ax = new_axes(ax)
     numbers = [trial.number for trial in decided]
     for index, (label, color, marker) in enumerate(zip(coordinate_labels(study), cycle(COLORS), cycle(MARKERS), strict=False)):
         inside = [trial.info["lengthscales"][index] for trial in decided]
@@ -53,8 +53,8 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
 
 def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     """h over time: how much wider than the first (or fitted) class the one in force is."""
-    ax = new_axes(ax)
     decided = _decisions(study)
+    ax = new_axes(ax)
     ax.step([trial.number for trial in decided], [trial.info["h"] for trial in decided], where="mid", color=INK, lw=1.4, label="h")
     surveys = [trial for trial in decided if trial.info.get("survey")]
     if surveys:
@@ -73,11 +73,11 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     """How often values fell inside the central intervals predicted before they were told: on the diagonal if the model is honest."""
-    ax = new_axes(ax)
     sign = 1.0 if study.goal == "maximize" else -1.0
     told = [trial for trial in standing(study.trials) if trial.value is not None and trial.info.get("std") is not None]
     if not told:
         raise TrialError("no value of a point that a model proposed yet: there is no prediction to compare with")
+    ax = new_axes(ax)
     residuals = [
         abs(sign * float(trial.value or 0.0) - trial.info["mean"])
         / math.hypot(trial.info["std"], trial.noise_std or trial.info.get("noise_std") or 0.0)

@@ -40,11 +40,11 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
 
 def certificate(study: Study, *, delta: float | None = None, steps: int = 40, ax: Axes | None = None) -> Axes:
     """The bound on the recommended point's regret given the first n trials, for up to ``steps`` n; its condition is below the picture."""
-    ax = new_axes(ax)
     trials = study.trials
     first = next((trial.number for trial in trials if trial.value is not None), None)
     if first is None:
         raise TrialError("a certificate needs at least one value: tell one first")
+    ax = new_axes(ax)
     counts = np.unique(np.linspace(first + 1, len(trials), steps).round().astype(int))
     known = [Study(study.space, study.goal, study.strategy, study.seed, trials=trials[:count]) for count in counts]
     certificates = [earlier.certificate(delta) for earlier in known]
