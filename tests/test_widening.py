@@ -1,5 +1,5 @@
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
@@ -33,6 +33,8 @@ class FakeProbe:
     previous: Scaling = START
     surveys: tuple[int, ...] = ()
     noise_std: float = 0.0
+    lengthscale: float = 1.0
+    hiding_dimension: int = 2
     slope: float = 1.0
     power: float = 1.0
     asked: list[float] = field(default_factory=list)
@@ -150,16 +152,28 @@ def test_stagnation_widens_once_and_rests() -> None:
     assert (wide.h, wide.survey) == (1.0, True)
 
 
-@pytest.mark.parametrize(("dimension", "share"), [(1, 0.26), (2, 0.52), (3, 0.78), (4, 0.26), (5, 0.08125), (6, 0.05), (50, 0.05)])
+@pytest.mark.parametrize(("dimension", "share"), [(1, 0.32), (2, 0.64), (3, 0.96), (4, 0.32), (5, 0.1), (6, 0.05), (50, 0.05)])
 def test_surveys_stay_within_their_allowance(dimension: int, share: float) -> None:
     """A search that always stagnates surveys ⌊share·t^0.9⌋ of t decisions: sublinearly many, and without end."""
     rule = Stagnation(kappa=0.9, decay=0.0, every=1)
     surveys: tuple[int, ...] = ()
     for t in range(1, 400):
-        if rule.scaling(FakeProbe(t=t, dimension=dimension, surveys=surveys)).survey:
+        if rule.scaling(FakeProbe(t=t, dimension=dimension, hiding_dimension=dimension, surveys=surveys, lengthscale=10.0)).survey:
             surveys = (*surveys, t)
         assert len(surveys) <= share * t**0.9 + 1e-6
         assert len(surveys) > share * t**0.9 - 1.001
+
+
+def test_fewer_surveys_in_a_class_that_is_wide_already_and_in_a_list() -> None:
+    rule = Stagnation(kappa=0.9, decay=0.0, fine=0.2, fine_share=0.25)
+
+    def most(probe: FakeProbe) -> int:
+        return next(n for n in range(100) if not rule.scaling(replace(probe, surveys=tuple(range(n)))).survey)
+
+    smooth = FakeProbe(t=100, dimension=2, lengthscale=0.2 * 2**0.7)
+    assert most(smooth) == math.floor(0.64 * 100**0.9)
+    assert most(replace(smooth, lengthscale=0.999 * smooth.lengthscale)) == math.floor(0.25 * 0.64 * 100**0.9)
+    assert most(replace(smooth, hiding_dimension=1)) == math.floor(0.32 * 100**0.9)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +201,8 @@ def test_surveys_stay_within_their_allowance(dimension: int, share: float) -> No
         lambda: Stagnation(maximum=math.inf),
         lambda: Stagnation(share=0.0),
         lambda: Stagnation(exponent=1.1),
+        lambda: Stagnation(fine=-0.1),
+        lambda: Stagnation(fine_share=0.0),
     ],
 )
 def test_impossible_rules(make: object) -> None:

@@ -187,6 +187,10 @@ class Study:
     def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
         return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
 
+    def preview(self) -> Trial:
+        """What the next ask would give; nothing is recorded."""
+        return Study(self.space, self.goal, self.strategy, self.seed, trials=self.trials).ask()
+
     def tell(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or ``state="failed"``. The first tell stands."""
         number = number_of(trial)
@@ -260,6 +264,8 @@ class Study:
             until: Callable[[Study], bool] | None = None, grace: float = 60.0, reclaim: Reclaim | None = "retry",
             progress: bool | None = None) -> Study:  # fmt: skip
         """Evaluates ``objective(params)`` until ``trials`` were started here, the study has ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
+
+        The objective returns its value, or the pair (value, noise std).
 
         ``workers`` evaluations are kept in flight, in threads or in any ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``,
         mpi4py's); points in flight are taken into account. An exception marks its trial failed and, unless named in ``catch``, stops the run once

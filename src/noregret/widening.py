@@ -45,6 +45,8 @@ class Probe(Protocol):
     previous: Scaling  # of the last decision; h = g = b = 1 before the first
     surveys: tuple[int, ...]  # the decisions so far that were surveys, counted from 1
     noise_std: float  # of a value to come, in units of the prior std
+    hiding_dimension: int  # the inputs in which something may hide: 1 where the whole space can be listed
+    lengthscale: float  # of the fitted class, on the unit cube: the geometric mean over the inputs
 
     def regret_bound(self, g: float, b: float, information: Information) -> float: ...
     def one_step_regret(self, g: float, b: float) -> float: ...
@@ -197,20 +199,29 @@ class Stagnation:
     next value would tell next to nothing, or only the noise. The class is then widened, for this decision, until its mean std over
     the space reaches ``target``, and the point is taken that teaches most about it. Of t decisions at most
     ``allowance(t, d)`` ∝ t^exponent are surveys, no two of them within ``every``: what they add to the regret is sublinear, and
-    they never end. docs/decisions/0013.
+    they never end. While the fitted lengthscale is below ``fine``·d^0.7 the fitted class is wide by itself, as where the paper
+    takes the smaller of fit and schedule, and ``fine_share`` of the allowance must do. docs/decisions/0013.
     """
 
     kappa: float = 0.03
     decay: float = 0.5
     noise_share: float = 0.5
-    share: float = 0.26
+    share: float = 0.32
     exponent: float = 0.9
     every: int = 1
     target: float = 0.7
+    fine: float = 0.2
+    fine_share: float = 1 / 3
     maximum: float = 100.0
 
     def __post_init__(self) -> None:
         _check_level(self.kappa, self.decay)
+        if not 0 <= self.fine < math.inf:
+            raise ConfigurationError(f"fine is a lengthscale on the unit cube of at least 0, got {self.fine!r}")
+        if not 0 < self.fine_share <= 1:
+            raise ConfigurationError(
+                f"fine_share must lie in (0, 1], got {self.fine_share!r}: the part of the surveys left in a class that is wide already"
+            )
         if not 0 <= self.noise_share < math.inf:
             raise ConfigurationError(f"noise_share must be at least 0, got {self.noise_share!r}")
         if not 0 < self.share <= 1:
@@ -227,7 +238,8 @@ class Stagnation:
     def scaling(self, probe: Probe) -> Scaling:
         level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
         recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
-        if recent or len(probe.surveys) + 1 > self.allowance(probe.t, probe.dimension):
+        fine = probe.lengthscale < self.fine * probe.dimension**0.7
+        if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(probe.t, probe.hiding_dimension):
             return Scaling(1.0, 1.0, 1.0, level)
         std = probe.std_at_argmax(1.0, 1.0)
         if std >= level:

@@ -243,6 +243,7 @@ assert isinstance(RULE, ReferenceRegret)
         ({"charge_estimate": False}, "charge_estimate"),
         ({"acquisition": "log_ei"}, "upper confidence bound"),
         ({"widening": Stagnation()}, "does not widen"),
+        ({"greedy_above": 3}, "full width"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -341,9 +342,27 @@ def test_every_width_runs(width: Any) -> None:
     assert run(strategy, 8).trials[-1].info["beta_sqrt"] > 1
 
 
+def test_ucb_is_greedier_in_many_inputs() -> None:
+    """The proposal in six inputs is the UCB argmax of half the width, and the band keeps the whole."""
+    halved = nr.AdaptiveGPUCB(width=2.0, greedy_above=3, widening=NoWidening(), initial_points=5)
+    space = nr.Space.from_bounds([(0.0, 1.0)] * 6)
+
+    def proposal(strategy: nr.AdaptiveGPUCB) -> nr.Trial:
+        study = nr.Study(space, strategy=strategy, seed=1)
+        study.run(lambda x: -sum((v - 0.3) ** 2 for v in x), 12)
+        return study.ask()
+
+    ours, same, full = (proposal(s) for s in (halved, replace(halved, width=1.0, greedy_above=None), replace(halved, greedy_above=None)))
+    np.testing.assert_array_equal(ours.params, same.params)
+    assert not np.array_equal(ours.params, full.params)
+    assert (ours.info["beta_sqrt"], ours.info["exploration"]) == (2.0, 0.5)
+    with pytest.raises(ConfigurationError, match="greedy_above"):
+        replace(halved, greedy_above=0)
+
+
 def test_log_ei_and_stagnation() -> None:
     """On the noise-free bump: widened for single decisions, at rest in between, and believing the fitted class afterwards."""
-    rule = Stagnation(kappa=0.1, decay=0.0, every=3, target=0.5)
+    rule = Stagnation(kappa=0.1, decay=0.0, every=3, target=0.5, fine=0.0)
     strategy = nr.AdaptiveGPUCB(kernel=Matern(2.5), widening=rule, estimation=MAP(combine="scale"), acquisition="log_ei")
     study = run(strategy, 40, noise=0.0)
     infos = [trial.info for trial in study.trials[2:]]

@@ -38,7 +38,7 @@ class AdaptiveGPUCB:
 
     lengthscales is θ_0 on the unit cube (None: √d, its diameter). norm_bound is B_0 and noise_std is R, both in the
     values' units; noise_std=None estimates the noise. regulariser is λ (None: noise_std²). width is a theorem's name or a
-    constant β^½. standardise rescales the values online to mean 0 and std 1, which no theorem allows, and compress > 0
+    constant β^½; with more than greedy_above inputs UCB explores with width·greedy_above/d only. standardise rescales the values online to mean 0 and std 1, which no theorem allows, and compress > 0
     compresses those below the average logarithmically, as often as it says; offset is a fixed prior mean instead. guarantee=True checks every setting against the theorem and raises GuaranteeError.
     """
 
@@ -48,6 +48,7 @@ class AdaptiveGPUCB:
     noise_std: float | None = None
     regulariser: float | None = None
     width: WidthName | float = 2.0
+    greedy_above: int | None = None
     delta: float = 0.1
     widening: Widening = ReferenceRegret("regret_bound", AnchoredReference(), weight=0.0, maximum=1e4)
     estimation: MAP | None = None
@@ -115,8 +116,9 @@ class AdaptiveGPUCB:
         No theorem covers it; what can be said, and how it was chosen, is in docs/decisions/0013.
         """
         return AdaptiveGPUCB(
-            kernel=Matern(2.5), lengthscales=None, noise_std=noise_std, width=1.5, widening=Stagnation(),
-            estimation=MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), combine="scale", patience=1.1, refresh=1.02),
+            kernel=Matern(2.5), lengthscales=None, noise_std=noise_std, width=1.5, greedy_above=3, widening=Stagnation(),
+            estimation=MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), noise_prior=LogNormal(-6.0, 2.0), combine="scale",
+                           patience=1.1, refresh=1.02),
             compress=2, initial_points=initial_points, initial_design="spread")  # fmt: skip
 
     @property
@@ -157,6 +159,10 @@ class AdaptiveGPUCB:
             return confidence.chowdhury_gopalan(norm_bound, information_gain, noise_bound=noise, delta=delta)
         width = confidence.mixture if self.width == "mixture" else confidence.abbasi_yadkori
         return width(norm_bound, information_gain, noise_bound=noise, regulariser=self._regulariser, delta=delta)
+
+    def exploration(self, dimension: int) -> float:
+        """The part of the width that UCB uses: in many inputs σ is large nearly everywhere, and exploring it all is hopeless."""
+        return 1.0 if self.greedy_above is None else min(1.0, self.greedy_above / dimension)
 
     @property
     def _regulariser(self) -> float:

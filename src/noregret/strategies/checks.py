@@ -63,6 +63,10 @@ def check_settings(s: AdaptiveGPUCB) -> None:
             raise ConfigurationError(
                 "with a constant width the regret estimate is bounded, so h may run away: give the widening a finite maximum"
             )
+    if s.greedy_above is not None and not (
+        isinstance(s.greedy_above, int) and not isinstance(s.greedy_above, bool) and s.greedy_above >= 1
+    ):
+        raise ConfigurationError(f"greedy_above is a number of inputs of at least 1, or None for the full width, got {s.greedy_above!r}")
     if s.norm_power not in ("paper", "tight"):
         raise ConfigurationError(f'norm_power is "paper" or "tight", got {s.norm_power!r}')
     if s.quantisation is not None and not 1 < s.quantisation < math.inf:
@@ -92,6 +96,8 @@ def check_guarantee(s: AdaptiveGPUCB) -> None:
         raise GuaranteeError(
             "standardise=True changes the units of norm_bound and noise_std at every step: set standardise=False, and offset= for a fixed prior mean"
         )
+    if s.greedy_above is not None:
+        raise GuaranteeError("the theorem needs the full width in UCB: leave greedy_above at None")
     if s.width not in ("mixture", "abbasi_yadkori"):
         raise GuaranteeError(f'width {s.width!r} is not a proved bound for these settings: use "mixture" (tighter) or "abbasi_yadkori"')
     if s.acquisition != "ucb":

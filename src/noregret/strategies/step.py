@@ -63,10 +63,13 @@ class Step:
         self.t = len(decisions) + 1
         self.initial = len(history.decisions) - len(decisions)
         self.dimension = space.dimension
+        self.hiding_dimension = 1 if space.enumeration() is not None else space.dimension  # a list is surveyed point by point
         self.previous = _widest(decisions)
         self.surveys = tuple(t for t, info in enumerate(decisions, 1) if info.get("survey"))
         self.noise_std = math.sqrt(framed.known_noise(self._noise_var)[1])
         self.start = strategy.initial_class(space.dimension)
+        fitted = self.start.lengthscales if fit is None else fit.lengthscales
+        self.lengthscale = math.exp(float(np.mean(np.log(fitted))))
         self._recorded = np.array(decisions[-1]["lengthscales"]) if decisions else None
         self._frozen_regret = sum(info["instant_regret_bound"] for info in decisions)
         self._models: dict[tuple[float, float, bool], Model] = {}
@@ -118,9 +121,8 @@ class Step:
             posterior = model.posterior
             fitted_mean = self._fitted_mean(posterior)
             incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
-            acquisition = (
-                ucb(posterior, model.beta_sqrt) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
-            )
+            width = model.beta_sqrt * self.strategy.exploration(self.dimension)
+            acquisition = ucb(posterior, width) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
             x = argmax(acquisition, self.space, model.function_class.lengthscales,
                        np.random.default_rng(self.seed), incumbents, self.history.failed)  # fmt: skip
             mean, std = posterior.predict(x[None, :])
@@ -227,7 +229,7 @@ class Step:
         return {
             "source": "model", "t": self.t, "h": scaling.h, "g": scaling.g, "b": scaling.b,
             "lengthscales": model.function_class.lengthscales.tolist(), "norm_bound": model.function_class.norm_bound, "delta": model.delta,
-            "beta_sqrt": model.beta_sqrt, "information_gain": posterior.information_gain,
+            "beta_sqrt": model.beta_sqrt, "exploration": self.strategy.exploration(self.dimension), "information_gain": posterior.information_gain,
             "noise_var": noise_var, "noise_std": f.noise_in_values(noise_var) if self.strategy.regulariser is None else self.strategy.noise_std,
             "fitted_lengthscales": None if self.fit is None else self.fit.lengthscales.tolist(),
             "searched": 0 if self.fit is None else self.fit.searched, "improved": 0 if self.fit is None else self.fit.improved, "active": self._active(scaling.g),
