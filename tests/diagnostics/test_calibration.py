@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import noregret as nr
 from noregret.diagnostics import LEVEL, calibration, outcomes, predictions
@@ -50,6 +51,12 @@ def test_the_floor_is_rarely_crossed_by_chance() -> None:
         calibration(predictions([told(i, float(v)) for i, v in enumerate(rng.normal(size=60))], "maximize")).failing for _ in range(300)
     )
     assert crossed <= 9  # at most once in a hundred, give or take
+
+
+def test_the_floor_is_the_binomial_quantile() -> None:
+    found = calibration(predictions([told(i, 0.0) for i in range(300)], "maximize"))
+    counts = np.arange(1, 301)
+    assert found.least == pytest.approx(binom.ppf(0.01, counts, LEVEL) / counts)
 
 
 def test_a_minimised_study_is_the_mirror_image() -> None:

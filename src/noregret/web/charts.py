@@ -91,7 +91,7 @@ def coverage(snapshot: Snapshot) -> Chart:
                "nominal": [LEVEL] * len(found.coverage)}  # fmt: skip
     if not found.predictions:
         return Chart("No value of a point that a model proposed is known yet.", columns)
-    verdict = "below what chance allows" if found.failing else "as good as it should be"
+    verdict = "less than chance allows" if found.failing else "within what chance allows"
     text = f"{found.inside} of {len(found.predictions)} values ({found.coverage[-1]:.0%}) fell into the band predicted for them, {LEVEL:.0%} should: {verdict}."
     return Chart(text, columns)
 

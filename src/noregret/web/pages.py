@@ -36,6 +36,8 @@ templates = Environment(
     lstrip_blocks=True)  # fmt: skip
 templates.filters.update(number=words.number, when=words.when)
 templates.globals.update(key_of=key_of, release=__version__, strategy_name=words.strategy_name)
+for _template in templates.list_templates():
+    templates.get_template(_template)  # compiled before the first visitor comes
 
 
 def render(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:

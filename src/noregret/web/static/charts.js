@@ -66,7 +66,7 @@ const builders = {
       traces.push({ ...line(c.number, c[key], short(name), index), legendgroup: key });
       if (c[`${name} fitted`]) traces.push({ ...line(c.number, c[`${name} fitted`], `${short(name)}, fitted`, index), line: { color: series(index), dash: "dot", width: 1.5 }, showlegend: false, legendgroup: key });
     });
-    return [traces, { showlegend: traces.length > 0, xaxis: { title: { text: "trial" } }, yaxis: { type: "log", dtick: logTicks(Object.keys(c).filter((key) => key !== "number").map((key) => c[key])) } }];
+    return [traces, { showlegend: traces.length > 0, xaxis: { title: { text: "trial" } }, yaxis: logAxis(Object.keys(c).filter((key) => key !== "number").map((key) => c[key])) }];
   },
   scaling: (c) => several(c, ["h", "g", "b"], "log"),
   width: (c) => several(c, ["beta_sqrt", "norm_bound"], "linear", { beta_sqrt: "β^½", norm_bound: "norm bound" }),
@@ -76,26 +76,32 @@ const builders = {
 
 function several(c, keys, type, names = {}) {
   const there = keys.filter((key) => c[key].some((value) => value !== null));
-  return [there.map((key, index) => line(c.number, c[key], names[key] ?? key, index)), { showlegend: keys.length > 1, xaxis: { title: { text: "trial" } }, yaxis: { type, ...(type === "linear" ? { rangemode: "tozero" } : { dtick: logTicks(there.map((key) => c[key])) }) } }];
+  return [there.map((key, index) => line(c.number, c[key], names[key] ?? key, index)), { showlegend: keys.length > 1, xaxis: { title: { text: "trial" } }, yaxis: type === "log" ? logAxis(there.map((key) => c[key])) : { rangemode: "tozero" } }];
 }
 
 const short = (text) => (text.length > 18 ? `${text.slice(0, 16)}…` : text);
 
-// What differs among good values is what a person looks for: the worst quarter does not set the scale if it is far off, nor does a wide band.
+// What differs among good values is what a person looks for: values and bands far beyond the better three quarters do not set the scale.
 function range(c) {
   const values = c.value.filter((v) => v !== null).sort((a, b) => a - b), n = values.length;
   if (!n) return [0, 1];
   const best = c.best.findLast((v) => v !== null), up = best >= values[n - 1];
-  const typical = Math.abs(best - values[up ? Math.floor(n / 4) : Math.ceil((3 * (n - 1)) / 4)]) || Math.abs(values[n - 1] - values[0]) || Math.abs(best) || 1;
-  const limit = (side) => (side === up ? 1 : 2) * typical;
-  const ends = [...values, ...c.lower, ...c.upper].filter((v) => v !== null);
-  return [Math.max(Math.min(...ends), best - limit(false)), Math.min(Math.max(...ends), best + limit(true))];
+  const typical = Math.abs(best - values[up ? Math.floor(n / 4) : Math.ceil((3 * (n - 1)) / 4)]) || values[n - 1] - values[0] || Math.abs(best) || 1;
+  const far = values[n - 1] - values[0] > 5 * typical;
+  const worst = far ? best + (up ? -2 : 2) * typical : values[up ? 0 : n - 1];
+  const ends = [...c.lower, ...c.upper].filter((v) => v !== null);
+  const beyond = up ? Math.min(Math.max(best, ...ends), best + typical) : Math.max(Math.min(best, ...ends), best - typical);
+  return up ? [worst, beyond] : [beyond, worst];
 }
 
-const logTicks = (columns) => {
-  const all = columns.flat().filter((v) => v > 0);
-  return Math.max(...all) / Math.min(...all) < 40 ? "D2" : 1;
-};
+// 1, 2, 5 of every decade, or the decades alone if there are many.
+function logAxis(columns) {
+  const all = columns.flat().filter((v) => v > 0), low = Math.min(...all), high = Math.max(...all);
+  const steps = high / low < 40 ? [1, 2, 5] : [1];
+  const ticks = [];
+  for (let k = Math.floor(Math.log10(low)) - 1; k <= Math.ceil(Math.log10(high)); k += 1) ticks.push(...steps.map((step) => Number(`${step}e${k}`)));
+  return { type: "log", tickvals: ticks, ticktext: ticks.map(String) };
+}
 
 function nothing(place, empty) {
   place.classList.toggle("nothing", empty);
