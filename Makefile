@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-report docs docs-serve clean
+.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -50,6 +50,10 @@ bench-regret: setup bench-peers
 bench-speed: setup bench-peers
 	$(BIN)/python -m benchmarks.speed $(ARGS)
 
+# What each adapter costs over a plain ask, and the scikit-learn search against a random one.
+bench-adapters: setup
+	$(BIN)/python -W ignore -m benchmarks.adapters $(ARGS)
+
 bench-report: setup
 	$(BIN)/python -m benchmarks.regret report
 
@@ -59,6 +63,18 @@ docs: setup
 
 docs-serve: setup
 	$(BIN)/zensical serve
+
+# sdist and wheel, checked, and the wheel tried in an environment with NumPy and SciPy alone. RELEASING.md says what comes before and after.
+dist:
+	rm -rf dist build/dist
+	$(PYTHON) -m venv build/dist/tools
+	build/dist/tools/bin/python -m pip install --quiet --disable-pip-version-check --requirement release/requirements.txt
+	build/dist/tools/bin/python -m build
+	build/dist/tools/bin/python -m twine check --strict dist/*
+	build/dist/tools/bin/python release/check.py dist
+	$(PYTHON) -m venv build/dist/bare
+	build/dist/bare/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	build/dist/bare/bin/python -I release/smoke.py --bare
 
 clean:
 	rm -rf $(VENV) out build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -40,32 +40,32 @@ def minimize_noisy(fun: Callable[..., Any], bounds: Any, args: tuple[Any, ...] =
     seed = int(np.random.default_rng(rng).integers(2**31))
     study = Study(box.space, "minimize", AdaptiveGPUCB.practical(noise_std) if strategy is None else strategy, seed)
     start = _start(box, x0, y0)
-    if y0 is not None:
+    if y0 is None:
+        for x in start:
+            study.enqueue(box.free(x))
+    else:
         for x, known in zip(start, np.ravel(y0), strict=True):
             study.add(box.free(x), known)
-        start = []
     X: list[Array] = []
     values: list[float] = []
     status, message = 0, f"maxfun={maxfun} evaluations were made."
-    for number in range(maxfun):
-        trial = None if number < len(start) else study.ask()
-        x = start[number] if trial is None else box.full(trial.params)
+    while len(X) < maxfun and status == 0:
+        trial = study.ask()
+        x = box.full(trial.params)
         raw = fun(x.copy(), *args)
         value = _number(raw)
-        if trial is not None and np.isfinite(value):
+        if np.isfinite(value):
             study.tell(trial, raw)
-        elif trial is not None:
+        else:
             study.tell(trial, state="failed")
-        elif np.isfinite(value):
-            study.add(box.free(x), value)
         X.append(x)
         values.append(value)
         try:
-            _call(callback, x, value, number + 1)
+            _call(callback, x, value, len(X))
         except StopIteration:
             status, message = STOPPED, "`callback` raised `StopIteration`."
-            break
-    return _result(study, box, X, values, min(len(start), len(X)), status, message)
+    given = 0 if y0 is not None else min(len(start), len(X))
+    return _result(study, box, X, values, given, status, message)
 
 
 class _Box:

@@ -70,7 +70,7 @@ class Study:
         self._attach(record, chosen_storage)
         given = list(trials)
         for trial in given:
-            self._record.space.encode(trial.params)
+            self._encode(trial)
         if not self._storage.insert(name, given):
             raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {[trial.number for trial in given]}")
 

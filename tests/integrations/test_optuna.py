@@ -1,7 +1,6 @@
 """Optuna's own sampler conformance suite, unchanged, and what it does not ask."""
 
 import math
-import os
 import pickle
 import subprocess
 import sys
@@ -23,8 +22,7 @@ from noregret.errors import ConfigurationError, SpaceError
 from noregret.integrations import optuna as adapter
 from noregret.integrations.axes import Axes
 from noregret.integrations.optuna import KEY, NoRegretSampler
-from noregret.storage.sql import storage_url
-from tests.contract.test_storage import server  # noqa: F401
+from tests.databases import make_url
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
 
@@ -173,16 +171,22 @@ def test_a_worker_that_was_overtaken_thinks_again() -> None:
     assert seen == [0, 0, 1]
 
 
-def test_an_enqueued_point_is_data_and_no_decision() -> None:
+def test_enqueued_points() -> None:
+    """A whole one is data and no decision; of one in part the rest is chosen best for it; one outside the space is left out."""
     study = optuna.create_study(sampler=NoRegretSampler(seed=0))
     study.optimize(bowl, n_trials=8)
-    study.enqueue_trial({"x": 1.0})  # y is left to the sampler, so a proposal is made, but not followed
-    study.optimize(bowl, n_trials=1)
+    for point in ({"x": 1.0, "y": 0.5}, {"x": -2.0}):
+        study.enqueue_trial(point)
+    study.optimize(bowl, n_trials=2)
     space = study.sampler.infer_relative_search_space(study, study.trials[-1])
-    last = history(study, space)[-1]
-    assert last.params["x"] == 1.0
-    assert KEY in study.trials[-1].system_attrs
-    assert last.info == {}
+    whole, part = history(study, space)[-2:]
+    assert (whole.params, whole.info) == ({"x": 1.0, "y": 0.5}, {})
+    assert (part.params["x"], part.info["fixed"]) == (-2.0, {"x": -2.0})
+    assert part.is_decision
+    study.enqueue_trial({"x": 9.0})
+    with pytest.warns(UserWarning, match="out of range"):
+        study.optimize(bowl, n_trials=1)
+    assert len(history(study, space)) == 10
     study.optimize(bowl, n_trials=1)
 
 
@@ -305,15 +309,8 @@ WORKER = textwrap.dedent(
 )
 
 
-def test_two_processes_share_a_study_on_postgresql(server: str) -> None:  # noqa: F811
-    import sqlalchemy
-
-    engine = sqlalchemy.create_engine(storage_url(server), isolation_level="AUTOCOMMIT")
-    name = f"optuna_{os.getpid()}"
-    with engine.connect() as connection:
-        connection.execute(sqlalchemy.text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    url = str(storage_url(server.replace("/postgres?", f"/{name}?")))
+def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureRequest) -> None:
+    url = make_url("postgresql", request)
     storage = optuna.storages.RDBStorage(url)
     study = optuna.create_study(study_name="shared", storage=storage, sampler=NoRegretSampler())
     workers = [subprocess.Popen([sys.executable, "-c", WORKER, url, str(seed)]) for seed in (0, 1)]

@@ -53,9 +53,11 @@ class Axes:
 
 def plain(parameter: Parameter) -> Axis:
     """A parameter that both sides mean in the same way."""
+    quick = {Float: (float, int), Int: (int,), Choice: ()}[type(parameter)]
 
     def ours(value: Any) -> Any:
-        parameter.encode(value)  # raises SpaceError for a value outside
+        if type(value) not in quick or not parameter.low <= value <= parameter.high:  # type: ignore[union-attr]
+            parameter.encode(value)  # raises SpaceError for a value outside; histories are long, so what is plainly inside is not encoded
         return value
 
     return Axis(parameter, ours, lambda value: value)

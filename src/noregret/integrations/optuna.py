@@ -10,6 +10,7 @@ import hashlib
 import math
 import statistics
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -74,15 +75,20 @@ class NoRegretSampler(BaseSampler):
         if not search_space or sum(other.state == TrialState.COMPLETE for other in others) < self._startup:
             return {}
         axes = Axes({name: _axis(distribution) for name, distribution in search_space.items()})
+        fixed = _enqueued(trial, axes)
+        if len(fixed) == len(axes.named):
+            return {}
         space_key = _fingerprint(search_space)
         goal: Goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
         seed = int(np.random.SeedSequence([self._seed, trial.number]).generate_state(1)[0])
         while True:  # workers in step would all take the same best point: if another proposed meanwhile, think again with its point pending
-            asked = Study(axes.space, goal, self._strategy, seed, trials=_history(others, axes, goal, space_key)).ask()
-            known, others = {other.number for other in others if KEY in other.system_attrs}, _others(study, trial)
-            if known.issuperset(other.number for other in others if KEY in other.system_attrs):
+            known = Study(axes.space, goal, self._strategy, seed, trials=_history(others, axes, goal, space_key))
+            asked = known.ask(fixed=fixed or None)
+            seen, others = {other.number for other in others if KEY in other.system_attrs}, _others(study, trial)
+            if seen.issuperset(other.number for other in others if KEY in other.system_attrs):
                 break
-        study._storage.set_trial_system_attr(trial._trial_id, KEY, {**asked.info, "point": asked.params, "space": space_key})
+        info = {key: value for key, value in asked.info.items() if key != "pending"}  # numbers of a study that is gone
+        study._storage.set_trial_system_attr(trial._trial_id, KEY, {**info, "point": asked.params, "space": space_key})
         return axes.theirs(asked.params)
 
     def sample_independent(self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
@@ -107,6 +113,16 @@ def _without_initial_design(strategy: Any) -> Strategy:
 
 def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+
+
+def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
+    """The values that an enqueued trial prescribes, as far as they are points of the space: the rest is chosen best for them."""
+    given = trial.system_attrs.get("fixed_params", {})
+    fixed = {}
+    for name in axes.named.keys() & given.keys():
+        with suppress(ValueError):
+            fixed[name] = axes.named[name].ours(given[name])
+    return fixed
 
 
 def _refuse_many_objectives(study: optuna.Study) -> None:

@@ -128,7 +128,8 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
                 self._seed,
                 trials=self._history(axes, decided),
             ).ask()
-            params, info = axes.theirs(asked.params), asked.info
+            params = axes.theirs(asked.params)
+            info = {key: value for key, value in asked.info.items() if key != "pending"}  # numbers of a study that is gone
         run = _Run(params, info=info, decided=decided)
         if callable(self._space):
             rng = np.random.default_rng([self._seed, len(self._runs), 1])
