@@ -52,7 +52,9 @@ class Replay:
 class Study:
     """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value; or ``run`` a function.
 
-    trials: earlier trials of the same study, which then goes on exactly where they stopped.
+    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by default ``AdaptiveGPUCB.practical()``. seed: equal seeds and
+    equal values give equal proposals. storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
+    trials of the same study, which then goes on exactly where they stopped.
     """
 
     def __init__(self, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *, name: str = "study",
@@ -403,7 +405,7 @@ def _as_storage(storage: Storage | str | os.PathLike[str] | None, *, must_exist:
 
 def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,
              catch: tuple[type[Exception], ...] = (), progress: bool | None = None) -> Study:  # fmt: skip
-    """Runs a study to the end and returns it: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
+    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
     return Study(space, "maximize", strategy, seed).run(objective, trials, catch=catch, progress=progress)
 
 
