@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-report clean
+.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-report clean
 
 setup: $(VENV)/.ready
 
@@ -49,6 +49,15 @@ bench-regret: setup bench-peers
 # Seconds per ask against the peers: one run, one thread for all.
 bench-speed: setup bench-peers
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+# Trials per second through SQLite and PostgreSQL beside Optuna's RDBStorage; the table of docs/storage.md. ARGS="--quick" prints a short one.
+bench-storage: setup
+	$(PYTHON) benchmarks/peers/environments.py storage
+	$(BIN)/python -m benchmarks.storage $(ARGS)
+
+# Simple regret of four workers against one at equal trials; the other table of docs/storage.md.
+bench-parallel: setup
+	$(BIN)/python -m benchmarks.parallel $(ARGS)
 
 bench-report: setup
 	$(BIN)/python -m benchmarks.regret report
