@@ -41,6 +41,27 @@ def test_the_recorded_certificate_is_the_studys_own(goal: str) -> None:
     assert band.lower[-1] < sign < band.upper[-1]  # the optimum is sin = 1
 
 
+def test_a_surveys_point_is_not_where_ucb_is_largest() -> None:
+    recorded = {
+        "h": 1.0,
+        "mean": 1.0,
+        "std": 1.0,
+        "offset": 0.0,
+        "scale": 1.0,
+        "noise_std": 0.0,
+        "beta_sqrt": 2.0,
+        "instant_regret_bound": 4.0,
+        "recommended_lower": 0.5,
+    }
+    trials = [
+        Trial(0, {}, info=recorded),
+        Trial(1, {}, info={**recorded, "mean": 9.0, "survey": True}),
+        Trial(2, {}, info={**recorded, "mean": 2.0}),
+    ]
+    band = convergence(trials, predictions(trials, "maximize"), "maximize")
+    assert (band.lower, band.upper) == ((0.5, 0.5, 0.5), (3.0, 3.0, 4.0))
+
+
 def test_ucb_is_split_into_its_parts() -> None:
     study = nr.Study({"x": nr.Float(0, 1)}, "minimize", nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture"))
     study.run(lambda p: (p["x"] - 0.4) ** 2, 8, progress=False)

@@ -280,7 +280,9 @@ def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, w
                 page.until(
                     lambda: all(place.find_elements(By.CSS_SELECTOR, ".main-svg") for place in page.all(".plot")), "all charts drawn"
                 )
-                assert driver.execute_script("return [...document.querySelectorAll('.plot .point')].every(point => point.getBoundingClientRect().width > 0)")
+                assert driver.execute_script(
+                    "return [...document.querySelectorAll('.plot .point')].every(point => point.getBoundingClientRect().width > 0)"
+                )
             assert driver.execute_script("return document.documentElement.scrollWidth") <= width, part
             assert driver.execute_script("return window.shift") < 0.1, part  # below what counts as good
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
