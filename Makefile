@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-storage bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -53,6 +53,7 @@ bench-speed: setup bench-peers
 # What each adapter costs over a plain ask, and the scikit-learn search against a random one.
 bench-adapters: setup
 	$(BIN)/python -W ignore -m benchmarks.adapters $(ARGS)
+
 # Trials per second through SQLite and PostgreSQL beside Optuna's RDBStorage; the table of docs/storage.md. ARGS="--quick" prints a short one.
 bench-storage: setup
 	$(PYTHON) benchmarks/peers/environments.py storage

@@ -44,6 +44,11 @@ def test_under_noise_the_recommended_point_is_not_the_luckiest() -> None:
     assert abs(result.fun - bowl(result.x)) < 0.5 * abs(result.fun_observed - bowl(result.x_observed))
 
 
+def test_fun_is_the_value_at_x() -> None:
+    result = minimize_noisy(lambda x: 5 + bowl(x), [(0, 1)], maxfun=12, rng=0)
+    assert abs(result.fun - 5 - bowl(result.x)) < 0.01
+
+
 def test_bounds_args_and_integrality() -> None:
     box = Bounds([0, -3, 2], [1, 3.5, 2])
     result = minimize_noisy(

@@ -142,6 +142,16 @@ def test_points_of_another_space_are_left_out() -> None:
     assert history(study, letters) == []
 
 
+def test_only_what_was_decided_here_and_followed_is_a_decision() -> None:
+    def recorded(x: float, space: dict[str, Any]) -> dict[str, Any]:
+        return {KEY: {"source": "model", "h": 1.0, "point": {"x": x}, "space": adapter._fingerprint(space)}}
+
+    study = optuna.create_study()
+    for attribute in (recorded(0.5, LINE), recorded(0.4, LINE), recorded(0.5, {"x": FloatDistribution(0, 2)})):
+        study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute))
+    assert [trial.is_decision for trial in history(study, LINE)] == [True, False, False]
+
+
 def test_running_trials_are_pending_before_they_suggest() -> None:
     """A proposal is seen by other workers as soon as it is made, though Optuna writes a parameter only when it is suggested."""
     study = optuna.create_study(sampler=NoRegretSampler(seed=0))

@@ -42,8 +42,10 @@ def drive(search: Any, count: int, start: int = 0) -> list[dict[str, Any]]:
 
 
 def test_forty_trials_four_at_once_through_a_crash(tmp_path: Path) -> None:
-    driver = Path(__file__).with_name("tune_driver.py")
-    done = subprocess.run([sys.executable, str(driver), str(tmp_path)], capture_output=True, text=True, timeout=300, check=False)
+    here = Path(__file__)
+    command = [sys.executable, str(here.with_name("tune_driver.py")), str(tmp_path), str(here.parents[2] / "docs" / "integrations.md")]
+    home = {**os.environ, "HOME": str(tmp_path)}  # Ray keeps results there
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=home)
     assert done.returncode == 0, done.stderr[-2000:]
     outcome = json.loads(done.stdout.strip().splitlines()[-1])
     before, after = outcome["before"], outcome["after"]
@@ -60,6 +62,7 @@ def test_forty_trials_four_at_once_through_a_crash(tmp_path: Path) -> None:
     assert decisions == sorted(decisions)
     assert decisions[-1] > 25  # decisions made before the crash count after it
     assert outcome["best"] < 0.01
+    assert outcome["printed"] == 4
 
 
 def test_it_proposes_what_the_plain_study_proposes() -> None:
@@ -145,6 +148,24 @@ def test_a_function_declares_the_space() -> None:
     assert len({run.params["depth"] for run in search._runs.values() if "depth" in run.params}) > 1
     search.add_evaluated_point({"kind": "net", "share": 0.0, "lr": 0.1}, 0.5)
     assert search._history(*search._axes())[-1].value == 0.5
+
+
+def test_a_space_that_shrinks_starts_with_new_lengthscales() -> None:
+    numbers = iter(range(30))
+
+    def shrinking(trial: Any) -> None:
+        trial.suggest_float("x", 0, 1)
+        if next(numbers) < 14:
+            trial.suggest_float("z", 0, 1)
+
+    search = NoRegretSearch(shrinking, "loss", "min", seed=0)
+    for number in range(18):
+        config = search.suggest(str(number))
+        assert config is not None
+        search.on_trial_complete(str(number), {"loss": (config["x"] - 0.3) ** 2 + config.get("z", 0.0)})
+    recorded = [run.info for run in search._runs.values()]
+    assert (len(recorded[13]["lengthscales"]), len(recorded[-1]["lengthscales"])) == (2, 1)
+    assert recorded[-1]["t"] < recorded[13]["t"]
 
 
 def test_a_function_is_told_what_is_wrong() -> None:

@@ -1,10 +1,11 @@
 """A Tune driver of its own process: forty trials, four at once; its loop dies in the middle, the experiment is restored and goes on.
 
-python tune_driver.py FOLDER prints what came of it as JSON. A process of its own, because Ray leaves files open in a driver that died.
+python tune_driver.py FOLDER PAGE also runs the example of the documentation's page, and prints what came of it as JSON. A process of its own, because Ray leaves files open in a driver that died.
 """
 
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -80,10 +81,18 @@ def main(folder: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def printed_example(page: Path) -> int:
+    """The block of the documentation, with four trials for forty."""
+    (block,) = re.findall(r"```py\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(block.replace("num_samples=40", "num_samples=4"), "integrations.md", "exec"), names)
+    return len([result for result in names["results"] if result.error is None])
+
+
 if __name__ == "__main__":
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=80 * 2**20)
     try:
-        outcome = main(Path(sys.argv[1]))
+        outcome = {**main(Path(sys.argv[1])), "printed": printed_example(Path(sys.argv[2]))}
     finally:
         ray.shutdown()
     print(json.dumps(outcome))
