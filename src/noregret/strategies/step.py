@@ -235,9 +235,17 @@ class Step:
             "fitted_lengthscales": None if self.fit is None else self.fit.lengthscales.tolist(),
             "searched": 0 if self.fit is None else self.fit.searched, "improved": 0 if self.fit is None else self.fit.improved, "active": self._active(scaling.g),
             "instant_regret_bound": 2 * model.beta_sqrt * choice.std, "survey": scaling.survey,
-            "mean": mean, "std": std, "offset": f.offset, "scale": f.scale,
+            "mean": mean, "std": std, "offset": f.offset, "scale": f.scale, "compression": [list(each) for each in f.compression.passes],
+            "recommended_lower": self._recommended_lower(model),
             "reference": scaling.reference, "reference_scale": scaling.reference_scale, "estimate": scaling.estimate,
         }  # fmt: skip
+
+    def _recommended_lower(self, model: Model) -> float | None:
+        """The lower bound at the evaluated point with the best mean, in the values' units: the lower end of the certificate at this step."""
+        fitted = self._fitted_mean(model.posterior)[: len(self.history.X)]
+        mean, std = model.posterior.predict(self.history.X[[int(np.argmax(fitted))]])
+        lower = self.framed.in_values(float(mean[0] - model.beta_sqrt * std[0]), 0.0)[0]
+        return lower if math.isfinite(lower) else None  # a compressed scale has no −∞
 
     def _active(self, g: float) -> str:
         """Which of fit and schedule set the lengthscales."""
