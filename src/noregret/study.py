@@ -52,7 +52,9 @@ class Replay:
 class Study:
     """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value; or ``run`` a function.
 
-    trials: earlier trials of the same study, which then goes on exactly where they stopped.
+    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by default ``AdaptiveGPUCB.practical()``. seed: equal seeds and
+    equal values give equal proposals. storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
+    trials of the same study, which then goes on exactly where they stopped.
     """
 
     def __init__(self, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *, name: str = "study",
@@ -183,6 +185,12 @@ class Study:
             trial = Trial(len(trials), space.decode(proposal.x), info=info, created=utc_now())
             if self._storage.insert(self.name, [trial], worker):
                 return trial
+
+    def preview(self) -> Any:
+        """The point that ``ask`` would give next, without asking for it."""
+        trials = self.trials
+        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+        return self.space.decode(self._propose(self.space, trials).x) if waiting is None else waiting.params
 
     def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
         return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
@@ -330,8 +338,10 @@ class Study:
     def recommended(self) -> Trial:
         """The evaluated point with the best posterior mean: what to use in the end."""
         belief = self.belief()
-        if belief is None:
-            return self.best
+        return self.best if belief is None else self.recommended_by(belief)
+
+    def recommended_by(self, belief: Belief) -> Trial:
+        """As ``recommended``, without computing the belief again."""
         done = self._complete()
         mean, _ = belief.predict(np.array([self._encode(trial) for trial in done]))
         return done[int(np.argmax(mean))]
@@ -347,7 +357,11 @@ class Study:
         belief = self.belief(delta)
         if belief is None:
             raise TrialError("a certificate needs a strategy with a model and at least one value")
-        recommended = self.recommended
+        return self.certificate_by(belief)
+
+    def certificate_by(self, belief: Belief) -> Certificate:
+        """As ``certificate``, without computing the belief again."""
+        recommended = self.recommended_by(belief)
         x = self._encode(recommended)
         none = np.empty((0, self.space.dimension))
         top = argmax(
@@ -391,7 +405,7 @@ def _as_storage(storage: Storage | str | os.PathLike[str] | None, *, must_exist:
 
 def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,
              catch: tuple[type[Exception], ...] = (), progress: bool | None = None) -> Study:  # fmt: skip
-    """Runs a study to the end and returns it: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
+    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
     return Study(space, "maximize", strategy, seed).run(objective, trials, catch=catch, progress=progress)
 
 

@@ -56,18 +56,17 @@ def small_disk(folder: Path) -> Iterator[tuple[Callable[[], None], Callable[[], 
             yield from limited_pages()
     finally:
         if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def limited_pages() -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
-    limit = {"pages": 0}
+    limit = {"pages": 256}  # a megabyte, like the small file system
 
     @sqlalchemy.event.listens_for(sqlalchemy.engine.Engine, "before_cursor_execute")
     def restrict(connection: Any, cursor: Any, *_: Any) -> None:
-        if limit["pages"]:
-            cursor.execute(f"PRAGMA max_page_count={limit['pages']}")
+        cursor.execute(f"PRAGMA max_page_count={limit['pages']}")
 
-    yield lambda: limit.update(pages=1), lambda: limit.update(pages=2**30)
+    yield lambda: limit.update(pages=1), lambda: limit.update(pages=256)
     sqlalchemy.event.remove(sqlalchemy.engine.Engine, "before_cursor_execute", restrict)
 
 
@@ -90,6 +89,10 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
         free()
         assert study.tell(running, 7.0).value == 7.0  # the next call works
         study.ask()
+        count = len(study.trials)
+        with pytest.raises(UnavailableError, match="the disk is full"):
+            study.import_csv(_csv(20_000))  # it becomes full halfway
+        assert len(study.trials) == count
         database = sqlite3.connect(tmp_path / "s.db")
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         database.close()
@@ -101,7 +104,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
 def _csv(rows: int) -> Any:
     import io
 
-    return io.StringIO("x,value\n" + "".join(f"0.{row:04d},1.0\n" for row in range(rows)))
+    return io.StringIO("x,value\n" + "".join(f"0.{row:05d},1.0\n" for row in range(rows)))
 
 
 HOLDER = """

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,10 @@ def test_version_1_is_upgraded_without_loss(kind: str, request: pytest.FixtureRe
     assert upgrade(url) == (1, VERSION)
     assert upgrade(url) == (VERSION, VERSION)
     storage = SQLStorage(url)
+    storage.create(replace(storage.open("old"), name="new"))
+    with storage._database.engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT version FROM noregret_studies").scalars().all() == [VERSION, VERSION]
+    storage.delete("new")
     study = nr.Study.open("old", storage=storage)
     assert (study.space, study.goal, study.strategy, study.seed) == (old.space, old.goal, old.strategy, old.seed)
     assert study.trials == old.trials

@@ -356,6 +356,9 @@ def test_ucb_is_greedier_in_many_inputs() -> None:
     np.testing.assert_array_equal(ours.params, same.params)
     assert not np.array_equal(ours.params, full.params)
     assert (ours.info["beta_sqrt"], ours.info["exploration"]) == (2.0, 0.5)
+    designs = nr.Study(nr.Candidates(np.random.default_rng(0).random((9, 6)).tolist()), strategy=halved)
+    designs.run(lambda x: x[0], 6)
+    assert designs.ask().info["exploration"] == 1.0  # a list can be explored whole
     with pytest.raises(ConfigurationError, match="greedy_above"):
         replace(halved, greedy_above=0)
 

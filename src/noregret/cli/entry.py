@@ -17,6 +17,7 @@ from noregret.cli.data import export, import_, replay
 from noregret.cli.pictures import plot
 from noregret.cli.reproduce import reproduce
 from noregret.cli.running import run as run_
+from noregret.cli.serve import serve
 from noregret.cli.studies import best, create, delete, list_, show, upgrade
 from noregret.cli.theory import theory
 from noregret.cli.trials import add, ask, correct, enqueue, reclaim, tell
@@ -73,8 +74,8 @@ def cli() -> None:
     """
 
 
-for command in (create, list_, ask, tell, add, enqueue, import_, run_, correct, show, best, plot, export, replay, reclaim, delete, upgrade,
-                completion, theory, reproduce):  # fmt: skip
+for command in (create, list_, ask, tell, add, enqueue, import_, run_, correct, show, best, plot, serve, export, replay, reclaim, delete,
+                upgrade, completion, theory, reproduce):  # fmt: skip
     cli.add_command(command)
 
 

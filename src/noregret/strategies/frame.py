@@ -24,11 +24,11 @@ class Compression:
     Very bad values no longer set the scale on which good ones differ. Increasing, smooth at 0, linear above the average.
     """
 
-    passes: tuple[tuple[float, float], ...] = ()
+    passes: tuple[tuple[float | Array, float | Array], ...] = ()  # arrays: one entry per value
 
     @staticmethod
     def fitted(z: Array, count: int) -> Compression:
-        passes: list[tuple[float, float]] = []
+        passes: list[tuple[float | Array, float | Array]] = []
         for _ in range(count):
             z = _bend(z)
             mean, std = standard_units(z)

@@ -122,7 +122,7 @@ class Step:
             posterior = model.posterior
             fitted_mean = self._fitted_mean(posterior)
             incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
-            width = model.beta_sqrt * self.strategy.exploration(self.dimension)
+            width = model.beta_sqrt * self.strategy.exploration(self.hiding_dimension)
             acquisition = ucb(posterior, width) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
             x = argmax(acquisition, self.space, model.function_class.lengthscales,
                        np.random.default_rng(self.seed), incumbents, self.history.failed)  # fmt: skip
@@ -230,14 +230,22 @@ class Step:
         return {
             "source": "model", "t": self.t, "h": scaling.h, "g": scaling.g, "b": scaling.b,
             "lengthscales": model.function_class.lengthscales.tolist(), "norm_bound": model.function_class.norm_bound, "delta": model.delta,
-            "beta_sqrt": model.beta_sqrt, "exploration": self.strategy.exploration(self.dimension), "information_gain": posterior.information_gain,
+            "beta_sqrt": model.beta_sqrt, "exploration": self.strategy.exploration(self.hiding_dimension), "information_gain": posterior.information_gain,
             "noise_var": noise_var, "noise_std": f.noise_in_values(noise_var) if self.strategy.regulariser is None else self.strategy.noise_std,
             "fitted_lengthscales": None if self.fit is None else self.fit.lengthscales.tolist(),
             "searched": 0 if self.fit is None else self.fit.searched, "improved": 0 if self.fit is None else self.fit.improved, "active": self._active(scaling.g),
             "instant_regret_bound": 2 * model.beta_sqrt * choice.std, "survey": scaling.survey,
-            "mean": mean, "std": std, "offset": f.offset, "scale": f.scale,
+            "mean": mean, "std": std, "offset": f.offset, "scale": f.scale, "compression": [list(each) for each in f.compression.passes],
+            "recommended_lower": self._recommended_lower(model),
             "reference": scaling.reference, "reference_scale": scaling.reference_scale, "estimate": scaling.estimate,
         }  # fmt: skip
+
+    def _recommended_lower(self, model: Model) -> float | None:
+        """The lower bound at the evaluated point with the best mean, in the values' units: the lower end of the certificate at this step."""
+        fitted = self._fitted_mean(model.posterior)[: len(self.history.X)]
+        mean, std = model.posterior.predict(self.history.X[[int(np.argmax(fitted))]])
+        lower = self.framed.in_values(float(mean[0] - model.beta_sqrt * std[0]), 0.0)[0]
+        return lower if math.isfinite(lower) else None  # a compressed scale has no −∞
 
     def _active(self, g: float) -> str:
         """Which of fit and schedule set the lengthscales."""

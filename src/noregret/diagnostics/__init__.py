@@ -1,0 +1,20 @@
+"""Can the model be trusted? Read from what each proposal recorded, nothing is fitted again."""
+
+from noregret.diagnostics.alarms import Alarm, alarms
+from noregret.diagnostics.calibration import LEVEL, Calibration, Prediction, calibration, outcomes, predictions
+from noregret.diagnostics.progress import Convergence, Reason, convergence, why
+
+__all__ = [
+    "LEVEL",
+    "Alarm",
+    "Calibration",
+    "Convergence",
+    "Prediction",
+    "Reason",
+    "alarms",
+    "calibration",
+    "convergence",
+    "outcomes",
+    "predictions",
+    "why",
+]  # fmt: skip

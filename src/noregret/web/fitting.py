@@ -1,0 +1,191 @@
+"""Runs in the process that fits models: opens the storage itself and keeps the last beliefs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noregret.array import Array
+from noregret.errors import NoRegretError, StorageError
+from noregret.parameters import Choice, Float, Int, Parameter
+from noregret.space import Candidates
+from noregret.storage import SQLStorage
+from noregret.strategies import Belief
+from noregret.study import Study
+from noregret.trial import Trial
+from noregret.web.reading import Snapshot
+
+BELIEFS = 2  # kept: one of 5,000 trials takes 200 MB
+LINE = 121  # points of a slice along one input
+GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
+MANY = 1000
+NEAR = 1.0  # lengthscales: trials nearer than this to a slice are drawn on it
+PREVIEWED = 500  # up to so many trials the next proposal is worked out before anybody asks
+
+_library: dict[str, Any] = {}
+_beliefs: OrderedDict[str, tuple[Snapshot, Belief | None]] = OrderedDict()
+_next: dict[str, Any] = {}  # what would be proposed, where it was worked out
+
+
+@dataclass(frozen=True, slots=True)
+class SliceQuery:
+    """Along input x, and y if given, through the point of a trial (None: the recommended one)."""
+
+    x: str
+    y: str | None = None
+    through: int | None = None
+
+
+def start(url: str) -> None:
+    os.nice(10)  # studies that run on this machine come first
+    _library["storage"] = SQLStorage(url)
+
+
+def judge(name: str) -> dict[str, Any]:
+    """Recommended point and certificate; an error in words instead of an exception, since it is an answer like others."""
+    begun = time.perf_counter()
+    answer = _judged(name)
+    return answer | {"seconds": time.perf_counter() - begun}
+
+
+def failure(error: str | None, version: str | None = None, trials: int | None = None) -> dict[str, Any]:
+    """An answer without results."""
+    return {"version": version, "trials": trials, "error": error, "recommended": None, "certificate": None, "next": None}
+
+
+def _judged(name: str) -> dict[str, Any]:
+    snapshot, belief = _belief(name)
+    answer = failure(None, snapshot.version, len(snapshot.rows))
+    if isinstance(belief, str):
+        return answer | {"error": belief}
+    try:
+        if belief is not None:
+            sign = 1.0 if snapshot.study.goal == "maximize" else -1.0
+            recommended = snapshot.study.recommended_by(belief)
+            mean, std = belief.predict(snapshot.study.space.encode(recommended.params)[None, :])
+            answer["recommended"] = {"number": recommended.number, "mean": sign * float(mean[0]), "std": float(std[0])}
+            certificate = snapshot.study.certificate_by(belief)
+            answer["certificate"] = {"regret_bound": certificate.regret_bound, "condition": certificate.condition}
+        if len(snapshot.rows) <= PREVIEWED:
+            answer["next"] = _next[name] = plain(Trial(0, snapshot.study.preview()))
+    except NoRegretError as error:
+        answer["error"] = str(error)
+    return answer
+
+
+def _belief(name: str) -> tuple[Snapshot, Belief | str | None]:
+    try:
+        study = Study.open(name, storage=_library["storage"])
+        snapshot = Snapshot(study, study.trials)
+    except StorageError as error:
+        raise NoRegretError(str(error)) from None
+    known = _beliefs.get(name)
+    if known is None or known[0].version != snapshot.version:
+        _next.pop(name, None)
+        _beliefs.pop(name, None)  # before the next is made: they are large
+        try:
+            known = (snapshot, study.belief())
+        except NoRegretError as error:
+            return snapshot, str(error)
+        _beliefs[name] = known
+    _beliefs.move_to_end(name)
+    while len(_beliefs) > BELIEFS:
+        _beliefs.popitem(last=False)
+    return known
+
+
+def plain(trial: Trial) -> dict[str, Any]:
+    return trial.to_json()["params"]
+
+
+# -- slices --
+
+
+def cut(name: str, query: SliceQuery) -> dict[str, Any]:
+    known = _beliefs.get(name)
+    snapshot, belief = known if known is not None else _belief(name)
+    if belief is None or isinstance(belief, str):
+        return {"version": snapshot.version, "error": belief or "there is no model yet: this strategy has none, or no value was told"}
+    study = snapshot.study
+    inputs: dict[str, Parameter] = study.space.parameters
+    for chosen in (query.x, query.y):
+        if chosen is not None and chosen not in inputs:
+            raise NoRegretError(f"there is no input {chosen!r}; there are {list(inputs)!r}")
+    if query.through is None:
+        base = study.recommended_by(belief)
+    elif 0 <= query.through < len(snapshot.rows):
+        base = snapshot.rows[query.through]
+    else:
+        raise NoRegretError(f"there is no trial {query.through}")
+    sign = 1.0 if study.goal == "maximize" else -1.0
+    answer = {"version": snapshot.version, "error": None, "x": query.x, "y": query.y, "through": base.number, "kind": "line"}
+    if isinstance(study.space, Candidates):
+        return answer | _listed(study.space, belief, query, sign)
+    values = _as_dict(base, inputs)
+    xs = _levels(inputs[query.x], LINE)
+    if query.y is None or query.y == query.x:
+        points = np.array([study.space.encode(values | {query.x: x}) for x in xs])
+        return answer | {"xs": xs, **_band(belief, points, sign), **_near(snapshot, belief, base, (query.x,))}
+    size = GRID if len(snapshot.rows) < MANY else COARSE_GRID
+    xs, ys = _levels(inputs[query.x], size), _levels(inputs[query.y], size)
+    points = np.array([study.space.encode(values | {query.x: x, query.y: y}) for y in ys for x in xs])
+    surfaces = {key: _rows(column, len(xs)) for key, column in _band(belief, points, sign).items()}
+    return answer | {"kind": "surface", "xs": xs, "ys": ys, **surfaces, **_near(snapshot, belief, base, (query.x, query.y))}
+
+
+def _rows(column: list[float], width: int) -> list[list[float]]:
+    return [column[i : i + width] for i in range(0, len(column), width)]
+
+
+def _as_dict(trial: Trial, inputs: dict[str, Parameter]) -> dict[str, Any]:
+    values = plain(trial)
+    return values if isinstance(values, dict) else dict(zip(inputs, values, strict=True))
+
+
+def _levels(parameter: Parameter, count: int) -> list[Any]:
+    if isinstance(parameter, Choice):
+        return list(parameter.options)
+    if isinstance(parameter, Int) and parameter.size <= count:
+        return list(range(parameter.low, parameter.high + 1))
+    steps = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, count)]
+    return steps if isinstance(parameter, Float) else list(dict.fromkeys(steps))
+
+
+def _band(belief: Belief, points: Array, sign: float) -> dict[str, list[float]]:
+    mean, std = belief.predict(points)
+    low, high = belief.band(points) if sign > 0 else tuple(-end for end in reversed(belief.band(points)))
+    return {"mean": (sign * mean).tolist(), "std": std.tolist(), "low": low.tolist(), "high": high.tolist()}
+
+
+def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]) -> dict[str, Any]:
+    """The trials within a lengthscale of the slice, by the inputs that it holds fixed, and the next proposal if it is."""
+    space = snapshot.study.space
+    columns, start = [], 0
+    for name, parameter in space.parameters.items():
+        columns += [] if name in free else list(range(start, start + parameter.width))
+        start += parameter.width
+    following = _next.get(snapshot.study.name)
+    trials = [trial for trial in snapshot.trials if trial.state != "failed"]
+    trials += [] if following is None else [Trial(-1, following)]
+    points = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
+    distance = (((points - space.encode(base.params)) / belief.lengthscales)[:, columns] ** 2).sum(axis=1)
+    rows = [{"number": trial.number, "value": trial.value, **dict(zip("xy", (_as_dict(trial, space.parameters)[name] for name in free), strict=False))}
+            for trial, far in zip(trials, distance, strict=True) if far <= NEAR**2]  # fmt: skip
+    data = [row for row in rows if row["number"] >= 0]
+    return {
+        "data": {key: [row.get(key) for row in data] for key in ("number", "value", "x", "y")},
+        "next": next((row for row in rows if row["number"] < 0), None),
+    }
+
+
+def _listed(space: Candidates, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
+    """Candidates have no points between them: every one of them, along one column."""
+    rows = [_as_dict(Trial(0, row if isinstance(row, dict) else np.array(row)), space.parameters) for row in space.rows]
+    points = np.array([space.encode(row) for row in space.rows])
+    nothing: dict[str, list[Any]] = {key: [] for key in ("number", "value", "x", "y")}
+    return {"kind": "list", "y": None, "xs": [row[query.x] for row in rows], **_band(belief, points, sign), "data": nothing, "next": None}

@@ -1,0 +1,121 @@
+"""Studies as the viewers see them: read once per change, shared by all."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from functools import cached_property
+
+from noregret.diagnostics import Alarm, Calibration, Convergence, Prediction, alarms, calibration, convergence, outcomes, predictions
+from noregret.errors import NoRegretError
+from noregret.storage import SQLStorage, StudySummary
+from noregret.study import Study
+from noregret.trial import Trial
+
+FRESH_SECONDS = 0.5  # viewers who come within this time of a reading share it
+
+
+class UnknownStudyError(NoRegretError):
+    """There is no study of this name."""
+
+
+class Snapshot:
+    """A study at one moment; what is derived from it is computed when first looked at, and once."""
+
+    def __init__(self, study: Study, trials: list[Trial]) -> None:
+        self.study, self.rows, self.read = study, trials, time.monotonic()
+        self.counts = Counter(trial.state for trial in trials)
+        self.encoded: dict[str, bytes] = {}
+        text = repr((study.seed, study.strategy, trials[0].created if trials else "", len(trials), sorted(self.counts.items())))
+        self.version = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """With corrections in place of what they correct."""
+        return outcomes(self.rows)
+
+    @cached_property
+    def tally(self) -> Counter[str]:
+        """How many of them are in which state."""
+        return Counter(trial.state for trial in self.trials)
+
+    @cached_property
+    def made(self) -> list[Prediction | None]:
+        return predictions(self.trials, self.study.goal)
+
+    @cached_property
+    def convergence(self) -> Convergence:
+        return convergence(self.trials, self.made, self.study.goal)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        return calibration(self.made)
+
+    @cached_property
+    def alarms(self) -> list[Alarm]:
+        return alarms(self.study.space, self.trials, self.made, self.study.goal, self.study.strategy)
+
+    @cached_property
+    def best(self) -> Trial | None:
+        done = [trial for trial in self.trials if trial.value is not None]
+        sign = 1.0 if self.study.goal == "maximize" else -1.0
+        return max(done, key=lambda trial: sign * float(trial.value or 0.0)) if done else None
+
+    def bytes_of(self, what: str, make: Callable[[Snapshot], bytes]) -> bytes:
+        """An encoded answer, made once."""
+        if what not in self.encoded:
+            self.encoded[what] = make(self)
+        return self.encoded[what]
+
+
+class Library:
+    """The studies of one storage. Safe for threads."""
+
+    def __init__(self, storage: SQLStorage) -> None:
+        self.storage = storage
+        self._studies: dict[str, Study] = {}
+        self._snapshots: dict[str, Snapshot] = {}
+        self._locks: dict[tuple[str, str], threading.Lock] = {}
+
+    def summaries(self) -> list[StudySummary]:
+        return self.storage.summaries()
+
+    def study(self, name: str) -> Study:
+        if name not in self._studies:
+            if name not in self.storage.names():
+                raise UnknownStudyError(f"there is no study named {name!r}")
+            self._studies[name] = Study.open(name, storage=self.storage)
+        return self._studies[name]
+
+    def lock(self, name: str, purpose: str) -> threading.Lock:
+        """One at a time reads a study, and one at a time thinks about its next point."""
+        self.study(name)  # no lock for a study that is not there
+        return self._locks.setdefault((name, purpose), threading.Lock())
+
+    def snapshot(self, name: str) -> Snapshot:
+        with self.lock(name, "read"):
+            known = self._snapshots.get(name)
+            if known is not None and time.monotonic() - known.read < FRESH_SECONDS:
+                return known
+            taken = self._read(name)
+            if known is not None and known.version == taken.version:
+                known.read, taken = taken.read, known
+            self._snapshots[name] = taken
+            return taken
+
+    def _read(self, name: str) -> Snapshot:
+        known = self.study(name)
+        if name not in self.storage.names():  # deleted by another process
+            del self._studies[name]
+            raise UnknownStudyError(f"there is no study named {name!r} any more")
+        now = Study.open(name, storage=self.storage)
+        if (now.space, now.goal, now.strategy, now.seed) != (known.space, known.goal, known.strategy, known.seed):  # and made anew
+            known = self._studies[name] = now
+        return Snapshot(known, known.trials)
+
+    def changed(self, name: str) -> None:
+        """The next look reads again."""
+        self._snapshots.pop(name, None)

@@ -1,0 +1,255 @@
+"""What the API takes and gives, as FastAPI checks and describes it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from noregret.parameters import Choice, Float, Int
+from noregret.space import Candidates, Space
+from noregret.strategies import AdaptiveGPUCB, LogEI, RandomSearch, Strategy
+from noregret.trial import Trial
+from noregret.web.keys import KEY, key_of
+
+LARGEST_INT = 2**53 - 1  # what every JSON reader takes without rounding
+
+
+def _clean(text: str) -> str:
+    if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in text):
+        raise ValueError("a name has no control characters and no lone surrogates")
+    return text
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+Key = Annotated[str, Field(max_length=1000, pattern=KEY)]
+Name = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(_clean)]
+Text = Annotated[StrictStr, Field(max_length=1000), AfterValidator(_clean)]
+Whole = Annotated[StrictInt, Field(ge=-LARGEST_INT, le=LARGEST_INT)]
+Real = Annotated[StrictFloat | Whole, Field()]
+Positive = Annotated[StrictFloat | Whole, Field(gt=0)]
+Scalar = Text | StrictBool | Whole | StrictFloat | None
+Params = Annotated[dict[Name, Scalar], Field(max_length=1000)]
+
+
+class FloatIn(Body):
+    kind: Literal["float"]
+    name: Name
+    low: Real
+    high: Real
+    log: StrictBool = False
+
+
+class IntIn(Body):
+    kind: Literal["int"]
+    name: Name
+    low: Whole
+    high: Whole
+    log: StrictBool = False
+
+
+class ChoiceIn(Body):
+    kind: Literal["choice"]
+    name: Name
+    options: Annotated[list[Scalar], Field(min_length=1, max_length=1000)]
+
+
+class BoxIn(Body):
+    kind: Literal["box"]
+    parameters: Annotated[list[Annotated[FloatIn | IntIn | ChoiceIn, Field(discriminator="kind")]], Field(min_length=1, max_length=200)]
+
+
+class CandidatesIn(Body):
+    kind: Literal["candidates"]
+    rows: Annotated[list[Params], Field(min_length=1, max_length=10_000)]
+
+
+class PracticalIn(Body):
+    kind: Literal["practical"] = "practical"
+    noise_std: Positive | None = None
+
+
+class RigorousIn(Body):
+    kind: Literal["rigorous"]
+    noise_bound: Positive
+    norm_bound: Positive = 1.0
+    delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    offset: Real = 0.0
+
+
+class LogEIIn(Body):
+    kind: Literal["log_ei"]
+    noise_std: Positive | None = None
+
+
+class RandomIn(Body):
+    kind: Literal["random"]
+
+
+class StudyIn(Body):
+    """A new study: its space is a box of inputs, or a list of designs."""
+
+    name: Name
+    goal: Literal["maximize", "minimize"]
+    space: Annotated[BoxIn | CandidatesIn, Field(discriminator="kind")]
+    strategy: Annotated[PracticalIn | RigorousIn | LogEIIn | RandomIn, Field(discriminator="kind")] = PracticalIn()
+    seed: Annotated[StrictInt, Field(ge=0, le=LARGEST_INT)] = 0
+
+    def made_space(self) -> Space | Candidates:
+        if isinstance(self.space, CandidatesIn):
+            return Candidates([dict(row) for row in self.space.rows])
+        return Space([(parameter.name, _parameter(parameter)) for parameter in self.space.parameters])
+
+    def made_strategy(self) -> Strategy:
+        match self.strategy:
+            case PracticalIn(noise_std=noise_std):
+                return AdaptiveGPUCB.practical(_float(noise_std))
+            case RigorousIn() as chosen:
+                return AdaptiveGPUCB.rigorous(
+                    float(chosen.noise_bound), chosen.delta, norm_bound=float(chosen.norm_bound), offset=float(chosen.offset)
+                )
+            case LogEIIn(noise_std=noise_std):
+                return LogEI(noise_std=_float(noise_std))
+            case RandomIn():
+                return RandomSearch()
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _parameter(given: FloatIn | IntIn | ChoiceIn) -> Float | Int | Choice:
+    match given:
+        case FloatIn():
+            return Float(float(given.low), float(given.high), given.log)
+        case IntIn():
+            return Int(given.low, given.high, given.log)
+        case ChoiceIn():
+            return Choice(given.options)
+
+
+class AskIn(Body):
+    """How many experiments; fixed: inputs that are to have a given value."""
+
+    count: Annotated[StrictInt, Field(ge=1, le=20)] = 1
+    fixed: Params | None = None
+
+
+class TellIn(Body):
+    """A value with its noise's standard deviation if known, or ``"state": "failed"`` without a value."""
+
+    value: Real | None = None
+    noise_std: Positive | None = None
+    state: Literal["complete", "failed"] = "complete"
+
+
+class PointIn(Body):
+    """A point measured elsewhere; without a value: one to be tried next."""
+
+    params: Params
+    value: Real | None = None
+    noise_std: Positive | None = None
+
+
+class Problem(BaseModel):
+    detail: str
+
+
+class StudyOut(BaseModel):
+    key: str
+    name: str
+    goal: str
+    trials: int
+    waiting: int
+    running: int
+    complete: int
+    failed: int
+    best: float | None
+    created: str | None
+    last_activity: str | None
+
+
+class DescriptionOut(BaseModel):
+    key: str
+    name: str
+    goal: str
+    seed: int
+    version: str
+    space: dict[str, Any]
+    strategy: dict[str, Any]
+    theorem: str
+    counts: dict[str, int]
+
+
+class TrialOut(BaseModel):
+    number: int
+    params: dict[str, Any] | list[float]
+    state: str
+    value: float | None
+    noise_std: float | None
+    info: dict[str, Any]
+    created: str | None = None
+    finished: str | None = None
+
+    @staticmethod
+    def of(trial: Trial) -> TrialOut:
+        return TrialOut(**trial.to_json())
+
+
+class ReasonOut(BaseModel):
+    rule: str
+    mean: float | None
+    exploration: float | None
+    active: str | None
+
+
+class AlarmOut(BaseModel):
+    kind: str
+    what: str
+    action: str
+    serious: bool
+
+
+class VersionOut(BaseModel):
+    version: str
+    model: str | None = None
+    fitting: bool = False
+
+
+class ChartOut(BaseModel):
+    text: str
+    rows: int
+    columns: dict[str, list[Any]]
+
+
+class ModelOut(BaseModel):
+    """The recommended point and its certificate, of the version named; fitting: a newer one is being computed."""
+
+    version: str | None
+    fitting: bool
+    trials: int | None = None
+    error: str | None = None
+    recommended: dict[str, Any] | None = None
+    certificate: dict[str, Any] | None = None
+    next: dict[str, Any] | list[float] | None = None
+
+
+class SliceOut(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    version: str
+    error: str | None
+
+
+class ImportOut(BaseModel):
+    imported: int
+
+
+def summary_out(summary: Any) -> StudyOut:
+    return StudyOut(
+        key=key_of(summary.name), name=summary.name, goal=summary.goal, trials=summary.trials, waiting=summary.waiting, running=summary.running,
+        complete=summary.complete, failed=summary.failed, best=summary.best, created=summary.created, last_activity=summary.last_activity,
+    )  # fmt: skip

@@ -1,0 +1,284 @@
+"""The API as a program uses it, and the pages that go with it."""
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+
+import noregret as nr
+from noregret.storage import SQLStorage
+from noregret.web import charts
+from noregret.web.charts import CHARTS
+from noregret.web.fitting import SliceQuery, cut, judge, start
+from noregret.web.reading import Library, Snapshot
+
+BOX = {"kind": "box", "parameters": [
+    {"kind": "float", "name": "lr", "low": 1e-4, "high": 1, "log": True}, {"kind": "int", "name": "layers", "low": 1, "high": 8},
+    {"kind": "choice", "name": "optimizer", "options": ["sgd", "adam", None]},
+]}  # fmt: skip
+
+
+def create(client: TestClient, name: str = "made", **more: Any) -> str:
+    answer = client.post("/api/studies", json={"name": name, "goal": "minimize", "space": BOX, **more})
+    assert answer.status_code == 201, answer.text
+    return answer.json()["key"]
+
+
+@pytest.mark.parametrize(("strategy", "expected"), [
+    ({"kind": "practical"}, nr.AdaptiveGPUCB.practical()), ({"kind": "practical", "noise_std": 0.5}, nr.AdaptiveGPUCB.practical(0.5)),
+    ({"kind": "rigorous", "noise_bound": 0.1, "norm_bound": 3, "delta": 0.05, "offset": 2}, nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=3.0, offset=2.0)),
+    ({"kind": "log_ei", "noise_std": 1}, nr.LogEI(noise_std=1.0)), ({"kind": "random"}, nr.RandomSearch()),
+])  # fmt: skip
+def test_a_study_is_created_as_described(browser: TestClient, storage: SQLStorage, strategy: dict[str, Any], expected: Any) -> None:
+    create(browser, strategy=strategy, seed=9)
+    study = nr.Study.open("made", storage=storage)
+    assert study.strategy == expected
+    assert (study.goal, study.seed) == ("minimize", 9)
+    assert study.space == nr.Space(
+        {"lr": nr.Float(1e-4, 1, log=True), "layers": nr.Int(1, 8), "optimizer": nr.Choice(["sgd", "adam", None])}
+    )
+    assert browser.post("/api/studies", json={"name": "made", "goal": "minimize", "space": BOX}).status_code == 409
+
+
+def test_a_list_of_designs(browser: TestClient, storage: SQLStorage) -> None:
+    create(browser, space={"kind": "candidates", "rows": [{"t": 20, "s": "a"}, {"t": 40, "s": "b"}, {"t": 60, "s": "a"}]})
+    study = nr.Study.open("made", storage=storage)
+    assert isinstance(study.space, nr.Candidates)
+    assert browser.post("/api/studies/made/trials", json={"params": {"t": 21, "s": "a"}, "value": 1}).status_code == 422
+    assert browser.post("/api/studies/made/trials", json={"params": {"t": 20, "s": "a"}, "value": 1}).status_code == 201
+
+
+@pytest.mark.parametrize("space", [
+    {"kind": "box", "parameters": []}, {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 1, "high": 0}]},
+    {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1, "log": True}]}, {"kind": "other"}, {"kind": "candidates", "rows": [{"a": 1}, {"b": 1}]},
+    {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1}] * 2}, {"kind": "choice", "name": "x", "options": ["one"]},
+])  # fmt: skip
+def test_spaces_that_make_no_sense(browser: TestClient, space: dict[str, Any]) -> None:
+    answer = browser.post("/api/studies", json={"name": "made", "goal": "maximize", "space": space})
+    assert answer.status_code == 422
+    assert answer.json()["detail"]
+
+
+def test_a_study_run_by_hand(browser: TestClient, storage: SQLStorage) -> None:
+    key = create(browser)
+    first, second = browser.post(f"/api/studies/{key}/ask", json={"count": 2}).json()
+    assert (first["state"], second["number"]) == ("running", 1)
+    assert browser.post(f"/api/studies/{key}/trials/0/tell", json={"value": 0.5, "noise_std": 0.1}).json()["value"] == 0.5
+    assert browser.post(f"/api/studies/{key}/trials/1/tell", json={"state": "failed"}).json()["state"] == "failed"
+    assert browser.post(f"/api/studies/{key}/trials/1/tell", json={"value": 2}).status_code == 409  # the first tell stands
+    fixed = browser.post(f"/api/studies/{key}/ask", json={"fixed": {"optimizer": "adam"}}).json()[0]
+    assert fixed["params"]["optimizer"] == "adam"
+    point = {"lr": 0.1, "layers": 2, "optimizer": None}
+    assert browser.post(f"/api/studies/{key}/trials", json={"params": point, "value": 0.2}).json()["state"] == "complete"
+    waiting = browser.post(f"/api/studies/{key}/trials", json={"params": {**point, "layers": 3}}).json()
+    assert waiting["state"] == "waiting"
+    assert browser.post(f"/api/studies/{key}/ask", json={}).json()[0]["number"] == waiting["number"]
+    assert browser.post(f"/api/studies/{key}/trials", json={"params": point, "noise_std": 1}).status_code == 422
+    corrected = browser.post(f"/api/studies/{key}/trials/0/correct", json={"value": 5}).json()
+    assert corrected["info"]["corrects"] == 0
+    study = nr.Study.open("made", storage=storage)
+    assert study.best.value == 0.2
+    assert [trial.value for trial in study.trials][:1] == [0.5]  # nothing was overwritten
+    assert browser.post(f"/api/studies/{key}/trials/{fixed['number']}/correct", json={"value": 5}).status_code == 409
+    summary = next(each for each in browser.get("/api/studies").json() if each["name"] == "made")
+    assert (summary["complete"], summary["failed"], summary["running"], summary["best"]) == (2, 1, 2, 0.2)
+
+
+def test_files_go_out_and_come_in(browser: TestClient, storage: SQLStorage) -> None:
+    text = browser.get("/api/studies/first/export/csv")
+    assert text.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(text.text)))
+    assert (len(rows), float(rows[3]["value"])) == (12, storage.trials("first")[3].value)
+    assert len(json.loads(browser.get("/api/studies/first/export/json").text)) == 12
+    create(
+        browser,
+        "copy",
+        space={
+            "kind": "box",
+            "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1}, {"kind": "choice", "name": "kind", "options": ["a", "b"]}],
+        },
+    )
+    done = browser.post("/api/studies/copy/import", content=text.text, headers={"Content-Type": "text/csv; charset=utf-8"})
+    assert (done.status_code, done.json()) == (201, {"imported": 12})
+    assert [t.value for t in storage.trials("copy")] == [t.value for t in storage.trials("first")]
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_every_chart_has_words_columns_and_a_file(browser: TestClient, chart: str) -> None:
+    drawn = browser.get(f"/api/studies/first/charts/{chart}").json()
+    assert drawn["text"].endswith(".")
+    assert len({len(column) for column in drawn["columns"].values()}) == 1
+    rows = list(csv.reader(io.StringIO(browser.get(f"/api/studies/first/charts/{chart}/csv").text)))
+    assert rows[0] == list(drawn["columns"])
+    assert len(rows) - 1 == drawn["rows"] > 0
+    empty = create(browser, "nothing yet")
+    assert browser.get(f"/api/studies/{empty}/charts/{chart}").json()["rows"] == 0
+
+
+def test_long_series_are_thinned_in_the_drawing_only() -> None:
+    chart = charts.Chart("words", {"number": list(range(5001)), "value": [float("nan")] * 5001})
+    drawn = json.loads(chart.drawn())
+    assert len(drawn["columns"]["number"]) <= charts.DRAWN + 1
+    assert (drawn["columns"]["number"][0], drawn["columns"]["number"][-1], drawn["rows"]) == (0, 5000, 5001)
+    assert drawn["columns"]["value"][0] is None
+    assert len(chart.csv().splitlines()) == 5002
+
+
+def test_an_unchanged_study_is_not_sent_again(browser: TestClient) -> None:
+    first = browser.get("/api/studies/first/charts/convergence")
+    same = browser.get("/api/studies/first/charts/convergence", headers={"If-None-Match": first.headers["etag"]})
+    assert (same.status_code, same.content) == (304, b"")
+    browser.post("/api/studies/first/ask", json={})
+    changed = browser.get("/api/studies/first/charts/convergence", headers={"If-None-Match": first.headers["etag"]})
+    assert changed.status_code == 200
+    assert browser.get("/api/studies/first/version").json()["version"] == changed.headers["etag"].strip('"')
+
+
+def test_viewers_share_one_reading(storage: SQLStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    library, read = Library(storage), []
+    real = Snapshot.__init__
+
+    def counted(self: Snapshot, *arguments: Any) -> None:
+        read.append(1)
+        real(self, *arguments)
+
+    monkeypatch.setattr(Snapshot, "__init__", counted)
+    seen = [library.snapshot("first") for _ in range(50)]
+    assert len(read) == 1
+    assert all(each is seen[0] for each in seen)
+    seen[0].read -= 10.0
+    assert library.snapshot("first") is seen[0]  # read again, and unchanged: what was derived from it is kept
+    nr.Study.open("first", storage=storage).ask()
+    seen[0].read -= 10.0
+    assert library.snapshot("first").version != seen[0].version
+
+
+def test_a_study_that_is_deleted_and_made_anew(browser: TestClient, storage: SQLStorage) -> None:
+    assert browser.get("/studies/first").status_code == 200
+    version = browser.get("/api/studies/first/version").json()["version"]
+    other = SQLStorage(storage.url)  # another process
+    nr.Study.delete("first", storage=other)
+    browser.app.state.library._snapshots.clear()  # type: ignore[attr-defined]
+    assert browser.get("/studies/first").status_code == 404
+    nr.Study.create("first", [(0, 1)], storage=other)
+    assert browser.get("/api/studies/first/version").json()["version"] != version
+    assert browser.get("/studies/first").status_code == 200
+
+
+# -- the model, in its own process --
+
+
+def model_of(client: TestClient, key: str) -> dict[str, Any]:
+    import time
+
+    for _ in range(600):
+        answer = client.get(f"/api/studies/{key}/model").json()
+        if not answer["fitting"]:
+            return answer
+        time.sleep(0.05)
+    raise AssertionError("no model after half a minute")
+
+
+def test_the_model_is_that_of_the_study_and_is_fitted_once(browser: TestClient, storage: SQLStorage) -> None:
+    calls: list[Any] = []
+    models = browser.app.state.models  # type: ignore[attr-defined]
+    real = models._call
+
+    def counted(function: Any, *arguments: Any) -> Any:
+        calls.append(function.__name__)
+        return real(function, *arguments)
+
+    models._call = counted
+    study = nr.Study.open("first", storage=storage)
+    answer = model_of(browser, "first")
+    assert answer["recommended"]["number"] == study.recommended.number
+    assert answer["certificate"]["regret_bound"] == pytest.approx(study.certificate().regret_bound, rel=1e-6)
+    assert answer["next"] == study.preview() == study.ask().params
+    browser.app.state.library.changed("first")  # type: ignore[attr-defined]
+    assert calls == ["judge"]
+    for _ in range(20):
+        browser.get("/studies/first")
+        browser.get("/api/studies/first/version?model=true")
+    assert model_of(browser, "first")["version"] != answer["version"]
+    for _ in range(20):
+        assert browser.get("/api/studies/first/version?model=true").json()["fitting"] is False
+    assert calls == ["judge", "judge"]
+
+
+def test_slices(browser: TestClient, storage: SQLStorage) -> None:
+    study = nr.Study.open("first", storage=storage)
+    line = browser.get("/api/studies/first/slice", params={"x": "x", "through": 3}).json()
+    belief = study.belief()
+    assert belief is not None
+    at = {**study.trials[3].params, "x": line["xs"][40]}
+    mean, _ = belief.predict(study.space.encode(at)[None, :])
+    low, high = belief.band(study.space.encode(at)[None, :])
+    assert (line["mean"][40], line["low"][40], line["high"][40]) == pytest.approx((mean[0], low[0], high[0]), rel=1e-6)
+    surface = browser.get("/api/studies/first/slice", params={"x": "x", "y": "kind"}).json()
+    assert (surface["kind"], surface["ys"], len(surface["mean"]), len(surface["mean"][0])) == ("surface", ["a", "b"], 2, 41)
+    assert browser.get("/api/studies/first/slice", params={"x": "nothing"}).status_code == 422
+    assert browser.get("/api/studies/first/slice", params={"x": "x", "through": 99}).status_code == 422
+    assert "error" in browser.get("/api/studies/first/slice", params={"x": "x"}).json()
+
+
+@pytest.mark.parametrize("goal", ["maximize", "minimize"])
+def test_slices_of_lists_arrays_and_empty_studies(storage: SQLStorage, goal: Any) -> None:
+    start(storage.url)
+    listed = nr.Study.create("listed", nr.Candidates([{"t": t, "s": s} for t in (1, 2, 3) for s in "ab"]), goal, storage=storage)
+    assert "no model yet" in cut("listed", SliceQuery("t"))["error"]
+    listed.run(lambda p: p["t"], 4, progress=False)
+    assert judge("listed")["recommended"]["mean"] == pytest.approx(listed.recommended.value, abs=0.5)
+    made = cut("listed", SliceQuery("t", "s"))
+    assert (made["kind"], made["xs"]) == ("list", [1, 1, 2, 2, 3, 3])
+    assert all(low <= mean <= high for low, mean, high in zip(made["low"], made["mean"], made["high"], strict=True))
+    vector = nr.Study.create("vector", [(0, 1), (-5, 5)], goal, storage=storage)
+    vector.run(lambda x: float(np.sum(x)), 8, progress=False)
+    assert len(cut("vector", SliceQuery("x1"))["xs"]) == 121
+    random = nr.Study.create("random", [(0, 1)], strategy=nr.RandomSearch(), storage=storage)
+    random.run(lambda x: float(x[0]), 3, progress=False)
+    assert judge("random")["recommended"] is None
+    assert judge("random")["next"] is not None
+
+
+# -- pages --
+
+
+@pytest.mark.parametrize("path", ["", "/trust", "/lab", "/trials/0", "/trials/11"])
+def test_pages_answer_with_and_without_writing(clients: Any, path: str) -> None:
+    for write in (True, False):
+        page = clients(write=write).get(f"/studies/first{path}")
+        assert page.status_code == 200
+        assert ("read only" in page.text) is not write
+        assert write or "data-post" not in page.text
+
+
+def test_the_trial_page_says_why(browser: TestClient, storage: SQLStorage) -> None:
+    trial = storage.trials("first")[11]
+    text = browser.get("/studies/first/trials/11").text
+    assert "upper confidence bound" in text or "survey" in text
+    assert "β^½" in text
+    assert f"{trial.info['beta_sqrt']:g}" in text
+    assert "initial design" in browser.get("/studies/first/trials/0").text
+    assert browser.get("/studies/first/trials/12").status_code == 404
+
+
+def test_corrections_show_and_count_once(browser: TestClient) -> None:
+    browser.post("/api/studies/first/trials/4/correct", json={"value": 77})
+    text = browser.get("/studies/first").text
+    assert re.search(r"<b>12</b> complete", text)
+    assert 'class="big">77<' in text
+    assert "corrects 4" in text
+    assert "Corrected by" in browser.get("/studies/first/trials/4").text
+    assert "correction of trial 4" in browser.get("/studies/first/trials/12").text
+
+
+def test_problems_are_pages_for_people_and_json_for_programs(browser: TestClient) -> None:
+    assert "Not found" in browser.get("/studies/nothing").text
+    assert browser.get("/api/studies/nothing").json()["detail"].startswith("there is no study")
+    assert browser.get("/nothing").status_code == 404
+    assert browser.put("/api/studies").status_code == 405
