@@ -186,18 +186,17 @@ class Study:
             if self._storage.insert(self.name, [trial], worker):
                 return trial
 
-    def preview(self) -> Any:
-        """The point that ``ask`` would give next, without asking for it."""
-        trials = self.trials
-        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
-        return self.space.decode(self._propose(self.space, trials).x) if waiting is None else waiting.params
-
     def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
         return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
 
     def preview(self) -> Trial:
         """What the next ask would give; nothing is recorded."""
-        return Study(self.space, self.goal, self.strategy, self.seed, trials=self.trials).ask()
+        trials = self.trials
+        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+        if waiting is not None:
+            return replace(waiting, state="running")
+        proposal = self._propose(self.space, trials)
+        return Trial(len(trials), self.space.decode(proposal.x), info=proposal.info)
 
     def tell(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or ``state="failed"``. The first tell stands."""
