@@ -70,7 +70,6 @@ def _sweep(space: SearchSpace, lengthscales: Array, rng: np.random.Generator, in
         axes = [np.linspace(0.0, 1.0, int(count)) for count in counts]
         base, shape = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d), tuple(len(axis) for axis in axes)
     else:
-        wanted = np.ceil(1.0 / np.minimum(lengthscales, 1.0)) + 1  # θ apart: θ/2 is out of reach here
         log_count = min(float(np.sum(np.log(wanted))), math.log(CLOUD_BUDGET))
         base, shape = low_discrepancy(max(int(math.exp(log_count)), 1024), d, rng), ()
     local = [incumbents]
