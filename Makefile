@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-report clean
+.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -50,8 +50,40 @@ bench-regret: setup bench-peers
 bench-speed: setup bench-peers
 	$(BIN)/python -m benchmarks.speed $(ARGS)
 
+# What each adapter costs over a plain ask, and the scikit-learn search against a random one.
+bench-adapters: setup
+	$(BIN)/python -W ignore -m benchmarks.adapters $(ARGS)
+
+# Trials per second through SQLite and PostgreSQL beside Optuna's RDBStorage; the table of docs/storage.md. ARGS="--quick" prints a short one.
+bench-storage: setup
+	$(PYTHON) benchmarks/peers/environments.py storage
+	$(BIN)/python -m benchmarks.storage $(ARGS)
+
+# Simple regret of four workers against one at equal trials; the other table of docs/storage.md.
+bench-parallel: setup
+	$(BIN)/python -m benchmarks.parallel $(ARGS)
+
 bench-report: setup
 	$(BIN)/python -m benchmarks.regret report
 
+# The documentation site in site/, strictly: a broken link or a page in no menu is an error. It can be read from the folder, offline.
+docs: setup
+	$(BIN)/zensical build --clean --strict
+
+docs-serve: setup
+	$(BIN)/zensical serve
+
+# sdist and wheel, checked, and the wheel tried in an environment with NumPy and SciPy alone. RELEASING.md says what comes before and after.
+dist:
+	rm -rf dist build/dist
+	$(PYTHON) -m venv build/dist/tools
+	build/dist/tools/bin/python -m pip install --quiet --disable-pip-version-check --requirement release/requirements.txt
+	build/dist/tools/bin/python -m build
+	build/dist/tools/bin/python -m twine check --strict dist/*
+	build/dist/tools/bin/python release/check.py dist
+	$(PYTHON) -m venv build/dist/bare
+	build/dist/bare/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	build/dist/bare/bin/python -I release/smoke.py --bare
+
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) out build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -263,7 +263,8 @@ def verdicts(every: dict[str, list[Run]]) -> str:
 SETTINGS = """How the peers were set, where their defaults leave a choice: told initial points count as their own start, so Optuna's GPSampler has `n_startup_trials=1` and scikit-optimize
 `n_initial_points=1`; TPE, Ax and HEBO keep their defaults; SMAC's own design is emptied. BoTorch's UCB has the β = 0.2 of its docstring's example. bayesian-optimization's `alpha` is the
 noise variance over that of the values. CMA-ES in one dimension gets a second one that does nothing. GPSampler's `deterministic_objective` is set without noise. Peers without finite
-candidate lists propose in the box, and the nearest design not measured yet is taken. HEBO's pymoo runs uncompiled here, which makes it slower and nothing else. Peers that take long ran on
+candidate lists propose in the box, and the nearest design not measured yet is taken. HEBO's pymoo runs uncompiled here, which makes it slower and nothing else. Seconds
+per ask were taken at different times on a machine with other work on it: the comparison in seconds is the section on speed. Peers that take long ran on
 fewer seeds or functions: the tables say on how many, and ranks compare a method with those that ran on the same problem. LB-GP-UCB and "LogEI (no widening)" are strategies of
 this library, beside the default."""
 

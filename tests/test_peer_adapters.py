@@ -403,4 +403,4 @@ def test_the_outcomes_are_written_for_the_harness(
 
 def test_an_unknown_environment_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert environments.main(["jax"]) == 2
-    assert "there are hebo, smac, torch" in capsys.readouterr().err
+    assert "there are hebo, smac, storage, torch" in capsys.readouterr().err

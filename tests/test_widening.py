@@ -170,7 +170,7 @@ def test_fewer_surveys_in_a_class_that_is_wide_already_and_in_a_list() -> None:
     def most(probe: FakeProbe) -> int:
         return next(n for n in range(100) if not rule.scaling(replace(probe, surveys=tuple(range(n)))).survey)
 
-    smooth = FakeProbe(t=100, dimension=2, lengthscale=0.2 * 2**0.7)
+    smooth = FakeProbe(t=100, dimension=2, lengthscale=0.2 * 2)
     assert most(smooth) == math.floor(0.64 * 100**0.9)
     assert most(replace(smooth, lengthscale=0.999 * smooth.lengthscale)) == math.floor(0.25 * 0.64 * 100**0.9)
     assert most(replace(smooth, hiding_dimension=1)) == math.floor(0.32 * 100**0.9)

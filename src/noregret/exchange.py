@@ -87,18 +87,16 @@ def _parquet(target: Target, space: Space | Candidates, trials: Sequence[Trial])
 
 def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
     """Trials not yet numbered. Without a column ``state`` every row needs a value; with one, rows may have failed or be still to try."""
-    with open(source, encoding="utf-8-sig", newline="") if isinstance(source, (str, os.PathLike)) else nullcontext(source) as file:
-        lines = file.read().splitlines()
-    header = lines[0] if lines else ""
-    reader = csv.DictReader(lines, delimiter=max(",;\t", key=header.count), skipinitialspace=True, restkey="", strict=True)
-    needed = ["value", *map(column, space.parameters)]
     try:
-        missing = [name for name in needed if name not in (reader.fieldnames or ())]
-        rows: list[dict[str, Any]] = list(reader)
+        names, rows = _rows(source)
+    except UnicodeDecodeError:
+        raise TrialError("the CSV file is not text in UTF-8: save it as such; nothing was imported") from None
     except csv.Error as error:
-        raise TrialError(f"this is not a CSV file ({error} in line {reader.line_num}); nothing was imported") from None
+        raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
+    needed = ["value", *map(column, space.parameters)]
+    missing = [name for name in needed if name not in names]
     if missing:
-        raise TrialError(f"the CSV file lacks the columns {missing!r}: it needs {needed!r}, and has {list(reader.fieldnames or ())!r}")
+        raise TrialError(f"the CSV file lacks the columns {missing!r}: it needs {needed!r}, and has {names!r}")
     trials = []
     corrected = {row.get("corrects") for row in rows} - {None, ""}
     for index, row in enumerate(rows):
@@ -111,13 +109,21 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
     return trials
 
 
+def _rows(source: Source) -> tuple[list[str], list[dict[str, Any]]]:
+    with open(source, encoding="utf-8-sig", newline="") if isinstance(source, (str, os.PathLike)) else nullcontext(source) as file:
+        lines = file.read().splitlines()
+    header = lines[0] if lines else ""
+    reader = csv.DictReader(lines, delimiter=max(",;\t", key=header.count), skipinitialspace=True, restkey="", strict=True)
+    return list(reader.fieldnames or ()), list(reader)
+
+
 def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
     if "" in row:
         raise TrialError(f"more cells than columns: {row['']!r}")
     state = (row.get("state") or "complete").strip()
     if state not in STATES:
         raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
-    values = {name: _parsed(row[column(name)], name, parameter) for name, parameter in space.parameters.items()}
+    values = {name: parsed(row[column(name)], name, parameter) for name, parameter in space.parameters.items()}
     params = space.normal(values)
     if state in ("waiting", "running"):
         return Trial(0, params, "waiting", info={"source": "enqueued"})
@@ -141,7 +147,7 @@ def _number(text: str, name: str) -> float | None:
         raise TrialError(f"{name} must be a number written with a point, got {text!r}") from None
 
 
-def _parsed(text: str | None, name: str, parameter: Parameter) -> Any:
+def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
     """A cell as the parameter's value."""
     cell = (text or "").strip()
     if isinstance(parameter, Choice):

@@ -12,18 +12,20 @@ from dataclasses import replace
 import numpy as np
 
 from noregret.array import Array
-from noregret.trial import History, Trial, standing
+from noregret.trial import STATES, History, State, Trial
 
 Encode = Callable[[Trial], Array]
 
 
 def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: float) -> History:
     """sign: 1 if values are to be maximised, −1 if they are to be minimised. Waiting trials are as good as under way."""
-    counting = standing(trials)
-    done = [trial for trial in counting if trial.state == "complete"]
-    row_of = {trial.number: row for row, trial in enumerate(done)}
     replaced_by = corrections(trials)
-    decided = [trial for trial in trials if trial.is_decision]
+    of_state: dict[State, list[Trial]] = {state: [] for state in STATES}
+    for trial in trials:
+        if trial.number not in replaced_by:
+            of_state[trial.state].append(trial)
+    done, decided = of_state["complete"], [trial for trial in trials if trial.is_decision]
+    row_of = {trial.number: row for row, trial in enumerate(done)}
 
     def points(chosen: Sequence[Trial]) -> Array:
         return np.array([encode(trial) for trial in chosen]).reshape(-1, dimension)
@@ -32,16 +34,16 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
         X=points(done),
         y=np.array([sign * float(trial.value or 0.0) for trial in done]),
         noise_std=np.array([math.nan if trial.noise_std is None else trial.noise_std for trial in done]),
-        pending=points([trial for trial in counting if not trial.is_finished]),
-        failed=points([trial for trial in counting if trial.state == "failed"]),
-        decisions=tuple(trial.info for trial in decided),
-        rows=tuple(row_of.get(latest(trial.number, replaced_by)) for trial in decided),
+        pending=points(sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)),
+        failed=points(of_state["failed"]),
+        decisions=tuple([trial.info for trial in decided]),
+        rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
     )
 
 
 def corrections(trials: Sequence[Trial]) -> dict[int, int]:
     """Which trial replaces which."""
-    return {trial.corrects: trial.number for trial in trials if trial.corrects is not None}
+    return {trial.info["corrects"]: trial.number for trial in trials if "corrects" in trial.info}
 
 
 def latest(number: int, replaced_by: Mapping[int, int]) -> int:

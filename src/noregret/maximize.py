@@ -21,6 +21,7 @@ STARTS_BUDGET = 128
 ITERATIONS = 60
 PRECISION = 1e-11  # of the acquisition, relative: a start that can gain no more has arrived
 EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
+LARGEST_EXCLUSION = 0.1  # it doubles with every other failure this close, up to this: a region that fails again and again
 
 
 def argmax(
@@ -49,8 +50,11 @@ def best(points: Array, values: Array, excluded: Array) -> Array:
 
 def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
     mask = np.ones(len(points), dtype=np.bool_)
-    for center in excluded:
-        mask &= ((points - center) ** 2).sum(axis=1) > radius**2
+    gaps = ((excluded[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1)
+    neighbours = (gaps < LARGEST_EXCLUSION**2).sum(axis=1) - 1
+    radii = np.minimum(radius * 2.0 ** np.minimum(neighbours, 8), LARGEST_EXCLUSION)
+    for center, reach in zip(excluded, radii, strict=True):
+        mask &= ((points - center) ** 2).sum(axis=1) > reach**2
     return mask
 
 

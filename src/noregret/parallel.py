@@ -19,7 +19,7 @@ import numpy as np
 from noregret.errors import ConfigurationError, StorageError, UnavailableError
 from noregret.progress import Progress
 from noregret.storage import Storage
-from noregret.told import check_value
+from noregret.told import measured
 from noregret.trial import Trial
 
 Reclaim = Literal["retry", "fail"]
@@ -205,7 +205,7 @@ class Run:
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         name, storage = self.work.name, self.work.storage
         try:
-            value = check_value(future.result())
+            value, noise = measured(future.result())
         except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
             self._give_back([trial], ATTEMPTS)
             raise
@@ -218,7 +218,7 @@ class Run:
         else:
             if (
                 self._patiently(
-                    lambda: storage.finish(name, trial.number, "complete", value, None), f"trial {trial.number} has the value {value!r}"
+                    lambda: storage.finish(name, trial.number, "complete", value, noise), f"trial {trial.number} has the value {value!r}"
                 )
                 is None
             ):

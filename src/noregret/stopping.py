@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from noregret.errors import ConfigurationError, TrialError
 
 if TYPE_CHECKING:
+    from noregret.strategies import Strategy
     from noregret.study import Study
+
+
+def certifies(strategy: Strategy) -> bool:
+    """Whether its band is a theorem's: a constant width certifies nothing."""
+    return isinstance(getattr(strategy, "width", None), str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class Reached:
 class CertifiedWithin:
     """The certificate bounds the recommended point's regret by ``regret``: under its condition, see ``Study.certificate``.
 
-    Needs a strategy whose band is a theorem's: a constant width certifies nothing.
+    Needs a strategy whose band is a theorem's: see ``certifies``.
     """
 
     regret: float
@@ -48,7 +54,7 @@ class CertifiedWithin:
             raise ConfigurationError(f"delta is a failure probability in (0, 1), got {self.delta!r}")
 
     def __call__(self, study: Study) -> bool:
-        if not isinstance(getattr(study.strategy, "width", None), str):
+        if not certifies(study.strategy):
             raise ConfigurationError(
                 f"{type(study.strategy).__name__} with these settings has no confidence bound to certify with: use AdaptiveGPUCB.rigorous(…), or stop by trials or time"
             )

@@ -52,7 +52,9 @@ class Replay:
 class Study:
     """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value; or ``run`` a function.
 
-    trials: earlier trials of the same study, which then goes on exactly where they stopped.
+    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by default ``AdaptiveGPUCB.practical()``. seed: equal seeds and
+    equal values give equal proposals. storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
+    trials of the same study, which then goes on exactly where they stopped.
     """
 
     def __init__(self, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *, name: str = "study",
@@ -70,7 +72,7 @@ class Study:
         self._attach(record, chosen_storage)
         given = list(trials)
         for trial in given:
-            self._record.space.encode(trial.params)
+            self._encode(trial)
         if not self._storage.insert(name, given):
             raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {[trial.number for trial in given]}")
 
@@ -82,7 +84,7 @@ class Study:
     def create(name: str, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *,
                storage: Storage | str | os.PathLike[str] | None = None) -> Study:  # fmt: skip
         """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default NOREGRET_STORAGE or noregret.db in the working folder."""
-        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage))
+        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False))
 
     @staticmethod
     def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
@@ -165,34 +167,36 @@ class Study:
         space = self.space if fixed is None else hold(self.space, fixed)
         while True:  # no lock while thinking: if another worker took the number, think again with its point pending
             trials = self.trials
-            if fixed is None:
-                waiting = next((trial.number for trial in trials if trial.state == "waiting"), None)
-                if waiting is not None:
-                    claimed = self._storage.claim(self.name, waiting, worker)
-                    if claimed is not None:
-                        return claimed
-                    continue
-            if sum(trial.corrects is None for trial in trials) >= total:
+            unfinished = [trial for trial in trials if not trial.is_finished]
+            waiting = next((trial for trial in unfinished if trial.state == "waiting"), None)
+            if waiting is not None and fixed is None:
+                claimed = self._storage.claim(self.name, waiting.number, worker)
+                if claimed is not None:
+                    return claimed
+                continue
+            if len(trials) - len(corrections(trials)) >= total:
                 return None
             proposal = self._propose(space, trials)
             info = dict(proposal.info)
-            pending = [trial.number for trial in trials if not trial.is_finished]
-            if pending:
-                info["pending"] = pending  # with it the proposal can be derived again
+            if unfinished:
+                info["pending"] = [trial.number for trial in unfinished]  # with it the proposal can be derived again
             if isinstance(space, Slice):
                 info["fixed"] = space.given
             trial = Trial(len(trials), space.decode(proposal.x), info=info, created=utc_now())
             if self._storage.insert(self.name, [trial], worker):
                 return trial
 
-    def preview(self) -> Any:
-        """The point that ``ask`` would give next, without asking for it."""
-        trials = self.trials
-        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
-        return self.space.decode(self._propose(self.space, trials).x) if waiting is None else waiting.params
-
     def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
         return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
+
+    def preview(self) -> Trial:
+        """What the next ask would give; nothing is recorded."""
+        trials = self.trials
+        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+        if waiting is not None:
+            return replace(waiting, state="running")
+        proposal = self._propose(self.space, trials)
+        return Trial(len(trials), self.space.decode(proposal.x), info=proposal.info)
 
     def tell(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or ``state="failed"``. The first tell stands."""
@@ -267,6 +271,8 @@ class Study:
             until: Callable[[Study], bool] | None = None, grace: float = 60.0, reclaim: Reclaim | None = "retry",
             progress: bool | None = None) -> Study:  # fmt: skip
         """Evaluates ``objective(params)`` until ``trials`` were started here, the study has ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
+
+        The objective returns its value, or the pair (value, noise std).
 
         ``workers`` evaluations are kept in flight, in threads or in any ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``,
         mpi4py's); points in flight are taken into account. An exception marks its trial failed and, unless named in ``catch``, stops the run once
@@ -390,13 +396,15 @@ class Study:
         return history_of(trials, self._encode, self.space.dimension, self._sign)
 
 
-def _as_storage(storage: Storage | str | os.PathLike[str] | None) -> Storage:
-    return SQLStorage(storage) if storage is None or isinstance(storage, (str, os.PathLike)) else storage
+def _as_storage(storage: Storage | str | os.PathLike[str] | None, *, must_exist: bool = True) -> Storage:
+    if storage is None or isinstance(storage, (str, os.PathLike)):
+        return SQLStorage(storage, must_exist=must_exist)
+    return storage
 
 
 def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,
              catch: tuple[type[Exception], ...] = (), progress: bool | None = None) -> Study:  # fmt: skip
-    """Runs a study to the end and returns it: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
+    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
     return Study(space, "maximize", strategy, seed).run(objective, trials, catch=catch, progress=progress)
 
 

@@ -54,3 +54,10 @@ def check_outcome(value: Any, noise_std: Any, state: State) -> tuple[float | Non
     if state == "failed" and value is not None:
         raise TrialError(f"a failed trial has no value, got {value!r}: leave it out")
     return None if state == "failed" else check_value(value), check_noise(noise_std)
+
+
+def measured(result: Any) -> tuple[float, float | None]:
+    """What an objective returned: its value, or the pair (value, noise std)."""
+    if isinstance(result, tuple) and len(result) == 2:
+        return check_value(result[0]), check_noise(result[1])
+    return check_value(result), None

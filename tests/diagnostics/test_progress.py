@@ -57,9 +57,12 @@ def test_a_surveys_point_is_not_where_ucb_is_largest() -> None:
         Trial(0, {}, info=recorded),
         Trial(1, {}, info={**recorded, "mean": 9.0, "survey": True}),
         Trial(2, {}, info={**recorded, "mean": 2.0}),
+        Trial(3, {}, info={**recorded, "mean": 5.0, "exploration": 0.5}),  # chosen by half the width: nor is this one
     ]
-    band = convergence(trials, predictions(trials, "maximize"), "maximize")
-    assert (band.lower, band.upper) == ((0.5, 0.5, 0.5), (3.0, 3.0, 4.0))
+    made = predictions(trials, "maximize")
+    band = convergence(trials, made, "maximize")
+    assert (band.lower, band.upper) == ((0.5, 0.5, 0.5, 0.5), (3.0, 3.0, 4.0, 4.0))
+    assert why(trials[3], made[3], "maximize", nr.AdaptiveGPUCB.practical()).exploration == pytest.approx(0.5 * 2.0)
 
 
 def test_ucb_is_split_into_its_parts() -> None:

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -69,3 +70,18 @@ def test_what_the_default_reports_is_in_the_values_units() -> None:
     mean, _ = belief.predict(np.array([[0.3], [1.0]]))
     assert mean[0] == pytest.approx(-1, abs=3)
     assert mean[1] < -20
+
+
+@pytest.mark.parametrize(
+    "strategy", [nr.AdaptiveGPUCB.practical(), nr.GPUCB(), nr.LogEI(), nr.MinimumUncertainty()], ids=lambda s: type(s).__name__
+)
+def test_noise_told_with_every_value_is_that_of_points_to_come(strategy: nr.strategies.Strategy) -> None:
+    study = nr.Study({"x": nr.Float(0, 1), "k": nr.Int(1, 5)}, "maximize", strategy)
+    for index, trial in enumerate(study.ask() for _ in range(12)):
+        if index == 8:
+            study.tell(trial, state="failed")  # a stand-in for it has no noise of its own
+        elif index != 9:  # and this one stays under way
+            study.tell(trial, trial.params["x"] - abs(trial.params["k"] - 3), noise_std=0.1)
+    info = study.ask().info
+    json.dumps(info, allow_nan=False)  # a stored study takes no NaN
+    assert 0 < info["noise_std"] < 1

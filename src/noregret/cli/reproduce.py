@@ -13,7 +13,7 @@ from noregret.errors import MissingExtraError, NoRegretError
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "errata")
 
 
-@click.command(epilog="Example: noregret reproduce fig4 --seeds 10 --out out/reproduction")
+@click.command(short_help="The paper's figures", epilog="Example: noregret reproduce fig4 --seeds 10 --out out/reproduction")
 @click.argument("figures", nargs=-1, required=True, type=click.Choice([*FIGURES, "all"]))
 @click.option("--seeds", type=click.IntRange(min=1), help="Number of starts or samples.")
 @click.option("--iterations", type=click.IntRange(min=10), help="Decisions per run, the initial points not counted.")

@@ -94,7 +94,7 @@ WEIGHT = click.option(
 )
 
 
-@click.group()
+@click.group(short_help="What the theorems allow", epilog="Example: noregret theory rates --kernel matern:2.5 --dimension 2")
 def theory() -> None:
     """What the theorems allow: rates, capture times, and whether a widening is slow enough."""
 
@@ -176,10 +176,12 @@ def capture(g_curve: Growth, b_curve: Growth, ratios: tuple[float, ...], norm_ra
 @click.option("--beta-sqrt", type=float, required=True, help="β_t^½.")
 @click.option("--information", type=float, required=True, help="I of the data under θ_t.")
 @click.option("--regulariser", type=float, required=True, help="λ.")
-def bound(t: int, norm_bound: float, captured_at: float, beta_sqrt: float, information: float, regulariser: float) -> None:
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+def bound(t: int, norm_bound: float, captured_at: float, beta_sqrt: float, information: float, regulariser: float, as_json: bool) -> None:
     """Theorem 1 in numbers: 2·B·t_0 + √(C_1·t·β·I)."""
     value = regret_bound(t, norm_bound, captured_at, beta_sqrt, information, regulariser)
-    click.echo(f"R_{t} ≤ {value:.6g}, on average {value / t:.4g} per decision")
+    text = f"R_{t} ≤ {value:.6g}, on average {value / t:.4g} per decision"
+    click.echo(json.dumps({"t": t, "regret_bound": value}, indent=2) if as_json else text)
 
 
 @theory.command(epilog="Example: noregret theory information -t 50 --lengthscale 0.2 -d 2 --regulariser 0.01")
@@ -189,9 +191,13 @@ def bound(t: int, norm_bound: float, captured_at: float, beta_sqrt: float, infor
 @click.option("--points", type=click.IntRange(min=10, max=20_000), default=2000, show_default=True, help="Candidates on the unit cube.")
 @click.option("--kernel", "-k", type=KERNEL, default="se", show_default=True)
 @click.option("--dimension", "-d", type=click.IntRange(min=1), default=1, show_default=True)
-def information(t: int, lengthscale: float, regulariser: float, points: int, kernel: Kernel, dimension: int) -> None:
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+def information(t: int, lengthscale: float, regulariser: float, points: int, kernel: Kernel, dimension: int, as_json: bool) -> None:
     """The information capacity γ_t of points in the unit cube, from below and above by greedy choice."""
     candidates = low_discrepancy(points, dimension, np.random.default_rng(0))
     gains = greedy_information(kernel, np.full(dimension, lengthscale), candidates, t, regulariser)
+    if as_json:
+        click.echo(json.dumps({"t": t, "at_least": gains[t - 1], "at_most": gains[t - 1] / GREEDY_SHARE, "candidates": points}, indent=2))
+        return
     for count in sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t}):
         click.echo(f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / GREEDY_SHARE:.4f}  (over {points} candidates)")

@@ -38,7 +38,8 @@ def convergence(trials: Sequence[Trial], made: Sequence[Prediction | None], goal
 def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[float, float] | None:
     lower = trial.info.get("recommended_lower")
     optimistic = _optimistic(made, sign)
-    if lower is None or optimistic is None or trial.info.get("survey"):  # a survey's point is not where UCB is largest
+    elsewhere = trial.info.get("survey") or trial.info.get("exploration", 1.0) < 1  # the point is not where the whole band is highest
+    if lower is None or optimistic is None or elsewhere:
         return None
     return (lower, optimistic) if sign > 0 else (optimistic, -lower)
 
@@ -74,7 +75,7 @@ def why(trial: Trial, made: Prediction | None, goal: str, strategy: Strategy) ->
     if info.get("beta_sqrt") is None or getattr(strategy, "acquisition", "ucb") != "ucb":
         return Reason("Expected improvement is largest here.", made.mean, None, active)
     optimistic = _optimistic(made, sign_of(goal))
-    exploration = None if optimistic is None else optimistic - made.mean
+    exploration = None if optimistic is None else info.get("exploration", 1.0) * (optimistic - made.mean)
     if info.get("survey"):
         rule = "A survey: the search had stopped learning, so this point was chosen to teach most about a widened class, not for its value."
     else:

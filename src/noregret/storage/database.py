@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -44,9 +45,12 @@ class TakenError(Exception):
 
 
 class Database:
-    """Every statement is a transaction of its own, so none is ever left open; several go through ``transaction``."""
+    """Every statement is a transaction of its own, so none is ever left open; several go through ``transaction``.
 
-    def __init__(self, storage: str | os.PathLike[str] | None = None) -> None:
+    A forked child gets connections of its own: two processes on one connection would mix up their answers.
+    """
+
+    def __init__(self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False) -> None:
         try:
             import sqlalchemy
         except ImportError:
@@ -64,6 +68,11 @@ class Database:
             raise MissingExtraError(
                 f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install noregret[postgres]`"
             ) from None
+        file = self.engine.url.database or ""
+        if must_exist and self.is_sqlite and not file.startswith((":", "file:")) and not Path(file).exists():
+            raise StorageError(f"there is no file {file!r}: create a study first, or say where it is (storage, or NOREGRET_STORAGE)")
+        weakref.finalize(self, self.engine.dispose)
+        _in_use.add(self)
 
     @property
     def is_sqlite(self) -> bool:
@@ -101,10 +110,23 @@ class Database:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if self.is_sqlite else "BEGIN")
         try:
             yield
+            connection.exec_driver_sql("COMMIT")
         except BaseException:
-            connection.exec_driver_sql("ROLLBACK")
+            with suppress(self.sql.exc.DBAPIError):  # a full disk or a lost connection has done it already
+                connection.exec_driver_sql("ROLLBACK")
             raise
-        connection.exec_driver_sql("COMMIT")
+
+
+def _after_fork() -> None:
+    for database in _in_use:
+        _inherited.append(database.engine.pool)  # kept: to close a connection here might end it for the parent too
+        database.engine.dispose(close=False)
+
+
+_in_use: weakref.WeakSet[Database] = weakref.WeakSet()
+_inherited: list[Any] = []
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def _advice(text: str) -> str:

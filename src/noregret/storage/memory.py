@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from noregret.errors import StorageError
 from noregret.storage.protocol import StudyRecord, StudySummary
@@ -41,6 +42,13 @@ class MemoryStorage:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._studies: dict[str, _Kept] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_studies": self._studies}  # a lock cannot be copied or pickled: the copy gets its own
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._lock = threading.Lock()
+        self._studies = state["_studies"]
 
     def create(self, record: StudyRecord) -> None:
         with self._lock:

@@ -59,13 +59,16 @@ def prepare(database: Database, studies: Any) -> None:
 
 def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
     """Brings a database to the newest schema, in one transaction; the versions before and after."""
-    database = Database(storage)
+    database = Database(storage, must_exist=True)
     studies, trials = tables(database.sql)
 
     def change(connection: Connection) -> int:
         found = _found(database, connection)
         if found is None:
             raise StorageError(f"there are no studies in {database.engine.url!r}: nothing to upgrade")
+        newest = connection.execute(database.sql.select(database.sql.func.max(studies.c.version))).scalar_one()
+        if newest is not None and newest > VERSION:
+            raise StorageError(f"{database.engine.url!r} holds studies of a newer version of noregret (schema {newest}): upgrade noregret")
         if found < VERSION:
             with database.transaction(connection):
                 for version in range(found + 1, VERSION + 1):

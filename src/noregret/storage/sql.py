@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 
 class SQLStorage:
-    """Safe for any number of threads, processes and machines; an instance may not be shared across a fork."""
+    """Safe for any number of threads, processes and machines. must_exist: a SQLite file that is not there is an error, not made."""
 
     shared = True
 
-    def __init__(self, storage: str | os.PathLike[str] | None = None) -> None:
-        self._database = Database(storage)
+    def __init__(self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False) -> None:
+        self._database = Database(storage, must_exist=must_exist)
         self.url = self._database.url
         self._sql = self._database.sql
         self._studies, self._trials = tables(self._sql)
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
-        self._read: dict[int, list[Trial]] = {}
+        self._read: dict[int, tuple[list[Trial], set[int]]] = {}  # by study: its trials, and the numbers of those not finished
         prepare(self._database, self._studies)
         self._statements()
 
@@ -132,18 +132,16 @@ class SQLStorage:
     def trials(self, name: str) -> list[Trial]:
         study = self._id(name)
         with self._lock:
-            known = self._read.setdefault(study, [])
-            unfinished = [trial.number for trial in known if not trial.is_finished]
+            known, unfinished = self._read.setdefault(study, ([], set()))
             query = self._select_changed if unfinished else self._select_new
-            values = {"study_id": study, "from_number": len(known), **({"unfinished": unfinished} if unfinished else {})}
+            values = {"study_id": study, "from_number": len(known), **({"unfinished": sorted(unfinished)} if unfinished else {})}
             rows = self._database.attempt("read", lambda connection: connection.execute(query, values).all())
             if not rows and not known:
                 self._must_exist(name, study)
             for row in rows:
-                if row[0] < len(known):
-                    known[row[0]] = _trial(row)
-                else:
-                    known.append(_trial(row))
+                trial = _trial(row)
+                known[trial.number : trial.number + 1] = [trial]
+                (unfinished.discard if trial.is_finished else unfinished.add)(trial.number)
             return list(known)
 
     def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:

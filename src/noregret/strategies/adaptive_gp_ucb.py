@@ -38,7 +38,7 @@ class AdaptiveGPUCB:
 
     lengthscales is θ_0 on the unit cube (None: √d, its diameter). norm_bound is B_0 and noise_std is R, both in the
     values' units; noise_std=None estimates the noise. regulariser is λ (None: noise_std²). width is a theorem's name or a
-    constant β^½; with more than greedy_above inputs UCB explores with width·greedy_above/d only. standardise rescales the values online to mean 0 and std 1, which no theorem allows, and compress > 0
+    constant β^½; with more than greedy_above inputs UCB explores with width·greedy_above/d only, unless the space is a list. standardise rescales the values online to mean 0 and std 1, which no theorem allows, and compress > 0
     compresses those below the average logarithmically, as often as it says; offset is a fixed prior mean instead. guarantee=True checks every setting against the theorem and raises GuaranteeError.
     """
 
@@ -161,7 +161,7 @@ class AdaptiveGPUCB:
         return width(norm_bound, information_gain, noise_bound=noise, regulariser=self._regulariser, delta=delta)
 
     def exploration(self, dimension: int) -> float:
-        """The part of the width that UCB uses: in many inputs σ is large nearly everywhere, and exploring it all is hopeless."""
+        """The part of the width that UCB uses where something may hide in so many inputs: in many σ is large nearly everywhere, and exploring it all is hopeless."""
         return 1.0 if self.greedy_above is None else min(1.0, self.greedy_above / dimension)
 
     @property

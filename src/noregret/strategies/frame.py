@@ -91,8 +91,10 @@ class Frame:
         return Evidence(kernel, self.X[:n], self.y[:n], self.told[:n], prior, noise_prior)
 
     def known_noise(self, estimated: float) -> tuple[Array, float]:
-        """The noise variance of each point and of a point to come."""
+        """The noise variance of each point and of a point to come: given, or estimated, or as told of a typical point if all were told."""
         common = self.common if np.isfinite(self.common) else estimated
+        if not np.isfinite(common):
+            common = float(np.nanmedian(self.told))
         return np.where(np.isnan(self.told), common, self.told), float(common)
 
     def condition(self, kernel: Kernel, lengthscales: Array, noise_var: float) -> Posterior:

@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.space import SearchSpace
-from noregret.strategies.strategy import Belief, random_points
+from noregret.strategies.strategy import Belief, random_point
 from noregret.trial import History, Proposal
 
 
 @dataclass(frozen=True, slots=True)
 class RandomSearch:
-    """Independent uniform points."""
+    """Independent uniform points, though not where one failed."""
 
     @property
     def theorem(self) -> str:
         return "none: simple regret falls to 0 at a rate that worsens exponentially with the dimension; cumulative regret is linear"
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return Proposal(random_points(space, rng, 1)[0], {"source": "random"})
+        return Proposal(random_point(space, rng, history.failed), {"source": "random"})
 
     def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
         return None

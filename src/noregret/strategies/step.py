@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 
 CLOUD = 512  # points that stand for the whole space in a survey
+FLAT = 0.25  # power of the expected improvement that weighs them: something may hide where little is expected, too
 MEAN = 128  # as many of them for the mean std
 SURPRISE = 2.5  # leave-one-out standard deviations above the prediction
 CROWD = 3  # points per input within a widened lengthscale: looked at
@@ -121,7 +122,7 @@ class Step:
             posterior = model.posterior
             fitted_mean = self._fitted_mean(posterior)
             incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
-            width = model.beta_sqrt * self.strategy.exploration(self.dimension)
+            width = model.beta_sqrt * self.strategy.exploration(self.hiding_dimension)
             acquisition = ucb(posterior, width) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
             x = argmax(acquisition, self.space, model.function_class.lengthscales,
                        np.random.default_rng(self.seed), incumbents, self.history.failed)  # fmt: skip
@@ -134,8 +135,8 @@ class Step:
         return np.asarray(self.framed.y - posterior.noise_var[:n] * posterior.weights[:n])  # K w = y − Λ w
 
     def survey(self, g: float, b: float) -> Choice:
-        """The point that lowers the variance of f most, averaged over the space with expected improvement as weight:
-        Σ_j EI(x_j) cov(x, x_j)²/(σ²(x) + λ), the weighted form of Cohn 1996. Unlike the largest variance it prefers no corners."""
+        """The point that lowers the variance of f most, averaged over the space with flattened expected improvement as weight:
+        Σ_j EI(x_j)^¼ cov(x, x_j)²/(σ²(x) + λ), the weighted form of Cohn 1996. Unlike the largest variance it prefers no corners."""
         posterior, cloud = self.model(g, b, exact=True).posterior, self.cloud
         found = self._surprise(posterior)
         if found is not None:
@@ -144,7 +145,7 @@ class Step:
         var = np.maximum(np.diag(covariance), VARIANCE_FLOOR)
         std = np.sqrt(var)
         weight = log_h((mean - self._fitted_mean(posterior).max()) / std) + np.log(std)
-        gain = covariance**2 @ np.exp(weight - weight.max()) / (var + self.noise_std**2)
+        gain = covariance**2 @ np.exp(FLAT * (weight - weight.max())) / (var + self.noise_std**2)
         return self._best_of(cloud, gain, posterior)
 
     def _surprise(self, widened: Posterior) -> Choice | None:
@@ -229,7 +230,7 @@ class Step:
         return {
             "source": "model", "t": self.t, "h": scaling.h, "g": scaling.g, "b": scaling.b,
             "lengthscales": model.function_class.lengthscales.tolist(), "norm_bound": model.function_class.norm_bound, "delta": model.delta,
-            "beta_sqrt": model.beta_sqrt, "exploration": self.strategy.exploration(self.dimension), "information_gain": posterior.information_gain,
+            "beta_sqrt": model.beta_sqrt, "exploration": self.strategy.exploration(self.hiding_dimension), "information_gain": posterior.information_gain,
             "noise_var": noise_var, "noise_std": f.noise_in_values(noise_var) if self.strategy.regulariser is None else self.strategy.noise_std,
             "fitted_lengthscales": None if self.fit is None else self.fit.lengthscales.tolist(),
             "searched": 0 if self.fit is None else self.fit.searched, "improved": 0 if self.fit is None else self.fit.improved, "active": self._active(scaling.g),

@@ -10,10 +10,12 @@ import numpy as np
 from noregret.array import Array
 from noregret.errors import ConfigurationError
 from noregret.gp import Predictor
+from noregret.maximize import allowed
 from noregret.space import SearchSpace
 from noregret.trial import History, Proposal
 
 Design = Literal["uniform", "spread"]
+TRIES = 100  # random points that may lie too close to a failed one
 
 
 @runtime_checkable
@@ -70,9 +72,26 @@ def initial_proposal(space: SearchSpace, history: History, rng: np.random.Genera
     if len(history.X) > 0 and len(history.X) + len(history.pending) >= wanted:
         return None
     known = np.vstack([history.X, history.pending, history.failed])
-    cloud = random_points(space, rng, 1 if design == "uniform" or len(known) == 0 else 32 * space.dimension)
-    gap = ((cloud[:, None, :] - known[None, :, :]) ** 2).sum(axis=-1).min(axis=1) if len(known) else np.zeros(len(cloud))
+    if design == "uniform" or len(known) == 0:
+        return Proposal(random_point(space, rng, history.failed), {"source": "initial"})
+    cloud = random_points(space, rng, 32 * space.dimension)
+    gap = ((cloud[:, None, :] - known[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
+    gap = np.where(allowed(cloud, history.failed, radius=0.0), gap, -1.0)  # a finite space may have no new point left
     return Proposal(cloud[int(np.argmax(gap))], {"source": "initial"})
+
+
+def random_point(space: SearchSpace, rng: np.random.Generator, failed: Array) -> Array:
+    """Uniform over what has not failed, if anything has not."""
+    every = space.enumeration()
+    if every is not None:
+        left = every[allowed(every, failed, radius=0.0)]
+        left = left if len(left) else every
+        return left[rng.integers(len(left))]
+    for _ in range(TRIES):
+        point = random_points(space, rng, 1)
+        if allowed(point, failed).all():
+            break
+    return point[0]
 
 
 def random_points(space: SearchSpace, rng: np.random.Generator, count: int) -> Array:

@@ -72,7 +72,7 @@ def _judged(name: str) -> dict[str, Any]:
             certificate = snapshot.study.certificate_by(belief)
             answer["certificate"] = {"regret_bound": certificate.regret_bound, "condition": certificate.condition}
         if len(snapshot.rows) <= PREVIEWED:
-            answer["next"] = _next[name] = plain(Trial(0, snapshot.study.preview()))
+            answer["next"] = _next[name] = plain(snapshot.study.preview())
     except NoRegretError as error:
         answer["error"] = str(error)
     return answer

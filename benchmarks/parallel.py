@@ -1,0 +1,105 @@
+"""What workers cost in regret at equal trials: python -m benchmarks.parallel [--seeds 20] [--trials 100]; results in benchmarks/results/parallel.json.
+
+Hartmann-6 with and without noise, one worker and four. The four are simulated, so that a seed gives the same run everywhere: evaluations take random times, and whichever ends
+first is told and replaced by a new ask while the others are pending. Regret is that of the best value seen, or under noise of the recommended point.
+"""
+
+from __future__ import annotations
+
+import argparse
+import heapq
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import noregret as nr
+from benchmarks.problem import Problem
+from benchmarks.synthetic import standard
+from noregret.progress import Progress
+from noregret.strategies import Strategy
+
+RESULT = Path(__file__).resolve().parent / "results" / "parallel.json"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "storage.md"
+BEGIN, END = "<!-- bench-parallel: written by the benchmark -->", "<!-- bench-parallel: end -->"
+WORKERS = (1, 4)
+WANTED = 1.3
+
+
+def regrets(problem: Problem, strategy: Strategy, workers: int, seed: int, counts: list[int]) -> list[float]:
+    """Simple regret once that many trials are told."""
+    study = nr.Study(problem.space, "maximize", strategy, seed)
+    rng = np.random.default_rng([seed, 77])
+    now, started, told = 0.0, 0, 0
+    flying: list[tuple[float, int]] = []
+    found: list[float] = []
+    while told < max(counts):
+        while len(flying) < workers and started < max(counts):
+            trial = study.ask()
+            heapq.heappush(flying, (now + 0.5 + rng.exponential(), trial.number))
+            started += 1
+        now, number = heapq.heappop(flying)
+        study.tell(number, problem.measure(study.trials[number].params, number, seed))
+        told += 1
+        if told in counts:
+            shown = study.recommended if problem.noisy else study.best
+            found.append(problem.maximum - problem.value(shown.params))
+    return found
+
+
+def measure(seeds: int, trials: int) -> dict[str, Any]:
+    counts = [trials // 2, 3 * trials // 4, trials]
+    rows = []
+    with Progress(2 * len(WORKERS) * seeds, "parallel ") as bar:
+        for noisy in (False, True):
+            problem = standard("Hartmann-6", noisy)
+            for seed in range(seeds):
+                for workers in WORKERS:
+                    found = regrets(problem, nr.AdaptiveGPUCB.practical(), workers, seed, counts)
+                    rows.append({"problem": problem.name, "seed": seed, "workers": workers, "regret": found})
+                    bar.advance(problem.name)
+    return {"counts": counts, "seeds": seeds, "rows": rows}
+
+
+def section(result: dict[str, Any]) -> str:
+    lines = ["| Hartmann-6, medians | trials | one worker | four workers | ratio |", "|---|---|---|---|---|"]
+    missed = []
+    for name in dict.fromkeys(row["problem"] for row in result["rows"]):
+        for index, count in enumerate(result["counts"]):
+            one, four = (
+                float(np.median([row["regret"][index] for row in result["rows"] if row["problem"] == name and row["workers"] == workers]))
+                for workers in WORKERS
+            )
+            lines.append(
+                f"| {'with noise' if 'noisy' in name else 'without noise'} | {count} | {one:.3g} | {four:.3g} | {four / one:.2f} |"
+            )
+            missed += [f"{name}, {count} trials"] if four > WANTED * one else []
+    verdict = f"within {WANTED}× everywhere" if not missed else f"not within {WANTED}× at: " + "; ".join(missed)
+    about = f"Simple regret of the default strategy at equal trials, {result['seeds']} seeds, by `make bench-parallel`: the best value seen, under noise (std 0.05) the recommended point. Four workers are {verdict}."
+    return "\n".join([about, "", *lines])
+
+
+def write(result: dict[str, Any], page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    page.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{section(result)}\n{END}{text.split(END)[1]}", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks.parallel", description="What workers cost in regret.")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--dry", action="store_true", help="print the table, write nothing")
+    options = parser.parse_args()
+    result = measure(options.seeds, options.trials)
+    if options.dry:
+        print(section(result))
+        return 0
+    RESULT.write_text(json.dumps(result) + "\n", encoding="utf-8")
+    write(result, PAGE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,3 @@
+from noregret.integrations.optuna import NoRegretSampler
+
+__all__ = ["NoRegretSampler"]

@@ -1,0 +1,110 @@
+"""Options that commands share: which study, in which storage, for people or for machines."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from noregret.errors import NoRegretError, StorageError
+from noregret.storage import storage_url
+from noregret.study import Study
+
+PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
+NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a command works on, as it was typed."""
+
+    storage: str | None
+    as_json: bool
+    study: str | None = None
+
+    def existing(self) -> str | None:
+        """The storage, which must be there already: only ``create`` makes a new file."""
+        url = storage_url(self.storage)
+        path = url.removeprefix("sqlite:///")
+        if path != url and not Path(path).exists():
+            raise StorageError(f"there is no database {path}: make a study with `noregret create`, or name another database with --storage")
+        return self.storage
+
+    def open(self) -> Study:
+        """The study named, or the only one there is."""
+        name = self.study or os.environ.get("NOREGRET_STUDY")
+        if name is None:
+            names = Study.names(storage=self.existing())
+            if not names:
+                raise StorageError("there is no study yet: make one with `noregret create`")
+            if len(names) > 1:
+                raise StorageError(f"there are {len(names)} studies ({', '.join(names)}): say which one with --study NAME")
+            name = names[0]
+        return Study.open(name, storage=self.existing())
+
+    def again(self, command: str) -> str:
+        """Another command on the same study, as it must be typed; a password is left out."""
+        typed = [("--study", self.study), ("--storage", PASSWORD.sub(r"\1***@", self.storage) if self.storage else None)]
+        return " ".join([f"noregret {command}", *(f"{option} {shlex.quote(value)}" for option, value in typed if value is not None)])
+
+    def emit(self, document: Any, text: str) -> None:
+        click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) if self.as_json else text)
+
+
+def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names for the shell's completion; a storage that cannot be read completes nothing."""
+    try:
+        return [name for name in Study.names(storage=Target(ctx.params.get("storage"), False).existing()) if name.startswith(incomplete)]
+    except NoRegretError:
+        return []
+
+
+_STORAGE = click.option(
+    "--storage",
+    metavar="FILE|URL",
+    help="The database: a file, or a URL such as postgresql://host/db.  [default: NOREGRET_STORAGE, or noregret.db]",
+)
+_STUDY = click.option(
+    "--study", "-s", metavar="NAME", shell_complete=complete_study, help="The study.  [default: NOREGRET_STUDY, or the only one there is]"
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout; errors as JSON on stderr.")
+
+
+def on_storage(function: Callable[..., None]) -> Callable[..., None]:
+    """Gives the command --storage and --json, together as its first argument."""
+
+    @_STORAGE
+    @_JSON
+    @functools.wraps(function)
+    def command(*arguments: Any, storage: str | None, as_json: bool, **options: Any) -> None:
+        function(Target(storage, as_json), *arguments, **options)
+
+    return command
+
+
+def on_study(function: Callable[..., None]) -> Callable[..., None]:
+    """Gives the command --study, --storage and --json, together as its first argument."""
+
+    @_STUDY
+    @_STORAGE
+    @_JSON
+    @functools.wraps(function)
+    def command(*arguments: Any, study: str | None, storage: str | None, as_json: bool, **options: Any) -> None:
+        function(Target(storage, as_json, study), *arguments, **options)
+
+    return command
+
+
+class NumbersCommand(click.Command):
+    """A command whose arguments may be negative numbers, which would otherwise read as options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [f" {word}" if NEGATIVE.match(word) else word for word in args])

@@ -1,0 +1,112 @@
+"""Studies and trials as text for people and as documents for machines."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from noregret.parameters import Choice, Parameter
+from noregret.study import Study
+from noregret.trial import STATES, Trial, standing
+
+SAID: dict[str, str] = {"complete": "complete", "running": "under way", "waiting": "waiting", "failed": "failed"}
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def plus_minus(mean: float, std: float) -> str:
+    """Two digits of the uncertainty, and the mean as far as it is known."""
+    if not 1e-6 < std < 1e6:
+        return f"{mean:.4g} ± {std:.2g}"
+    decimals = max(0, 1 - math.floor(math.log10(std)))
+    return f"{round(mean, decimals) + 0.0:.{decimals}f} ± {std:.{decimals}f}"  # no −0.00
+
+
+def text_of(value: Any) -> str:
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Aligned columns; those numbered in ``right`` to the right."""
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = ["  ".join(text.rjust(width) if column in right else text.ljust(width) for column, (text, width) in enumerate(zip(row, widths, strict=True)))
+             for row in [header, *rows]]  # fmt: skip
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def named_params(study: Study, params: Any) -> dict[str, Any]:
+    """A point by name in plain values, whether it is a dict or an array."""
+    values = params.values() if isinstance(params, dict) else params
+    return {
+        name: value.item() if isinstance(value, np.generic) else value for name, value in zip(study.space.parameters, values, strict=True)
+    }
+
+
+def point_text(study: Study, params: Any) -> str:
+    """As ``add`` and ``enqueue`` take it."""
+    return " ".join(shlex.quote(f"{name}={text_of(value)}") for name, value in named_params(study, params).items())
+
+
+def trial_document(study: Study, trial: Trial) -> dict[str, Any]:
+    return {**trial.to_json(), "params": named_params(study, trial.params)}
+
+
+def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True) -> str:
+    """A line per trial; outcomes=False leaves out what a trial just asked for cannot have. Empty columns are left out too."""
+    columns: list[tuple[str, bool, list[str]]] = [("trial", True, [str(trial.number) for trial in trials])]
+    if outcomes:
+        corrected = {trial.corrects for trial in study.trials}
+        columns.append(("state", False, ["corrected" if trial.number in corrected else SAID[trial.state] for trial in trials]))
+        columns.append(("value", True, [number(trial.value) for trial in trials]))
+        columns.append(("noise", True, [number(trial.noise_std) for trial in trials]))
+    points = [named_params(study, trial.params) for trial in trials]
+    for name, parameter in study.space.parameters.items():
+        columns.append((name, not isinstance(parameter, Choice), [text_of(each[name]) for each in points]))
+    columns.append(("why", False, [reason(study, trial) for trial in trials]))
+    shown = [column for column in columns if any(column[2])]
+    right = [index for index, (_, to_right, _) in enumerate(shown) if to_right]
+    return table([name for name, _, _ in shown], list(zip(*(cells for _, _, cells in shown), strict=True)), right)
+
+
+def prediction(study: Study, trial: Trial) -> tuple[float, float] | None:
+    """Mean and std predicted before the trial was evaluated, in the user's sign."""
+    if trial.info.get("std") is None:
+        return None
+    return (1.0 if study.goal == "maximize" else -1.0) * trial.info["mean"], trial.info["std"]
+
+
+def reason(study: Study, trial: Trial) -> str:
+    """Why the point was chosen, in a few words."""
+    if trial.corrects is not None:
+        return f"corrects trial {trial.corrects}"
+    predicted = prediction(study, trial)
+    if predicted is not None:
+        why = "survey of a wider class" if trial.info.get("survey") else "model"
+        return f"{why}, expects {plus_minus(*predicted)}"
+    return {"initial": "initial design", "random": "random", "enqueued": "enqueued"}.get(trial.info.get("source", ""), "added")
+
+
+def parameter_range(parameter: Parameter) -> str:
+    if isinstance(parameter, Choice):
+        return ", ".join(str(option) for option in parameter.options)
+    whole = "whole numbers " if type(parameter).__name__ == "Int" else ""
+    return f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}{', log scale' if parameter.log else ''}"
+
+
+def counts(study: Study) -> dict[str, int]:
+    """Trials by state; a corrected one does not count, its correction does."""
+    states: list[str] = [trial.state for trial in standing(study.trials)]
+    return {state: states.count(state) for state in STATES}
+
+
+def counted(states: Mapping[str, int]) -> str:
+    """``7 trials: 5 complete, 1 under way, 1 failed``."""
+    total = sum(states.values())
+    parts = ", ".join(f"{states[state]} {word}" for state, word in SAID.items() if states[state])
+    return f"{total} trial{'' if total == 1 else 's'}" + (f": {parts}" if parts else "")

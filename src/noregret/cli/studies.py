@@ -1,0 +1,225 @@
+"""Commands about whole studies: create, list, show, best, delete, upgrade."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from noregret import codec
+from noregret.cli.flags import CreateCommand, Flag, ParameterType
+from noregret.cli.options import Target, complete_study, on_storage, on_study
+from noregret.cli.output import (
+    SAID,
+    counted,
+    counts,
+    named_params,
+    number,
+    parameter_range,
+    reason,
+    table,
+    text_of,
+    trial_document,
+    trial_table,
+)
+from noregret.cli.results import results, results_text
+from noregret.cli.settings import settings
+from noregret.errors import ConfigurationError, TrialError
+from noregret.storage import upgrade as upgrade_storage
+from noregret.strategies import Strategy
+from noregret.strategies.named import NAMED
+from noregret.study import Study
+
+SHOWN = 20  # trials in a table unless --all
+
+
+@click.command(
+    short_help="Make a study",
+    cls=CreateCommand,
+    epilog="Example: noregret create lab --float temperature 20 90 --int stirring 1 5 --choice solvent water dmf --goal maximize",
+)
+@click.argument("name")
+@click.option("--float", "floats", type=ParameterType("float"), multiple=True, metavar="NAME LOW HIGH [log]", help="A real parameter.")
+@click.option(
+    "--int", "ints", type=ParameterType("int"), multiple=True, metavar="NAME LOW HIGH [log]", help="A whole number, both ends included."
+)
+@click.option(
+    "--choice",
+    "choices",
+    type=ParameterType("choice"),
+    multiple=True,
+    metavar="NAME OPTION OPTION …",
+    help="One of several options, without order.",
+)
+@click.option(
+    "--candidates",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="A list of designs to choose from instead, one per line below the names.",
+)
+@click.option(
+    "--file",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml|json",
+    help="All of this from a file: goal, seed, strategy, parameters or candidates.",
+)
+@click.option("--goal", type=click.Choice(["maximize", "minimize"]), help="What is wanted; required, here or in the file.")
+@click.option(
+    "--strategy", type=click.Choice(list(NAMED)), metavar="NAME", help=f"How points are chosen: {', '.join(NAMED)}.  [default: practical]"
+)
+@click.option(
+    "--with", "options", multiple=True, metavar="OPTION=VALUE", help="An option of the strategy, such as noise_bound=0.1 for rigorous."
+)
+@click.option("--seed", type=click.IntRange(min=0), help="Of the random numbers.  [default: 0]")
+@on_storage
+def create(target: Target, name: str, floats: tuple[Flag, ...], ints: tuple[Flag, ...], choices: tuple[Flag, ...], candidates: Path | None,
+           file: Path | None, **chosen: Any) -> None:  # fmt: skip
+    """Make a study: what may vary, and what is wanted."""
+    if not name.strip() or not name.isprintable():
+        raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        wanted = settings(file, [*floats, *ints, *choices], candidates, **chosen)
+        study = Study.create(name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=target.storage)
+    for warning in said:
+        click.echo(f"noregret: {warning.message}", err=True)
+    again = Target(target.storage, target.as_json, name if len(Study.names(storage=target.storage)) > 1 else None)
+    target.emit(study_document(study), f"study {name}: {study.goal}, {_parameters(study)}\n\nnext: {again.again('ask')}")
+
+
+def _parameters(study: Study) -> str:
+    ranges = "; ".join(f"{name} {parameter_range(parameter)}" for name, parameter in study.space.parameters.items())
+    return f"one of {len(study.space.rows)} candidates" if hasattr(study.space, "rows") else ranges
+
+
+def study_document(study: Study) -> dict[str, Any]:
+    return {
+        "study": study.name, "goal": study.goal, "seed": study.seed, "space": codec.to_json(study.space), "strategy": codec.to_json(study.strategy),
+        "strategy_name": strategy_name(study.strategy), "theorem": study.strategy.theorem,
+    }  # fmt: skip
+
+
+def strategy_name(strategy: Strategy) -> str:
+    """The name under which ``create`` makes it, if its options are the defaults; else its type's."""
+    for name, make in NAMED.items():
+        try:
+            if make() == strategy:
+                return name
+        except TypeError:  # it needs an option, so it has no default
+            continue
+    return type(strategy).__name__
+
+
+@click.command("list", short_help="The studies of a database", epilog="Example: noregret list --storage lab.db")
+@on_storage
+def list_(target: Target) -> None:
+    """The studies of a database at a glance."""
+    summaries = Study.summaries(storage=target.existing())
+    rows = [
+        [each.name, each.goal, str(each.trials), str(each.complete), str(each.running), str(each.waiting), str(each.failed), number(each.best),
+         each.last_activity[:16].replace("T", " ")] for each in summaries
+    ]  # fmt: skip
+    header = ["study", "goal", "trials", "complete", "under way", "waiting", "failed", "best", "last activity (UTC)"]
+    text = table(header, rows, right=range(2, 8)) if rows else "no studies yet: make one with `noregret create`"
+    target.emit({"studies": [asdict(each) for each in summaries]}, text)
+
+
+@click.command(short_help="A study, or one of its trials", epilog="Example: noregret show, or noregret show 7 for one trial")
+@click.argument("trial", type=click.INT, required=False)
+@click.option("--all", "everything", is_flag=True, help=f"All trials, not only the last {SHOWN}.")
+@on_study
+def show(target: Target, trial: int | None, everything: bool) -> None:
+    """A study: its parameters, its trials, the best so far. With a TRIAL's number: that trial, and why it was chosen."""
+    study = target.open()
+    trials = study.trials
+    if trial is not None:
+        if not 0 <= trial < len(trials):
+            raise TrialError(f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)")
+        document = trial_document(study, trials[trial])
+        target.emit({"study": study.name, "trial": document}, _trial_text(study, trial))
+        return
+    found = results(study)
+    document = {**study_document(study), **counts(study), **found, "trials": [trial_document(study, each) for each in trials]}
+    target.emit(document, _study_text(target, study, found, everything))
+
+
+def _study_text(target: Target, study: Study, found: dict[str, Any], everything: bool) -> str:
+    trials = study.trials
+    shown = trials if everything else trials[-SHOWN:]
+    lines = [f"study {study.name}: {study.goal}, {counted(counts(study))}", ""]
+    lines += [table(["parameter", "range"], [[name, parameter_range(p)] for name, p in study.space.parameters.items()]), ""]
+    lines += [
+        f"strategy     {strategy_name(study.strategy)}, seed {study.seed}",
+        f"guarantee    {study.strategy.theorem}",
+        results_text(study, found),
+        "",
+    ]
+    if shown:
+        hidden = len(trials) - len(shown)
+        lines += [*([f"({hidden} earlier trials: --all shows them)"] if hidden else []), trial_table(study, shown), ""]
+    open_trials = [each for each in trials if each.state == "running"]
+    if open_trials:
+        lines.append(f"next: {target.again(f'tell {open_trials[0].number} VALUE')}, once it is measured")
+    else:
+        lines.append(f"next: {target.again('ask')}")
+    return "\n".join(lines)
+
+
+def _trial_text(study: Study, index: int) -> str:
+    trial = study.trials[index]
+    rows = [["state", SAID[trial.state]], ["value", number(trial.value)], ["noise", number(trial.noise_std)], ["why", reason(study, trial)],
+            ["asked (UTC)", trial.created or ""], ["ended (UTC)", trial.finished or ""]]  # fmt: skip
+    rows += [[name, text_of(value)] for name, value in named_params(study, trial.params).items()]
+    info = [[key, _short(value)] for key, value in trial.info.items() if value is not None]
+    text = table([f"trial {index}", ""], [row for row in rows if row[1]])
+    return text + (f"\n\n{table(['info', ''], info)}" if info else "")
+
+
+def _short(value: Any) -> str:
+    return ", ".join(text_of(each) for each in value) if isinstance(value, (list, tuple)) else text_of(value)
+
+
+@click.command(short_help="The best value and the point to use", epilog="Example: noregret best --study lab")
+@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Failure probability of the certificate.")
+@on_study
+def best(target: Target, delta: float | None) -> None:
+    """The best value, the point to use, and what is certified about it.
+
+    With noise the best value is partly luck: the recommended point is the best by the model.
+    """
+    study = target.open()
+    study.best  # noqa: B018 — raises if nothing was told
+    found = results(study, delta)
+    target.emit({"study": study.name, "goal": study.goal, **found}, results_text(study, found))
+
+
+@click.command(short_help="Delete a study for good", epilog="Example: noregret delete lab --yes")
+@click.argument("name", shell_complete=complete_study)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@on_storage
+def delete(target: Target, name: str, yes: bool) -> None:
+    """Delete a study with all its trials, for good."""
+    study = Study.open(name, storage=target.existing())
+    what = f"study {name} ({counted(counts(study))})"
+    if not yes:
+        if target.as_json:
+            raise ConfigurationError(f"{what} would be deleted for good: add --yes (with --json nothing is asked)")
+        try:
+            click.confirm(f"delete {what} for good?", abort=True, err=True)
+        except click.Abort:
+            raise ConfigurationError("nothing was deleted: answer y, or add --yes") from None
+    Study.delete(name, storage=target.storage)
+    target.emit({"deleted": name}, f"deleted {what}")
+
+
+@click.command(short_help="Bring an older database up to date", epilog="Example: noregret upgrade --storage lab.db")
+@on_storage
+def upgrade(target: Target) -> None:
+    """Bring a database written by an older version up to this one's form."""
+    before, after = upgrade_storage(target.existing())
+    text = f"the database has schema {after} already" if before == after else f"upgraded the database from schema {before} to {after}"
+    target.emit({"from": before, "to": after}, text)

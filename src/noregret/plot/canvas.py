@@ -1,0 +1,134 @@
+"""What all pictures share: axes to draw into, the look of each kind of trial, and parameters as axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from noregret.errors import ConfigurationError, MissingExtraError
+from noregret.parameters import Choice, Int
+from noregret.space import Candidates
+from noregret.study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Colours that differ in lightness too (Okabe and Ito's), so that a grey copy can be read.
+INK, BAND, BLUE, ORANGE, GREEN, RED = "0.1", "0.86", "#0072b2", "#e69f00", "#009e73", "#b3331d"
+LOOK: dict[str, dict[str, Any]] = {
+    "complete": {"marker": "o", "color": BLUE, "label": "told"},
+    "failed": {"marker": "X", "color": RED, "label": "failed"},
+    "running": {"marker": "^", "color": ORANGE, "label": "under way"},
+    "waiting": {"marker": ">", "color": "0.5", "label": "waiting"},
+}
+SMOOTH = 241  # points of a curve
+LEVELS = 200  # a longer range of integers is drawn as a curve
+
+
+def new_axes(ax: Axes | None) -> Axes:
+    """``ax``, or the axes of a new figure."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingExtraError("pictures need matplotlib: install it with `pip install noregret[plot]`") from None
+    _, made = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
+    return made
+
+
+def legend(ax: Axes, *, below: bool = False) -> None:
+    """A legend beside the axes or below them, where it covers nothing."""
+    if below:
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=5, frameon=False, fontsize=9)
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False, fontsize=9)
+
+
+def by_trial(ax: Axes, label: str = "trial") -> None:
+    """An axis of trial numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.set_xlabel(label, wrap=True)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+
+
+def log_values(ax: Axes) -> None:
+    """With numbers as people write them: 0.2, not 2 × 10⁻¹."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
+    """Trials without a value: marks along the lower edge, in a margin of their own."""
+    ax.margins(y=0.12)
+    if positions:
+        ax.plot(positions, [0.03] * len(positions), ls="none", ms=7, clip_on=False, transform=ax.get_xaxis_transform(), **LOOK[state])
+
+
+# -- parameters as axes --
+
+
+@dataclass(frozen=True, slots=True)
+class Coordinate:
+    """One parameter as an axis: where its values stand, and at which of them the model is drawn."""
+
+    name: str
+    values: tuple[Any, ...]
+    options: tuple[Any, ...] | None = None  # of a parameter without order
+    log: bool = False
+    smooth: bool = False  # the values stand for all between them
+
+    def position(self, value: Any) -> float:
+        return float(value) if self.options is None else float(self.options.index(value))
+
+    def dress(self, ax: Axes, side: Literal["x", "y"]) -> None:
+        axis = ax.xaxis if side == "x" else ax.yaxis
+        axis.set_label_text(self.name)
+        if self.options is not None:
+            texts = [str(option) for option in self.options]
+            axis.set_ticks(range(len(texts)), texts, rotation=30 if side == "x" and len("".join(texts)) > 40 else 0)
+            ax.set(**{f"{side}lim": (-0.5, len(texts) - 0.5)})
+        elif self.log:
+            ax.set(**{f"{side}scale": "log"})
+
+
+def by_name(study: Study, params: Any) -> dict[str, Any]:
+    """A point's values by name, whether it is a dict or an array."""
+    return params if isinstance(params, dict) else dict(zip(study.space.parameters, params, strict=True))
+
+
+def coordinate(study: Study, name: str) -> Coordinate:
+    parameters = study.space.parameters
+    if name not in parameters:
+        raise ConfigurationError(f"there is no parameter {name!r}: this study has {', '.join(parameters)}")
+    parameter = parameters[name]
+    if isinstance(parameter, Choice):
+        return Coordinate(name, parameter.options, parameter.options)
+    if isinstance(study.space, Candidates):
+        return Coordinate(name, tuple(sorted({by_name(study, row)[name] for row in study.space.rows})))
+    if isinstance(parameter, Int) and parameter.size <= LEVELS:
+        return Coordinate(name, tuple(range(parameter.low, parameter.high + 1)), log=parameter.log)
+    grid = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, SMOOTH)]
+    return Coordinate(name, tuple(dict.fromkeys(grid)), log=parameter.log, smooth=True)
+
+
+def coordinate_labels(study: Study) -> list[str]:
+    """A label per coordinate of the unit cube: a choice of three has three."""
+    return [
+        f"{name}={parameter.options[index]}" if isinstance(parameter, Choice) and parameter.width > 1 else name
+        for name, parameter in study.space.parameters.items() for index in range(parameter.width)
+    ]  # fmt: skip
+
+
+def spans_decades(values: Sequence[float]) -> bool:
+    """Whether a log scale shows these better: positive and three decades apart."""
+    return len(values) > 1 and min(values) > 0 and math.log10(max(values) / min(values)) > 3

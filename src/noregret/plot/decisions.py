@@ -1,0 +1,97 @@
+"""Why points were chosen: the class in force at each decision, and whether its predictions came true."""
+
+from __future__ import annotations
+
+import math
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+from noregret.errors import TrialError
+from noregret.plot.canvas import BLUE, GREEN, INK, ORANGE, RED, by_trial, coordinate_labels, legend, log_values, new_axes
+from noregret.study import Study
+from noregret.trial import Trial, standing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLORS = (INK, BLUE, ORANGE, GREEN, RED, "0.55")
+MARKERS = "os^Dv*PX"
+
+
+def _decisions(study: Study) -> list[Trial]:
+    decided = [trial for trial in study.trials if "h" in trial.info]
+    if not decided:
+        raise TrialError(
+            "no decision of a model yet: the first trials are an initial design (and a random search never has one); ask and tell on"
+        )
+    return decided
+
+
+def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
+    """The lengthscales in force at each decision (lines) and those fitted to the data (dots), as shares of the input's range."""
+    decided = _decisions(study)
+    ax = new_axes(ax)
+    numbers = [trial.number for trial in decided]
+    for index, (label, color, marker) in enumerate(zip(coordinate_labels(study), cycle(COLORS), cycle(MARKERS), strict=False)):
+        inside = [trial.info["lengthscales"][index] for trial in decided]
+        ax.plot(numbers, inside, color=color, lw=1.4, marker=marker, ms=5, mfc="none", markevery=max(1, len(numbers) // 8), label=label)
+        fitted = [(trial.number, trial.info["fitted_lengthscales"][index]) for trial in decided if trial.info.get("fitted_lengthscales")]
+        if fitted:
+            ax.plot(*zip(*fitted, strict=True), color=color, lw=1.4, ls=":")
+    if any(trial.info.get("fitted_lengthscales") for trial in decided):
+        ax.plot([], [], color="0.4", ls=":", label="fitted to the data")
+    ax.plot([], [], color="0.4", label="in force")
+    log_values(ax)
+    by_trial(ax)
+    ax.set(ylabel="lengthscale / range of the input", title=study.name)
+    legend(ax)
+    return ax
+
+
+def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
+    """h over time: how much wider than the first (or fitted) class the one in force is."""
+    decided = _decisions(study)
+    ax = new_axes(ax)
+    ax.step([trial.number for trial in decided], [trial.info["h"] for trial in decided], where="mid", color=INK, lw=1.4, label="h")
+    surveys = [trial for trial in decided if trial.info.get("survey")]
+    if surveys:
+        ax.plot(
+            [trial.number for trial in surveys], [trial.info["h"] for trial in surveys], "D", color=ORANGE, mec=INK, ms=6, label="survey"
+        )
+    top = max(trial.info["h"] for trial in decided)
+    ax.set_ylim(0.9, max(2.0, 1.1 * top))
+    if top > 20:
+        log_values(ax)
+    by_trial(ax)
+    ax.set(ylabel="h, widening of the class", title=study.name)
+    legend(ax)
+    return ax
+
+
+def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
+    """How often values fell inside the central intervals predicted before they were told: on the diagonal if the model is honest."""
+    sign = 1.0 if study.goal == "maximize" else -1.0
+    told = [trial for trial in standing(study.trials) if trial.value is not None and trial.info.get("std") is not None]
+    if not told:
+        raise TrialError("no value of a point that a model proposed yet: there is no prediction to compare with")
+    ax = new_axes(ax)
+    residuals = [
+        abs(sign * float(trial.value or 0.0) - trial.info["mean"])
+        / math.hypot(trial.info["std"], trial.noise_std or trial.info.get("noise_std") or 0.0)
+        for trial in told
+    ]
+    inside = np.sort(2 * ndtr(residuals) - 1)  # the level of the interval that just holds the value
+    levels = np.linspace(0, 1, 101)
+    spread = 1.96 * np.sqrt(levels * (1 - levels) / len(told))
+    ax.fill_between(
+        levels, np.clip(levels - spread, 0, 1), np.clip(levels + spread, 0, 1), color="0.9", label=f"chance, {len(told)} values"
+    )
+    ax.plot([0, 1], [0, 1], color="0.5", ls="--", lw=1, label="honest")
+    ax.step([0, *inside, 1], [0, *np.arange(1, len(told) + 1) / len(told), 1], where="post", color=BLUE, lw=1.8, label="observed")
+    ax.set(xlabel="predicted probability of the interval", ylabel="share of values inside", title=study.name, xlim=(0, 1), ylim=(0, 1))
+    ax.set_aspect("equal")
+    legend(ax)
+    return ax

@@ -1,0 +1,74 @@
+"""docs/cli.md: it lists every command with its options, and its sessions run as printed."""
+
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Shell
+from tests.cli.test_entry import COMMANDS, options
+
+PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+SHARED = {"--study", "-s", "--storage", "--json"}
+
+
+def listed() -> dict[str, set[str]]:
+    """Command → options, from the table at the end of the page."""
+    found = {}
+    for line in PAGE.partition("## Every command")[2].splitlines():
+        if line.startswith("| `noregret "):
+            cells = re.split(r"(?<!\\)\|", line)
+            words = cells[1].strip().strip("`").split()[1:]
+            name = " ".join(word for word in words if re.fullmatch(r"[a-z]+", word))
+            found[name] = set(re.findall(r"`(--?[a-z-]+)`", cells[3]))
+    return found
+
+
+def test_every_command_and_option_is_listed_and_no_other() -> None:
+    assert listed() == {name: options(command) - SHARED for name, command in COMMANDS.items()}
+
+
+def test_the_keys_of_every_json_document_are_listed() -> None:
+    table = PAGE.partition("## For machines")[2].partition("## Every command")[0]
+    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`([a-z]+)`", row)}
+    assert named == {name for name in COMMANDS if not name.startswith(("theory", "reproduce"))}
+
+
+def loosely(text: str) -> str:
+    """Numbers, widths of columns and which of the best points is recommended may differ between machines, and between two workers."""
+    text = re.sub(r"recommended  .*  \(", "recommended  #  (", text)
+    return re.sub(r"\s+", " ", re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "#", text)).strip()
+
+
+def test_the_sessions_run_as_printed(shell: Shell) -> None:
+    if shutil.which("awk") is None and "CI" not in os.environ:
+        pytest.skip("the documented program needs awk")
+    (script,) = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
+    Path("train.sh").write_text(script)
+    Path("train.sh").chmod(0o755)
+    steps = [
+        step
+        for block in re.findall(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)
+        for step in re.split(r"^\$ noregret ", block, flags=re.M)[1:]
+    ]
+    assert len(steps) > 15
+    for step in steps:
+        command, _, expected = step.partition("\n")
+        assert loosely(shell(command).out) == loosely(expected), command
+
+
+def test_the_study_in_a_file_can_be_created(shell: Shell) -> None:
+    (toml,) = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+    Path("training.toml").write_text(toml)
+    assert shell("create training --file training.toml --json").json["strategy"]["noise_std"] == 0.1
+
+
+def test_every_inline_command_parses() -> None:
+    """Commands quoted in the text name options that exist."""
+    for quoted in re.findall(r"`noregret ([a-z]+ [^`\n]*)`", PAGE.partition("## Every command")[0]):
+        name, *words = shlex.split(quoted.replace("…", ""))
+        assert {word for word in words if word.startswith("--")} <= options(COMMANDS[name]), quoted

@@ -1,0 +1,157 @@
+"""ask, tell, add, enqueue, correct, reclaim."""
+
+import json
+
+import pytest
+
+import noregret as nr
+from tests.cli.conftest import Shell
+
+POINT = "temperature=30 stirring=2 solvent=dmf"
+
+
+def test_ask_gives_what_the_library_gives(lab: Shell) -> None:
+    expected = nr.Study.open("lab").preview().params
+    document = lab("ask --json").json
+    assert document["study"] == "lab"
+    (trial,) = document["trials"]
+    assert trial["params"] == expected
+    assert (trial["number"], trial["state"], trial["value"], trial["info"]["source"]) == (0, "running", None, "initial")
+
+
+def test_ask_text_says_what_to_type_next(lab: Shell) -> None:
+    lines = lab("ask").out.splitlines()
+    assert lines[0].split() == ["trial", "temperature", "stirring", "solvent", "why"]
+    assert lines[1].endswith("initial design")
+    assert "measured:  noregret tell 0 VALUE" in lines
+    assert "failed:    noregret tell 0 --failed" in lines
+
+
+def test_ask_many_with_values_held(lab: Shell) -> None:
+    trials = lab("ask --count 3 --fix solvent=dmf --fix temperature=40 --json").json["trials"]
+    assert [trial["number"] for trial in trials] == [0, 1, 2]
+    assert {(trial["params"]["solvent"], trial["params"]["temperature"]) for trial in trials} == {("dmf", 40.0)}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("ask --count 0", "--count"),
+        ("ask --fix pressure=1", "no parameter 'pressure'"),
+        ("ask --fix temperature", "NAME=VALUE"),
+        ("ask --fix temperature=1e9", "outside"),
+        ("ask --fix temperature=hot", "number"),
+        ("ask --fix solvent=milk", "milk"),
+        ("ask --fix solvent=dmf --fix solvent=water", "given twice"),
+        ("tell 0", "VALUE, or --failed"),
+        ("tell 0 1 --failed", "VALUE, or --failed"),
+        ("tell zero 1", "not a valid integer"),
+        ("tell 0 high", "not a valid float"),
+        ("tell 0 1,5", "not a valid float"),
+        ("tell 0 nan", "finite"),
+        ("tell 0 -inf", "finite"),
+        ("tell 0 1 --noise -1", "positive"),
+        ("tell 0 1 --noise nan", "positive"),
+        ("tell 9 1", "no trial 9"),
+        ("tell -1 1", "no trial -1"),
+        ("tell 0 1 2", "unexpected extra argument"),
+        ("tell 0 --faild", "--failed"),
+        ("correct 0 1", "nothing to correct"),
+        (f"add {POINT}", "not a valid float"),
+        ("add 3", "NAME=VALUE"),
+        ("add temperature=30 3", "missing"),
+        ("add temperature=30 stirring=2.5 solvent=dmf 3", "whole number"),
+        ("add temperature=30 stirring=2 solvent=dmf pressure=1 3", "no parameter 'pressure'"),
+        (f"add {POINT} inf", "finite"),
+        ("enqueue temperature=30", "missing"),
+        ("enqueue", "NAME=VALUE"),
+        ("reclaim 7", "no trial 7"),
+        ("reclaim --grace -1", "--grace"),
+        ("reclaim --then forget", "retry"),
+    ],
+)
+def test_mistakes_change_nothing(lab: Shell, words: str, expected: str) -> None:
+    lab("ask")
+    before = nr.Study.open("lab").trials
+    lab.fails(words, expected)
+    as_json = json.loads(lab.fails(f"{words} --json"))
+    assert set(as_json) == {"error", "message"}
+    assert expected in as_json["message"]
+    assert nr.Study.open("lab").trials == before
+
+
+def test_tell(lab: Shell) -> None:
+    lab("ask --count 2")
+    answer = lab("tell 0 -1.5e-3 --noise 0.25")
+    assert answer.out.splitlines()[1:3] == ["the best so far", "still under way: trial 1"]
+    trial = nr.Study.open("lab").trials[0]
+    assert (trial.value, trial.noise_std) == (-0.0015, 0.25)
+    document = lab("tell 1 -3 --json").json
+    assert document["trial"]["value"] == -3.0
+    assert document["best"]["number"] == 0
+    lab.fails("tell 1 5", "the first tell stands")
+
+
+def test_tell_failed(lab: Shell) -> None:
+    lab("ask")
+    assert "failed at" in lab("tell 0 --failed").out
+    assert nr.Study.open("lab").trials[0].state == "failed"
+    assert lab("ask --json").json["trials"][0]["number"] == 1
+
+
+def test_numbers_after_two_dashes(lab: Shell) -> None:
+    lab("ask")
+    lab("tell -- 0 -2")
+    assert nr.Study.open("lab").best.value == -2
+
+
+def test_add(lab: Shell) -> None:
+    assert lab(f"add {POINT} -4 --noise 0.5 --json").json["trial"]["value"] == -4.0
+    (trial,) = nr.Study.open("lab").trials
+    assert trial.params == {"temperature": 30.0, "stirring": 2, "solvent": "dmf"}
+    assert (trial.value, trial.noise_std, trial.state) == (-4.0, 0.5, "complete")
+
+
+def test_what_is_shown_can_be_typed(shell: Shell) -> None:
+    shell("create s --float 'flow rate' 0 1 --choice gas 'dry air' argon --goal maximize")
+    said = shell("enqueue 'flow rate=0.25' 'gas=dry air'").out
+    typed = said.splitlines()[0].removeprefix("trial 0 waits: ")
+    assert typed == "'flow rate=0.25' 'gas=dry air'"
+    shell(f"add {typed} 3")
+    assert nr.Study.open("s").best.params == {"flow rate": 0.25, "gas": "dry air"}
+
+
+def test_enqueued_points_come_first(lab: Shell) -> None:
+    assert lab(f"enqueue {POINT} --json").json["trial"]["state"] == "waiting"
+    (trial,) = lab("ask --json").json["trials"]
+    assert (trial["number"], trial["params"]["temperature"]) == (0, 30.0)
+
+
+def test_correct(lab: Shell) -> None:
+    lab(f"add {POINT} 612")
+    lab("add temperature=50 stirring=1 solvent=water 50")
+    assert lab("correct 0 61.2 --json").json["trial"]["info"] == {"corrects": 0}
+    assert nr.Study.open("lab").best.value == 61.2
+    lab("correct 0 --failed")
+    assert nr.Study.open("lab").best.value == 50
+    text = lab("show").out
+    assert text.count("corrected") == 2
+    assert "corrects trial" in text
+    assert "2 trials: 1 complete, 1 failed" in text
+
+
+def test_reclaim(lab: Shell) -> None:
+    lab("ask --count 2")
+    assert "no trial to take back" in lab("reclaim").out  # nobody sends signs of life for an experiment by hand
+    assert lab("reclaim 1 --json").json["trials"][0]["state"] == "waiting"
+    assert lab("ask --json").json["trials"][0]["number"] == 1
+    assert "marked failed" in lab("reclaim 0 1 --then fail").out
+    assert [trial.state for trial in nr.Study.open("lab").trials] == ["failed", "failed"]
+
+
+def test_predictions_are_shown_in_the_users_sign(shell: Shell) -> None:
+    shell("create s --float x 0 1 --goal minimize")
+    for x in (0.1, 0.3, 0.5, 0.7, 0.9):
+        shell(f"add x={x} {100 + x}")
+    said = shell("ask").out
+    assert "expects 100" in said or "expects 99" in said

@@ -1,0 +1,335 @@
+"""Optuna's own sampler conformance suite, unchanged, and what it does not ask."""
+
+import math
+import pickle
+import subprocess
+import sys
+import textwrap
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.study import StudyDirection
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.trial import TrialState, create_trial
+
+import noregret as nr
+from noregret.errors import ConfigurationError, SpaceError
+from noregret.integrations import optuna as adapter
+from noregret.integrations.axes import Axes
+from noregret.integrations.optuna import KEY, NoRegretSampler
+from tests.databases import make_url
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self) -> Callable[[], optuna.samplers.BaseSampler]:
+        return lambda: NoRegretSampler(seed=0)
+
+
+def bowl(trial: optuna.Trial) -> float:
+    return (trial.suggest_float("x", -3, 3) - 1) ** 2 + (trial.suggest_float("y", 1e-3, 1, log=True) - 0.1) ** 2
+
+
+def history(study: optuna.Study, space: dict[str, Any]) -> list[nr.Trial]:
+    axes = Axes({name: adapter._axis(distribution) for name, distribution in space.items()})
+    goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+    return adapter._history(study.get_trials(), axes, goal, adapter._fingerprint(space))  # type: ignore[arg-type]
+
+
+LINE: dict[str, Any] = {"x": FloatDistribution(0, 1)}
+
+
+def test_it_optimises_in_both_directions() -> None:
+    for direction, sign in ((StudyDirection.MINIMIZE, 1.0), (StudyDirection.MAXIMIZE, -1.0)):
+        study = optuna.create_study(direction=direction, sampler=NoRegretSampler(seed=1))
+        study.optimize(lambda trial, sign=sign: sign * bowl(trial), n_trials=25)  # type: ignore[misc]
+        assert abs(study.best_value) < 0.02
+
+
+def test_it_proposes_what_the_plain_study_proposes() -> None:
+    """Optuna's trials, steps, categories and direction lose nothing on the way to the strategy."""
+    space: dict[str, Any] = {
+        "a": FloatDistribution(0, 1), "b": IntDistribution(2, 20, step=3), "c": CategoricalDistribution(["u", "v", "w"]),
+        "d": FloatDistribution(0, 1, step=0.1), "e": IntDistribution(1, 64, log=True), "f": FloatDistribution(1e-4, 1, log=True),
+    }  # fmt: skip
+    ours = {
+        "a": nr.Float(0, 1),
+        "b": nr.Int(0, 6),
+        "c": nr.Choice([0, 1, 2]),
+        "d": nr.Int(0, 10),
+        "e": nr.Int(1, 64, log=True),
+        "f": nr.Float(1e-4, 1, log=True),
+    }
+
+    def plain_point(params: dict[str, Any]) -> dict[str, Any]:
+        return {**params, "b": (params["b"] - 2) // 3, "c": "uvw".index(params["c"]), "d": round(params["d"] * 10)}
+
+    sampler = NoRegretSampler(seed=4)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    recorded: list[nr.Trial] = []
+    for number in range(18):
+        trial = study.ask(space)
+        seed = int(np.random.SeedSequence([sampler._seed, number]).generate_state(1)[0])
+        plain = nr.Study(ours, "maximize", seed=seed, trials=recorded)
+        point = plain_point(trial.params)
+        info = {}
+        if number > 0:
+            asked = plain.ask()
+            assert point == asked.params
+            info = dict(asked.info)
+            kept = study.trials[number].system_attrs[KEY]
+            assert kept == {**info, "point": point, "space": kept["space"]}
+        value = -((trial.params["a"] - 0.3) ** 2) - trial.params["b"] / 10 + (trial.params["c"] == "v")
+        study.tell(trial, value)
+        recorded.append(nr.Trial(number, point, "complete", value, info=info))
+    assert "h" in recorded[-1].info
+
+
+def test_what_the_strategy_recorded_can_be_plotted() -> None:
+    study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+    study.optimize(bowl, n_trials=12)
+    model = [trial.system_attrs[KEY] for trial in study.trials if "h" in trial.system_attrs.get(KEY, {})]
+    assert len(model) >= 7
+    assert [entry["t"] for entry in model] == list(range(1, len(model) + 1))
+    assert all(entry["h"] >= 1 and len(entry["lengthscales"]) == 2 and entry["beta_sqrt"] > 0 for entry in model)
+
+
+def test_states() -> None:
+    """Complete with a finite value, pruned by the last report but no better than the median, failed; waiting is nothing."""
+    study = optuna.create_study()
+    for x, value in ((0.1, 1.0), (0.2, 2.0), (0.3, 9.0), (0.4, math.inf)):
+        study.add_trial(create_trial(params={"x": x}, distributions=LINE, value=value))
+    for x, reports in ((0.5, {0: 7.0, 3: 5.0}), (0.6, {1: 0.5}), (0.7, {}), (0.75, {0: math.nan})):
+        trial = study.ask()
+        study._storage.set_trial_param(trial._trial_id, "x", x, LINE["x"])
+        for step, report in reports.items():
+            trial.report(report, step)
+        study.tell(trial, state=TrialState.PRUNED)
+    study.add_trial(create_trial(params={"x": 0.8}, distributions=LINE, state=TrialState.FAIL))
+    study.enqueue_trial({"x": 0.9})
+    study.add_trial(create_trial(params={"x": 0.95}, distributions=LINE, state=TrialState.RUNNING))
+    told = [(trial.params["x"], trial.state, trial.value) for trial in history(study, LINE)]
+    assert told == [
+        (0.1, "complete", 1.0), (0.2, "complete", 2.0), (0.3, "complete", 9.0), (0.4, "failed", None),
+        (0.5, "complete", 5.0), (0.6, "complete", 2.0), (0.7, "failed", None), (0.75, "failed", None), (0.8, "failed", None), (0.95, "running", None),
+    ]  # fmt: skip
+
+
+def test_pruned_counts_the_other_way_round_when_maximising() -> None:
+    study = optuna.create_study(direction="maximize")
+    for x, value in ((0.1, 1.0), (0.2, 2.0), (0.3, 9.0)):
+        study.add_trial(create_trial(params={"x": x}, distributions=LINE, value=value))
+    for x, value in ((0.5, 0.5), (0.6, 20.0)):
+        study.add_trial(create_trial(params={"x": x}, distributions=LINE, state=TrialState.PRUNED, value=value))
+    assert [trial.value for trial in history(study, LINE)][3:] == [0.5, 2.0]
+
+
+def test_points_of_another_space_are_left_out() -> None:
+    study = optuna.create_study()
+    study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0))
+    study.add_trial(create_trial(params={"x": 5.0}, distributions={"x": FloatDistribution(0, 10)}, value=2.0))
+    study.add_trial(create_trial(params={"y": 5.0}, distributions={"y": FloatDistribution(0, 10)}, value=3.0))
+    assert [trial.value for trial in history(study, LINE)] == [1.0]
+    letters = {"c": CategoricalDistribution(["a", "b"])}
+    study.add_trial(create_trial(params={"c": "z"}, distributions={"c": CategoricalDistribution(["z", "a"])}, value=4.0))
+    assert history(study, letters) == []
+
+
+def test_only_what_was_decided_here_and_followed_is_a_decision() -> None:
+    def recorded(x: float, space: dict[str, Any]) -> dict[str, Any]:
+        return {KEY: {"source": "model", "h": 1.0, "point": {"x": x}, "space": adapter._fingerprint(space)}}
+
+    study = optuna.create_study()
+    for attribute in (recorded(0.5, LINE), recorded(0.4, LINE), recorded(0.5, {"x": FloatDistribution(0, 2)})):
+        study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute))
+    assert [trial.is_decision for trial in history(study, LINE)] == [True, False, False]
+
+
+def test_running_trials_are_pending_before_they_suggest() -> None:
+    """A proposal is seen by other workers as soon as it is made, though Optuna writes a parameter only when it is suggested."""
+    study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+    study.optimize(bowl, n_trials=8)
+    space = study.sampler.infer_relative_search_space(study, study.trials[-1])
+    open_trials = [study.ask() for _ in range(4)]
+    points = [trial.relative_params for trial in open_trials]
+    assert all(not trial.params for trial in open_trials)
+    pending = [trial.params for trial in history(study, space) if trial.state == "running"]
+    assert pending == points
+
+
+def test_a_worker_that_was_overtaken_thinks_again() -> None:
+    """Two workers in step: the slower one sees the point that the other proposed while it was thinking."""
+    seen: list[int] = []
+
+    class Overtaken(nr.RandomSearch):
+        def propose(self, space: Any, known: Any, rng: np.random.Generator) -> Any:
+            seen.append(len(known.pending))
+            if len(seen) == 1:
+                assert study.ask().relative_params
+            return super().propose(space, known, rng)
+
+    study = optuna.create_study(sampler=NoRegretSampler(Overtaken(), seed=0))
+    study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0))
+    assert study.ask().relative_params
+    assert seen == [0, 0, 1]
+
+
+def test_enqueued_points() -> None:
+    """A whole one is data and no decision; of one in part the rest is chosen best for it; one outside the space is left out."""
+    study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+    study.optimize(bowl, n_trials=8)
+    for point in ({"x": 1.0, "y": 0.5}, {"x": -2.0}):
+        study.enqueue_trial(point)
+    study.optimize(bowl, n_trials=2)
+    space = study.sampler.infer_relative_search_space(study, study.trials[-1])
+    whole, part = history(study, space)[-2:]
+    assert (whole.params, whole.info) == ({"x": 1.0, "y": 0.5}, {})
+    assert (part.params["x"], part.info["fixed"]) == (-2.0, {"x": -2.0})
+    assert part.is_decision
+    study.enqueue_trial({"x": 9.0})
+    with pytest.warns(UserWarning, match="out of range"):
+        study.optimize(bowl, n_trials=1)
+    assert len(history(study, space)) == 10
+    study.optimize(bowl, n_trials=1)
+
+
+def test_a_changed_space_starts_with_new_lengthscales() -> None:
+    def objective(trial: optuna.Trial, more: bool) -> float:
+        return bowl(trial) + (trial.suggest_float("z", 0, 1) if more else 0.0)
+
+    study = optuna.create_study(sampler=NoRegretSampler(seed=0, warn_independent_sampling=False))
+    study.optimize(lambda trial: objective(trial, True), n_trials=12)
+    study.optimize(lambda trial: objective(trial, False), n_trials=6)
+    first, last = study.trials[11].system_attrs[KEY], study.trials[-1].system_attrs[KEY]
+    assert len(first["lengthscales"]) == 3
+    assert len(last["lengthscales"]) == 2
+    assert last["t"] < first["t"]
+
+
+def test_conditional_parameters_come_from_the_independent_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(adapter.logger, "warning", said.append)
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0, 1)
+        return x + (trial.suggest_float("deep", 0, 1) if x > 0.5 else 0.0)
+
+    for warn in (True, False):
+        said.clear()
+        study = optuna.create_study(sampler=NoRegretSampler(seed=3, warn_independent_sampling=warn))
+        study.enqueue_trial({"x": 0.6})
+        study.enqueue_trial({"x": 0.2})
+        study.optimize(objective, n_trials=10)
+        assert {"x"} == set(study.sampler.infer_relative_search_space(study, study.trials[-1]))
+        deep = [trial for trial in study.trials[2:] if "deep" in trial.params]
+        assert len(said) == (len(deep) if warn else 0)
+        assert all("'deep' is sampled by RandomSampler" in text for text in said)
+
+
+def test_startup_trials_come_from_the_independent_sampler() -> None:
+    class Corner(optuna.samplers.RandomSampler):
+        def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
+            return param_distribution.high
+
+    study = optuna.create_study(sampler=NoRegretSampler(seed=0, n_startup_trials=4, independent_sampler=Corner()))
+    study.optimize(bowl, n_trials=6)
+    assert [trial.params == {"x": 3.0, "y": 1.0} for trial in study.trials] == [True] * 4 + [False] * 2
+    assert ["h" in trial.system_attrs.get(KEY, {}) for trial in study.trials] == [False] * 4 + [True] * 2
+
+
+def test_seed() -> None:
+    def points(seed: int) -> list[dict[str, Any]]:
+        study = optuna.create_study(sampler=NoRegretSampler(seed=seed))
+        study.optimize(bowl, n_trials=10)
+        return [trial.params for trial in study.trials]
+
+    assert points(1) == points(1)
+    assert points(1) != points(2)
+
+
+def test_another_strategy_and_a_pickled_sampler() -> None:
+    sampler = pickle.loads(pickle.dumps(NoRegretSampler(nr.LogEI(), seed=0)))
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(bowl, n_trials=12)
+    assert study.trials[-1].system_attrs[KEY]["h"] == 1.0
+    random = optuna.create_study(sampler=NoRegretSampler(nr.RandomSearch(), seed=0, n_startup_trials=2))
+    random.optimize(bowl, n_trials=4)
+    assert random.trials[-1].system_attrs[KEY]["source"] == "random"
+
+
+def test_hyperband_brackets() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        value = bowl(trial)
+        for step in range(4):
+            trial.report(value + 1 / (1 + step), step)
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return value
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+        study = optuna.create_study(sampler=NoRegretSampler(seed=0), pruner=optuna.pruners.HyperbandPruner(1, 4))
+        study.optimize(objective, n_trials=25)
+    assert any(trial.state == TrialState.PRUNED for trial in study.trials)
+    assert any("h" in trial.system_attrs.get(KEY, {}) for trial in study.trials)
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="does not handle constraints"):
+        NoRegretSampler(constraints_func=lambda trial: (0.0,))  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="strategy must be a strategy value"):
+        NoRegretSampler(nr.LogEI)  # type: ignore[arg-type]
+    for wrong in (-1, 2.5, True):
+        with pytest.raises(ConfigurationError, match="n_startup_trials"):
+            NoRegretSampler(n_startup_trials=wrong)  # type: ignore[arg-type]
+    study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+    for attribute in ({"constraints": (1.0,)}, {"constraints:c": 1.0}):  # as Optuna 4 and Optuna 5 write them
+        study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute))
+        with pytest.raises(ConfigurationError, match="constraint values in trial"):
+            study.ask(LINE)
+        study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+    many = optuna.create_study(directions=["minimize", "minimize"], sampler=NoRegretSampler(seed=0))
+    with pytest.raises(ConfigurationError, match="one objective, this study has 2"):
+        many.ask(LINE)
+    with pytest.raises(SpaceError, match="float, int and categorical"):
+        adapter._axis("uniform")  # type: ignore[arg-type]
+
+
+WORKER = textwrap.dedent(
+    """
+    import os, sys, time, optuna
+    from noregret.integrations.optuna import NoRegretSampler
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    storage = optuna.storages.RDBStorage(sys.argv[1])
+    study = optuna.load_study(study_name="shared", storage=storage, sampler=NoRegretSampler(seed=int(sys.argv[2])))
+    def objective(trial):
+        trial.set_user_attr("worker", sys.argv[2])
+        x, y, c = trial.suggest_float("x", -3, 3), trial.suggest_float("y", 1e-3, 1, log=True), trial.suggest_categorical("c", ["u", "v"])
+        time.sleep(0.05)
+        return (x - 1) ** 2 + (y - 0.1) ** 2 + (c == "u")
+    study.optimize(objective, n_trials=30)
+    """
+)
+
+
+def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureRequest) -> None:
+    url = make_url("postgresql", request)
+    storage = optuna.storages.RDBStorage(url)
+    study = optuna.create_study(study_name="shared", storage=storage, sampler=NoRegretSampler())
+    workers = [subprocess.Popen([sys.executable, "-c", WORKER, url, str(seed)]) for seed in (0, 1)]
+    assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
+    trials = study.trials
+    assert len(trials) == 60
+    assert all(trial.state == TrialState.COMPLETE for trial in trials)
+    assert {trial.user_attrs["worker"] for trial in trials} == {"0", "1"}
+    decisions = [trial.system_attrs[KEY]["t"] for trial in trials if "t" in trial.system_attrs.get(KEY, {})]
+    assert max(decisions) > 45  # each worker reads what the other decided
+    assert study.best_value < 0.01
+    storage.engine.dispose()

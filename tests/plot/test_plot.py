@@ -1,0 +1,288 @@
+"""What the pictures show, read back from the axes."""
+
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret import plot
+from noregret.errors import ConfigurationError, NoRegretError, TrialError
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+SPACES: dict[str, Any] = {
+    "one": {"x": nr.Float(-2, 3)},
+    "bounds": [(0.0, 1.0), (-5.0, 5.0)],
+    "mixed": {"rate": nr.Float(1e-5, 1e-1, log=True), "layers": nr.Int(1, 8), "solvent": nr.Choice(["water", "dmf", "toluene"])},
+    "long": {"batch": nr.Int(1, 4096, log=True), "x": nr.Float(0, 1)},
+    "six": {f"x{i}": nr.Float(0, 1) for i in range(6)},
+    "list": nr.Candidates([{"t": t, "s": s} for t in (20, 40, 60, 80) for s in ("water", "dmf")]),
+    "rows": nr.Candidates(np.array([[0.0, 1.0], [0.5, 2.0], [1.0, 4.0], [0.2, 3.0]])),
+}
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def value(params: Any) -> float:
+    numbers = [v for v in (params.values() if isinstance(params, dict) else params) if isinstance(v, (int, float))]
+    return 100 + sum(math.sin(i + float(v)) for i, v in enumerate(numbers))
+
+
+def studied(space: Any, goal: Any = "maximize", trials: int = 14, strategy: nr.strategies.Strategy | None = None) -> nr.Study:
+    """With a failed trial, one under way, one waiting and one corrected."""
+    study = nr.Study(space, goal, strategy or nr.GPUCB(initial_points=3), name="a study")
+    for index in range(trials):
+        trial = study.ask()
+        if index == 4:
+            study.tell(trial, state="failed")
+        else:
+            study.tell(trial, value(trial.params))
+    study.correct(0, 101.5)
+    study.ask()
+    study.enqueue(study.trials[1].params)
+    return study
+
+
+def labels(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def line(ax: Axes, label: str) -> Any:
+    (found,) = [each for each in ax.lines if str(each.get_label()).startswith(label)]
+    return found
+
+
+@pytest.mark.parametrize("goal", ["maximize", "minimize"])
+def test_convergence_shows_values_in_the_users_sign(goal: str) -> None:
+    study = studied(SPACES["one"], goal)
+    ax = plot.convergence(study)
+    told = line(ax, "told")
+    done = [trial for trial in nr.trial.standing(study.trials) if trial.state == "complete"]
+    assert list(told.get_xdata()) == [trial.number for trial in done]  # the corrected one is not among them
+    np.testing.assert_array_equal(told.get_ydata(), [trial.value for trial in done])
+    best = line(ax, "best so far").get_ydata()
+    assert best[-1] == study.best.value
+    assert np.all(np.diff(best) >= 0 if goal == "maximize" else np.diff(best) <= 0)
+    assert list(line(ax, "failed").get_xdata()) == [4]
+    assert list(line(ax, "under way").get_xdata()) == [15]
+    assert list(line(ax, "waiting").get_xdata()) == [16]
+    assert list(line(ax, "recommended").get_ydata()) == [study.recommended.value]
+    assert f"{goal}d" in ax.get_ylabel()
+
+
+def test_convergence_of_losses_over_decades_is_logarithmic() -> None:
+    study = nr.Study([(0, 1)], "minimize", nr.RandomSearch())
+    for exponent in range(5):
+        study.add([exponent / 5], 10.0**-exponent)
+    assert plot.convergence(study).get_yscale() == "log"
+    study.add([0.99], -1.0)
+    assert plot.convergence(study).get_yscale() == "linear"
+
+
+def test_convergence_of_nothing_yet() -> None:
+    assert plot.convergence(nr.Study([(0, 1)])).get_title() == "study"
+
+
+@pytest.mark.parametrize("goal", ["maximize", "minimize"])
+def test_a_slice_is_the_belief(goal: str) -> None:
+    study = studied(SPACES["one"], goal)
+    ax = plot.slice(study)
+    mean = line(ax, "mean")
+    belief, sign = study.belief(), 1 if goal == "maximize" else -1
+    assert belief is not None
+    X = np.array([study.space.encode({"x": x}) for x in mean.get_xdata()])
+    np.testing.assert_allclose(mean.get_ydata(), sign * belief.predict(X)[0], rtol=1e-12)
+    assert (mean.get_xdata()[0], mean.get_xdata()[-1]) == (-2, 3)
+    band: Any = ax.collections[0].get_paths()[0].vertices
+    lower, upper = belief.band(X)
+    assert np.isclose(band[:, 1].max(), max(sign * lower.max(), sign * upper.max(), sign * lower.min(), sign * upper.min()))
+    assert line(ax, "next point").get_xdata()[0] == study.preview().params["x"]
+    assert labels(ax) == ["band", "mean", "told", "failed", "under way", "waiting", "next point"]
+    assert 90 < np.mean(mean.get_ydata()) < 110
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"), [(name, parameter) for name, space in SPACES.items() for parameter in nr.space.as_space(space).parameters]
+)
+def test_a_slice_along_any_parameter(name: str, parameter: str) -> None:
+    study = studied(SPACES[name], trials=6)
+    ax = plot.slice(study, parameter)
+    assert ax.get_xlabel() == parameter
+    assert ax.get_xscale() == ("log" if parameter in ("rate", "batch") else "linear")
+    if parameter in ("solvent", "s"):
+        assert [text.get_text() for text in ax.get_xticklabels()] == list(study.space.parameters[parameter].options)  # type: ignore[union-attr]
+    if parameter == "layers":
+        assert list(line(ax, "mean").get_xdata()) == list(range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("name", "pair"),
+    [
+        ("bounds", ("x0", "x1")),
+        ("mixed", ("rate", "layers")),
+        ("mixed", ("solvent", "rate")),
+        ("six", ("x4", "x1")),
+        ("list", ("t", "s")),
+        ("long", ("batch", "x")),
+    ],
+)
+def test_a_map_over_two(name: str, pair: tuple[str, str]) -> None:
+    study = studied(SPACES[name], "minimize", trials=6)
+    ax = plot.slice(study, pair)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == pair
+    assert len(ax.figure.axes) == 2  # with a bar that says what colours mean
+    assert "minimized" in ax.figure.axes[1].get_ylabel()
+    assert labels(ax)[-1] == "next point"
+
+
+def test_a_slice_holds_the_others_where_it_is_told_to() -> None:
+    study = studied(SPACES["mixed"])
+    belief = study.belief()
+    assert belief is not None
+    ax = plot.slice(study, "rate", at={"layers": 7, "solvent": "toluene"})
+    x, y = line(ax, "mean").get_data()
+    point = study.space.encode({"rate": x[100], "layers": 7, "solvent": "toluene"})
+    assert y[100] == pytest.approx(belief.predict(point[None, :])[0][0])
+    assert "layers = 7, solvent = toluene" in ax.get_title()
+
+
+def test_points_off_the_slice_are_paler() -> None:
+    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.GPUCB(lengthscales=0.2))
+    for x, y in ((0.2, 0.5), (0.4, 0.6), (0.6, 1.0)):
+        study.add({"x": x, "y": y}, 1.0)
+    ax = plot.slice(study, "x", at={"y": 0.5})
+    on, near, far = (color[3] for color in ax.collections[-1].get_facecolors())  # type: ignore[attr-defined]
+    assert on == 1
+    assert on > near > far
+    assert far >= 0.2
+
+
+def test_lengthscales_and_scaling_are_those_recorded() -> None:
+    study = studied(SPACES["mixed"], trials=14, strategy=nr.AdaptiveGPUCB.practical(initial_points=3))
+    decided = [trial for trial in study.trials if "h" in trial.info]
+    ax = plot.lengthscales(study)
+    for index, name in enumerate(["rate", "layers", "solvent=water", "solvent=dmf", "solvent=toluene"]):
+        assert list(line(ax, name).get_ydata()) == [trial.info["lengthscales"][index] for trial in decided]
+    assert labels(ax)[-2:] == ["fitted to the data", "in force"]
+    assert ax.get_yscale() == "log"
+    ax = plot.scaling(study)
+    assert list(line(ax, "h").get_ydata()) == [trial.info["h"] for trial in decided]
+
+
+def test_every_curve_can_be_told_apart_without_colour() -> None:
+    ax = plot.lengthscales(studied(SPACES["six"], trials=6))
+    curves = [each for each in ax.lines if str(each.get_label()).startswith("x")]
+    assert len({each.get_marker() for each in curves}) == 6
+
+
+@pytest.mark.parametrize("goal", ["maximize", "minimize"])
+def test_certificates_are_those_of_the_time(goal: Any) -> None:
+    strategy = nr.AdaptiveGPUCB.rigorous(noise_bound=0.1, norm_bound=2.0, offset=100.0 if goal == "maximize" else -100.0)
+    study = studied(SPACES["one"], goal, trials=8, strategy=strategy)
+    ax = plot.certificate(study, delta=0.2, steps=5)
+    data: Any = ax.lines[0].get_data()
+    counts, bounds = data
+    assert counts[-1] == len(study.trials)
+    assert bounds[-1] == pytest.approx(study.certificate(0.2).regret_bound)
+    early = nr.Study(study.space, goal, strategy, trials=study.trials[: int(counts[0])])
+    assert bounds[0] == pytest.approx(early.certificate(0.2).regret_bound)
+    assert bounds[0] != pytest.approx(bounds[-1])
+    assert "at most" in ax.get_ylabel()
+    assert "probability at least 0.8" in ax.get_xlabel()
+
+
+def test_a_rule_of_thumb_is_not_called_a_bound() -> None:
+    ax = plot.certificate(studied(SPACES["one"]), steps=4)
+    assert "no bound" in ax.get_ylabel()
+    assert "rule of thumb" in ax.get_xlabel()
+
+
+def test_calibration_counts_values_inside() -> None:
+    study = nr.Study([(0, 1)], "minimize")
+    for number, distance in enumerate([0.0, 1.0, -1.0, 5.0]):
+        trial = nr.Trial(
+            number,
+            np.array([0.1 * number]),
+            "complete",
+            -2.0 + distance,
+            None,
+            {"mean": 2.0, "std": 1.0, "noise_std": 0.0, "source": "model", "h": 1.0},
+        )
+        study._storage.insert(study.name, [trial])
+    x, y = line(plot.calibration(study), "observed").get_data()
+    np.testing.assert_allclose(x[1:-1], [0, 0.6826895, 0.6826895, 0.9999994], atol=1e-6)
+    np.testing.assert_allclose(y[1:-1], [0.25, 0.5, 0.75, 1])
+
+
+@pytest.mark.parametrize("draw", [plot.convergence, plot.slice, plot.lengthscales, plot.scaling, plot.calibration, plot.certificate])
+def test_into_the_axes_given(draw: Any) -> None:
+    ax = Figure().subplots()
+    assert draw(studied(SPACES["bounds"], trials=6), ax=ax) is ax
+    assert plt.get_fignums() == []
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
+    assert ax.get_title()
+
+
+@pytest.mark.parametrize("draw", [plot.slice, plot.lengthscales, plot.scaling, plot.calibration, plot.certificate])
+def test_too_early_is_said(draw: Any) -> None:
+    with pytest.raises(TrialError):
+        draw(nr.Study([(0, 1)]))
+    assert plt.get_fignums() == []  # and no empty figure is left behind
+
+
+@pytest.mark.parametrize(
+    ("parameters", "at", "expected"),
+    [
+        ("pressure", {}, "no parameter 'pressure'"),
+        (["rate", "rate"], {}, "two different"),
+        (["rate", "layers", "solvent"], {}, "one parameter or two"),
+        ("rate", {"pressure": 1}, "no parameter 'pressure'"),
+        ("rate", {"rate": 1e-3}, "holds other parameters"),
+        ("rate", {"layers": 99}, "outside"),
+        ("rate", {"solvent": "milk"}, "milk"),
+    ],
+)
+def test_slices_that_make_no_sense(parameters: Any, at: dict[str, Any], expected: str) -> None:
+    study = studied(SPACES["mixed"], trials=4)
+    with pytest.raises(NoRegretError, match=expected):
+        plot.slice(study, parameters, at=at)
+
+
+@pytest.mark.parametrize("values", [[3.0], [3.0, 3.0, 3.0], [1e300, -1e300], [1e-300, 2e-300]])
+def test_strange_values(values: list[float]) -> None:
+    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(1, 2), "n": nr.Int(1, 1000, log=True)}, "minimize")
+    for index, each in enumerate(values):
+        study.add({"x": index / 3, "y": 1.5, "n": 1 + index}, each)
+    for ax in (plot.slice(study, "x"), plot.slice(study, ["x", "y"]), plot.slice(study, ["x", "n"]), plot.convergence(study)):
+        ax.figure.canvas.draw()
+
+
+def test_a_list_of_candidates_has_no_slices_to_choose() -> None:
+    with pytest.raises(ConfigurationError, match="every candidate is drawn"):
+        plot.slice(studied(SPACES["list"], trials=4), "t", at={"s": "dmf"})
+
+
+def test_without_matplotlib() -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None; import noregret as nr; from noregret import plot\n"
+        "try: plot.convergence(nr.Study([(0, 1)]))\n"
+        "except nr.errors.MissingExtraError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert "noregret[plot]" in done.stdout
