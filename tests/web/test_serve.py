@@ -16,7 +16,8 @@ COMMAND = [sys.executable, "-m", "noregret", "serve"]
 
 
 @pytest.mark.parametrize(("options", "expected"), [
-    (["--host", "0.0.0.0"], "lets others in"), (["--token", "short"], "at least 16"), (["--port", "70000"], "70000"), (["--storage", "/nowhere/at/all.db"], "folder does not exist"),
+    (["--host", "0.0.0.0"], "lets others in"), (["--token", "short"], "at least 16"), (["--port", "70000"], "70000"), (["--storage", "/nowhere/at/all.db"], "there is no database"),
+    (["--storage", "/nowhere/at/all.db", "--write"], "folder does not exist"),
 ])  # fmt: skip
 def test_what_cannot_be_served_is_said_in_a_line(options: list[str], expected: str, tmp_path: Path) -> None:
     done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)

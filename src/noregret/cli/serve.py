@@ -32,7 +32,8 @@ def serve(target: Target, host: str, port: int, write: bool, token: str | None) 
     from noregret.storage import SQLStorage
 
     plotly_file()
-    app = create_app(SQLStorage(target.storage if write else target.existing()), Access(write, token or None, host))
+    access = Access(write, token or None, host)
+    app = create_app(SQLStorage(target.storage if write else target.existing()), access)
     server = uvicorn.Server(uvicorn.Config(app, host=host, port=port, log_level="warning", server_header=False, date_header=False))
     config = server.config
     config.load()
