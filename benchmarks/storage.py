@@ -185,7 +185,7 @@ def main() -> int:
     if not options.peer.exists():
         print(f"{options.peer} does not exist: run make bench-peers first, or give --peer", file=sys.stderr)
         return 2
-    result = measure(options.peer, *((1, 1.0, 1000) if options.quick else (5, 4.0, LOADED)))
+    result = measure(options.peer, *((1, 1.0, 1000) if options.quick else (3, 4.0, LOADED)))
     asked = subprocess.run([options.peer, "-c", "import optuna; print(optuna.__version__)"], capture_output=True, text=True, check=True)
     result["optuna"] = asked.stdout.strip()
     if options.quick:

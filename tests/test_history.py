@@ -187,3 +187,15 @@ def test_a_changed_row_is_found() -> None:
     assert nr.Study([(0, 1)], strategy=CHEAP, trials=rows).replay().number == 4
     with pytest.raises(ConfigurationError, match="tolerance"):
         study.replay(tolerance=-1.0)
+
+
+def test_earlier_trials_that_make_no_sense_leave_nothing_behind() -> None:
+    storage = nr.storage.MemoryStorage()
+    for trials, error in (
+        ([Trial(1, [0.5])], TrialError),
+        ([Trial(0, [0.5]), Trial(0, [0.6])], TrialError),
+        ([Trial(0, [2.0])], nr.errors.SpaceError),
+    ):
+        with pytest.raises(error):
+            nr.Study([(0, 1)], storage=storage, trials=trials)
+    assert storage.names() == []

@@ -66,15 +66,15 @@ class Study:
         chosen = AdaptiveGPUCB.practical() if strategy is None else strategy
         if isinstance(chosen, type) or not isinstance(chosen, Strategy):
             raise ConfigurationError(f"strategy must be a strategy value such as AdaptiveGPUCB.practical(), got {chosen!r}")
-        record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
-        chosen_storage = storage if storage is not None else MemoryStorage()
-        chosen_storage.create(record)
-        self._attach(record, chosen_storage)
         given = list(trials)
+        if [trial.number for trial in given] != list(range(len(given))):
+            raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {[trial.number for trial in given]}")
+        record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
+        self._attach(record, storage if storage is not None else MemoryStorage())
         for trial in given:
             self._encode(trial)
-        if not self._storage.insert(name, given):
-            raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {[trial.number for trial in given]}")
+        self._storage.create(record)
+        self._storage.insert(name, given)
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
