@@ -221,7 +221,7 @@ def test_calibration_counts_values_inside() -> None:
             "complete",
             -2.0 + distance,
             None,
-            {"mean": 2.0, "std": 1.0, "noise_std": 0.0, "source": "model", "h": 1.0},
+            {"mean": 2.0, "std": 1.0, "noise_std": 0.0, "offset": 0.0, "scale": 1.0, "source": "model", "h": 1.0},
         )
         study._storage.insert(study.name, [trial])
     x, y = line(plot.calibration(study), "observed").get_data()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
 
+from noregret.diagnostics.calibration import outcomes, predictions
 from noregret.errors import TrialError
 from noregret.plot.canvas import BLUE, GREEN, INK, ORANGE, RED, by_trial, coordinate_labels, legend, log_values, new_axes
 from noregret.study import Study
-from noregret.trial import Trial, standing
+from noregret.trial import Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,24 +73,19 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     """How often values fell inside the central intervals predicted before they were told: on the diagonal if the model is honest."""
-    sign = 1.0 if study.goal == "maximize" else -1.0
-    told = [trial for trial in standing(study.trials) if trial.value is not None and trial.info.get("std") is not None]
-    if not told:
+    made = predictions(outcomes(study.trials), study.goal)
+    residuals = [abs(each.residual) for each in made if each is not None and each.residual is not None]
+    if not residuals:
         raise TrialError("no value of a point that a model proposed yet: there is no prediction to compare with")
     ax = new_axes(ax)
-    residuals = [
-        abs(sign * float(trial.value or 0.0) - trial.info["mean"])
-        / math.hypot(trial.info["std"], trial.noise_std or trial.info.get("noise_std") or 0.0)
-        for trial in told
-    ]
     inside = np.sort(2 * ndtr(residuals) - 1)  # the level of the interval that just holds the value
     levels = np.linspace(0, 1, 101)
-    spread = 1.96 * np.sqrt(levels * (1 - levels) / len(told))
+    spread = 1.96 * np.sqrt(levels * (1 - levels) / len(residuals))
     ax.fill_between(
-        levels, np.clip(levels - spread, 0, 1), np.clip(levels + spread, 0, 1), color="0.9", label=f"chance, {len(told)} values"
+        levels, np.clip(levels - spread, 0, 1), np.clip(levels + spread, 0, 1), color="0.9", label=f"chance, {len(residuals)} values"
     )
     ax.plot([0, 1], [0, 1], color="0.5", ls="--", lw=1, label="honest")
-    ax.step([0, *inside, 1], [0, *np.arange(1, len(told) + 1) / len(told), 1], where="post", color=BLUE, lw=1.8, label="observed")
+    ax.step([0, *inside, 1], [0, *np.arange(1, len(residuals) + 1) / len(residuals), 1], where="post", color=BLUE, lw=1.8, label="observed")
     ax.set(xlabel="predicted probability of the interval", ylabel="share of values inside", title=study.name, xlim=(0, 1), ylim=(0, 1))
     ax.set_aspect("equal")
     legend(ax)
