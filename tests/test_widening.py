@@ -143,8 +143,9 @@ def test_stagnation_widens_once_and_rests() -> None:
     assert widened.h == pytest.approx(widened.g**2)
     for surveys, surveyed in (((14,), False), ((13,), True)):
         assert rule.scaling(FakeProbe(t=16, surveys=surveys)).survey is surveyed
+    assert rule.scaling(FakeProbe(t=16, surveys=(14,))).stagnant
     resting = rule.scaling(FakeProbe(t=40_000))  # level below the std: not stagnating
-    assert (resting.h, resting.survey) == (1.0, False)
+    assert (resting.h, resting.survey, resting.stagnant) == (1.0, False, False)
     assert rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g  # earlier widening is over
     assert rule.scaling(FakeProbe(t=40_000, noise_std=0.1)).survey  # σ = 0.01 is far below the noise
     assert Stagnation(kappa=0.4, maximum=2.0).scaling(FakeProbe(t=16)).g == 2.0

@@ -33,6 +33,7 @@ class Scaling:
     reference: float | None = None
     reference_scale: float | None = None
     estimate: float | None = None
+    stagnant: bool = False  # the next value would tell next to nothing, or only the noise
     survey: bool = False  # look where the class is least known, not where it promises most
 
 
@@ -200,7 +201,8 @@ class Stagnation:
     the space reaches ``target``, and the point is taken that teaches most about it. Of t decisions at most
     ``allowance(t, d)`` ∝ t^exponent are surveys, no two of them within ``every``: what they add to the regret is sublinear, and
     they never end. While the fitted lengthscale is below ``fine``·d the fitted class is wide by itself, as where the paper
-    takes the smaller of fit and schedule, and ``fine_share`` of the allowance must do. docs/decisions/0013.
+    takes the smaller of fit and schedule, and ``fine_share`` of the allowance must do. In a finite list a stagnant decision that is no
+    survey goes to a design not measured yet. docs/decisions/0013.
     """
 
     kappa: float = 0.03
@@ -237,17 +239,17 @@ class Stagnation:
 
     def scaling(self, probe: Probe) -> Scaling:
         level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
-        recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
-        fine = probe.lengthscale < self.fine * probe.dimension
-        if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(probe.t, probe.hiding_dimension):
-            return Scaling(1.0, 1.0, 1.0, level)
         std = probe.std_at_argmax(1.0, 1.0)
         if std >= level:
             return Scaling(1.0, 1.0, 1.0, level, None, std)
+        recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
+        fine = probe.lengthscale < self.fine * probe.dimension
+        if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(probe.t, probe.hiding_dimension):
+            return Scaling(1.0, 1.0, 1.0, level, None, std, stagnant=True)
         g = 1.0
         if probe.mean_std(g, 1.0) < self.target:
             g = first_crossing(lambda g: probe.mean_std(g, 1.0), self.target, 1.0, self.maximum, bracket=2.0, tolerance=0.2)
-        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, survey=True)
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, stagnant=True, survey=True)
 
     def allowance(self, t: int, dimension: int) -> float:
         """How many of t decisions may be surveys. More inputs hide more, up to three; beyond, a survey sees next to nothing of the space."""

@@ -387,6 +387,26 @@ def test_log_ei_and_stagnation() -> None:
     assert max(gaps) > 1e-3
 
 
+@pytest.mark.parametrize(
+    "space",
+    [
+        nr.Candidates(np.random.default_rng(0).random((24, 2)).tolist()),
+        nr.Space({"x0": nr.Int(0, 3), "x1": nr.Choice(["a", "b", "c"]), "x2": nr.Int(2, 3)}),
+    ],
+)
+def test_a_known_design_is_not_asked_again_while_it_would_tell_nothing(space: nr.Candidates | nr.Space) -> None:
+    """24 designs without noise: each is measured once, then they are repeated rather than refused."""
+
+    def value(x: Any) -> float:
+        return float(np.sin(5 * np.sum(space.encode(x))))
+
+    study = nr.Study(space, strategy=nr.AdaptiveGPUCB.practical(), seed=1)
+    study.run(value, 27)
+    asked = [space.encode(trial.params).tobytes() for trial in study.trials]
+    assert len(set(asked[:24])) == 24
+    assert len(set(asked)) == 24
+
+
 def test_a_survey_teaches_most_where_improvement_is_expected() -> None:
     """Against the definition: the mean of EI(x_j)^¼·(σ² before − σ² after) over the cloud, each candidate appended in turn."""
     rng = np.random.default_rng(3)

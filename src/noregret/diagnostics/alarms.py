@@ -9,7 +9,6 @@ import numpy as np
 
 from noregret.array import Array
 from noregret.diagnostics.calibration import LEVEL, Prediction, calibration, sign_of
-from noregret.inference.evidence import SMALLEST_NOISE_VAR
 from noregret.parameters import Choice
 from noregret.space import SearchSpace, Space
 from noregret.strategies import Strategy
@@ -19,6 +18,7 @@ RECENT = 8  # proposals looked at
 STUCK = 0.005  # per coordinate of the unit cube: nearer than this is the same experiment
 EDGE = 1e-3  # likewise, from a bound
 FAILING = 1 / 3  # share of recent trials
+EXACT = 1e-6  # noise variance, in units of the prior's
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,10 @@ def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
     noise_var = decided[-1].info.get("noise_var")
     if noise_var is None:
         return None
-    if noise_var <= 1.05 * SMALLEST_NOISE_VAR:
+    if noise_var <= EXACT:
         return Alarm(
             "noise",
-            "The noise estimate is at its lower limit: the model takes the values for exact.",
+            "The noise estimate is below a thousandth of the values' spread: the model takes them for exact.",
             "Right for a deterministic simulation. If your measurements are noisy, tell noise_std with them, or repeat a point now and then.",
             serious=False,
         )

@@ -14,7 +14,7 @@ from noregret.gp import log_evidence_gradient
 from noregret.inference.priors import Prior
 from noregret.kernels import Kernel
 
-SMALLEST_NOISE_VAR = 1e-6  # of an estimated noise, in units of the prior variance: keeps every factorisation safe
+SMALLEST_NOISE_VAR = 1e-8  # of an estimated noise, in units of the prior variance: keeps every factorisation safe
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,20 @@ class Step:
         mean, std = posterior.predict(x[None, :])
         return Choice(x, float(mean[0]), float(std[0]))
 
+    def _unmeasured(self, model: Model) -> Choice | None:
+        """The UCB argmax among the designs of a list that were neither measured nor asked nor failed: another look at a known one
+        would tell next to nothing. None where the space is no list, or all of it is known."""
+        every = self.space.enumeration()
+        if every is None:
+            return None
+        known = {x.tobytes() for x in (*model.posterior.X, *self.history.failed)}
+        fresh = every[[x.tobytes() not in known for x in every]]
+        if len(fresh) == 0:
+            return None
+        mean, std = model.posterior.predict(fresh)
+        best = int(np.argmax(mean + model.beta_sqrt * std))
+        return Choice(fresh[best], float(mean[best]), float(std[best]))
+
     @property
     def cloud(self) -> Array:
         """Points that stand for the whole space; every scaling sees the same."""
@@ -221,6 +235,8 @@ class Step:
         scaling = self.strategy.widening.scaling(self)
         model = self.model(scaling.g, scaling.b, exact=True)
         choice = self.survey(scaling.g, scaling.b) if scaling.survey else self.choice(scaling.g, scaling.b)
+        if scaling.stagnant and not scaling.survey:
+            choice = self._unmeasured(model) or choice
         return Proposal(choice.x, self._info(scaling, model, choice))
 
     def _info(self, scaling: Scaling, model: Model, choice: Choice) -> Info:
