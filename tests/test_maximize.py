@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 
@@ -47,8 +49,23 @@ def test_refine_reaches_stationary_points_inside_and_on_the_boundary() -> None:
     centre = np.array([0.3, 1.4, -0.2])  # projected maximum at (0.3, 1, 0)
     quadratic = Acquisition(lambda A: -((A - centre) ** 2).sum(axis=1), lambda A: (-((A - centre) ** 2).sum(axis=1), -2 * (A - centre)))
     starts = np.random.default_rng(0).random((5, 3))
-    found = refine(quadratic, starts, np.ones(3), np.ones(3, dtype=np.bool_))
-    np.testing.assert_allclose(found, np.tile([0.3, 1.0, 0.0], (5, 1)), atol=1e-6)
+    for start in starts:
+        np.testing.assert_allclose(refine(quadratic, start[None], np.ones(3), np.ones(3, dtype=np.bool_)), [[0.3, 1.0, 0.0]], atol=1e-6)
+    together = refine(quadratic, starts, np.ones(3), np.ones(3, dtype=np.bool_))  # who meets a better one may stop
+    np.testing.assert_allclose(together[np.argmax(quadratic.values(together))], [0.3, 1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(together, np.tile([0.3, 1.0, 0.0], (5, 1)), atol=0.1)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_giving_up_starts_loses_no_maximum(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a rough posterior: the best end of all starts is the same whether those behind are given up or followed to the end."""
+    rng = np.random.default_rng(seed)
+    lengthscales = np.full(3, 0.2)
+    acquisition = ucb(condition(Matern(2.5), lengthscales, rng.random((40, 3)), rng.standard_normal(40), 1e-2), 1.0)
+    starts, free = rng.random((24, 3)), np.ones(3, dtype=np.bool_)
+    best = acquisition.values(refine(acquisition, starts, lengthscales, free)).max()
+    monkeypatch.setattr(sys.modules["noregret.maximize"], "SETTLED", 10**6)
+    assert best == pytest.approx(acquisition.values(refine(acquisition, starts, lengthscales, free)).max(), rel=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e12])

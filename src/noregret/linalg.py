@@ -35,6 +35,28 @@ def solve_lower(L: Array, B: Array, *, transposed: bool = False, overwrite: bool
     return np.asarray(X)
 
 
+def lower_inverse(L: Array) -> Array:
+    """L⁻¹, n³/6. A product with it is twice as fast as a solve, and as accurate: for many right-hand sides."""
+    if len(L) == 0:
+        return np.empty((0, 0))
+    inverse, _ = lapack.dtrtri(L, lower=1)
+    return np.asarray(inverse)
+
+
+def lower_product(M: Array, B: Array) -> Array:
+    """M B for a lower triangular M; in place if B is in Fortran's order."""
+    if len(M) == 0 or B.size == 0:
+        return np.zeros_like(B)
+    return np.asarray(blas.dtrmm(1.0, M, B, lower=1, overwrite_b=1))
+
+
+def less_gram(K: Array, V: Array) -> Array:
+    """K − Vᵀ V for a symmetric K, which is overwritten."""
+    if V.size == 0:
+        return K
+    return np.asarray(blas.dgemm(-1.0, V, V, 1.0, K.T, trans_a=1, overwrite_c=1))
+
+
 def inverse_less_outer(L: Array, x: Array) -> Array:
     """(L Lᵀ)⁻¹ − x xᵀ in the lower triangle; L is overwritten."""
     if len(L) == 0:
@@ -44,8 +66,8 @@ def inverse_less_outer(L: Array, x: Array) -> Array:
 
 
 def inverse_diagonal(L: Array) -> Array:
-    """The diagonal of (L Lᵀ)⁻¹. n³/3."""
-    inverse, _ = lapack.dtrtri(L, lower=1)
+    """The diagonal of (L Lᵀ)⁻¹. n³/6."""
+    inverse = lower_inverse(L)
     return np.einsum("ij,ij->j", inverse, inverse)
 
 

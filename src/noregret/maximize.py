@@ -20,6 +20,9 @@ CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
 STARTS_BUDGET = 128
 ITERATIONS = 60
 PRECISION = 1e-11  # of the acquisition, relative: a start that can gain no more has arrived
+SETTLED = 4  # iterations after which the starts are compared: of two
+MEETING = 0.02  # lengthscales or less apart the better goes on, and none goes on for which
+HOPE = 10.0  # times the predicted gain does not reach the best
 EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
 LARGEST_EXCLUSION = 0.1  # it doubles with every other failure this close, up to this: a region that fails again and again
 
@@ -117,7 +120,8 @@ def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: 
 
 
 def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable: Mask) -> Array:
-    """Projected BFGS ascent from all starts at once, in units of the lengthscales; never worse than the start."""
+    """Projected BFGS ascent from all starts at once, in units of the lengthscales; never worse than the start, and where a start meets
+    a better one or falls behind it is left where it is."""
     if not movable.any():
         return starts
     unit = np.minimum(lengthscales, 1.0)
@@ -140,11 +144,14 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
         uphill = np.einsum("ki,ki->k", p, g)
         bad = uphill <= 0
         p[bad], H[active[bad]] = g[bad], np.eye(x.shape[1])
+        promise = np.where(bad, np.inf, uphill)  # about twice what is left to gain, once H is known
         length = np.linalg.norm(p, axis=1)
         limit = 0.25 if iteration == 0 else 1.0
         p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
         uphill = np.einsum("ki,ki->k", p, g)
         going = uphill > PRECISION
+        if iteration >= SETTLED:
+            going &= _distinct(at / unit, f[active]) & (f[active] + HOPE * promise >= f.max())
         active, p, g, at, free, uphill = active[going], p[going], g[going], at[going], free[going], uphill[going]
         if len(active) == 0:
             break
@@ -153,6 +160,15 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
         fall = g[moved] - gradient[active] * free[moved]
         _bfgs_update(H, active, (x[active] - at[moved]) / unit, fall)
     return x
+
+
+def _distinct(at: Array, f: Array) -> Mask:
+    """Which starts have met no better one; ``at`` in lengthscales."""
+    order = np.argsort(-f, kind="stable")
+    close = ((at[order][:, None, :] - at[order][None, :, :]) ** 2).sum(axis=-1) < MEETING**2
+    keep = np.empty(len(f), dtype=np.bool_)
+    keep[order] = ~np.any(np.tril(close, -1), axis=1)
+    return keep
 
 
 def _line_search(

@@ -45,6 +45,7 @@ class Probe(Protocol):
     dimension: int
     previous: Scaling  # of the last decision; h = g = b = 1 before the first
     surveys: tuple[int, ...]  # the decisions so far that were surveys, counted from 1
+    survey_g: float  # of the last of them; 1 before the first
     noise_std: float  # of a value to come, in units of the prior std
     hiding_dimension: int  # the inputs in which something may hide: 1 where the whole space can be listed
     lengthscale: float  # of the fitted class, on the unit cube: the geometric mean over the inputs
@@ -246,9 +247,7 @@ class Stagnation:
         fine = probe.lengthscale < self.fine * probe.dimension
         if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(probe.t, probe.hiding_dimension):
             return Scaling(1.0, 1.0, 1.0, level, None, std, stagnant=True)
-        g = 1.0
-        if probe.mean_std(g, 1.0) < self.target:
-            g = first_crossing(lambda g: probe.mean_std(g, 1.0), self.target, 1.0, self.maximum, bracket=2.0, tolerance=0.2)
+        g = crossing_near(lambda g: probe.mean_std(g, 1.0), self.target, min(probe.survey_g, self.maximum), 1.0, self.maximum)
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, stagnant=True, survey=True)
 
     def allowance(self, t: int, dimension: int) -> float:
@@ -263,10 +262,35 @@ def _check_level(kappa: float, decay: float) -> None:
         raise ConfigurationError(f"decay must be at least 0, got {decay!r}")
 
 
-def first_crossing(
-    function: Callable[[float], float], level: float, start: float, upper: float, bracket: float = BRACKET, tolerance: float = TOLERANCE
+def crossing_near(
+    function: Callable[[float], float], level: float, guess: float, lower: float, upper: float, tolerance: float = 0.2
 ) -> float:
-    """The first h > start with function(h) ≥ level, to ``tolerance`` in log h; ``upper`` if there is none below it.
+    """Some g with function(g) ≥ level and function(g·e^−tolerance) < level, ``lower`` or ``upper`` if there is none between them; two
+    evaluations if the guess is right, steps that double if not. For a function that rises."""
+    step, low, high = tolerance, lower, upper
+    if function(guess) >= level:
+        high = guess
+        while high > lower:
+            low = max(high * math.exp(-step), lower)
+            if function(low) < level:
+                break
+            high, step = low, 2 * step
+        else:
+            return lower
+    else:
+        low = guess
+        while low < upper:
+            high = min(low * math.exp(step), upper)
+            if function(high) >= level:
+                break
+            low, step = high, 2 * step
+        else:
+            return upper
+    return _bisected(function, level, low, high, tolerance)
+
+
+def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:
+    """The first h > start with function(h) ≥ level, to TOLERANCE in log h; ``upper`` if there is none below it.
 
     function(start) < level. The function need not be monotone: the bracket moves up until it first contains a crossing.
     """
@@ -274,10 +298,13 @@ def first_crossing(
     while True:
         if high >= upper:
             return upper
-        low, high = high, min(high * bracket, upper)
+        low, high = high, min(high * BRACKET, upper)
         if function(high) >= level:
-            break
-    while math.log(high / low) > tolerance:
+            return _bisected(function, level, low, high, TOLERANCE)
+
+
+def _bisected(function: Callable[[float], float], level: float, low: float, high: float, tolerance: float) -> float:
+    while math.log(high / low) > tolerance * (1 + 1e-9):
         middle = math.sqrt(low * high)
         if function(middle) >= level:
             high = middle

@@ -67,6 +67,7 @@ class Step:
         self.hiding_dimension = 1 if space.enumeration() is not None else space.dimension  # a list is surveyed point by point
         self.previous = _widest(decisions)
         self.surveys = tuple(t for t, info in enumerate(decisions, 1) if info.get("survey"))
+        self.survey_g = float(decisions[self.surveys[-1] - 1]["g"]) if self.surveys else 1.0
         self.noise_std = math.sqrt(framed.known_noise(self._noise_var)[1])
         self.start = strategy.initial_class(space.dimension)
         fitted = self.start.lengthscales if fit is None else fit.lengthscales
@@ -145,7 +146,7 @@ class Step:
         var = np.maximum(np.diag(covariance), VARIANCE_FLOOR)
         std = np.sqrt(var)
         weight = log_h((mean - self._fitted_mean(posterior).max()) / std) + np.log(std)
-        gain = covariance**2 @ np.exp(FLAT * (weight - weight.max())) / (var + self.noise_std**2)
+        gain = np.square(covariance, out=covariance) @ np.exp(FLAT * (weight - weight.max())) / (var + self.noise_std**2)
         return self._best_of(cloud, gain, posterior)
 
     def _surprise(self, widened: Posterior) -> Choice | None:
