@@ -244,6 +244,7 @@ assert isinstance(RULE, ReferenceRegret)
         ({"acquisition": "log_ei"}, "upper confidence bound"),
         ({"widening": Stagnation()}, "does not widen"),
         ({"greedy_above": 3}, "full width"),
+        ({"estimation": MAP(ceiling=2.0)}, "ceiling"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -405,6 +406,21 @@ def test_a_known_design_is_not_asked_again_while_it_would_tell_nothing(space: nr
     asked = [space.encode(trial.params).tobytes() for trial in study.trials]
     assert len(set(asked[:24])) == 24
     assert len(set(asked)) == 24
+
+
+def test_an_input_that_does_nothing_may_drop_out_up_to_the_ceiling() -> None:
+    strategy = nr.AdaptiveGPUCB.practical()
+    study = nr.Study([(0, 1)] * 2, strategy=strategy)
+    rng = np.random.default_rng(0)
+    for x in rng.random((60, 2)):
+        study.add(x, float(np.sin(7 * x[0])))
+    at_most = {}
+    for ceiling in (1.0, 1.5, 3.0):
+        chosen = replace(strategy, estimation=replace(strategy.estimation, ceiling=ceiling))
+        fitted = nr.Study([(0, 1)] * 2, strategy=chosen, trials=study.trials).ask().info["fitted_lengthscales"]
+        at_most[ceiling] = fitted[1] / math.sqrt(2)
+        assert fitted[0] < 1
+    assert at_most == {1.0: pytest.approx(1.0), 1.5: pytest.approx(1.5), 3.0: pytest.approx(3.0)}
 
 
 def test_a_survey_teaches_most_where_improvement_is_expected() -> None:

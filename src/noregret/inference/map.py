@@ -19,7 +19,7 @@ class MAP:
     """How lengthscales are estimated online, SPEC §6.
 
     combine: "min" takes min(θ^MAP, θ_0/g) per input, "scale" takes θ^MAP/g. θ^MAP is kept within
-    [truncation·θ_0, θ_0]. noise_prior is used when the strategy's noise is unknown; it is a prior of the noise
+    [truncation·θ_0, ceiling·θ_0]. noise_prior is used when the strategy's noise is unknown; it is a prior of the noise
     variance in units of the prior variance. All ``starts`` are searched when the number of points has grown by the factor
     ``patience`` since that was last done; in between the last estimate is improved when it has grown by ``refresh``, or kept.
     """
@@ -28,6 +28,7 @@ class MAP:
     noise_prior: Prior = LogNormal(-4.0, 1.0)
     combine: Literal["min", "scale"] = "min"
     truncation: float = 0.01
+    ceiling: float = 1.0
     starts: int = 3
     patience: float = 1.0
     refresh: float = 1.0
@@ -37,6 +38,8 @@ class MAP:
             raise ConfigurationError(f'combine is "min" or "scale", got {self.combine!r}')
         if not 0 < self.truncation < 1:
             raise ConfigurationError(f"truncation is the smallest θ^MAP as a fraction of θ_0, in (0, 1), got {self.truncation!r}")
+        if not 1 <= self.ceiling < np.inf:
+            raise ConfigurationError(f"ceiling is the largest θ^MAP in units of θ_0, at least 1, got {self.ceiling!r}")
         for name in ("patience", "refresh"):
             if not 1 <= getattr(self, name) < np.inf:
                 raise ConfigurationError(f"{name} is a factor of at least 1 by which the data grow, got {getattr(self, name)!r}")

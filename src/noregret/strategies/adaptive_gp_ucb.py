@@ -117,7 +117,7 @@ class AdaptiveGPUCB:
         """
         return AdaptiveGPUCB(
             kernel=Matern(2.5), lengthscales=None, noise_std=noise_std, width=1.5, greedy_above=3, widening=Stagnation(),
-            estimation=MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), noise_prior=LogNormal(-6.0, 2.0), combine="scale",
+            estimation=MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), noise_prior=LogNormal(-6.0, 2.0), combine="scale", ceiling=3.0,
                            patience=1.1, refresh=1.05),
             compress=2, initial_points=initial_points, initial_design="spread")  # fmt: skip
 

@@ -154,16 +154,16 @@ def estimate(
     evidence = framed.evidence(kernel, rule.prior, rule.noise_prior)
     if estimation is None and not evidence.estimates_noise:
         return None
-    lower = initial if estimation is None else estimation.truncation * initial
+    lower, upper = (initial, initial) if estimation is None else (estimation.truncation * initial, estimation.ceiling * initial)
     previous, n = previous_fit(decisions), len(evidence.y)
     starts = starting_points(evidence, rule, previous, rng)
     if previous is not None and n < rule.patience * previous.searched:
         if n < rule.refresh * previous.improved:
             return previous
-        return fit_map(evidence, lower, initial, starts[:1], previous.searched)
+        return fit_map(evidence, lower, upper, starts[:1], previous.searched)
     if n > COARSE:  # the search on a part of the data, the estimate on all of them
-        part = fit_map(evidence.part(rng.permutation(n)[:COARSE]), lower, initial, starts)
+        part = fit_map(evidence.part(rng.permutation(n)[:COARSE]), lower, upper, starts)
         found = np.log([*part.lengthscales, *([part.noise_var] if evidence.estimates_noise else [])])
         tried = [found] if previous is None else [found, starts[0]]
         starts = np.array([max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])])
-    return fit_map(evidence, lower, initial, starts, n)
+    return fit_map(evidence, lower, upper, starts, n)
