@@ -228,7 +228,7 @@ class Stagnation:
         if not 0 <= self.noise_share < math.inf:
             raise ConfigurationError(f"noise_share must be at least 0, got {self.noise_share!r}")
         if not 0 < self.share <= 1:
-            raise ConfigurationError(f"share must lie in (0, 1], got {self.share!r}: share·d·t^exponent bounds the number of surveys")
+            raise ConfigurationError(f"share must lie in (0, 1], got {self.share!r}: share·2^(d−1)·t^exponent bounds the number of surveys")
         if not 0 < self.exponent <= 1:
             raise ConfigurationError(f"exponent must lie in (0, 1], got {self.exponent!r}: t^exponent bounds the number of surveys")
         if not (isinstance(self.every, int) and self.every >= 1):
@@ -251,8 +251,8 @@ class Stagnation:
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, stagnant=True, survey=True)
 
     def allowance(self, t: int, dimension: int) -> float:
-        """How many of t decisions may be surveys. More inputs hide more, up to three; beyond, a survey sees next to nothing of the space."""
-        return max(LEAST_SHARE, self.share * dimension * min(1.0, 4.0 ** (3 - dimension))) * t**self.exponent
+        """How many of t decisions may be surveys. Every input hides as much again, up to three; beyond, a survey sees next to nothing of the space."""
+        return max(LEAST_SHARE, self.share * 2.0 ** (dimension - 1) * min(1.0, 8.0 ** (3 - dimension))) * t**self.exponent
 
 
 def _check_level(kappa: float, decay: float) -> None:

@@ -89,7 +89,10 @@ def test_the_last_estimate_comes_first() -> None:
     np.testing.assert_allclose(np.exp(starts[0]), [0.33, 0.02])
 
 
-@pytest.mark.parametrize("bad", [{"combine": "max"}, {"truncation": 0.0}, {"truncation": 1.0}, {"ceiling": 0.5}, {"ceiling": math.inf}, {"starts": 0}, {"starts": 1.5}])
+@pytest.mark.parametrize(
+    "bad",
+    [{"combine": "max"}, {"truncation": 0.0}, {"truncation": 1.0}, {"ceiling": 0.5}, {"ceiling": math.inf}, {"starts": 0}, {"starts": 1.5}],
+)
 def test_impossible_settings(bad: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):
         MAP(**bad)  # type: ignore[arg-type]

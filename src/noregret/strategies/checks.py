@@ -103,7 +103,9 @@ def check_guarantee(s: AdaptiveGPUCB) -> None:
     if s.acquisition != "ucb":
         raise GuaranteeError(f'the theorem is about the upper confidence bound, got acquisition={s.acquisition!r}: use "ucb"')
     if s.estimation is not None and s.estimation.ceiling > 1:
-        raise GuaranteeError("lengthscales above θ_0 make the class smaller than the one that f is assumed to be in: leave MAP's ceiling at 1")
+        raise GuaranteeError(
+            "lengthscales above θ_0 make the class smaller than the one that f is assumed to be in: leave MAP's ceiling at 1"
+        )
     if s.quantisation is None:
         raise GuaranteeError("θ_t depends on the data, so the bound needs a union over a grid of scalings: give quantisation, such as 1.1")
     if not s.monotone:
