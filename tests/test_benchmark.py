@@ -139,6 +139,18 @@ def test_ranks_share_ties() -> None:
     assert report.ranks([one("a", 1.0), one("b", 1.0), one("c", 2.0)], "simple") == {"a": 1.5, "b": 1.5, "c": 3.0}
 
 
+def test_many_inputs_are_compared_on_the_runs_that_both_have() -> None:
+    def one(method: str, problem: str, seed: int, start: float, end: float) -> report.Run:
+        return report.Run(problem, method, seed, np.array([2 * start, start, end]), 2, None, 0.0)
+
+    runs = [one("noregret", p, s, 4.0, 4.0 * left) for p, s, left in (("a", 0, 0.5), ("a", 1, 0.25), ("b", 0, 0.125), ("b", 1, 0.001))]
+    runs += [one("botorch_logei", p, 0, 8.0, 8.0 * left) for p, left in (("a", 0.25), ("b", 0.5))]
+    each, pooled = report.verdict_high(runs)
+    assert "not behind BoTorch's LogEI on 2 of 2 problems (median simple regret; a: 1.5 against 2; b: 0.252 against 4)" in each
+    assert "over the 2 runs that both have" in pooled
+    assert pooled.endswith("is 0.31 against 0.38.")  # the medians of ½, ⅛ and of ¼, ½
+
+
 def test_verdicts_name_losses_as_well_as_wins() -> None:
     def runs(method: str, values: list[float], stuck: list[bool] | None = None) -> list[report.Run]:
         marks: list[bool | None] = [None] * len(values) if stuck is None else list(stuck)

@@ -95,7 +95,7 @@ def test_the_report_says_where_speed_falls_short(tmp_path: Path, monkeypatch: py
         ]
 
     variants = [{"name": name, "first": None, "median": 0.01 * (i + 1), "mean": None} for i, name in enumerate(speed.VARIANTS)]
-    footprint = {"import": 0.3, "import_scipy": 0.25, "package_bytes": 4e5, "matrices_at_2000": 3.1}
+    footprint = {"import": 0.3, "import_scipy": 0.25, "package_bytes": 4e5, "matrices": 3.1}
     result = {
         "rows": [*rows(50, 0.009), *rows(100, 0.02), *rows(500, 0.02), *rows(5000, 2.0)],
         "variants": variants,
