@@ -414,6 +414,7 @@ def test_an_input_that_does_nothing_may_drop_out_up_to_the_ceiling() -> None:
     rng = np.random.default_rng(0)
     for x in rng.random((60, 2)):
         study.add(x, float(np.sin(7 * x[0])))
+    assert strategy.estimation is not None
     at_most = {}
     for ceiling in (1.0, 1.5, 3.0):
         chosen = replace(strategy, estimation=replace(strategy.estimation, ceiling=ceiling))
