@@ -15,10 +15,9 @@ import numpy as np
 from noregret import linalg
 from noregret.array import Array
 from noregret.errors import ConfigurationError
-from noregret.kernels import Kernel, covariance, squared_distances, value_and_slope
+from noregret.kernels import BLOCK, Kernel, covariance, squared_distances, value_and_slope
 
 VARIANCE_FLOOR = 1e-20  # 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
-CHUNK = 16_384  # entries of the cross-covariance that a prediction handles at once: they stay in the processor's cache
 
 
 class Predictor(Protocol):
@@ -45,7 +44,7 @@ class Posterior:
         """Latent mean and std at the rows of A. O(m n²)."""
         mean, var = np.empty(len(A)), np.empty(len(A))
         whiten = self._whitening(len(A))
-        step = max(CHUNK // max(len(self.X), 1), 64)
+        step = max(BLOCK // max(len(self.X), 1), 64)
         for start in range(0, len(A), step):
             rows = slice(start, start + step)
             k = covariance(self.kernel, self.lengthscales, A[rows], self.X)  # (m, n): its transpose is in LAPACK's order

@@ -22,7 +22,7 @@ from scipy.special import gamma, kv
 from noregret.array import Array
 from noregret.errors import ConfigurationError
 
-BLOCK = 16_384  # entries of a covariance matrix that are computed at once
+BLOCK = 16_384  # entries of a covariance matrix that are worked on at once: they stay in the processor's cache
 
 
 @runtime_checkable
@@ -139,7 +139,7 @@ def _matern_five_halves(sq: Array) -> tuple[Array, Array, Array]:
 def covariance(kernel: Kernel, lengthscales: Array, A: Array, B: Array) -> Array:
     if not (isinstance(kernel, Matern) and kernel.nu == 2.5):
         return kernel.value(squared_distances(A, B, lengthscales))
-    A, B = A / lengthscales, B / lengthscales  # the default's kernel, in blocks that stay in the processor's cache
+    A, B = A / lengthscales, B / lengthscales  # the default's kernel, in blocks
     K = np.empty((len(A), len(B)))
     step = max(BLOCK // max(len(B), 1), 1)
     for start in range(0, len(A), step):

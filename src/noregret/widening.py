@@ -267,26 +267,14 @@ def crossing_near(
 ) -> float:
     """Some g with function(g) ≥ level and function(g·e^−tolerance) < level, ``lower`` or ``upper`` if there is none between them; two
     evaluations if the guess is right, steps that double if not. For a function that rises."""
-    step, low, high = tolerance, lower, upper
-    if function(guess) >= level:
-        high = guess
-        while high > lower:
-            low = max(high * math.exp(-step), lower)
-            if function(low) < level:
-                break
-            high, step = low, 2 * step
-        else:
-            return lower
-    else:
-        low = guess
-        while low < upper:
-            high = min(low * math.exp(step), upper)
-            if function(high) >= level:
-                break
-            low, step = high, 2 * step
-        else:
-            return upper
-    return _bisected(function, level, low, high, tolerance)
+    rises = function(guess) < level
+    end, near, step = (upper if rises else lower), guess, tolerance
+    while near != end:
+        far = min(max(near * math.exp(step if rises else -step), lower), upper)
+        if (function(far) >= level) == rises:
+            return _bisected(function, level, min(near, far), max(near, far), tolerance)
+        near, step = far, 2 * step
+    return end
 
 
 def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret import confidence, linalg
-from noregret.acquisition import log_ei, log_h, ucb
+from noregret.acquisition import Acquisition, log_ei, log_h, ucb
 from noregret.array import Array
 from noregret.function_class import FunctionClass
 from noregret.gp import VARIANCE_FLOOR, Posterior
@@ -48,11 +48,16 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The UCB argmax of a model, with what was predicted there."""
+    """A point chosen in a model, with what was predicted there."""
 
     x: Array
     mean: float
     std: float
+
+    @staticmethod
+    def at(x: Array, posterior: Posterior) -> Choice:
+        mean, std = posterior.predict(x[None, :])
+        return Choice(x, float(mean[0]), float(std[0]))
 
 
 class Step:
@@ -123,13 +128,15 @@ class Step:
             posterior = model.posterior
             fitted_mean = self._fitted_mean(posterior)
             incumbents = posterior.X[np.argsort(-fitted_mean, kind="stable")[:3]]
-            width = model.beta_sqrt * self.strategy.exploration(self.hiding_dimension)
-            acquisition = ucb(posterior, width) if self.strategy.acquisition == "ucb" else log_ei(posterior, float(fitted_mean.max()))
-            x = argmax(acquisition, self.space, model.function_class.lengthscales,
+            x = argmax(self._acquisition(model), self.space, model.function_class.lengthscales,
                        np.random.default_rng(self.seed), incumbents, self.history.failed)  # fmt: skip
-            mean, std = posterior.predict(x[None, :])
-            self._choices[g, b] = Choice(x, float(mean[0]), float(std[0]))
+            self._choices[g, b] = Choice.at(x, posterior)
         return self._choices[g, b]
+
+    def _acquisition(self, model: Model) -> Acquisition:
+        if self.strategy.acquisition == "ucb":
+            return ucb(model.posterior, model.beta_sqrt * self.strategy.exploration(self.hiding_dimension))
+        return log_ei(model.posterior, float(self._fitted_mean(model.posterior).max()))
 
     def _fitted_mean(self, posterior: Posterior) -> Array:
         n = posterior.observed
@@ -168,11 +175,10 @@ class Step:
     def _best_of(self, points: Array, values: Array, posterior: Posterior) -> Choice:
         """The best of some points, failed ones and their surroundings left out."""
         x = best(points, np.where(allowed(points, self.history.failed), values, -np.inf), self.history.failed)
-        mean, std = posterior.predict(x[None, :])
-        return Choice(x, float(mean[0]), float(std[0]))
+        return Choice.at(x, posterior)
 
     def _unmeasured(self, model: Model) -> Choice | None:
-        """The UCB argmax among the designs of a list that were neither measured nor asked nor failed: another look at a known one
+        """The argmax among the designs of a list that were neither measured nor asked nor failed: another look at a known one
         would tell next to nothing. None where the space is no list, or all of it is known."""
         every = self.space.enumeration()
         if every is None:
@@ -181,9 +187,8 @@ class Step:
         fresh = every[[x.tobytes() not in known for x in every]]
         if len(fresh) == 0:
             return None
-        mean, std = model.posterior.predict(fresh)
-        best = int(np.argmax(mean + model.beta_sqrt * std))
-        return Choice(fresh[best], float(mean[best]), float(std[best]))
+        x = fresh[int(np.argmax(self._acquisition(model).values(fresh)))]
+        return Choice.at(x, model.posterior)
 
     @property
     def cloud(self) -> Array:
