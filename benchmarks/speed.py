@@ -1,4 +1,4 @@
-"""Seconds per ask against the peers, in one run on one machine: python -m benchmarks.speed [--quick]; results in benchmarks/results/speed.json.
+"""Seconds per ask against the peers, in one run on one machine: python -m benchmarks.speed [--quick | --regret BEFORE AFTER]; results in benchmarks/results/speed.json.
 
 Every optimizer is told the same n points of a smooth noisy function and then asked; each asked point is told before the next ask. One thread for all. The first
 ask (which has everything to fit) is apart from the median and the mean of later ones. A peer whose ask at one n took longer than PATIENCE is not run at larger n.
@@ -237,6 +237,25 @@ def growth(rows: list[dict[str, Any]], d: int) -> float | None:
     return float(np.log10(found[5000] / found[500])) if {500, 5000} <= found.keys() else None
 
 
+def cumulative(folder: Path) -> dict[str, float]:
+    """Our cumulative regret on each problem whose maximum is known, from a results folder of ``benchmarks.regret run --quick``."""
+    rows = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+    return {
+        row["problem"]: float(np.sum(row["maximum"] - np.array(row["values"])))
+        for row in rows
+        if row["method"] == OURS and np.isfinite(row["maximum"] if row["maximum"] is not None else np.nan)
+    }
+
+
+def unchanged(pairs: dict[str, list[float]]) -> str:
+    """Whether what made asks faster changed the regret, in words."""
+    ratios = np.array([np.log(after / before) for before, after in pairs.values()])
+    return (
+        f"regret before and after the changes for speed (`benchmarks.regret run --quick`, same seeds, `benchmarks.speed --regret BEFORE AFTER`): the mean log ratio of "
+        f"the cumulative regrets is {ratios.mean():.3f}, its standard error {ratios.std(ddof=1) / np.sqrt(len(ratios)):.3f}, on {len(ratios)} problems."
+    )
+
+
 def section(docs: Path) -> str:
     """The part of docs/benchmarks.md about speed, and its picture."""
     if not RESULT.exists():
@@ -288,10 +307,12 @@ def section(docs: Path) -> str:
         f"import noregret: {f['import'] / f['import_scipy']:.2f}× of scipy.optimize and scipy.linalg ({f['import']:.2f} s); our package itself is {f['package_bytes'] / 1e3:.0f} kB beside NumPy and SciPy.",
         f"the one-step estimator's ask is {one_step:.1f}× the bound estimator's (wanted: at most 8).",
     ]
+    if "regret" in result:
+        verdicts.append(unchanged(result["regret"]))
     return "\n".join([
         "## Speed\n\nWritten by `make bench-speed`. Milliseconds per ask after n points of a smooth noisy function, one thread for all; the median and the mean of later asks, the first ask apart "
         "(it fits from nothing). – : not run, because the ask at a smaller n took longer than "
-        + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items()) + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates (an ask in one input looks at fewer). {result['machine']}. {result.get('note', '')}\n",
+        + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items()) + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates (an ask in one input looks at fewer). {result['machine']}.\n",
         "\n".join(f"- {line}" for line in verdicts),
         *(f"- failed: {line}" for line in failed), "",
         "![seconds per ask against n](figures/bench-speed.png)\n", *lines, "", *table, "",
@@ -324,12 +345,21 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.speed", description="Seconds per ask against the peers.")
     parser.add_argument("--quick", action="store_true", help="n up to 200, two dimensions, ours and Optuna's samplers")
+    parser.add_argument(
+        "--regret", nargs=2, type=Path, metavar=("BEFORE", "AFTER"), help="only compare two results folders of the quick regret benchmark"
+    )
     options = parser.parse_args()
+    if options.regret:
+        before, after = (cumulative(folder) for folder in options.regret)
+        result = json.loads(RESULT.read_text(encoding="utf-8")) | {"regret": {name: [before[name], after[name]] for name in sorted(before)}}
+        RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        print(unchanged(result["regret"]))
+        return 0
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # equal for all
     if not threads.items() <= os.environ.items():  # read when NumPy is imported: start again
         os.execve(sys.executable, [sys.executable, "-m", "benchmarks.speed", *sys.argv[1:]], {**os.environ, **threads})
     sizes, dimensions, peers = ((10, 50, 200), (2, 6), ("optuna_gp", "optuna_tpe")) if options.quick else (SIZES, DIMENSIONS, PEERS)
-    result: dict[str, Any] = {
+    result = {
         "rows": [], "variants": variants(2, 100, 20), "footprint": footprint(),
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}",
     }  # fmt: skip

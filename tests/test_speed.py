@@ -114,6 +114,19 @@ def test_the_report_says_where_speed_falls_short(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "figures" / "bench-speed.png").stat().st_size > 5000
 
 
+def test_regret_before_and_after_is_compared_problem_by_problem(tmp_path: Path) -> None:
+    for name, values in (("before", [3.0, 5.0]), ("after", [3.0, 5.0 - 4 * (np.e - 1)])):
+        (tmp_path / name).mkdir()
+        rows = [{"problem": p, "method": m, "maximum": top, "values": v} for p, m, top, v in (
+            ("a", "noregret", 9.0, [5.0, 5.0]), ("b", "noregret", 9.0, [9.0, values[1]]), ("b", "cma", 9.0, [0.0]), ("c", "noregret", None, [1.0]))]  # fmt: skip
+        (tmp_path / name / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    before, after = speed.cumulative(tmp_path / "before"), speed.cumulative(tmp_path / "after")
+    assert before == {"a": 8.0, "b": 4.0}
+    assert after["b"] == pytest.approx(4 * np.e)
+    text = speed.unchanged({name: [before[name], after[name]] for name in before})  # log ratios 0 and 1
+    assert "regrets is 0.500, its standard error 0.500, on 2 problems" in text
+
+
 def test_speed_is_measured_on_what_was_told() -> None:
     first, *later = speed.times(speed._study(nr.RandomSearch(), 2), 2, 5, 3)
     assert first > 0
