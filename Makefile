@@ -35,36 +35,36 @@ format: setup
 # The paper's figures and docs/reproduction.md. MNIST=<folder> has the four files; without it they are downloaded from OpenML.
 reproduction: setup
 	$(BIN)/noregret reproduce all --out out/reproduction $(if $(MNIST),--mnist $(MNIST))
-	$(BIN)/python -m experiments.page out/reproduction docs
+	$(BIN)/python -m docs.making.reproduction out/reproduction docs
 
 # The peers, each in an environment of its own under .peers; one that cannot be installed is reported in .peers/status.json.
 bench-peers:
-	$(PYTHON) benchmarks/peers/environments.py
+	$(PYTHON) research/benchmarks/peers/environments.py
 
 # Regret against the peers. ARGS="--quick", or e.g. ARGS="--suites needle --minutes 30"; MATERIALS=<folder> for that suite. Resumable.
 bench-regret: setup bench-peers
-	$(BIN)/python -m benchmarks.regret run $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
-	$(BIN)/python -m benchmarks.regret report
+	$(BIN)/python -m research.benchmarks.regret run $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
+	$(BIN)/python -m research.benchmarks.regret report
 
 # Seconds per ask against the peers: one run, one thread for all.
 bench-speed: setup bench-peers
-	$(BIN)/python -m benchmarks.speed $(ARGS)
+	$(BIN)/python -m research.benchmarks.speed $(ARGS)
 
 # What each adapter costs over a plain ask, and the scikit-learn search against a random one.
 bench-adapters: setup
-	$(BIN)/python -W ignore -m benchmarks.adapters $(ARGS)
+	$(BIN)/python -W ignore -m research.benchmarks.adapters $(ARGS)
 
 # Trials per second through SQLite and PostgreSQL beside Optuna's RDBStorage; the table of docs/storage.md. ARGS="--quick" prints a short one.
 bench-storage: setup
-	$(PYTHON) benchmarks/peers/environments.py storage
-	$(BIN)/python -m benchmarks.storage $(ARGS)
+	$(PYTHON) research/benchmarks/peers/environments.py storage
+	$(BIN)/python -m research.benchmarks.storage $(ARGS)
 
 # Simple regret of four workers against one at equal trials; the other table of docs/storage.md.
 bench-parallel: setup
-	$(BIN)/python -m benchmarks.parallel $(ARGS)
+	$(BIN)/python -m research.benchmarks.parallel $(ARGS)
 
 bench-report: setup
-	$(BIN)/python -m benchmarks.regret report
+	$(BIN)/python -m research.benchmarks.regret report
 
 # The documentation site in site/, strictly: a broken link or a page in no menu is an error. It can be read from the folder, offline.
 docs: setup
@@ -77,13 +77,13 @@ docs-serve: setup
 dist:
 	rm -rf dist build/dist
 	$(PYTHON) -m venv build/dist/tools
-	build/dist/tools/bin/python -m pip install --quiet --disable-pip-version-check --requirement release/requirements.txt
+	build/dist/tools/bin/python -m pip install --quiet --disable-pip-version-check --requirement packaging/requirements.txt
 	build/dist/tools/bin/python -m build
 	build/dist/tools/bin/python -m twine check --strict dist/*
-	build/dist/tools/bin/python release/check.py dist
+	build/dist/tools/bin/python packaging/check.py dist
 	$(PYTHON) -m venv build/dist/bare
 	build/dist/bare/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
-	build/dist/bare/bin/python -I release/smoke.py --bare
+	build/dist/bare/bin/python -I packaging/smoke.py --bare
 
 clean:
 	rm -rf $(VENV) out build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,10 +15,10 @@ import matplotlib
 import numpy as np
 
 import noregret as nr
-from noregret.array import Array
-from noregret.problems import bump
-from noregret.progress import Progress
-from noregret.regret import cumulative, simple
+from noregret.space import Array
+from noregret.study import Progress
+from noregret.testing import bump
+from noregret.theory import cumulative, simple
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ import math
 import numpy as np
 from scipy.special import gamma, kv
 
-from noregret.array import Array
+from noregret.space.array import Array
 
 
 def kernel_value(name: str, nu: float, lengthscales: Array, x: Array, z: Array) -> float:

@@ -1,11 +1,17 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
-from noregret.parameters import Choice, Float, Int
-from noregret.space import Candidates, Space
-from noregret.stopping import CertifiedWithin, Reached
-from noregret.strategies import GPUCB, LBGPUCB, AdaptiveGPUCB, LogEI, MarginalGPUCB, MinimumUncertainty, RandomSearch
-from noregret.study import Certificate, Study, maximize, minimize
-from noregret.trial import Trial
+from noregret.space import Candidates, Choice, Float, Int, Space
+from noregret.strategies import (
+    GPUCB,
+    LBGPUCB,
+    AdaptiveGPUCB,
+    LogEI,
+    MarginalGPUCB,
+    MinimumUncertainty,
+    RandomSearch,
+)
+from noregret.study import Certificate, CertifiedWithin, Reached, Study, maximize, minimize
+from noregret.trials import Trial
 
 __version__ = "0.1.0"
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import noregret as nr
+from noregret.gp import Matern
 from tests.cli.conftest import Shell
 
 TOML = """
@@ -30,7 +31,7 @@ def test_toml(shell: Shell) -> None:
     study = nr.Study.open("a")
     assert study.space == nr.Space({"rate": nr.Float(1e-5, 0.1, log=True), "layers": nr.Int(1, 8), "optimizer": nr.Choice(["sgd", True])})
     assert (study.goal, study.seed) == ("minimize", 3)
-    assert study.strategy == nr.AdaptiveGPUCB.rigorous(0.1, kernel=nr.kernels.Matern(2.5))
+    assert study.strategy == nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(2.5))
 
 
 def test_flags_win_over_the_file(shell: Shell) -> None:

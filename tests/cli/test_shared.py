@@ -10,7 +10,7 @@ import pytest
 
 from noregret.cli.options import Target
 from noregret.errors import StorageError
-from noregret.study import Study
+from noregret.study.study import Study
 from tests.cli.conftest import Shell
 from tests.databases import make_url
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments import FIGURES
 from noregret.cli.reproduce import FIGURES as OFFERED
+from research.paper import FIGURES
 
 
 def noregret(*arguments: str) -> subprocess.CompletedProcess[str]:

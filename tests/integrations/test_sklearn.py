@@ -23,10 +23,10 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import noregret as nr
-from benchmarks.adapters import digits
 from noregret.errors import ConfigurationError, SpaceError
 from noregret.integrations import sklearn as adapter
 from noregret.integrations.sklearn import NoRegretSearchCV
+from research.benchmarks.adapters import digits
 
 X, Y = load_iris(return_X_y=True)
 
@@ -278,7 +278,7 @@ def test_what_is_refused() -> None:
 
 
 def test_it_beats_a_random_search_at_the_same_budget() -> None:
-    """Five seeds, twenty-five evaluations each, on a problem fixed beforehand. The other one of benchmarks/adapters.py, diabetes, is lost narrowly: docs/integrations.md."""
+    """Five seeds, twenty-five evaluations each, on a problem fixed beforehand. The other one of research/benchmarks/adapters.py, diabetes, is lost narrowly: docs/integrations.md."""
     ours, random = ([digits(kind, seed) for seed in range(5)] for kind in (NoRegretSearchCV, RandomizedSearchCV))
     assert np.median(ours) > np.median(random)
     assert sum(a > b for a, b in zip(ours, random, strict=True)) >= 4

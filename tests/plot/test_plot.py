@@ -13,6 +13,7 @@ import pytest
 import noregret as nr
 from noregret import plot
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
+from noregret.trials import standing
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -72,7 +73,7 @@ def test_convergence_shows_values_in_the_users_sign(goal: str) -> None:
     study = studied(SPACES["one"], goal)
     ax = plot.convergence(study)
     told = line(ax, "told")
-    done = [trial for trial in nr.trial.standing(study.trials) if trial.state == "complete"]
+    done = [trial for trial in standing(study.trials) if trial.state == "complete"]
     assert list(told.get_xdata()) == [trial.number for trial in done]  # the corrected one is not among them
     np.testing.assert_array_equal(told.get_ydata(), [trial.value for trial in done])
     best = line(ax, "best so far").get_ydata()

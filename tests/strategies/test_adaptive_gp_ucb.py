@@ -9,17 +9,25 @@ import pytest
 from scipy.stats import norm
 
 import noregret as nr
-from noregret import linalg
-from noregret.array import Array
+from noregret.classes.growth import LogGrowth, PowerGrowth
+from noregret.classes.widening import (
+    AnchoredReference,
+    MinimumStd,
+    NoWidening,
+    PowerReference,
+    ReferenceRegret,
+    Schedule,
+    Stagnation,
+)
 from noregret.errors import ConfigurationError, GuaranteeError, GuaranteeWarning
-from noregret.gp import condition
-from noregret.growth import LogGrowth, PowerGrowth
-from noregret.inference.map import MAP
-from noregret.kernels import Matern, SquaredExponential
-from noregret.problems import bump
-from noregret.space import Space
-from noregret.trial import History
-from noregret.widening import AnchoredReference, MinimumStd, NoWidening, PowerReference, ReferenceRegret, Schedule, Stagnation
+from noregret.gp import linalg
+from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.gp.map import MAP
+from noregret.gp.posterior import condition
+from noregret.space.array import Array
+from noregret.space.box import Space
+from noregret.testing.problems import bump
+from noregret.trials import History
 
 RIGOROUS = nr.AdaptiveGPUCB.rigorous(0.1)
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.array import Array
-from noregret.codec import from_json, to_json
+from noregret.classes.growth import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.errors import ConfigurationError, GuaranteeWarning, StorageError
-from noregret.growth import ConstantGrowth, LogGrowth, PowerGrowth
-from noregret.kernels import Matern
-from noregret.maximize import low_discrepancy
-from noregret.problems import bump
-from noregret.regret import cumulative, simple
+from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.search.maximiser import low_discrepancy
+from noregret.space.array import Array
+from noregret.storage.codec import from_json, to_json
 from noregret.strategies.lb_gp_ucb import CLOUD, Plays, outdone
-from noregret.trial import History, Info, Trial
+from noregret.testing.problems import bump, interpolant
+from noregret.theory.regret import cumulative, simple
+from noregret.trials import History, Info, Trial
 
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
 NOISE = 0.05
@@ -294,7 +294,7 @@ def test_a_dropped_candidate_has_no_say() -> None:
 
 def test_a_class_that_holds_f_is_kept() -> None:
     """‖f‖ ≤ N at θ_0, so every candidate is right, and the lemma keeps them all with probability 0.9."""
-    centre = nr.problems.interpolant(nr.kernels.SquaredExponential(), np.array([0.5]), np.array([[0.3]]), np.array([1.0]))
+    centre = interpolant(SquaredExponential(), np.array([0.5]), np.array([[0.3]]), np.array([1.0]))
     for seed in range(4):
         study = run(nr.LBGPUCB(NOISE, 1.0, 0.5, growth=PowerGrowth(20.1, 0.1)), 60, seed, lambda x: float(centre(x)))
         assert study.trials[-1].info["eliminated"] == []

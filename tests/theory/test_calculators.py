@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noregret.array import Array
-from noregret.confidence import mixture
+from noregret.classes.confidence import mixture
+from noregret.classes.function_class import NormPower, split
+from noregret.classes.growth import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.errors import ConfigurationError, GuaranteeError
-from noregret.function_class import NormPower, split
-from noregret.gp import condition
-from noregret.growth import ConstantGrowth, LogGrowth, PowerGrowth
-from noregret.kernels import Kernel, Matern, SquaredExponential, covariance
+from noregret.gp.kernels import Kernel, Matern, SquaredExponential, covariance
+from noregret.gp.posterior import condition
+from noregret.space.array import Array
 from noregret.theory import (
     GREEDY_SHARE,
     Capacity,

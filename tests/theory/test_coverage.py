@@ -11,10 +11,10 @@ import pytest
 from scipy.stats import binomtest
 
 import noregret as nr
-from noregret import confidence
-from noregret.gp import condition
-from noregret.kernels import SquaredExponential
-from noregret.problems import rkhs_sample
+from noregret.classes import confidence
+from noregret.gp.kernels import SquaredExponential
+from noregret.gp.posterior import condition
+from noregret.testing.problems import rkhs_sample
 
 DELTA, NORM, RUNS, STEPS = 0.1, 2.0, 60, 120
 GRID = np.linspace(0, 1, 201)[:, None]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.array import Array
-from noregret.problems import bump
+from noregret.space.array import Array
+from noregret.testing.problems import bump
 
 
 def queries(make: Callable[[float], Any], scale: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Array:

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noregret.errors import ConfigurationError
-from noregret.kernels import Matern, SquaredExponential, covariance
-from noregret.problems import RKHSFunction, bump, rkhs_sample
+from noregret.gp.kernels import Matern, SquaredExponential, covariance
+from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
 
 SE = SquaredExponential()
 

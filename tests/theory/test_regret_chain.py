@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.gp import condition
-from noregret.kernels import SquaredExponential
-from noregret.problems import rkhs_sample
-from noregret.regret import cumulative, instantaneous, simple
+from noregret.gp.kernels import SquaredExponential
+from noregret.gp.posterior import condition
+from noregret.testing.problems import rkhs_sample
+from noregret.theory.regret import cumulative, instantaneous, simple
 
 
 @pytest.mark.parametrize("seed", range(6))

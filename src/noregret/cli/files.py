@@ -11,8 +11,7 @@ from typing import Any
 
 from noregret.cli.flags import numbers
 from noregret.errors import ConfigurationError, SpaceError
-from noregret.parameters import Choice, Float, Int, Parameter
-from noregret.space import Candidates, Space
+from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
 
 KINDS: dict[Any, type[Float] | type[Int] | type[Choice]] = {"float": Float, "int": Int, "choice": Choice}
 FIELDS = {"float": ("low", "high", "log"), "int": ("low", "high", "log"), "choice": ("options",)}

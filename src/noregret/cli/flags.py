@@ -11,7 +11,7 @@ import click
 
 from noregret.cli.options import NEGATIVE
 from noregret.errors import SpaceError
-from noregret.parameters import Choice, Float, Int, Parameter
+from noregret.space import Choice, Float, Int, Parameter
 
 FLAGS = ("--float", "--int", "--choice")
 

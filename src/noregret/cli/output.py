@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from noregret.parameters import Choice, Parameter
+from noregret.space import Choice, Parameter
 from noregret.study import Study
-from noregret.trial import STATES, Trial, standing
+from noregret.trials import STATES, Trial, standing
 
 SAID: dict[str, str] = {"complete": "complete", "running": "under way", "waiting": "waiting", "failed": "failed"}
 

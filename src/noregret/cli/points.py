@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from noregret.errors import SpaceError
-from noregret.exchange import parsed
-from noregret.study import Study
+from noregret.study import Study, parsed
 
 
 def pairs(words: Iterable[str]) -> dict[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO, Any
 
 from noregret.errors import ConfigurationError, NoRegretError
-from noregret.told import check_noise, check_value
+from noregret.trials import check_noise, check_value
 
 TAIL = 65536  # bytes of the output that are read, from its end
 PATIENCE = 5.0  # seconds between asking a program to end and ending it

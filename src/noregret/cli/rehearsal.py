@@ -9,9 +9,8 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, NoRegretError
 from noregret.space import Candidates, Space
-from noregret.strategies import Strategy
-from noregret.strategies.strategy import random_points
-from noregret.trial import History
+from noregret.strategies import Strategy, random_points
+from noregret.trials import History
 
 
 def rehearse(strategy: Strategy, space: Space | Candidates) -> None:

@@ -35,7 +35,7 @@ def reproduce(figures: tuple[str, ...], seeds: int | None, iterations: int | Non
     Runs on all cores. A killed run continues where it stopped.
     """
     try:
-        runner = importlib.import_module("experiments.runner")
+        runner = importlib.import_module("research.paper.runner")
     except ImportError as error:
         raise MissingExtraError(
             f"the experiments are not installed ({error}): they live in the repository. Clone it, run `make setup` there, and call .venv/bin/noregret reproduce"
@@ -44,7 +44,7 @@ def reproduce(figures: tuple[str, ...], seeds: int | None, iterations: int | Non
     summaries, problems = [], []
     for name in FIGURES if "all" in figures else dict.fromkeys(figures):
         try:
-            summary = runner.reproduce(importlib.import_module(f"experiments.{name}"), options)
+            summary = runner.reproduce(importlib.import_module(f"research.paper.{name}"), options)
         except NoRegretError as error:
             problems.append(f"{name}: {error}")
             click.echo(f"noregret: {name} was not computed: {error}", err=True)

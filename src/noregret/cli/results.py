@@ -6,8 +6,7 @@ from typing import Any
 
 from noregret.cli.output import number, plus_minus, point_text, trial_document
 from noregret.errors import TrialError
-from noregret.stopping import certifies
-from noregret.study import Study
+from noregret.study import Study, certifies
 
 
 def results(study: Study, delta: float | None = None) -> dict[str, Any]:

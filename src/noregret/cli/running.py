@@ -20,9 +20,8 @@ from noregret.cli.program import EvaluationError, NotStartedError, Program
 from noregret.cli.results import results, results_text
 from noregret.cli.watched import Objective, UnusableError, Watched, reason
 from noregret.errors import ConfigurationError, NoRegretError
-from noregret.stopping import CertifiedWithin, Reached
-from noregret.study import Study
-from noregret.told import measured
+from noregret.study import CertifiedWithin, Reached, Study
+from noregret.trials import measured
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
 

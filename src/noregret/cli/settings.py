@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from noregret import codec
 from noregret.cli.files import read_candidates, read_study, written_space
 from noregret.cli.flags import Flag
 from noregret.cli.points import pairs
 from noregret.cli.rehearsal import rehearse
 from noregret.errors import ConfigurationError, SpaceError, StorageError
 from noregret.space import Candidates, Space
-from noregret.strategies import Strategy
-from noregret.strategies.named import named
+from noregret.storage import codec
+from noregret.strategies import Strategy, named
 
 
 @dataclass(frozen=True, slots=True)

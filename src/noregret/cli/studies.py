@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from noregret import codec
 from noregret.cli.flags import CreateCommand, Flag, ParameterType
 from noregret.cli.options import Target, complete_study, on_storage, on_study
 from noregret.cli.output import (
@@ -28,9 +27,9 @@ from noregret.cli.output import (
 from noregret.cli.results import results, results_text
 from noregret.cli.settings import settings
 from noregret.errors import ConfigurationError, TrialError
+from noregret.storage import codec
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import Strategy
-from noregret.strategies.named import NAMED
+from noregret.strategies import NAMED, Strategy
 from noregret.study import Study
 
 SHOWN = 20  # trials in a table unless --all

@@ -10,10 +10,10 @@ from typing import Any
 import click
 import numpy as np
 
+from noregret.classes import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
 from noregret.errors import ConfigurationError
-from noregret.growth import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
-from noregret.kernels import Kernel, Matern, SquaredExponential
-from noregret.maximize import low_discrepancy
+from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.search import low_discrepancy
 from noregret.theory import (
     GREEDY_SHARE,
     Setting,

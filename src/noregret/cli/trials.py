@@ -10,7 +10,7 @@ from noregret.cli.options import NumbersCommand, Target, on_study
 from noregret.cli.output import number, point_text, trial_document, trial_table
 from noregret.cli.points import parse_point
 from noregret.study import Study
-from noregret.trial import Trial, standing
+from noregret.trials import Trial, standing
 
 NOISE = click.option(
     "--noise", "noise_std", type=click.FLOAT, metavar="STD", help="Standard deviation of this value's noise, if it is known."

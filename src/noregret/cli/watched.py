@@ -15,7 +15,7 @@ from noregret.cli.output import point_text
 from noregret.cli.program import EvaluationError, NotStartedError, RunOverError
 from noregret.errors import NoRegretError
 from noregret.study import Study
-from noregret.told import measured
+from noregret.trials import measured
 
 Objective = Callable[[Any], Any]
 

@@ -1,8 +1,15 @@
 """Can the model be trusted? Read from what each proposal recorded, nothing is fitted again."""
 
-from noregret.diagnostics.alarms import Alarm, alarms
-from noregret.diagnostics.calibration import LEVEL, Calibration, Prediction, calibration, outcomes, predictions
-from noregret.diagnostics.progress import Convergence, Reason, convergence, why
+from noregret.diagnostics.alarm_rules import Alarm, alarms
+from noregret.diagnostics.forecast_checks import (
+    LEVEL,
+    Calibration,
+    Prediction,
+    calibration,
+    outcomes,
+    predictions,
+)
+from noregret.diagnostics.reasons import Convergence, Reason, convergence, why
 
 __all__ = [
     "LEVEL",

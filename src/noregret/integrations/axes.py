@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.parameters import Choice, Float, Int, Parameter
-from noregret.space import Space
+from noregret.space import Choice, Float, Int, Parameter, Space
 
 CUT = 1e-3  # probability left out at an end of a distribution that has no end there
 TOLERANCE = 1e-8  # of a step: by how much a rounded multiple may miss

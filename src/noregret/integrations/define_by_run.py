@@ -10,7 +10,7 @@ import numpy as np
 
 from noregret.errors import SpaceError
 from noregret.integrations.axes import Axes, Axis, listed, plain, stepped
-from noregret.parameters import Float, Int
+from noregret.space import Float, Int
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import Axes, Axis, plain, stepped
-from noregret.parameters import Choice, Float, Int
-from noregret.storage.protocol import Goal
+from noregret.space import Choice, Float, Int
+from noregret.storage import Goal
 from noregret.strategies import Strategy
 from noregret.study import Study
-from noregret.trial import State, Trial
+from noregret.trials import State, Trial
 
 try:
     import optuna

@@ -14,11 +14,10 @@ import scipy.stats
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations import define_by_run
 from noregret.integrations.axes import Axes, Axis, listed, multiples, plain, quantiles
-from noregret.parameters import Choice, Float, Int
-from noregret.space import Space
+from noregret.space import Choice, Float, Int, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
-from noregret.trial import Info, State, Trial
+from noregret.trials import Info, State, Trial
 
 try:
     from ray import cloudpickle

@@ -12,11 +12,10 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import CUT, Axes, Axis, listed, plain, quantiles
-from noregret.parameters import Choice, Float, Int
-from noregret.space import Candidates, SearchSpace, Space
+from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Belief, Strategy
 from noregret.study import Study
-from noregret.trial import History, Proposal, Trial
+from noregret.trials import History, Proposal, Trial
 
 try:
     from joblib import effective_n_jobs

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.array import Array
 from noregret.errors import ConfigurationError, TrialError
 from noregret.plot.canvas import (
     BAND,
@@ -21,10 +20,10 @@ from noregret.plot.canvas import (
     mark_below,
     new_axes,
 )
-from noregret.space import Candidates
+from noregret.space import Array, Candidates
 from noregret.strategies import Belief
 from noregret.study import Study
-from noregret.trial import Trial, standing
+from noregret.trials import Trial, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

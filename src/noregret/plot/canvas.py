@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.parameters import Choice, Int
-from noregret.space import Candidates
+from noregret.space import Candidates, Choice, Int
 from noregret.study import Study
 
 if TYPE_CHECKING:

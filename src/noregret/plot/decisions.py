@@ -8,11 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from noregret.diagnostics.calibration import outcomes, predictions
+from noregret.diagnostics import outcomes, predictions
 from noregret.errors import TrialError
-from noregret.plot.canvas import BLUE, GREEN, INK, ORANGE, RED, by_trial, coordinate_labels, legend, log_values, new_axes
+from noregret.plot.canvas import (
+    BLUE,
+    GREEN,
+    INK,
+    ORANGE,
+    RED,
+    by_trial,
+    coordinate_labels,
+    legend,
+    log_values,
+    new_axes,
+)
 from noregret.study import Study
-from noregret.trial import Trial
+from noregret.trials import Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

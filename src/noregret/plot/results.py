@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noregret.errors import TrialError
-from noregret.plot.canvas import BLUE, GREEN, INK, LOOK, by_trial, legend, mark_below, new_axes, spans_decades
+from noregret.plot.canvas import (
+    BLUE,
+    GREEN,
+    INK,
+    LOOK,
+    by_trial,
+    legend,
+    mark_below,
+    new_axes,
+    spans_decades,
+)
 from noregret.study import Study
-from noregret.trial import standing
+from noregret.trials import standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

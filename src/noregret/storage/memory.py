@@ -11,7 +11,7 @@ from typing import Any
 
 from noregret.errors import StorageError
 from noregret.storage.protocol import StudyRecord, StudySummary
-from noregret.trial import State, Trial, standing, utc_now
+from noregret.trials import State, Trial, standing, utc_now
 
 
 @dataclass(slots=True)

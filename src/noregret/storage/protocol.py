@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trial import State, Trial
+from noregret.trials import State, Trial
 
 Goal = Literal["maximize", "minimize"]
 

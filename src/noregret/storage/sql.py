@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from noregret import codec
 from noregret.errors import StorageError
+from noregret.storage import codec
 from noregret.storage.database import Database, TakenError
 from noregret.storage.protocol import StudyRecord, StudySummary
 from noregret.storage.schema import VERSION, prepare, tables
-from noregret.trial import STATES, State, Trial, utc_now
+from noregret.trials import STATES, State, Trial, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection

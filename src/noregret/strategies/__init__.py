@@ -7,6 +7,22 @@ from noregret.strategies.log_ei import LogEI
 from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.random_search import RandomSearch
-from noregret.strategies.strategy import Belief, Strategy
+from noregret.strategies.registry import NAMED, named
+from noregret.strategies.strategy import Belief, Strategy, random_points
+from noregret.strategies.units import Compression
 
-__all__ = ["GPUCB", "LBGPUCB", "AdaptiveGPUCB", "Belief", "LogEI", "MarginalGPUCB", "MinimumUncertainty", "RandomSearch", "Strategy"]
+__all__ = [
+    "GPUCB",
+    "LBGPUCB",
+    "NAMED",
+    "AdaptiveGPUCB",
+    "Belief",
+    "Compression",
+    "LogEI",
+    "MarginalGPUCB",
+    "MinimumUncertainty",
+    "RandomSearch",
+    "Strategy",
+    "named",
+    "random_points",
+]

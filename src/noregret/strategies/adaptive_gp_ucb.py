@@ -13,20 +13,26 @@ from typing import Literal
 
 import numpy as np
 
-from noregret import confidence
+from noregret.classes import (
+    AnchoredReference,
+    Estimator,
+    FunctionClass,
+    LogGrowth,
+    NormPower,
+    PowerReference,
+    ReferenceRegret,
+    Stagnation,
+    Widening,
+    confidence,
+)
 from noregret.errors import ConfigurationError, GuaranteeWarning
-from noregret.function_class import FunctionClass, NormPower
-from noregret.growth import LogGrowth
-from noregret.inference.map import MAP
-from noregret.inference.priors import LogNormal
-from noregret.kernels import Kernel, Matern, SquaredExponential
+from noregret.gp import MAP, Kernel, LogNormal, Matern, SquaredExponential
 from noregret.space import SearchSpace
-from noregret.strategies.checks import check_growth, check_guarantee, check_settings
-from noregret.strategies.frame import estimate, frame
+from noregret.strategies.guarantee import check_growth, check_guarantee, check_settings
 from noregret.strategies.step import Step
 from noregret.strategies.strategy import Belief, Design, initial_proposal
-from noregret.trial import History, Proposal
-from noregret.widening import AnchoredReference, Estimator, PowerReference, ReferenceRegret, Stagnation, Widening
+from noregret.strategies.units import estimate, frame
+from noregret.trials import History, Proposal
 
 WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
 GRID_RATIO = 1.1  # ρ of the quantised scaling, SPEC §3

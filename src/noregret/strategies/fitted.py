@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from noregret.acquisition import Acquisition
-from noregret.array import Array
-from noregret.gp import Predictor
-from noregret.inference.map import Fit
-from noregret.maximize import argmax
-from noregret.space import SearchSpace
-from noregret.strategies.frame import Frame
-from noregret.trial import History, Info, Proposal
+from noregret.gp import Fit, Predictor
+from noregret.search import Acquisition, argmax
+from noregret.space import Array, SearchSpace
+from noregret.strategies.units import Frame
+from noregret.trials import History, Info, Proposal
 
 
 def propose_fitted(space: SearchSpace, history: History, framed: Frame, fit: Fit, predictor: Predictor, acquisition: Acquisition,

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.inference.map import MAP
-from noregret.kernels import Kernel, SquaredExponential
+from noregret.classes import NoWidening
+from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.strategy import Belief, Design
-from noregret.trial import History, Proposal
-from noregret.widening import NoWidening
+from noregret.trials import History, Proposal
 
 WIDEST = 10.0  # estimated lengthscales are sought up to this multiple of the cube's diameter
 

@@ -40,19 +40,16 @@ from typing import get_args
 
 import numpy as np
 
-from noregret.array import Array
+from noregret.classes import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.errors import ConfigurationError
-from noregret.function_class import merge
-from noregret.growth import Growth, PowerGrowth
-from noregret.kernels import Kernel, SquaredExponential
-from noregret.maximize import low_discrepancy
-from noregret.space import SearchSpace
+from noregret.gp import Kernel, SquaredExponential
+from noregret.search import low_discrepancy
+from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.checks import WIDTHS, check_positive
+from noregret.strategies.guarantee import WIDTHS, check_positive
 from noregret.strategies.strategy import Belief, Design, initial_proposal
 from noregret.theory import greedy_information
-from noregret.trial import History, Proposal
-from noregret.widening import NoWidening, Scaling
+from noregret.trials import History, Proposal
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ
 ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
@@ -114,7 +111,7 @@ class LBGPUCB:
             )
         if not isinstance(self.growth, get_args(Growth)):
             raise ConfigurationError(
-                f"growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of noregret.growth, got {self.growth!r}"
+                f"growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of noregret.classes.growth, got {self.growth!r}"
             )
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
             object.__setattr__(self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales)))

@@ -7,17 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.acquisition import log_ei
-from noregret.inference.map import MAP, Fit
-from noregret.inference.priors import LogNormal
-from noregret.kernels import Kernel, Matern
+from noregret.gp import MAP, Fit, Kernel, LogNormal, Matern
+from noregret.search import log_ei
 from noregret.space import SearchSpace
-from noregret.strategies.checks import check_positive
 from noregret.strategies.fitted import propose_fitted
-from noregret.strategies.frame import Frame, estimate, frame
 from noregret.strategies.gp_ucb import WIDEST
+from noregret.strategies.guarantee import check_positive
 from noregret.strategies.strategy import Belief, Design, check_initial_points, initial_proposal
-from noregret.trial import History, Proposal
+from noregret.strategies.units import Frame, estimate, frame
+from noregret.trials import History, Proposal
 
 
 @dataclass(frozen=True, slots=True)

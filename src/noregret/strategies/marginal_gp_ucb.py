@@ -6,18 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.acquisition import ucb
-from noregret.array import Array
-from noregret.inference.hmc import HMC, Mixture, sample
-from noregret.inference.map import Fit
-from noregret.inference.priors import Gamma, LogNormal, Prior
-from noregret.kernels import Kernel, SquaredExponential
-from noregret.space import SearchSpace
-from noregret.strategies.checks import check_positive
+from noregret.gp import HMC, Fit, Gamma, Kernel, LogNormal, Mixture, Prior, SquaredExponential, sample
+from noregret.search import ucb
+from noregret.space import Array, SearchSpace
 from noregret.strategies.fitted import propose_fitted
-from noregret.strategies.frame import Frame, frame, previous_fit
+from noregret.strategies.guarantee import check_positive
 from noregret.strategies.strategy import Belief, Design, check_initial_points, initial_proposal
-from noregret.trial import History, Proposal
+from noregret.strategies.units import Frame, frame, previous_fit
+from noregret.trials import History, Proposal
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.inference.map import MAP
-from noregret.kernels import Kernel, SquaredExponential
+from noregret.classes import MinimumStd
+from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.strategy import Belief
-from noregret.trial import History, Proposal
-from noregret.widening import MinimumStd
+from noregret.trials import History, Proposal
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from noregret.space import SearchSpace
 from noregret.strategies.strategy import Belief, random_point
-from noregret.trial import History, Proposal
+from noregret.trials import History, Proposal
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noregret import confidence, linalg
-from noregret.acquisition import Acquisition, log_ei, log_h, ucb
-from noregret.array import Array
-from noregret.function_class import FunctionClass
-from noregret.gp import VARIANCE_FLOOR, Posterior
-from noregret.inference.map import Fit
-from noregret.kernels import squared_distances
-from noregret.maximize import allowed, argmax, best, low_discrepancy
-from noregret.space import SearchSpace
-from noregret.strategies.frame import Frame
-from noregret.trial import History, Info, Proposal
-from noregret.widening import Information, Scaling
+from noregret.classes import FunctionClass, Information, Scaling, confidence
+from noregret.gp import VARIANCE_FLOOR, Fit, Posterior, linalg, squared_distances
+from noregret.search import Acquisition, allowed, argmax, best, log_ei, log_h, low_discrepancy, ucb
+from noregret.space import Array, SearchSpace
+from noregret.strategies.units import Frame
+from noregret.trials import History, Info, Proposal
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB

@@ -7,12 +7,11 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from noregret.array import Array
 from noregret.errors import ConfigurationError
 from noregret.gp import Predictor
-from noregret.maximize import allowed
-from noregret.space import SearchSpace
-from noregret.trial import History, Proposal
+from noregret.search import allowed
+from noregret.space import Array, SearchSpace
+from noregret.trials import History, Proposal
 
 Design = Literal["uniform", "spread"]
 TRIES = 100  # random points that may lie too close to a failed one

@@ -7,8 +7,14 @@ checks       is a schedule, a scaling h or a reference regret slow enough, and d
 report       the same as plain text
 """
 
-from noregret.theory.bounds import capture_time, first_time, norm_inflation, refined_capture_time, regret_bound, regret_constant
-from noregret.theory.checks import Verdict, check_reference, check_scaling, check_schedule
+from noregret.theory.bounds import (
+    capture_time,
+    first_time,
+    norm_inflation,
+    refined_capture_time,
+    regret_bound,
+    regret_constant,
+)
 from noregret.theory.information import GREEDY_SHARE, greedy_information
 from noregret.theory.orders import (
     Capacity,
@@ -20,11 +26,19 @@ from noregret.theory.orders import (
     printed_corollary,
     regret_rate,
 )
-from noregret.theory.report import rate_rows, render_capture, render_check, render_checks, render_rates
+from noregret.theory.regret import cumulative, instantaneous, simple
+from noregret.theory.report import (
+    rate_rows,
+    render_capture,
+    render_check,
+    render_checks,
+    render_rates,
+)
+from noregret.theory.sublinearity import Verdict, check_reference, check_scaling, check_schedule
 
 __all__ = [
     "GREEDY_SHARE", "Capacity", "Order", "RegretRate", "Setting", "Verdict", "capacity_order", "capture_time", "check_reference",
-    "check_scaling", "check_schedule", "first_time", "greedy_information", "largest_exponent", "norm_inflation", "printed_corollary", "rate_rows",
+    "check_scaling", "check_schedule", "cumulative", "first_time", "greedy_information", "instantaneous", "largest_exponent", "norm_inflation", "printed_corollary", "rate_rows",
     "refined_capture_time", "regret_bound", "regret_constant", "regret_rate", "render_capture", "render_check", "render_checks",
-    "render_rates",
+    "render_rates", "simple",
 ]  # fmt: skip

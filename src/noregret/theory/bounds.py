@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from noregret.array import Array
+from noregret.classes import ConstantGrowth, LogGrowth, NormPower, PowerGrowth, as_growth
 from noregret.errors import ConfigurationError, GuaranteeError
-from noregret.function_class import NormPower
-from noregret.growth import ConstantGrowth, LogGrowth, PowerGrowth, as_growth
-from noregret.kernels import Kernel, Matern
+from noregret.gp import Kernel, Matern
+from noregret.space import Array
 
 EXACT = 2.0**53  # integers below are floats
 NUDGED = 1e12  # closed forms are corrected for rounding to the exact integer below

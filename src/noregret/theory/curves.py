@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from noregret.array import Array
+from noregret.classes import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.errors import ConfigurationError
-from noregret.growth import ConstantGrowth, LogGrowth, PowerGrowth
+from noregret.space import Array
 from noregret.theory.orders import Order
 
 GRID = np.logspace(2, 300, 150)

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from noregret.array import Array
 from noregret.errors import ConfigurationError
-from noregret.kernels import Kernel, covariance
+from noregret.gp import Kernel, covariance
+from noregret.space import Array
 
 GREEDY_SHARE = 1 - 1 / math.e  # greedy reaches this share of a maximum of a monotone submodular function
 

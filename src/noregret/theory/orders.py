@@ -20,9 +20,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from noregret.classes import NormPower
 from noregret.errors import ConfigurationError, GuaranteeError
-from noregret.function_class import NormPower
-from noregret.kernels import Kernel, Matern, SquaredExponential
+from noregret.gp import Kernel, Matern, SquaredExponential
 
 Capacity = Literal["printed", "tight"]
 TOLERANCE = 1e-12  # exponents closer than this are equal: 1/3 is not a float

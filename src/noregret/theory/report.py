@@ -9,13 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from noregret.array import Array
-from noregret.growth import as_growth
-from noregret.kernels import Kernel, Matern
+from noregret.classes import as_growth
+from noregret.gp import Kernel, Matern
+from noregret.space import Array
 from noregret.theory.bounds import capture_time, refined_capture_time
-from noregret.theory.checks import Verdict
 from noregret.theory.curves import describe_curve
-from noregret.theory.orders import Setting, capacity_order, largest_exponent, printed_corollary, regret_rate
+from noregret.theory.orders import (
+    Setting,
+    capacity_order,
+    largest_exponent,
+    printed_corollary,
+    regret_rate,
+)
+from noregret.theory.sublinearity import Verdict
 
 WIDTH = 100
 COLUMN = 20

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from noregret import codec
 from noregret.diagnostics import why
 from noregret.errors import NoRegretError
+from noregret.storage import codec
 from noregret.study import Study
 from noregret.web import schemas
 from noregret.web.charts import CHARTS
@@ -19,7 +19,16 @@ from noregret.web.fitting import SliceQuery
 from noregret.web.keys import key_of, name_of
 from noregret.web.models import Models
 from noregret.web.reading import Library, Snapshot, UnknownStudyError
-from noregret.web.schemas import LARGEST_INT, AskIn, Key, PointIn, StudyIn, TellIn, TrialOut, summary_out
+from noregret.web.schemas import (
+    LARGEST_INT,
+    AskIn,
+    Key,
+    PointIn,
+    StudyIn,
+    TellIn,
+    TrialOut,
+    summary_out,
+)
 
 PAGE = 1000  # trials per answer
 CSV = "text/csv; charset=utf-8"

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from noregret.array import Array
 from noregret.errors import NoRegretError, StorageError
-from noregret.parameters import Choice, Float, Int, Parameter
-from noregret.space import Candidates
+from noregret.space import Array, Candidates, Choice, Float, Int, Parameter
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
 from noregret.study import Study
-from noregret.trial import Trial
+from noregret.trials import Trial
 from noregret.web.reading import Snapshot
 
 BELIEFS = 2  # kept: one of 5,000 trials takes 200 MB

@@ -19,8 +19,7 @@ from starlette.staticfiles import StaticFiles
 from noregret import __version__
 from noregret.diagnostics import why
 from noregret.errors import MissingExtraError
-from noregret.history import corrections
-from noregret.trial import Trial
+from noregret.trials import Trial, corrections
 from noregret.web import words
 from noregret.web.api import Number, Seen, Studies, StudyName
 from noregret.web.keys import key_of

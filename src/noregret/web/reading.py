@@ -9,11 +9,21 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
-from noregret.diagnostics import Alarm, Calibration, Convergence, Prediction, alarms, calibration, convergence, outcomes, predictions
+from noregret.diagnostics import (
+    Alarm,
+    Calibration,
+    Convergence,
+    Prediction,
+    alarms,
+    calibration,
+    convergence,
+    outcomes,
+    predictions,
+)
 from noregret.errors import NoRegretError
 from noregret.storage import SQLStorage, StudySummary
 from noregret.study import Study
-from noregret.trial import Trial
+from noregret.trials import Trial
 
 FRESH_SECONDS = 0.5  # viewers who come within this time of a reading share it
 

@@ -6,10 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from noregret.parameters import Choice, Float, Int
-from noregret.space import Candidates, Space
+from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import AdaptiveGPUCB, LogEI, RandomSearch, Strategy
-from noregret.trial import Trial
+from noregret.trials import Trial
 from noregret.web.keys import KEY, key_of
 
 LARGEST_INT = 2**53 - 1  # what every JSON reader takes without rounding

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from noregret.strategies import AdaptiveGPUCB, Strategy
-from noregret.trial import Trial
+from noregret.trials import Trial
 
 
 def number(value: Any, digits: int = 6) -> str:

@@ -1,0 +1,304 @@
+"""How the function class grows: never, by schedule, by reference regret, or by minimum uncertainty.
+
+A rule sees a ``Probe``: the questions it may ask about a trial scaling h at this step. It answers with a ``Scaling``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from noregret.classes.function_class import merge, split
+from noregret.classes.growth import Growth, as_growth
+from noregret.errors import ConfigurationError
+
+Information = Literal["ratio", "printed", "exact"]
+Estimator = Literal["regret_bound", "one_step"]
+
+BRACKET = 1.3  # factor of the upward search, SPEC §5
+TOLERANCE = 1e-3  # of log h
+LEAST_SHARE = 0.05  # of surveys, in any dimension
+LARGEST = 1e12  # a scaling nobody means: the search gives up here even without a cap
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """The decision for one step; reference and estimate are what was compared, where a rule compares."""
+
+    h: float
+    g: float
+    b: float
+    reference: float | None = None
+    reference_scale: float | None = None
+    estimate: float | None = None
+    stagnant: bool = False  # the next value would tell next to nothing, or only the noise
+    survey: bool = False  # look where the class is least known, not where it promises most
+
+
+class Probe(Protocol):
+    """What a rule may ask about step t of a run in ``dimension`` inputs."""
+
+    t: int
+    initial: int  # points before the first decision
+    dimension: int
+    previous: Scaling  # of the last decision; h = g = b = 1 before the first
+    surveys: tuple[int, ...]  # the decisions so far that were surveys, counted from 1
+    survey_g: float  # of the last of them; 1 before the first
+    noise_std: float  # of a value to come, in units of the prior std
+    hiding_dimension: int  # the inputs in which something may hide: 1 where the whole space can be listed
+    lengthscale: float  # of the fitted class, on the unit cube: the geometric mean over the inputs
+
+    def regret_bound(self, g: float, b: float, information: Information) -> float: ...
+    def one_step_regret(self, g: float, b: float) -> float: ...
+    def std_at_argmax(self, g: float, b: float) -> float: ...
+    def mean_std(self, g: float, b: float) -> float: ...  # over the whole space
+
+
+@dataclass(frozen=True, slots=True)
+class NoWidening:
+    """h ≡ 1: plain GP-UCB."""
+
+    def scaling(self, probe: Probe) -> Scaling:
+        return Scaling(1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Fixed g(t) and b(t): built-in curves by name, or callables of t (in memory only)."""
+
+    g: Any = "log"
+    b: Any = "log"
+    _curves: tuple[Callable[[float], float], Callable[[float], float]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_curves", (as_growth(self.g), as_growth(self.b)))
+
+    def scaling(self, probe: Probe) -> Scaling:
+        g, b = (float(curve(probe.t)) for curve in self._curves)
+        if g < probe.previous.g or b < probe.previous.b:
+            raise ConfigurationError(
+                f"the schedule fell to g={g}, b={b} at t={probe.t} after g={probe.previous.g}, b={probe.previous.b}: it must not"
+            )
+        return Scaling(merge(g, b, probe.dimension), g, b)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerReference:
+    """p(t) = scale·t^exponent; the paper has scale=1, exponent=0.9."""
+
+    scale: float = 1.0
+    exponent: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.scale < math.inf and 0 < self.exponent < math.inf):
+            raise ConfigurationError(f"a reference needs scale ≥ 0 and exponent > 0, got {self}")
+
+    def scale_at(self, t: int, estimate: float) -> float:
+        return self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class AnchoredReference:
+    """p(t) = R̄(1)·(t/t_first)^exponent with R̄(1) the estimate at the first decision: p in the estimator's own units."""
+
+    exponent: float = 0.9
+
+    def __post_init__(self) -> None:
+        if not 0 < self.exponent < math.inf:
+            raise ConfigurationError(f"a reference needs exponent > 0, got {self}")
+
+    def scale_at(self, t: int, estimate: float) -> float:
+        return estimate / t**self.exponent
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRegret:
+    """h(t): as wide as keeps the regret estimate at the reference p(t). Paper eq. (10), SPEC §5.
+
+    weight is λ_w, the share of the norm ball in the widening. cap and floor are growth curves of t that bound h;
+    maximum bounds it for good. count_initial lets t count the initial points too.
+    """
+
+    estimator: Estimator = "one_step"
+    reference: PowerReference | AnchoredReference = PowerReference()
+    information: Information = "ratio"
+    weight: float = 0.1
+    cap: Growth | None = None
+    floor: Growth | None = None
+    maximum: float = math.inf
+    count_initial: bool = False
+
+    def __post_init__(self) -> None:
+        if self.estimator not in ("regret_bound", "one_step"):
+            raise ConfigurationError(f'estimator is "regret_bound" or "one_step", got {self.estimator!r}')
+        if self.information not in ("ratio", "printed", "exact"):
+            raise ConfigurationError(f'information is "ratio", "printed" or "exact", got {self.information!r}')
+        if not isinstance(self.reference, (PowerReference, AnchoredReference)):
+            raise ConfigurationError(f"reference is a PowerReference or an AnchoredReference, got {self.reference!r}")
+        if not self.weight >= 0:
+            raise ConfigurationError(f"weight (λ_w) must be in [0, ∞], got {self.weight!r}")
+        if not self.maximum >= 1:
+            raise ConfigurationError(f"maximum bounds h, so it is at least 1, got {self.maximum!r}")
+        for name, curve in (("cap", self.cap), ("floor", self.floor)):
+            if curve is not None and not isinstance(curve, Growth):
+                raise ConfigurationError(f"{name} is a growth value such as PowerGrowth(2, 0.3), got {curve!r}")
+
+    def scaling(self, probe: Probe) -> Scaling:
+        def pair(h: float) -> tuple[float, float]:
+            return split(h, self.weight, probe.dimension)
+
+        def estimate(h: float) -> float:
+            if self.estimator == "one_step":
+                return probe.one_step_regret(*pair(h))
+            return probe.regret_bound(*pair(h), self.information)
+
+        previous = probe.previous
+        t = probe.t + (probe.initial if self.count_initial else 0)
+        current = estimate(previous.h)
+        scale = previous.reference_scale
+        if scale is None:
+            scale = self.reference.scale_at(t, current)
+        reference = scale * t**self.reference.exponent
+        upper = min(self.maximum, LARGEST, math.inf if self.cap is None else max(self.cap(t), previous.h))
+        h = previous.h if current >= reference else first_crossing(estimate, reference, previous.h, upper)
+        if self.floor is not None:
+            h = max(h, min(self.floor(t), self.maximum))
+        g, b = pair(h)
+        return Scaling(h, g, b, reference, scale, estimate(h))
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumStd:
+    """The least further shrinkage with σ_t(x_{t+1}) ≥ kappa·t^−decay, in units of the prior std.
+
+    decay=0 is Wang & de Freitas' rule as the paper modifies it (L474): linear regret. With decay > 0 it is a reference
+    regret in instantaneous form, p(t) − p(t−1) = 2β^½·kappa·t^−decay, which is sublinear and forgets earlier excess.
+    """
+
+    kappa: float = 0.1
+    decay: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_level(self.kappa, self.decay)
+
+    def scaling(self, probe: Probe) -> Scaling:
+        def std(g: float) -> float:
+            return probe.std_at_argmax(g, 1.0)
+
+        g, level = probe.previous.g, self.kappa * probe.t**-self.decay
+        if std(g) < level:
+            g = first_crossing(std, level, g, LARGEST)
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std(g))
+
+
+@dataclass(frozen=True, slots=True)
+class Stagnation:
+    """Widen only where the search stagnates, for one decision, and look around in the widened class: a survey.
+
+    Stagnation is σ_t(x_{t+1}) < max(kappa·t^−decay, noise_share·noise std) under the fitted class, in units of the prior std: the
+    next value would tell next to nothing, or only the noise. The class is then widened, for this decision, until its mean std over
+    the space reaches ``target``, and the point is taken that teaches most about it. Of t decisions at most
+    ``allowance(t, d)`` ∝ t^exponent are surveys, no two of them within ``every``: what they add to the regret is sublinear, and
+    they never end. While the fitted lengthscale is below ``fine``·d the fitted class is wide by itself, as where the paper
+    takes the smaller of fit and schedule, and ``fine_share`` of the allowance must do. In a finite list a stagnant decision that is no
+    survey goes to a design not measured yet. docs/decisions/0013.
+    """
+
+    kappa: float = 0.03
+    decay: float = 0.5
+    noise_share: float = 0.5
+    share: float = 0.32
+    exponent: float = 0.9
+    every: int = 1
+    target: float = 0.7
+    fine: float = 0.14
+    fine_share: float = 1 / 3
+    maximum: float = 100.0
+
+    def __post_init__(self) -> None:
+        _check_level(self.kappa, self.decay)
+        if not 0 <= self.fine < math.inf:
+            raise ConfigurationError(f"fine is a lengthscale on the unit cube of at least 0, got {self.fine!r}")
+        if not 0 < self.fine_share <= 1:
+            raise ConfigurationError(
+                f"fine_share must lie in (0, 1], got {self.fine_share!r}: the part of the surveys left in a class that is wide already"
+            )
+        if not 0 <= self.noise_share < math.inf:
+            raise ConfigurationError(f"noise_share must be at least 0, got {self.noise_share!r}")
+        if not 0 < self.share <= 1:
+            raise ConfigurationError(f"share must lie in (0, 1], got {self.share!r}: share·2^(d−1)·t^exponent bounds the number of surveys")
+        if not 0 < self.exponent <= 1:
+            raise ConfigurationError(f"exponent must lie in (0, 1], got {self.exponent!r}: t^exponent bounds the number of surveys")
+        if not (isinstance(self.every, int) and self.every >= 1):
+            raise ConfigurationError(f"every must be a whole number of at least 1, got {self.every!r}")
+        if not 0 < self.target < 1:
+            raise ConfigurationError(f"target must lie in (0, 1), the prior std being 1, got {self.target!r}")
+        if not 1 < self.maximum < math.inf:
+            raise ConfigurationError(f"maximum bounds g, so it is above 1 and finite, got {self.maximum!r}")
+
+    def scaling(self, probe: Probe) -> Scaling:
+        level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
+        std = probe.std_at_argmax(1.0, 1.0)
+        if std >= level:
+            return Scaling(1.0, 1.0, 1.0, level, None, std)
+        recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
+        fine = probe.lengthscale < self.fine * probe.dimension
+        if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(probe.t, probe.hiding_dimension):
+            return Scaling(1.0, 1.0, 1.0, level, None, std, stagnant=True)
+        g = crossing_near(lambda g: probe.mean_std(g, 1.0), self.target, min(probe.survey_g, self.maximum), 1.0, self.maximum)
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, stagnant=True, survey=True)
+
+    def allowance(self, t: int, dimension: int) -> float:
+        """How many of t decisions may be surveys. Every input hides as much again, up to three; beyond, a survey sees next to nothing of the space."""
+        return max(LEAST_SHARE, self.share * 2.0 ** (dimension - 1) * min(1.0, 8.0 ** (3 - dimension))) * t**self.exponent
+
+
+def _check_level(kappa: float, decay: float) -> None:
+    if not 0 < kappa < 1:
+        raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {kappa!r}")
+    if not 0 <= decay < math.inf:
+        raise ConfigurationError(f"decay must be at least 0, got {decay!r}")
+
+
+def crossing_near(
+    function: Callable[[float], float], level: float, guess: float, lower: float, upper: float, tolerance: float = 0.2
+) -> float:
+    """Some g with function(g) ≥ level and function(g·e^−tolerance) < level, ``lower`` or ``upper`` if there is none between them; two
+    evaluations if the guess is right, steps that double if not. For a function that rises."""
+    rises = function(guess) < level
+    end, near, step = (upper if rises else lower), guess, tolerance
+    while near != end:
+        far = min(max(near * math.exp(step if rises else -step), lower), upper)
+        if (function(far) >= level) == rises:
+            return _bisected(function, level, min(near, far), max(near, far), tolerance)
+        near, step = far, 2 * step
+    return end
+
+
+def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:
+    """The first h > start with function(h) ≥ level, to TOLERANCE in log h; ``upper`` if there is none below it.
+
+    function(start) < level. The function need not be monotone: the bracket moves up until it first contains a crossing.
+    """
+    low = high = start
+    while True:
+        if high >= upper:
+            return upper
+        low, high = high, min(high * BRACKET, upper)
+        if function(high) >= level:
+            return _bisected(function, level, low, high, TOLERANCE)
+
+
+def _bisected(function: Callable[[float], float], level: float, low: float, high: float, tolerance: float) -> float:
+    while math.log(high / low) > tolerance * (1 + 1e-9):
+        middle = math.sqrt(low * high)
+        if function(middle) >= level:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd | Stagnation

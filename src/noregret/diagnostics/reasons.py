@@ -1,0 +1,94 @@
+"""How far a study has come, and why each point was chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from noregret.diagnostics.forecast_checks import Prediction, sign_of
+from noregret.strategies import Strategy
+from noregret.trials import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """One entry per trial. best: the best value so far. (lower, upper): where the optimum of f lies by the last decision's band; None without one.
+
+    For maximising: the optimum is at least the lower bound at the recommended point and at most the largest upper bound, which is that at the point
+    UCB chose. Their distance is the certificate of that step. Both hold under the strategy's condition and not otherwise.
+    """
+
+    best: tuple[float | None, ...]
+    lower: tuple[float | None, ...]
+    upper: tuple[float | None, ...]
+
+
+def convergence(trials: Sequence[Trial], made: Sequence[Prediction | None], goal: str) -> Convergence:
+    sign = sign_of(goal)
+    best: list[float | None] = []
+    bounds: list[tuple[float | None, float | None]] = []
+    for trial, each in zip(trials, made, strict=True):
+        known = [value for value in (*best[-1:], trial.value if trial.state == "complete" else None) if value is not None]
+        best.append(max(known, key=lambda value: sign * value) if known else None)
+        bounds.append(_certificate(trial, each, sign) or (bounds[-1] if bounds else (None, None)))
+    return Convergence(tuple(best), tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
+
+
+def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[float, float] | None:
+    lower = trial.info.get("recommended_lower")
+    optimistic = _optimistic(made, sign)
+    elsewhere = trial.info.get("survey") or trial.info.get("exploration", 1.0) < 1  # the point is not where the whole band is highest
+    if lower is None or optimistic is None or elsewhere:
+        return None
+    return (lower, optimistic) if sign > 0 else (optimistic, -lower)
+
+
+def _optimistic(made: Prediction | None, sign: float) -> float | None:
+    """The end of the band that UCB compares."""
+    end = None if made is None else (made.upper if sign > 0 else made.lower)
+    return end if end is not None and math.isfinite(end) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a point was chosen: UCB = mean + exploration, to be read with the goal's sign; both None where no UCB decided."""
+
+    rule: str
+    mean: float | None = None
+    exploration: float | None = None
+    active: str | None = None
+
+
+ACTIVE = {
+    "fit": "The lengthscales estimated from the data are in force.",
+    "schedule": "The widening schedule is in force: it asks for shorter lengthscales than the data suggest.",
+    "both": "Both are in force: lengthscales estimated from the data, shortened by the widening.",
+}
+
+
+def why(trial: Trial, made: Prediction | None, goal: str, strategy: Strategy) -> Reason:
+    info = trial.info
+    if made is None:
+        return Reason(_without_model(trial))
+    active = ACTIVE.get(str(info.get("active")))
+    if info.get("beta_sqrt") is None or getattr(strategy, "acquisition", "ucb") != "ucb":
+        return Reason("Expected improvement is largest here.", made.mean, None, active)
+    optimistic = _optimistic(made, sign_of(goal))
+    exploration = None if optimistic is None else info.get("exploration", 1.0) * (optimistic - made.mean)
+    if info.get("survey"):
+        rule = "A survey: the search had stopped learning, so this point was chosen to teach most about a widened class, not for its value."
+    else:
+        name = "upper" if goal == "maximize" else "lower"
+        rule = f"Its {name} confidence bound was the best of all points: what is expected here, plus what might be here."
+    return Reason(rule, made.mean, exploration, active)
+
+
+def _without_model(trial: Trial) -> str:
+    if trial.info.get("source") == "initial":
+        return "Part of the initial design: spread over the space before there is a model."
+    if trial.info.get("source") == "random":
+        return "A random point: this strategy has no model."
+    if "corrects" in trial.info:
+        return f"A correction of trial {trial.info['corrects']}."
+    return "Given by a person or measured elsewhere, not chosen by the strategy."

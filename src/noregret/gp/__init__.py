@@ -1,0 +1,43 @@
+"""Gaussian processes: a posterior is a value, and conditioning returns another.
+
+kernels    what is similar to what          posterior  condition, predict, append
+priors     of lengthscales and noise        evidence   log posterior of the hyperparameters
+map        its maximum                      hmc        samples from it (extra ``hmc``)
+linalg     triangular solves and products
+"""
+
+from noregret.gp.evidence import Evidence
+from noregret.gp.hmc import HMC, Mixture, sample
+from noregret.gp.kernels import (
+    Kernel,
+    Matern,
+    SquaredExponential,
+    covariance,
+    squared_distances,
+)
+from noregret.gp.map import MAP, Fit, fit_map, starting_points
+from noregret.gp.posterior import VARIANCE_FLOOR, Posterior, Predictor, condition
+from noregret.gp.priors import Gamma, LogNormal, Prior
+
+__all__ = [
+    "HMC",
+    "MAP",
+    "VARIANCE_FLOOR",
+    "Evidence",
+    "Fit",
+    "Gamma",
+    "Kernel",
+    "LogNormal",
+    "Matern",
+    "Mixture",
+    "Posterior",
+    "Predictor",
+    "Prior",
+    "SquaredExponential",
+    "condition",
+    "covariance",
+    "fit_map",
+    "sample",
+    "squared_distances",
+    "starting_points",
+]

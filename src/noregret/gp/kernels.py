@@ -1,0 +1,148 @@
+"""Stationary kernels as functions of the squared scaled distance.
+
+With s = Σ ((x_i − x'_i)/θ_i)² a kernel is k_θ(x, x') = value(s), and one pair (value, slope = d value/d s) gives every
+gradient with lengthscales per input:
+
+    ∂k/∂x_i     =  slope(s) · 2 (x_i − x'_i)/θ_i²
+    ∂k/∂log θ_i = −slope(s) · 2 (x_i − x'_i)²/θ_i²
+
+The lengthscales belong to the function class, not to the kernel: see docs/decisions/0002.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from scipy.special import gamma, kv
+
+from noregret.errors import ConfigurationError
+from noregret.space import Array
+
+BLOCK = 16_384  # entries of a covariance matrix that are worked on at once: they stay in the processor's cache
+
+
+@runtime_checkable
+class Kernel(Protocol):
+    """A stationary kernel of unit variance. Bring your own by writing these four."""
+
+    decreasing_spectrum: ClassVar[bool]  # spectral density falls in each |ω_i|: what the norm lemma needs, SPEC §2
+
+    def value(self, sq: Array) -> Array: ...
+    def slope(self, sq: Array) -> Array: ...
+    def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
+        """e such that γ_t(θ/g) grows as g^e, SPEC §8."""
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredExponential:
+    """exp(−s/2)."""
+
+    decreasing_spectrum: ClassVar[bool] = True
+
+    def value(self, sq: Array) -> Array:
+        return np.exp(-0.5 * sq)  # paper L338
+
+    def slope(self, sq: Array) -> Array:
+        return -0.5 * np.exp(-0.5 * sq)
+
+    def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
+        return float(dimension)  # SPEC §8
+
+
+@dataclass(frozen=True, slots=True)
+class Matern:
+    """Matérn of any smoothness nu > 0; closed forms at 1/2, 3/2, 5/2, Bessel functions elsewhere."""
+
+    nu: float = 2.5
+    decreasing_spectrum: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.nu, (int, float)) and 0 < self.nu < math.inf):
+            raise ConfigurationError(
+                f"Matern needs a smoothness nu > 0, got {self.nu!r}: 2.5 is the usual choice; for nu → ∞ use SquaredExponential"
+            )
+
+    def value(self, sq: Array) -> Array:
+        z = np.sqrt(2 * self.nu * sq)
+        if self.nu == 0.5:
+            return np.exp(-z)
+        if self.nu == 1.5:
+            return (1 + z) * np.exp(-z)
+        if self.nu == 2.5:
+            return (1 + z + z**2 / 3) * np.exp(-z)
+        return _bessel(self.nu, z) * (2 ** (1 - self.nu) / gamma(self.nu))  # paper L343
+
+    def slope(self, sq: Array) -> Array:
+        z = np.sqrt(2 * self.nu * sq)
+        if self.nu == 1.5:
+            return -1.5 * np.exp(-z)
+        if self.nu == 2.5:
+            return -(5 / 6) * (1 + z) * np.exp(-z)
+        # d/dz (z^ν K_ν(z)) = −z^ν K_{ν−1}(z) and dz/ds = ν/z; for ν ≤ 1 the slope at 0 is infinite: a kink, taken as 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.nu == 0.5:
+                slope = -np.exp(-z) / (2 * z)
+            else:
+                slope = -self.nu * (2 ** (1 - self.nu) / gamma(self.nu)) * _bessel(self.nu - 1, z)
+        return np.where(np.isfinite(slope), slope, 0.0)
+
+    def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
+        if printed:
+            return 2 * self.nu + dimension
+        return 2 * self.nu * dimension / (2 * self.nu + dimension)  # SPEC §8, tight
+
+
+def _bessel(order: float, z: Array) -> Array:
+    """z^order K_order(z), with its limit 2^(order−1) Γ(order) at 0 (infinite for order ≤ 0)."""
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        product = z**order * kv(order, z)
+    limit = 2 ** (order - 1) * gamma(order) if order > 0 else np.inf
+    return np.where(z < 1e-8, limit, product)
+
+
+def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
+    """s for all pairs, (len(A), len(B)); by differences, so that equal points are at distance 0 exactly."""
+    return np.asarray(cdist(A / lengthscales, B / lengthscales, "sqeuclidean"))
+
+
+def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
+    """Both at once; one exponential where the kernel allows it, and sq itself may be overwritten."""
+    if isinstance(kernel, SquaredExponential):
+        value = kernel.value(sq)
+        return value, np.multiply(value, -0.5, out=sq)
+    if isinstance(kernel, Matern) and kernel.nu == 2.5:
+        value, z, decay = _matern_five_halves(sq)
+        z += 1
+        z *= decay
+        z *= -5 / 6
+        return value, z
+    return kernel.value(sq), kernel.slope(sq)
+
+
+def _matern_five_halves(sq: Array) -> tuple[Array, Array, Array]:
+    """(1 + z + z²/3) e^−z, z = √(5s) in the place of sq, and e^−z: two new arrays."""
+    z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
+    decay = np.negative(z)
+    np.exp(decay, out=decay)
+    value = z / 3
+    value += 1
+    value *= z
+    value += 1
+    value *= decay
+    return value, z, decay
+
+
+def covariance(kernel: Kernel, lengthscales: Array, A: Array, B: Array) -> Array:
+    if not (isinstance(kernel, Matern) and kernel.nu == 2.5):
+        return kernel.value(squared_distances(A, B, lengthscales))
+    A, B = A / lengthscales, B / lengthscales  # the default's kernel, in blocks
+    K = np.empty((len(A), len(B)))
+    step = max(BLOCK // max(len(B), 1), 1)
+    for start in range(0, len(A), step):
+        rows = slice(start, start + step)
+        K[rows] = _matern_five_halves(np.asarray(cdist(A[rows], B, "sqeuclidean")))[0]
+    return K

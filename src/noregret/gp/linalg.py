@@ -1,0 +1,94 @@
+"""Dense linear algebra of positive definite matrices: the only file that knows which array library it runs on.
+
+L is always lower triangular with L @ L.T = K. Costs: cholesky n³/3, inverse 2n³/3, a solve n² per right-hand side,
+a row append n².
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from noregret.errors import NumericalError
+from noregret.space import Array
+
+
+def cholesky(K: Array) -> Array:
+    """L with L @ L.T = K; K itself may be overwritten."""
+    if len(K) == 0:
+        return np.empty((0, 0))
+    L, info = lapack.dpotrf(np.asfortranarray(K), lower=1, clean=1, overwrite_a=1)
+    if info != 0:
+        raise NumericalError(
+            f"the covariance of {len(K)} points is not positive definite in double precision: the noise variance is too small "
+            "beside the prior variance of 1 for points this close together. Raise the noise (a standard deviation of 1e-4 of the "
+            "values' range always works), or pass regulariser= where a strategy takes it. No jitter was added behind your back."
+        )
+    return np.asarray(L)
+
+
+def solve_lower(L: Array, B: Array, *, transposed: bool = False, overwrite: bool = False) -> Array:
+    """L⁻¹ B, or L⁻ᵀ B; in place if B may be overwritten and is in Fortran's order."""
+    if len(L) == 0 or B.size == 0:
+        return np.zeros_like(B)
+    X, _ = lapack.dtrtrs(L, B, lower=1, trans=int(transposed), overwrite_b=int(overwrite))
+    return np.asarray(X)
+
+
+def lower_inverse(L: Array) -> Array:
+    """L⁻¹, n³/6. A product with it is twice as fast as a solve, and as accurate: for many right-hand sides."""
+    if len(L) == 0:
+        return np.empty((0, 0))
+    inverse, _ = lapack.dtrtri(L, lower=1)
+    return np.asarray(inverse)
+
+
+def lower_product(M: Array, B: Array) -> Array:
+    """M B for a lower triangular M; in place if B is in Fortran's order."""
+    if len(M) == 0 or B.size == 0:
+        return np.zeros_like(B)
+    return np.asarray(blas.dtrmm(1.0, M, B, lower=1, overwrite_b=1))
+
+
+def less_gram(K: Array, V: Array) -> Array:
+    """K − Vᵀ V for a symmetric K, which is overwritten."""
+    if V.size == 0:
+        return K
+    return np.asarray(blas.dgemm(-1.0, V, V, 1.0, K.T, trans_a=1, overwrite_c=1))
+
+
+def inverse_less_outer(L: Array, x: Array) -> Array:
+    """(L Lᵀ)⁻¹ − x xᵀ in the lower triangle; L is overwritten."""
+    if len(L) == 0:
+        return np.empty((0, 0))
+    C, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
+    return np.asarray(blas.dsyr(-1.0, x, lower=1, a=C, overwrite_a=1))
+
+
+def inverse_diagonal(L: Array) -> Array:
+    """The diagonal of (L Lᵀ)⁻¹. n³/6."""
+    inverse = lower_inverse(L)
+    return np.einsum("ij,ij->j", inverse, inverse)
+
+
+def symmetric_product(C: Array, B: Array) -> Array:
+    """C B for a symmetric C of which only the lower triangle is filled."""
+    if len(C) == 0:
+        return np.zeros_like(B)
+    return np.asarray(blas.dsymm(1.0, C, B, lower=1))
+
+
+def append_row(L: Array, cross: Array, corner: float) -> Array:
+    """The factor of [[K, cross], [cross.T, corner]] from the factor of K."""
+    n = len(L)
+    row = solve_lower(L, cross)
+    rest = corner - row @ row
+    if not rest > 0:
+        raise NumericalError(
+            f"appending a point to {n} others lost positive definiteness: the noise variance is too small; raise the noise"
+        )
+    bigger = np.zeros((n + 1, n + 1), order="F")
+    bigger[:n, :n] = L
+    bigger[n, :n] = row
+    bigger[n, n] = np.sqrt(rest)
+    return bigger

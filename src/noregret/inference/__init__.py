@@ -1,1 +1,0 @@
-"""Lengthscale (and noise) estimation: maximum a posteriori, and Hamiltonian Monte Carlo."""

@@ -1,0 +1,225 @@
+"""argmax of an acquisition over the unit cube: a candidate sweep, then all starts refined together.
+
+As the lengthscales shrink the number of local maxima grows like g^d, so the sweep's spacing is θ/2 while that is
+affordable (d ≤ 2: down to θ = 0.01), and the number of starts grows with the number of local maxima. SPEC §4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from noregret.search.acquisition import Acquisition
+from noregret.space import Array, Indices, Mask, SearchSpace
+
+GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
+CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
+STARTS_BUDGET = 128
+ITERATIONS = 60
+PRECISION = 1e-11  # of the acquisition, relative: a start that can gain no more has arrived
+SETTLED = 4  # iterations after which the starts are compared: of two
+MEETING = 0.02  # lengthscales or less apart the better goes on, and none goes on for which
+HOPE = 10.0  # times the predicted gain does not reach the best
+EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
+LARGEST_EXCLUSION = 0.1  # it doubles with every other failure this close, up to this: a region that fails again and again
+
+
+def argmax(
+    acquisition: Acquisition, space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array, excluded: Array
+) -> Array:
+    """The best point found. ``incumbents``: good points to search around; ``excluded``: failed points to stay away from."""
+    every = space.enumeration()
+    if every is not None:
+        return best(every, np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf), excluded)
+    points, shape = _sweep(space, lengthscales, rng, incumbents)
+    values = np.where(allowed(points, excluded), acquisition.values(points), -np.inf)
+    starts = _starts(points, values, shape, lengthscales)
+    found = refine(acquisition, points[starts], lengthscales, space.continuous)
+    found = _jump(acquisition, space, found, lengthscales)
+    found = np.vstack([found, points[np.argmax(values)][None, :]])
+    return best(found, np.where(allowed(found, excluded), acquisition.values(found), -np.inf), excluded)
+
+
+def best(points: Array, values: Array, excluded: Array) -> Array:
+    """The point with the largest value, −∞ standing for forbidden; the one farthest from ``excluded`` if all are."""
+    if np.all(values == -np.inf):  # everything near failed before: go as far from the failures as possible
+        distance = ((points[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
+        return points[int(np.argmax(distance))]
+    return points[int(np.argmax(values))]
+
+
+def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
+    mask = np.ones(len(points), dtype=np.bool_)
+    gaps = ((excluded[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1)
+    neighbours = (gaps < LARGEST_EXCLUSION**2).sum(axis=1) - 1
+    radii = np.minimum(radius * 2.0 ** np.minimum(neighbours, 8), LARGEST_EXCLUSION)
+    for center, reach in zip(excluded, radii, strict=True):
+        mask &= ((points - center) ** 2).sum(axis=1) > reach**2
+    return mask
+
+
+def _sweep(space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array) -> tuple[Array, tuple[int, ...]]:
+    """Candidates, and the shape of the grid at their beginning (empty: no grid)."""
+    d = space.dimension
+    wanted = np.ceil(2.0 / np.minimum(lengthscales, 2.0)) + 1
+    if d <= 2:
+        smallest = {1: 129, 2: 33}[d]
+        counts = np.maximum(wanted, smallest)
+        if np.prod(counts) > GRID_BUDGET:
+            counts = np.maximum(smallest, np.floor(counts * (GRID_BUDGET / np.prod(counts)) ** (1 / d)))
+        axes = [np.linspace(0.0, 1.0, int(count)) for count in counts]
+        base, shape = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d), tuple(len(axis) for axis in axes)
+    else:
+        log_count = min(float(np.sum(np.log(wanted))), math.log(CLOUD_BUDGET))
+        base, shape = low_discrepancy(max(int(math.exp(log_count)), 1024), d, rng), ()
+    local = [incumbents]
+    for width in (0.05, 0.3):  # of a lengthscale
+        steps = rng.standard_normal((len(incumbents) * 8, d)) * np.minimum(lengthscales, 1.0) * width
+        local.append(np.repeat(incumbents, 8, axis=0) + steps)
+    return space.snap(np.clip(np.vstack([base, *local]), 0.0, 1.0)), shape
+
+
+def low_discrepancy(count: int, dimension: int, rng: np.random.Generator) -> Array:
+    """A randomly shifted additive recurrence with the generalised golden ratio; plain uniform above 12 dimensions."""
+    if dimension > 12:
+        return rng.random((count, dimension))
+    ratio = 2.0
+    for _ in range(50):  # x^(d+1) = x + 1
+        ratio = (1 + ratio) ** (1 / (dimension + 1))
+    steps = ratio ** -np.arange(1, dimension + 1)
+    return np.asarray((rng.random(dimension) + np.arange(1, count + 1)[:, None] * steps) % 1.0)
+
+
+def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: Array) -> Indices:
+    """Indices of well-separated good candidates: the grid's local maxima, or the best ones a lengthscale/2 apart."""
+    order = np.argsort(-values, kind="stable")
+    if shape:
+        grid = values[: math.prod(shape)].reshape(shape)
+        peak = np.ones(shape, dtype=np.bool_)
+        for axis in range(len(shape)):
+            lower, upper = np.moveaxis(grid, axis, 0)[:-1], np.moveaxis(grid, axis, 0)[1:]
+            np.moveaxis(peak, axis, 0)[1:] &= upper >= lower
+            np.moveaxis(peak, axis, 0)[:-1] &= lower >= upper
+        peaks = np.flatnonzero(peak)
+        peaks = peaks[np.argsort(-values[peaks], kind="stable")][:STARTS_BUDGET]
+        return np.concatenate([peaks, order[:4]])
+    wanted = int(np.clip(len(points) // 128, 12, STARTS_BUDGET))
+    order = order[: 8 * wanted]
+    scaled = points[order] / lengthscales
+    free, chosen = np.ones(len(order), dtype=np.bool_), []
+    for position in range(len(order)):
+        if free[position]:
+            chosen.append(order[position])
+            if len(chosen) == wanted:
+                break
+            free &= ((scaled - scaled[position]) ** 2).sum(axis=1) > 0.25
+    return np.array(chosen, dtype=np.intp)
+
+
+def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable: Mask) -> Array:
+    """Projected BFGS ascent from all starts at once, in units of the lengthscales; never worse than the start, and where a start meets
+    a better one or falls behind it is left where it is."""
+    if not movable.any():
+        return starts
+    unit = np.minimum(lengthscales, 1.0)
+    x = starts.copy()
+    f, gradient = acquisition.gradients(x)
+    scale = float(np.max(np.abs(f))) or 1.0  # the values may be of any scale: the search sees them of order 1
+
+    def scaled(A: Array) -> tuple[Array, Array]:
+        value, slope = acquisition.gradients(A)
+        return value / scale, slope * (unit / scale)
+
+    f, gradient = f / scale, gradient * (unit / scale)  # (K,), (K, d) in units of the lengthscales
+    H = np.repeat(np.eye(x.shape[1])[None], len(x), axis=0)
+    active = np.arange(len(x))
+    for iteration in range(ITERATIONS):
+        g, at = gradient[active], x[active]
+        free = movable & ~((at <= 0) & (g < 0)) & ~((at >= 1) & (g > 0))
+        g = g * free
+        p = np.einsum("kij,kj->ki", H[active], g) * free
+        uphill = np.einsum("ki,ki->k", p, g)
+        bad = uphill <= 0
+        p[bad], H[active[bad]] = g[bad], np.eye(x.shape[1])
+        promise = np.where(bad, np.inf, uphill)  # about twice what is left to gain, once H is known
+        length = np.linalg.norm(p, axis=1)
+        limit = 0.25 if iteration == 0 else 1.0
+        p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
+        uphill = np.einsum("ki,ki->k", p, g)
+        going = uphill > PRECISION
+        if iteration >= SETTLED:
+            going &= _distinct(at / unit, f[active]) & (f[active] + HOPE * promise >= f.max())
+        active, p, g, at, free, uphill = active[going], p[going], g[going], at[going], free[going], uphill[going]
+        if len(active) == 0:
+            break
+        moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill)
+        active = active[moved]
+        fall = g[moved] - gradient[active] * free[moved]
+        _bfgs_update(H, active, (x[active] - at[moved]) / unit, fall)
+    return x
+
+
+def _distinct(at: Array, f: Array) -> Mask:
+    """Which starts have met no better one; ``at`` in lengthscales."""
+    order = np.argsort(-f, kind="stable")
+    close = ((at[order][:, None, :] - at[order][None, :, :]) ** 2).sum(axis=-1) < MEETING**2
+    keep = np.empty(len(f), dtype=np.bool_)
+    keep[order] = ~np.any(np.tril(close, -1), axis=1)
+    return keep
+
+
+def _line_search(
+    function: Callable[[Array], tuple[Array, Array]], x: Array, f: Array, gradient: Array, active: Indices, p: Array, uphill: Array
+) -> Mask:
+    """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which starts moved."""
+    moved = np.zeros(len(active), dtype=np.bool_)
+    step = np.ones(len(active))
+    for _ in range(12):
+        todo = np.flatnonzero(~moved)
+        if len(todo) == 0:
+            break
+        trial = np.clip(x[active[todo]] + step[todo, None] * p[todo], 0.0, 1.0)
+        value, slope = function(trial)
+        ok = value >= f[active[todo]] + 1e-4 * step[todo] * uphill[todo]
+        done = active[todo[ok]]
+        x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok]
+        moved[todo[ok]] = True
+        step[todo[~ok]] *= 0.35
+    return moved
+
+
+def _bfgs_update(H: Array, rows: Indices, s: Array, y: Array) -> None:
+    """Inverse-Hessian update of −f with s the step and y the fall of the gradient."""
+    sy = np.einsum("ki,ki->k", s, y)
+    good = sy > 1e-12 * np.einsum("ki,ki->k", y, y)
+    rows, s, y, sy = rows[good], s[good], y[good], sy[good]
+    if len(rows) == 0:
+        return
+    B = H[rows]
+    By = np.einsum("kij,kj->ki", B, y)
+    yBy = np.einsum("ki,ki->k", y, By)
+    outer = np.einsum("ki,kj->kij", s, By)
+    B += ((sy + yBy) / sy**2)[:, None, None] * np.einsum("ki,kj->kij", s, s)
+    B -= (outer + outer.transpose(0, 2, 1)) / sy[:, None, None]
+    H[rows] = B
+
+
+def _jump(acquisition: Acquisition, space: SearchSpace, found: Array, lengthscales: Array) -> Array:
+    """Best-improvement steps in the discrete parameters of the three best points, re-refined after each."""
+    if space.continuous.all():
+        return found
+    best = found[np.argsort(-acquisition.values(found), kind="stable")[:3]]
+    for row in range(len(best)):
+        for _ in range(10):
+            around = space.jumps(best[row])
+            if len(around) == 0:
+                break
+            top = np.argsort(-acquisition.values(around), kind="stable")[:4]
+            tried = refine(acquisition, around[top], lengthscales, space.continuous)
+            values = acquisition.values(np.vstack([best[row][None, :], tried]))
+            if np.argmax(values) == 0:
+                break
+            best[row] = tried[int(np.argmax(values)) - 1]
+    return np.vstack([found, best])

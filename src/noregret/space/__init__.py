@@ -1,0 +1,29 @@
+"""Search spaces and their encoding to the unit cube.
+
+parameters  Float, Int, Choice                box     named parameters, or (low, high) pairs
+candidates  a finite list of designs          slice   a space with some parameters held
+"""
+
+from noregret.space.array import Array, Indices, Mask
+from noregret.space.box import Space
+from noregret.space.candidates import Candidates, as_space
+from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.search_space import Params, SearchSpace
+from noregret.space.slice import Slice, hold
+
+__all__ = [
+    "Array",
+    "Candidates",
+    "Choice",
+    "Float",
+    "Indices",
+    "Int",
+    "Mask",
+    "Parameter",
+    "Params",
+    "SearchSpace",
+    "Slice",
+    "Space",
+    "as_space",
+    "hold",
+]

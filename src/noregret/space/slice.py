@@ -1,0 +1,101 @@
+"""A space with some parameters held: the same coordinates, so that a model of the whole space serves, and fewer that move."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import SpaceError
+from noregret.space.array import Array, Mask
+from noregret.space.box import Space
+from noregret.space.candidates import Candidates
+from noregret.space.parameters import Float, Parameter
+from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The part of a space on which ``values`` hold. points: all of it, if it is a short list."""
+
+    space: Space | Candidates
+    values: dict[str, Any]
+    held: Mask
+    at: Array
+    points: Array | None
+    given: dict[str, Any]  # what was asked for, as JSON values
+
+    @property
+    def dimension(self) -> int:
+        return self.space.dimension
+
+    @property
+    def continuous(self) -> Mask:
+        return self.space.continuous & ~self.held
+
+    def encode(self, params: Any) -> Array:
+        return self.space.encode(params)
+
+    def decode(self, u: Array) -> Params:
+        """With the held values exactly as given: the cube's coordinates round."""
+        params = self.space.decode(u)
+        if isinstance(params, dict):
+            return params | self.values
+        for index, name in enumerate(self.space.parameters):
+            params[index] = self.values.get(name, params[index])
+        return params
+
+    def normal(self, params: Any) -> Params:
+        return self.space.normal(params)
+
+    def snap(self, U: Array) -> Array:
+        if self.points is not None:
+            distance = ((np.asarray(U)[:, None, :] - self.points[None, :, :]) ** 2).sum(axis=-1)
+            return self.points[np.argmin(distance, axis=1)]
+        return np.where(self.held, self.at, self.space.snap(U))
+
+    def jumps(self, u: Array) -> Array:
+        around = self.space.jumps(u)
+        return around[np.all(around[:, self.held] == self.at[self.held], axis=1)]
+
+    def enumeration(self) -> Array | None:
+        return self.points
+
+
+def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
+    """The points of a space at which the named parameters have the given values."""
+    if not isinstance(fixed, Mapping) or not fixed:
+        raise SpaceError(f"fixed is a dict of at least one parameter's name and value, got {fixed!r}")
+    unknown = [name for name in fixed if name not in space.parameters]
+    if unknown:
+        raise SpaceError(f"fixed names {unknown!r}, which this space does not have: its parameters are {list(space.parameters)!r}")
+    encoded = {name: np.array(_encode(name, space.parameters[name], value)) for name, value in fixed.items()}
+    values = {name: _plain(space.parameters[name], value, encoded[name]) for name, value in fixed.items()}
+    free = {name: np.zeros(parameter.width) for name, parameter in space.parameters.items() if name not in fixed}
+    held = np.concatenate([np.full(parameter.width, name in fixed) for name, parameter in space.parameters.items()])
+    at = np.concatenate([(free | encoded)[name] for name in space.parameters])
+    if isinstance(space, Candidates):
+        every = space.enumeration()
+        points = every[np.all(every[:, held] == at[held], axis=1)]
+        if len(points) == 0:
+            raise SpaceError(f"none of the {len(space.rows)} candidates has {dict(fixed)!r}: choose values of a listed design")
+        return Slice(space, {}, held, at, points, values)  # a design keeps its own values: 20 and not 20.0
+    few = math.prod(space.parameters[name].size for name in free) <= ENUMERATION_LIMIT
+    levels = (
+        [encoded[name][None, :] if name in fixed else parameter.levels() for name, parameter in space.parameters.items()] if few else []
+    )
+    return Slice(space, values, held, at, product(levels) if few else None, values)
+
+
+def _encode(name: str, parameter: Parameter, value: Any) -> list[float]:
+    try:
+        return parameter.encode(value)
+    except SpaceError as error:
+        raise SpaceError(f"fixed parameter {name!r}: {error}") from None
+
+
+def _plain(parameter: Parameter, value: Any, encoded: Array) -> Any:
+    return float(value) if isinstance(parameter, Float) else parameter.decode(encoded)

@@ -1,0 +1,276 @@
+"""Running trials on any ``concurrent.futures`` executor: keeps it busy, tells what comes back, takes over from workers that died."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from noregret.errors import ConfigurationError, StorageError, UnavailableError
+from noregret.storage import Storage
+from noregret.study.progress_bar import Progress
+from noregret.trials import Trial, measured
+
+Reclaim = Literal["retry", "fail"]
+ATTEMPTS = 3  # how often a trial is given out whose worker dies each time: the point may be what kills them
+UNLIMITED = 2**31 - 1
+BEAT = 5.0  # seconds between heartbeats, less if the grace is short
+PATIENCE = 600.0  # seconds for which a value is kept while the storage does not answer
+T = TypeVar("T")
+log = logging.getLogger("noregret")
+
+
+def check_grace(grace: Any) -> None:
+    if isinstance(grace, bool) or not isinstance(grace, (int, float)) or not 0 < grace < math.inf:
+        raise ConfigurationError(f"grace is a positive number of seconds, got {grace!r}")
+
+
+def check_run(*, trials: Any, total: Any, workers: Any, timeout: Any, until: Any, reclaim: Any) -> None:
+    if trials is None and total is None and timeout is None and until is None:
+        raise ConfigurationError("run needs an end: trials, total, timeout (in seconds) or until")
+    for name, count, least in (("trials", trials, 0), ("total", total, 0), ("workers", workers, 1)):
+        if count is not None and (isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least):
+            raise ConfigurationError(f"{name} must be a whole number of at least {least}, got {count!r}")
+    if timeout is not None and not timeout >= 0:
+        raise ConfigurationError(f"timeout is a number of seconds of at least 0, got {timeout!r}")
+    if reclaim not in ("retry", "fail", None):
+        raise ConfigurationError(f'reclaim is "retry", "fail" or None, got {reclaim!r}')
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a run needs of a study. next: a trial to evaluate for this worker, None if there is none to start now."""
+
+    name: str
+    storage: Storage
+    next: Callable[[str, float], Trial | None]
+    note: Callable[[Trial], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to run and when to stop."""
+
+    trials: float = math.inf  # started here
+    total: float = math.inf  # of the study, whoever runs them
+    deadline: float = math.inf
+    until: Callable[[], bool] = lambda: False
+    workers: int = 1
+    executor: Executor | None = None  # None: one at a time, in this thread
+    catch: tuple[type[Exception], ...] = ()
+    grace: float = 60.0
+    reclaim: Reclaim | None = "retry"
+
+    @property
+    def attempts(self) -> int:
+        return ATTEMPTS if self.reclaim == "retry" else 0
+
+
+@dataclass(slots=True)
+class Heartbeat:
+    """A thread that says every few seconds which trials are alive. It starts late: executors may fork before, not after."""
+
+    work: Work
+    worker: str
+    period: float
+    numbers: frozenset[int] = frozenset()
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        if self._thread is None and self.work.storage.shared:
+            self._thread = threading.Thread(target=self._beat, name="noregret-heartbeat", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._over.wait(self.period):
+            if self.numbers:
+                try:
+                    self.work.storage.heartbeat(self.work.name, sorted(self.numbers), self.worker)
+                except StorageError as error:
+                    log.warning("no heartbeat this time: %s", error)
+
+
+class Run:
+    """One call of ``Study.run``."""
+
+    def __init__(self, work: Work, objective: Callable[[Any], Any], plan: Plan, bar: Progress) -> None:
+        self.work, self.objective, self.plan, self.bar = work, objective, plan, bar
+        self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self.flying: dict[Future[Any], Trial] = {}
+        self.started = 0
+        self.error: BaseException | None = None  # what stopped it
+        self.heartbeat = Heartbeat(work, self.worker, min(BEAT, plan.grace / 4))
+        self._looked = -math.inf
+
+    def run(self) -> None:
+        try:
+            while True:
+                self._reclaim()
+                may_start = self._fill()
+                if self.flying:
+                    self._collect()
+                elif may_start and self._others_at_work():
+                    time.sleep(min(BEAT, self.plan.grace) / 10)
+                else:
+                    break
+        except BaseException as error:
+            self._abandon(error)
+            raise
+        finally:
+            self.heartbeat.stop()
+        if self.error is not None:
+            raise self.error
+
+    # -- starting --
+
+    def _fill(self) -> bool:
+        """Starts what there is to start; whether more may be started later."""
+        while True:
+            if len(self.flying) >= self.plan.workers:
+                return True
+            if not self._may_start():
+                return False
+            try:
+                trial = self._patiently(lambda: self.work.next(self.worker, self.plan.total))
+            except Exception as error:  # what is in flight is still told
+                self.error = error
+                return False
+            if trial is None:
+                return True
+            self.started += 1
+            self._start(trial)
+
+    def _may_start(self) -> bool:
+        try:
+            return (self.error is None and self.started < self.plan.trials and time.monotonic() < self.plan.deadline
+                    and not self.plan.until())  # fmt: skip
+        except Exception as error:
+            self.error = error
+            return False
+
+    def _start(self, trial: Trial) -> None:
+        if self.plan.executor is None:
+            future: Future[Any] = Future()
+            self._take_off(future, trial)
+            try:
+                future.set_result(self.objective(trial.params))
+            except Exception as error:
+                future.set_exception(error)
+            return
+        try:
+            future = self.plan.executor.submit(self.objective, trial.params)
+        except Exception as error:
+            self._give_back([trial], UNLIMITED)
+            self.error = error
+        else:
+            self._take_off(future, trial)
+
+    def _take_off(self, future: Future[Any], trial: Trial) -> None:
+        self.flying[future] = trial
+        self.heartbeat.numbers |= {trial.number}
+        self.heartbeat.start()
+
+    # -- ending --
+
+    def _collect(self) -> None:
+        """Waits until something is done, though not so long that dead workers go unnoticed."""
+        pause = self.plan.grace / 2 if self.work.storage.shared and self.plan.reclaim else None
+        for future in wait(self.flying, timeout=pause, return_when=FIRST_COMPLETED).done:
+            trial = self.flying[future]
+            try:
+                self._end(trial, future)
+            except Exception as error:
+                self.error = self.error or error
+            del self.flying[future]
+            self.heartbeat.numbers -= {trial.number}
+            self.bar.advance(self.work.note(trial) if self.bar.shown else "")
+
+    def _end(self, trial: Trial, future: Future[Any]) -> None:
+        name, storage = self.work.name, self.work.storage
+        try:
+            value, noise = measured(future.result())
+        except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
+            self._give_back([trial], ATTEMPTS)
+            raise
+        except Exception as error:
+            self._patiently(
+                lambda: storage.finish(name, trial.number, "failed", None, None, worker=self.worker), f"trial {trial.number} failed"
+            )
+            if not isinstance(error, self.plan.catch):
+                raise
+        else:
+            if (
+                self._patiently(
+                    lambda: storage.finish(name, trial.number, "complete", value, noise), f"trial {trial.number} has the value {value!r}"
+                )
+                is None
+            ):
+                log.warning("trial %d was finished elsewhere first: that outcome stands, %r is not recorded", trial.number, value)
+
+    def _patiently(self, action: Callable[[], T], outcome: str = "") -> T:
+        """Again while the storage does not answer; with an outcome also while it cannot write: an evaluation may have cost a day."""
+        deadline, pause = time.monotonic() + PATIENCE, 1.0
+        while True:
+            try:
+                return action()
+            except UnavailableError as error:
+                if time.monotonic() + pause > deadline or not (outcome or error.passing):
+                    if outcome:
+                        error.add_note(f"The outcome was not recorded: {outcome}. Tell it once the storage answers.")
+                    raise
+                log.warning("%s; trying again in %g s", error, pause)
+            time.sleep(pause)
+            pause = min(2 * pause, 30.0)
+
+    def _abandon(self, error: BaseException) -> None:
+        for future in self.flying:
+            future.cancel()
+        left = list(self.flying.values())
+        self._give_back(left, UNLIMITED)
+        if isinstance(error, KeyboardInterrupt):
+            error.add_note(
+                f"{len(left)} trials in flight wait to be given out again; everything told is kept. Call run again on this study, or open it again, to go on."
+            )
+
+    # -- other workers --
+
+    def _give_back(self, trials: list[Trial], attempts: int) -> None:
+        if not trials:
+            return
+        try:
+            self.work.storage.reclaim(self.work.name, attempts, numbers=[trial.number for trial in trials], worker=self.worker)
+        except StorageError as error:
+            log.warning("trials in flight stay running until they are reclaimed: %s", error)
+
+    def _reclaim(self) -> None:
+        """Takes trials from workers that gave no sign of life, now and then."""
+        now = time.monotonic()
+        if self.plan.reclaim and self.work.storage.shared and now - self._looked > self.plan.grace / 2:
+            self._looked = now
+            try:
+                for trial in self.work.storage.reclaim(self.work.name, self.plan.attempts, grace=self.plan.grace):
+                    log.warning("trial %d gave no sign of life for %g s: it is %s", trial.number, self.plan.grace, trial.state)
+            except UnavailableError as error:
+                log.warning("dead workers were not looked for this time: %s", error)
+
+    def _others_at_work(self) -> bool:
+        """Whether trials of a limited study run elsewhere that may yet have to be taken over."""
+        if math.isinf(self.plan.total) or self.plan.reclaim is None:
+            return False
+        return any(trial.state == "waiting" or trial.worker is not None for trial in self.work.storage.trials(self.work.name))

@@ -1,0 +1,430 @@
+"""The one mutable object: ask, tell, run."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from noregret.errors import ConfigurationError, TrialError
+from noregret.search import argmax, ucb
+from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_space, hold
+from noregret.storage import Goal, MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
+from noregret.strategies import AdaptiveGPUCB, Belief, Strategy
+from noregret.study import files as exchange
+from noregret.study.files import Source, Target
+from noregret.study.progress_bar import Progress
+from noregret.study.running import (
+    ATTEMPTS,
+    UNLIMITED,
+    Plan,
+    Reclaim,
+    Run,
+    Work,
+    check_grace,
+    check_run,
+)
+from noregret.trials import (
+    History,
+    Proposal,
+    State,
+    Trial,
+    check_outcome,
+    corrections,
+    history_of,
+    known_at,
+    latest,
+    number_of,
+    standing,
+    utc_now,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The recommended point's regret is at most ``regret_bound``, under ``condition`` and not otherwise."""
+
+    params: Any
+    regret_bound: float
+    condition: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How many of the strategy's proposals were derived again, and the first that came out differently."""
+
+    agreed: int
+    number: int | None = None
+    recorded: Any = None
+    derived: Any = None
+
+
+class Study:
+    """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value; or ``run`` a function.
+
+    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by default ``AdaptiveGPUCB.practical()``. seed: equal seeds and
+    equal values give equal proposals. storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
+    trials of the same study, which then goes on exactly where they stopped.
+    """
+
+    def __init__(self, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *, name: str = "study",
+                 storage: Storage | None = None, trials: Iterable[Trial] = ()) -> None:  # fmt: skip
+        if goal not in ("maximize", "minimize"):
+            raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
+        chosen = AdaptiveGPUCB.practical() if strategy is None else strategy
+        if isinstance(chosen, type) or not isinstance(chosen, Strategy):
+            raise ConfigurationError(f"strategy must be a strategy value such as AdaptiveGPUCB.practical(), got {chosen!r}")
+        given = list(trials)
+        if [trial.number for trial in given] != list(range(len(given))):
+            raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {[trial.number for trial in given]}")
+        record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
+        self._attach(record, storage if storage is not None else MemoryStorage())
+        for trial in given:
+            self._encode(trial)
+        self._storage.create(record)
+        self._storage.insert(name, given)
+
+    def _attach(self, record: StudyRecord, storage: Storage) -> None:
+        self._record, self._storage = record, storage
+        self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
+
+    @staticmethod
+    def create(name: str, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *,
+               storage: Storage | str | os.PathLike[str] | None = None) -> Study:  # fmt: skip
+        """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default NOREGRET_STORAGE or noregret.db in the working folder."""
+        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False))
+
+    @staticmethod
+    def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
+        """A stored study, exactly where it stopped; any number of processes may have it open."""
+        chosen = _as_storage(storage)
+        study = object.__new__(Study)
+        study._attach(chosen.open(name), chosen)
+        return study
+
+    @staticmethod
+    def names(*, storage: Storage | str | os.PathLike[str] | None = None) -> list[str]:
+        """The names of all studies in a storage."""
+        return _as_storage(storage).names()
+
+    @staticmethod
+    def summaries(*, storage: Storage | str | os.PathLike[str] | None = None) -> list[StudySummary]:
+        """All studies in a storage at a glance, by name."""
+        return _as_storage(storage).summaries()
+
+    @staticmethod
+    def delete(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> None:
+        """Removes a study and all its trials for good."""
+        _as_storage(storage).delete(name)
+
+    # -- what it is --
+
+    @property
+    def name(self) -> str:
+        return self._record.name
+
+    @property
+    def space(self) -> Space | Candidates:
+        return self._record.space
+
+    @property
+    def goal(self) -> Goal:
+        return self._record.goal
+
+    @property
+    def strategy(self) -> Strategy:
+        return self._record.strategy
+
+    @property
+    def seed(self) -> int:
+        return self._record.seed
+
+    @property
+    def trials(self) -> list[Trial]:
+        """All trials by number."""
+        return self._storage.trials(self._record.name)
+
+    def __repr__(self) -> str:
+        trials = self.trials
+        done = [trial for trial in standing(trials) if trial.state == "complete"]
+        text = f"<Study {self.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
+        return text + (f", best {self.best.value:.6g} at {self.best.params}>" if done else ">")
+
+    # -- ask and tell --
+
+    @overload
+    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
+    @overload
+    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
+    def ask(self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
+        """The next point to evaluate; with ``count``, that many at once. Points asked and not told yet are taken into account.
+
+        Trials that wait (enqueued, or their worker died) come first. fixed: values that some parameters must have this time; the
+        rest is chosen best for them.
+        """
+        if count is None:
+            trial = self._next(fixed=fixed)
+            assert trial is not None
+            return trial
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ConfigurationError(f"count must be a whole number of at least 1, got {count!r}")
+        return [self.ask(fixed=fixed) for _ in range(count)]
+
+    def _next(self, worker: str | None = None, total: float = math.inf, fixed: Mapping[str, Any] | None = None) -> Trial | None:
+        """None: the study has ``total`` trials already, and none of them waits."""
+        space = self.space if fixed is None else hold(self.space, fixed)
+        while True:  # no lock while thinking: if another worker took the number, think again with its point pending
+            trials = self.trials
+            unfinished = [trial for trial in trials if not trial.is_finished]
+            waiting = next((trial for trial in unfinished if trial.state == "waiting"), None)
+            if waiting is not None and fixed is None:
+                claimed = self._storage.claim(self.name, waiting.number, worker)
+                if claimed is not None:
+                    return claimed
+                continue
+            if len(trials) - len(corrections(trials)) >= total:
+                return None
+            proposal = self._propose(space, trials)
+            info = dict(proposal.info)
+            if unfinished:
+                info["pending"] = [trial.number for trial in unfinished]  # with it the proposal can be derived again
+            if isinstance(space, Slice):
+                info["fixed"] = space.given
+            trial = Trial(len(trials), space.decode(proposal.x), info=info, created=utc_now())
+            if self._storage.insert(self.name, [trial], worker):
+                return trial
+
+    def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
+        return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
+
+    def preview(self) -> Trial:
+        """What the next ask would give; nothing is recorded."""
+        trials = self.trials
+        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+        if waiting is not None:
+            return replace(waiting, state="running")
+        proposal = self._propose(self.space, trials)
+        return Trial(len(trials), self.space.decode(proposal.x), info=proposal.info)
+
+    def tell(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
+        """The value of a trial, with the noise's std if it is known for this one; or ``state="failed"``. The first tell stands."""
+        number = number_of(trial)
+        checked, noise = check_outcome(value, noise_std, state)
+        finished = self._storage.finish(self.name, number, state, checked, noise)
+        if finished is None:
+            now = self._trial(number, "ask for a trial first, or add() a measured point")
+            told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
+            raise TrialError(
+                f"trial {number} is {told} already: the first tell stands; correct() it if that was wrong, add() the point again if you measured it twice"
+            )
+        return finished
+
+    def _trial(self, number: int, advice: str) -> Trial:
+        trials = self.trials
+        if not 0 <= number < len(trials):
+            raise TrialError(f"there is no trial {number}: this study has {len(trials)} (numbers from 0); {advice}")
+        return trials[number]
+
+    def add(self, params: Any, value: Any, noise_std: Any = None) -> Trial:
+        """A point measured elsewhere: it counts as data, not as a decision."""
+        normal, (checked, noise) = self.space.normal(params), check_outcome(value, noise_std, "complete")
+        return self._append([Trial(0, normal, "complete", checked, noise)])[0]
+
+    def enqueue(self, params: Any) -> Trial:
+        """A point to be tried before the strategy is asked again: it waits for the next ask."""
+        return self._append([Trial(0, self.space.normal(params), "waiting", info={"source": "enqueued"})])[0]
+
+    def correct(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
+        """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place in the history, in ``best`` and in ``recommended``."""
+        number = number_of(trial)
+        checked, noise = check_outcome(value, noise_std, state)
+        while True:
+            old = self._trial(number, "only a told trial can be corrected")
+            if not old.is_finished:
+                raise TrialError(f"trial {number} is {old.state}, there is nothing to correct: tell() its value")
+            trials = self.trials
+            newest = latest(number, corrections(trials))
+            new = Trial(len(trials), old.params, state, checked, noise, {"corrects": newest})
+            if self._storage.insert(self.name, [new]):
+                return self.trials[new.number]
+
+    def _append(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Trials under the next free numbers, all or none."""
+        while True:
+            first = len(self.trials)
+            numbered = [replace(trial, number=first + index) for index, trial in enumerate(trials)]
+            if self._storage.insert(self.name, numbered):
+                return self.trials[first : first + len(numbered)]
+
+    def reclaim(self, grace: float = 60.0, *, then: Reclaim = "retry", numbers: Iterable[Trial | int] | None = None) -> list[Trial]:
+        """Takes back running trials whose worker gave no sign of life for ``grace`` seconds; ``run`` does so by itself.
+
+        They are given out again by the next ask, three times at most, or with then="fail" have failed. Trials of a plain ask have no worker that could
+        give a sign: name them by ``numbers``.
+        """
+        if then not in ("retry", "fail"):
+            raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
+        check_grace(grace)
+        if numbers is None:
+            return self._storage.reclaim(self.name, ATTEMPTS if then == "retry" else 0, grace=grace)
+        named = [number_of(number) for number in numbers]
+        for number in named:
+            state = self._trial(number, "only a running trial can be reclaimed").state
+            if state != "running":
+                raise TrialError(f"trial {number} is {state}: only a running trial can be reclaimed")
+        return self._storage.reclaim(self.name, UNLIMITED if then == "retry" else 0, numbers=named)
+
+    def run(self, objective: Callable[[Any], Any], trials: int | None = None, *, total: int | None = None, workers: int = 1,
+            executor: Executor | None = None, catch: tuple[type[Exception], ...] = (), timeout: float | None = None,
+            until: Callable[[Study], bool] | None = None, grace: float = 60.0, reclaim: Reclaim | None = "retry",
+            progress: bool | None = None) -> Study:  # fmt: skip
+        """Evaluates ``objective(params)`` until ``trials`` were started here, the study has ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
+
+        The objective returns its value, or the pair (value, noise std).
+
+        ``workers`` evaluations are kept in flight, in threads or in any ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``,
+        mpi4py's); points in flight are taken into account. An exception marks its trial failed and, unless named in ``catch``, stops the run once
+        the others in flight have been told. After Ctrl-C those in flight wait to be given out again; the study is intact, and ``run`` goes on.
+
+        With a shared storage it sends heartbeats, and takes over trials whose worker gave none for ``grace`` seconds: they are given out again
+        (reclaim="retry", three times at most), have failed ("fail") or stay as they are (None). With ``total`` it waits for trials that run elsewhere.
+        """
+        check_run(trials=trials, total=total, workers=workers, timeout=timeout, until=until, reclaim=reclaim)
+        check_grace(grace)
+        own = ThreadPoolExecutor(workers) if executor is None and workers > 1 else None
+        plan = Plan(
+            trials=math.inf if trials is None else trials, total=math.inf if total is None else total,
+            deadline=math.inf if timeout is None else time.monotonic() + timeout, until=lambda: until is not None and until(self),
+            workers=workers, executor=executor or own, catch=catch, grace=grace, reclaim=reclaim)  # fmt: skip
+        try:
+            with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
+                Run(Work(self.name, self._storage, self._next, self._note), objective, plan, bar).run()
+        finally:
+            if own is not None:
+                own.shutdown(wait=False, cancel_futures=True)
+        return self
+
+    def _note(self, trial: Trial) -> str:
+        note = f"best {self.best.value:.4g}" if any(t.state == "complete" for t in self.trials) else ""
+        if "h" in trial.info:
+            note += f"  h {trial.info['h']:.3g}  lengthscale {np.exp(np.mean(np.log(trial.info['lengthscales']))):.3g}"
+        return note
+
+    # -- files --
+
+    def import_csv(self, source: Source) -> list[Trial]:
+        """Measured points from a CSV file, all of them or none: a column for every parameter, ``value``, and if you like ``noise_std`` and ``state``."""
+        return self._append(exchange.read_csv(source, self.space))
+
+    def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
+        """All trials as "csv", "json" (with ``info``) or "parquet" (extra ``frame``); by default as the file's name ends."""
+        exchange.write(target, format, self.space, self.trials)
+
+    def to_frame(self) -> Any:
+        """All trials as a pandas DataFrame (extra ``frame``)."""
+        return exchange.frame(self.space, self.trials)
+
+    # -- results --
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.goal == "maximize" else -1.0
+
+    def _complete(self) -> list[Trial]:
+        return [trial for trial in standing(self.trials) if trial.state == "complete"]
+
+    @property
+    def best(self) -> Trial:
+        """The best observed value. With noise it is partly luck: see ``recommended``."""
+        done = self._complete()
+        if not done:
+            raise TrialError("no trial is complete yet: tell a value first")
+        return max(done, key=lambda trial: self._sign * float(trial.value or 0.0))
+
+    @property
+    def recommended(self) -> Trial:
+        """The evaluated point with the best posterior mean: what to use in the end."""
+        belief = self.belief()
+        return self.best if belief is None else self.recommended_by(belief)
+
+    def recommended_by(self, belief: Belief) -> Trial:
+        """As ``recommended``, without computing the belief again."""
+        done = self._complete()
+        mean, _ = belief.predict(np.array([self._encode(trial) for trial in done]))
+        return done[int(np.argmax(mean))]
+
+    def belief(self, delta: float | None = None) -> Belief | None:
+        """The strategy's posterior given everything told so far, on the unit cube and to be maximised; None without a model."""
+        if delta is not None and not 0 < delta < 1:
+            raise ConfigurationError(f"delta is a failure probability in (0, 1), got {delta!r}")
+        return self.strategy.belief(self.space, self._history(self.trials), delta)
+
+    def certificate(self, delta: float | None = None) -> Certificate:
+        """A bound on the regret of the recommended point, max UCB − its LCB, with the condition under which it holds."""
+        belief = self.belief(delta)
+        if belief is None:
+            raise TrialError("a certificate needs a strategy with a model and at least one value")
+        return self.certificate_by(belief)
+
+    def certificate_by(self, belief: Belief) -> Certificate:
+        """As ``certificate``, without computing the belief again."""
+        recommended = self.recommended_by(belief)
+        x = self._encode(recommended)
+        none = np.empty((0, self.space.dimension))
+        top = argmax(
+            ucb(belief.predictor, belief.beta_sqrt), self.space, belief.lengthscales, np.random.default_rng(self.seed), x[None, :], none
+        )
+        lower, _ = belief.band(x[None, :])
+        _, upper = belief.band(top[None, :])
+        return Certificate(recommended.params, float(upper[0] - lower[0]), belief.condition)
+
+    def replay(self, tolerance: float = 1e-6) -> Replay:
+        """Derives every proposal again from the trials before it. Points differ if a coordinate of the unit cube does by more than ``tolerance``."""
+        if not tolerance >= 0:
+            raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
+        trials, agreed = self.trials, 0
+        for trial in trials:
+            if not trial.is_decision:
+                continue
+            space = hold(self.space, trial.info["fixed"]) if "fixed" in trial.info else self.space
+            derived = space.decode(self._propose(space, known_at(trials, trial.number)).x)
+            if np.abs(self.space.encode(derived) - self._encode(trial)).max() > tolerance:
+                return Replay(agreed, trial.number, trial.params, derived)
+            agreed += 1
+        return Replay(agreed)
+
+    # -- the history a strategy sees --
+
+    def _encode(self, trial: Trial) -> Array:
+        if trial.number not in self._encoded:
+            self._encoded[trial.number] = self.space.encode(trial.params)
+        return self._encoded[trial.number]
+
+    def _history(self, trials: Sequence[Trial]) -> History:
+        return history_of(trials, self._encode, self.space.dimension, self._sign)
+
+
+def _as_storage(storage: Storage | str | os.PathLike[str] | None, *, must_exist: bool = True) -> Storage:
+    if storage is None or isinstance(storage, (str, os.PathLike)):
+        return SQLStorage(storage, must_exist=must_exist)
+    return storage
+
+
+def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,
+             catch: tuple[type[Exception], ...] = (), progress: bool | None = None) -> Study:  # fmt: skip
+    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
+    return Study(space, "maximize", strategy, seed).run(objective, trials, catch=catch, progress=progress)
+
+
+def minimize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,
+             catch: tuple[type[Exception], ...] = (), progress: bool | None = None) -> Study:  # fmt: skip
+    """As ``maximize``, for a loss."""
+    return Study(space, "minimize", strategy, seed).run(objective, trials, catch=catch, progress=progress)

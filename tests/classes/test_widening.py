@@ -1,0 +1,230 @@
+import math
+from dataclasses import dataclass, field, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noregret.classes.growth import LogGrowth, PowerGrowth
+from noregret.classes.widening import (
+    AnchoredReference,
+    Information,
+    MinimumStd,
+    NoWidening,
+    PowerReference,
+    ReferenceRegret,
+    Scaling,
+    Schedule,
+    Stagnation,
+    crossing_near,
+    first_crossing,
+)
+from noregret.errors import ConfigurationError
+
+START = Scaling(1.0, 1.0, 1.0)
+
+
+@dataclass
+class FakeProbe:
+    """A regret estimate slope·h^power, in closed form."""
+
+    t: int = 1
+    initial: int = 2
+    dimension: int = 2
+    previous: Scaling = START
+    surveys: tuple[int, ...] = ()
+    survey_g: float = 1.0
+    noise_std: float = 0.0
+    lengthscale: float = 1.0
+    hiding_dimension: int = 2
+    slope: float = 1.0
+    power: float = 1.0
+    asked: list[float] = field(default_factory=list)
+
+    def regret_bound(self, g: float, b: float, information: Information) -> float:
+        return self.one_step_regret(g, b)
+
+    def one_step_regret(self, g: float, b: float) -> float:
+        h = g**self.dimension * b
+        self.asked.append(h)
+        return self.slope * h**self.power
+
+    def std_at_argmax(self, g: float, b: float) -> float:
+        return min(1.0, 0.01 * g)
+
+    def mean_std(self, g: float, b: float) -> float:
+        return min(1.0, 0.02 * g)
+
+
+@given(st.floats(0.1, 50), st.floats(0.3, 3), st.floats(0, 10), st.integers(1, 500))
+def test_h_matches_the_reference_when_bracketed(slope: float, power: float, weight: float, t: int) -> None:
+    rule = ReferenceRegret(reference=PowerReference(1.0, 0.9), weight=weight)
+    scaling = rule.scaling(FakeProbe(t=t, slope=slope, power=power))
+    wanted = (t**0.9 / slope) ** (1 / power)
+    if wanted <= 1:
+        assert scaling.h == 1.0  # R̄(h_prev) ≥ p: keep h
+    else:
+        assert scaling.h == pytest.approx(wanted, rel=2e-3)
+        assert scaling.h >= wanted * (1 - 1e-12)  # from above: R̄(h) ≥ p
+        assert scaling.g**2 * scaling.b == pytest.approx(scaling.h, rel=1e-9)
+
+
+def test_h_never_falls_and_a_zero_reference_never_widens() -> None:
+    probe = FakeProbe(t=3, previous=Scaling(7.0, 2.0, 1.75, None, 1.0, None))
+    assert ReferenceRegret().scaling(probe).h == 7.0
+    assert ReferenceRegret(reference=PowerReference(0.0, 0.9)).scaling(FakeProbe(t=10_000)).h == 1.0
+    assert NoWidening().scaling(FakeProbe(t=10_000)) == Scaling(1.0, 1.0, 1.0)
+
+
+@given(st.integers(1, 2000), st.floats(1e-3, 10.0))
+def test_cap_and_floor_hold(t: int, slope: float) -> None:
+    cap, floor = PowerGrowth(2.0, 0.3), LogGrowth(0.1)
+    h = ReferenceRegret(cap=cap, floor=floor).scaling(FakeProbe(t=t, slope=slope)).h
+    assert floor(t) * (1 - 1e-12) <= h <= cap(t) * (1 + 1e-12)
+
+
+def test_the_search_does_not_ask_beyond_the_cap() -> None:
+    probe = FakeProbe(t=1000, slope=1e-6)
+    ReferenceRegret(cap=PowerGrowth(2.0, 0.2)).scaling(probe)
+    assert max(probe.asked) <= 2.0 * 1000**0.2 * (1 + 1e-9)
+
+
+def test_maximum() -> None:
+    assert ReferenceRegret(maximum=50.0).scaling(FakeProbe(t=1000, slope=1e-6)).h == 50.0
+
+
+def test_anchored_reference_is_in_the_estimators_units() -> None:
+    rule = ReferenceRegret(reference=AnchoredReference(0.5))
+    first = rule.scaling(FakeProbe(t=1, slope=123.0))
+    assert first.h == 1.0
+    assert first.reference_scale == pytest.approx(123.0)
+    later = rule.scaling(FakeProbe(t=16, slope=123.0, previous=first))
+    assert later.reference == pytest.approx(123.0 * 4)
+    assert later.h == pytest.approx(4.0, rel=2e-3)
+
+
+def test_counting_initial_points_is_an_option() -> None:
+    without, with_them = ReferenceRegret(), ReferenceRegret(count_initial=True)
+    assert without.scaling(FakeProbe(t=8)).reference == pytest.approx(8**0.9)
+    assert with_them.scaling(FakeProbe(t=8)).reference == pytest.approx(10**0.9)
+
+
+def test_not_monotone_returns_the_first_upward_crossing() -> None:
+    def wave(h: float) -> float:
+        return math.sin(h - 1)  # rises through 0.5 at 1 + π/6, falls below at 1 + 5π/6, and again
+
+    assert first_crossing(wave, 0.5, 1.0, 100.0) == pytest.approx(1 + math.pi / 6, rel=2e-3)
+    assert first_crossing(wave, 2.0, 1.0, 100.0) == 100.0
+
+
+@pytest.mark.parametrize("guess", [1.0, 2.0, 6.9, 7.1, 40.0, 100.0])
+@pytest.mark.parametrize(("level", "crossing"), [(0.5, 1.0), (7.0, 7.0), (99.0, 99.0), (200.0, 100.0)])
+def test_a_crossing_is_found_from_any_guess(guess: float, level: float, crossing: float) -> None:
+    """g ↦ g on [1, 100], to a tolerance of 0.2 in log g from above; two evaluations where the guess holds still."""
+    asked = []
+
+    def identity(g: float) -> float:
+        asked.append(g)
+        return g
+
+    found = crossing_near(identity, level, guess, 1.0, 100.0)
+    assert crossing <= found <= min(crossing * math.exp(0.2) * (1 + 1e-6), 100.0)
+    asked.clear()
+    assert crossing_near(identity, level, found, 1.0, 100.0) == found
+    assert len(asked) <= 2
+
+
+def test_schedules() -> None:
+    probe = FakeProbe(t=7)
+    scaling = Schedule("log", "constant").scaling(probe)
+    assert scaling.g == pytest.approx(1 + math.log(8))
+    assert scaling.b == 1.0
+    assert scaling.h == pytest.approx(scaling.g**2)
+    assert Schedule(lambda t: 1 + t, "log").scaling(probe).g == 8
+    with pytest.raises(ConfigurationError, match="fell"):
+        Schedule().scaling(FakeProbe(t=1, previous=Scaling(100.0, 10.0, 1.0)))
+
+
+def test_minimum_std_shrinks_just_enough() -> None:
+    scaling = MinimumStd(0.1).scaling(FakeProbe())
+    assert scaling.g == pytest.approx(10.0, rel=2e-3)
+    assert scaling.estimate is not None
+    assert scaling.estimate >= 0.1
+    assert MinimumStd(0.1).scaling(FakeProbe(previous=Scaling(400.0, 20.0, 1.0))).g == 20.0
+    assert MinimumStd(0.4, decay=0.5).scaling(FakeProbe(t=16)).g == pytest.approx(10.0, rel=2e-3)  # 0.4/√16 = 0.1
+
+
+def test_stagnation_widens_once_and_rests() -> None:
+    rule = Stagnation(kappa=0.4, decay=0.5, every=3, target=0.5)  # level 0.4/√16 = 0.1; the probe's std is 0.01·g, its mean std 0.02·g
+    widened = rule.scaling(FakeProbe(t=16))
+    assert widened.survey
+    assert 25.0 <= widened.g <= 25.0 * math.exp(0.2)
+    assert widened.h == pytest.approx(widened.g**2)
+    for surveys, surveyed in (((14,), False), ((13,), True)):
+        assert rule.scaling(FakeProbe(t=16, surveys=surveys)).survey is surveyed
+    assert rule.scaling(FakeProbe(t=16, surveys=(14,))).stagnant
+    resting = rule.scaling(FakeProbe(t=40_000))  # level below the std: not stagnating
+    assert (resting.h, resting.survey, resting.stagnant) == (1.0, False, False)
+    assert rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g  # earlier widening is over
+    assert rule.scaling(FakeProbe(t=40_000, noise_std=0.1)).survey  # σ = 0.01 is far below the noise
+    assert Stagnation(kappa=0.4, maximum=2.0).scaling(FakeProbe(t=16)).g == 2.0
+    wide = Stagnation(kappa=0.4, target=0.01).scaling(FakeProbe(t=16))  # wide enough already: a survey of the fitted class
+    assert (wide.h, wide.survey) == (1.0, True)
+
+
+@pytest.mark.parametrize(("dimension", "share"), [(1, 0.32), (2, 0.64), (3, 1.28), (4, 0.32), (5, 0.08), (6, 0.05), (50, 0.05)])
+def test_surveys_stay_within_their_allowance(dimension: int, share: float) -> None:
+    """A search that always stagnates surveys ⌊share·t^0.9⌋ of t decisions: sublinearly many, and without end."""
+    rule = Stagnation(kappa=0.9, decay=0.0, every=1)
+    surveys: tuple[int, ...] = ()
+    for t in range(1, 400):
+        if rule.scaling(FakeProbe(t=t, dimension=dimension, hiding_dimension=dimension, surveys=surveys, lengthscale=10.0)).survey:
+            surveys = (*surveys, t)
+        assert len(surveys) <= share * t**0.9 + 1e-6
+        assert len(surveys) > share * t**0.9 - 1.001
+
+
+def test_fewer_surveys_in_a_class_that_is_wide_already_and_in_a_list() -> None:
+    rule = Stagnation(kappa=0.9, decay=0.0, fine=0.2, fine_share=0.25)
+
+    def most(probe: FakeProbe) -> int:
+        return next(n for n in range(100) if not rule.scaling(replace(probe, surveys=tuple(range(n)))).survey)
+
+    smooth = FakeProbe(t=100, dimension=2, lengthscale=0.2 * 2)
+    assert most(smooth) == math.floor(0.64 * 100**0.9)
+    assert most(replace(smooth, lengthscale=0.999 * smooth.lengthscale)) == math.floor(0.25 * 0.64 * 100**0.9)
+    assert most(replace(smooth, hiding_dimension=1)) == math.floor(0.32 * 100**0.9)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ReferenceRegret(estimator="guess"),  # type: ignore[arg-type]
+        lambda: ReferenceRegret(information="none"),  # type: ignore[arg-type]
+        lambda: ReferenceRegret(weight=-1.0),
+        lambda: ReferenceRegret(weight=math.nan),
+        lambda: ReferenceRegret(maximum=0.5),
+        lambda: ReferenceRegret(reference=0.9),  # type: ignore[arg-type]
+        lambda: ReferenceRegret(cap=lambda t: 1 + t),  # type: ignore[arg-type]
+        lambda: ReferenceRegret(floor="log"),  # type: ignore[arg-type]
+        lambda: PowerReference(-1.0),
+        lambda: AnchoredReference(0.0),
+        lambda: MinimumStd(0.0),
+        lambda: MinimumStd(1.0),
+        lambda: MinimumStd(0.1, decay=-1.0),
+        lambda: Schedule("nope"),
+        lambda: Stagnation(kappa=1.0),
+        lambda: Stagnation(decay=-0.1),
+        lambda: Stagnation(every=0),
+        lambda: Stagnation(target=0.0),
+        lambda: Stagnation(noise_share=-1.0),
+        lambda: Stagnation(maximum=math.inf),
+        lambda: Stagnation(share=0.0),
+        lambda: Stagnation(exponent=1.1),
+        lambda: Stagnation(fine=-0.1),
+        lambda: Stagnation(fine_share=0.0),
+    ],
+)
+def test_impossible_rules(make: object) -> None:
+    with pytest.raises(ConfigurationError):
+        make()  # type: ignore[operator]

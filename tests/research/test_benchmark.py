@@ -1,0 +1,191 @@
+"""The benchmark's problems have the maximum they claim, runs are equal for all methods, and the report is made of the results."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from docs.making import benchmarks as report
+from noregret.errors import ConfigurationError
+from research.benchmarks import regret
+from research.benchmarks.problem import Problem
+from research.benchmarks.real import materials
+from research.benchmarks.regret import Job, make, play, problems
+from research.benchmarks.synthetic import HIGH, STANDARD, high, needle, rkhs, standard
+
+KNOWN = {
+    "Branin": [np.pi, 2.275],
+    "Hartmann-3": [0.114614, 0.555649, 0.852547],
+    "Hartmann-6": [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573],
+    "Ackley-5": [3.7] * 5,
+    "Rastrigin-4": [1.3] * 4,
+    "Levy-4": [1.0] * 4,
+    "Rosenbrock-4": [1.0] * 4,
+    "Michalewicz-5": [2.202906, 1.570796, 1.284992, 1.923058, 1.720470],
+    "Styblinski–Tang-5": [-2.903534] * 5,
+}
+
+
+@pytest.mark.parametrize("name", STANDARD)
+def test_standard_functions_reach_their_maximum_where_the_literature_says(name: str) -> None:
+    problem = standard(name, noisy=False)
+    assert problem.value(np.array(KNOWN[name])) == pytest.approx(problem.maximum, abs=1e-3 * max(1, abs(problem.maximum)))
+    cloud = problem.space.decode(np.full(problem.space.dimension, 0.31))
+    assert problem.value(cloud) < problem.maximum
+
+
+@pytest.mark.parametrize("index", range(9))
+def test_needles_hold_the_maximum_in_their_bump(index: int) -> None:
+    problem = needle(index)
+    d = problem.space.dimension
+    assert problem.trials == 50 * d
+    cloud = np.random.default_rng(0).random((20_000, d))
+    values = np.array([problem.value(x) for x in cloud])
+    assert values.max() <= problem.maximum + 1e-6
+    assert problem.stuck_above is not None
+    outside = values[np.array([np.linalg.norm(x - cloud[values.argmax()]) > 0.45 for x in cloud])]
+    assert outside.max() < problem.maximum - problem.stuck_above  # a run that never saw the bump counts as stuck
+    assert np.mean(values > problem.maximum - problem.stuck_above) < 0.15  # narrow
+
+
+def test_rkhs_and_high() -> None:
+    for index in range(3):
+        problem = rkhs(index)
+        cloud = np.random.default_rng(0).random((5000, problem.space.dimension))
+        assert max(problem.value(x) for x in cloud) <= problem.maximum + 1e-9
+    for name in HIGH:
+        base, total = name.split("/")
+        problem = high(name)
+        assert problem.space.dimension == int(total)
+        active = [
+            i
+            for i in range(int(total))
+            if problem.value(np.full(int(total), 0.4)) != problem.value(np.where(np.arange(int(total)) == i, 0.6, 0.4))
+        ]
+        assert len(active) == len(STANDARD[base][1])
+
+
+def test_every_method_gets_the_same_start_and_noise() -> None:
+    problem = standard("Branin", noisy=True)
+    np.testing.assert_array_equal(problem.initial_points(3), problem.initial_points(3))
+    assert problem.measure(np.array([1.0, 2.0]), 5, 3) == problem.measure(np.array([1.0, 2.0]), 5, 3)
+    assert problem.measure(np.array([1.0, 2.0]), 5, 3) != problem.measure(np.array([1.0, 2.0]), 6, 3)
+    assert not np.array_equal(problem.initial_points(3)[0], problem.initial_points(4)[0])
+
+
+def test_materials_from_a_table(tmp_path: Path) -> None:
+    rows = ["a,b,c,d,toughness", *(f"{i},0,1,{i % 2},{i + k / 10}" for i in range(20) for k in range(3))]
+    (tmp_path / "crossed_barrel.csv").write_text("\n".join(rows), encoding="utf-8")
+    problem = materials("crossed_barrel", tmp_path)
+    assert problem.maximum == pytest.approx(19.1)
+    assert problem.noisy
+    x = problem.space.decode(np.ones(problem.space.dimension))
+    assert {round(problem.measure(x, i, 0), 1) for i in range(30)} == {19.0, 19.1, 19.2}
+    with pytest.raises(ConfigurationError, match="--materials"):
+        materials("agnp", tmp_path)
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(regret, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(regret, "peer_python", lambda method: sys.executable)
+    return tmp_path
+
+
+def short(problem: Problem, trials: int) -> Any:
+    from dataclasses import replace
+
+    return replace(problem, trials=trials)
+
+
+def test_runs_and_report(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regret, "make", lambda suite, name, folder: short(make(suite, name, folder), 14))
+    for suite, name in (("needle", "needle-0"), ("standard", "Branin"), ("tuning", "MLP on cancer")):
+        for method in ("noregret", "random_search"):
+            row = play(Job(suite, name, method, 0))
+            assert len(row["values"]) == 14
+            assert len(row["seconds"]) == 14 - row["initial"]
+            regret.append(suite, row)
+    rows = regret.read("standard")
+    assert rows[0]["values"][: rows[0]["initial"]] == rows[1]["values"][: rows[1]["initial"]]  # the shared start
+    report.write(results)
+    text = (results / "benchmarks.md").read_text(encoding="utf-8")
+    assert "**noregret**" in text
+    assert "random_search" in text
+    assert "of 1 |" in text  # stuck rate of the needle
+    assert "Not run." in text  # suites without results say so
+    assert (results / "figures" / "bench-needle.png").stat().st_size > 10_000
+
+
+def test_a_result_file_cut_short_keeps_what_is_complete_and_goes_on(results: Path) -> None:
+    for seed in range(3):
+        regret.append("rkhs", {"problem": "p", "method": "m", "seed": seed})
+    path = results / "results" / "rkhs.jsonl"
+    path.write_bytes(path.read_bytes()[:-7])  # killed while writing
+    assert [row["seed"] for row in regret.read("rkhs")] == [0, 1]
+    regret.append("rkhs", {"problem": "p", "method": "m", "seed": 7})
+    assert [row["seed"] for row in regret.read("rkhs")] == [0, 1, 7]
+    regret.pack("rkhs")
+    assert not path.exists()
+    regret.append("rkhs", {"problem": "p", "method": "m", "seed": 8})
+    assert [row["seed"] for row in regret.read("rkhs")] == [0, 1, 7, 8]
+
+
+def test_ranks_share_ties() -> None:
+    def one(method: str, value: float) -> report.Run:
+        return report.Run("p", method, 0, np.array([value]), 1, None, 0.0)
+
+    assert report.ranks([one("a", 1.0), one("b", 1.0), one("c", 2.0)], "simple") == {"a": 1.5, "b": 1.5, "c": 3.0}
+
+
+def test_many_inputs_are_compared_on_the_runs_that_both_have() -> None:
+    def one(method: str, problem: str, seed: int, start: float, end: float) -> report.Run:
+        return report.Run(problem, method, seed, np.array([2 * start, start, end]), 2, None, 0.0)
+
+    runs = [one("noregret", p, s, 4.0, 4.0 * left) for p, s, left in (("a", 0, 0.5), ("a", 1, 0.25), ("b", 0, 0.125), ("b", 1, 0.001))]
+    runs += [one("botorch_logei", p, 0, 8.0, 8.0 * left) for p, left in (("a", 0.25), ("b", 0.5))]
+    each, pooled = report.verdict_high(runs)
+    assert "not behind BoTorch's LogEI on 2 of 2 problems (median simple regret; a: 1.5 against 2; b: 0.252 against 4)" in each
+    assert "over the 2 runs that both have" in pooled
+    assert pooled.endswith("is 0.31 against 0.38.")  # the medians of ½, ⅛ and of ¼, ½
+
+
+def test_verdicts_name_losses_as_well_as_wins() -> None:
+    def runs(method: str, values: list[float], stuck: list[bool] | None = None) -> list[report.Run]:
+        marks: list[bool | None] = [None] * len(values) if stuck is None else list(stuck)
+        return [report.Run(f"p{i}", method, 0, np.array([v]), 0, mark, 0.0) for i, (v, mark) in enumerate(zip(values, marks, strict=True))]
+
+    every = {
+        "needle": [
+            *runs("noregret", [1.0, 2.0], [False, False]),
+            *runs("cma", [3.0, 4.0], [False, False]),
+            *runs("skopt", [0.1, 0.1], [True, False]),
+        ],
+        "rkhs": [*runs("noregret", [1.0, 5.0]), *runs("cma", [2.0, 1.0])],
+        "standard": [*runs("noregret", [1.0, 1.0]), *runs("cma", [2.0, 1.5])],
+        "high": [*runs("noregret", [1.0, 5.0]), *runs("botorch_logei", [2.0, 1.0])],
+    }
+    text = report.verdicts(every)
+    assert "stuck in 0 of 2" in text
+    assert "cumulative regret 1.5, not higher than that of the best peer that is not stuck, cma, with 3.5" in text
+    assert "rkhs: more than twice the best peer's median simple regret on 1 problems: p1 (5 against 1 of cma)" in text
+    assert "standard: by mean rank of final simple regret first, of cumulative regret first" in text
+    assert "not behind BoTorch's LogEI on 1 of 2" in text
+    worse = {
+        "needle": [*runs("noregret", [9.0], [True]), *runs("cma", [3.0], [False])],
+        "rkhs": [*runs("noregret", [2.0]), *runs("cma", [1.0])],
+    }
+    text = report.verdicts(worse)
+    assert "stuck in 1 of 1" in text
+    assert "HIGHER than" in text
+    assert "2. of 2 (2.00; first is cma with 1.00)" in text
+    nobody = {"needle": [*runs("noregret", [9.0], [False]), *runs("cma", [3.0], [True])]}
+    assert "no peer that ran on every function is free of stuck runs" in report.verdicts(nobody)
+
+
+def test_the_suites_are_those_of_the_split() -> None:
+    assert len(problems("needle", quick=False)) >= 40
+    assert len(problems("standard", quick=False)) == 18
+    assert all(0 < len(problems(suite, quick=True)) < 8 for suite in regret.SUITES)

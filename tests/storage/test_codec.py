@@ -1,0 +1,65 @@
+import json
+import math
+import warnings
+from typing import Any
+
+import pytest
+
+import noregret as nr
+from noregret.classes.growth import LogGrowth, PowerGrowth
+from noregret.classes.widening import ReferenceRegret, Schedule, Stagnation
+from noregret.errors import GuaranteeWarning, StorageError
+from noregret.gp.hmc import HMC
+from noregret.gp.kernels import Matern
+from noregret.gp.map import MAP
+from noregret.gp.priors import Gamma, LogNormal
+from noregret.storage.codec import from_json, to_json
+
+
+def values() -> list[Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GuaranteeWarning)
+        return [
+            nr.AdaptiveGPUCB.paper(),
+            nr.AdaptiveGPUCB.paper(estimator="regret_bound", anchored=True, lengthscales=(1.0, 0.5)),
+            nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(2.5)),
+            nr.AdaptiveGPUCB.practical(),
+            nr.AdaptiveGPUCB(widening=Schedule("log", PowerGrowth(1.0, 0.1))),
+            nr.AdaptiveGPUCB(widening=Stagnation(every=4), acquisition="log_ei"),
+            nr.AdaptiveGPUCB.rigorous(0.1, widening=ReferenceRegret(weight=0.3, cap=PowerGrowth(), floor=LogGrowth(0.2), maximum=math.inf)),
+            nr.GPUCB(lengthscales=0.1, norm_bound=2.0, noise_std=0.05, width="mixture"),
+            nr.GPUCB(estimation=MAP(Gamma(3.0, 6.0), combine="scale")),
+            nr.MarginalGPUCB(sampler=HMC(5), prior=LogNormal(0.0, 1.0)),
+            nr.MinimumUncertainty(kappa=0.2),
+            nr.RandomSearch(),
+            nr.LogEI(),
+            nr.Space({"type": nr.Float(0, 1), "n": nr.Int(1, 9, log=True), "c": nr.Choice(["a", None, 3, True])}),
+            nr.Space.from_bounds([(0, 1), (2, 3)]),
+            nr.Candidates([{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}]),
+            nr.Candidates([[1.0, 2.0], [3.0, 4.0]]),
+        ]
+
+
+@pytest.mark.parametrize("value", values(), ids=lambda v: type(v).__name__)
+@pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
+def test_round_trip_through_text(value: Any) -> None:
+    text = json.dumps(to_json(value), allow_nan=False)
+    back = from_json(json.loads(text))
+    assert back == value
+    assert type(back) is type(value)
+
+
+def test_user_callables_are_refused_with_the_built_in_names() -> None:
+    strategy = nr.AdaptiveGPUCB(widening=Schedule(lambda t: 1 + t, "log"))
+    with pytest.raises(StorageError, match=r'"constant", "log", "power".*in memory'):
+        to_json(strategy)
+
+
+def test_unknown_things_are_refused() -> None:
+    class MyKernel:
+        decreasing_spectrum = True
+
+    with pytest.raises(StorageError, match="cannot be stored"):
+        to_json(nr.AdaptiveGPUCB(kernel=MyKernel()))  # type: ignore[arg-type]
+    with pytest.raises(StorageError, match="unknown type"):
+        from_json({"type": "os.system", "command": "true"})

@@ -1,0 +1,35 @@
+import pytest
+
+import noregret as nr
+from noregret.errors import ConfigurationError
+from noregret.strategies import Strategy
+from noregret.strategies.registry import NAMED, named
+
+NEEDED = {"rigorous": {"noise_bound": 0.1}, "lb-gp-ucb": {"noise_std": 0.1}}
+
+
+@pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
+@pytest.mark.parametrize("name", NAMED)
+def test_every_name_makes_a_strategy(name: str) -> None:
+    assert isinstance(named(name, NEEDED.get(name, {})), Strategy)
+
+
+def test_options_are_those_of_the_strategy() -> None:
+    assert named("practical", {"noise_std": 0.5}) == nr.AdaptiveGPUCB.practical(0.5)
+    assert named("rigorous", {"noise_bound": 0.1, "delta": 0.05}) == nr.AdaptiveGPUCB.rigorous(0.1, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("magic", {}, "no strategy 'magic'"),
+        ("rigorous", {}, "needs noise_bound"),
+        ("random", {"x": 1}, "it has none"),
+        ("log-ei", {"noise": 1}, "no option 'noise': it has kernel"),
+        ("practical", {"noise_std": [1]}, "positive"),
+        ("rigorous", {"noise_bound": 0.1, "delta": "small"}, "cannot take"),
+    ],
+)
+def test_mistakes(name: str, options: dict[str, object], expected: str) -> None:
+    with pytest.raises(ConfigurationError, match=expected):
+        named(name, options)

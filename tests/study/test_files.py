@@ -1,0 +1,159 @@
+"""Trials in and out of files."""
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret.errors import ConfigurationError, TrialError
+from noregret.trials.trial import Trial
+
+MIXED = {"x": nr.Float(1e-3, 10, log=True), "n": nr.Int(1, 50), "c": nr.Choice(["a", 1, None, True]), "value": nr.Float(0, 1)}
+
+
+def mixed_study() -> nr.Study:
+    study = nr.Study(MIXED, "minimize", nr.RandomSearch(), seed=3)
+    study.run(lambda p: p["x"], 12)
+    study.tell(study.ask(), 1 / 3, noise_std=0.1)
+    study.tell(study.ask(), state="failed")
+    study.correct(4, -2.5)
+    study.ask()
+    study.enqueue({"x": 0.1, "n": 7, "c": None, "value": 0.5})
+    return study
+
+
+def outcomes(trials: list[Trial]) -> list[Any]:
+    return [(t.params, t.value, t.noise_std) for t in trials]
+
+
+def test_csv_there_and_back(tmp_path: Path) -> None:
+    study = mixed_study()
+    study.export(tmp_path / "s.csv")
+    again = nr.Study(MIXED, "minimize", nr.RandomSearch())
+    imported = again.import_csv(tmp_path / "s.csv")
+    assert imported == again.trials
+    standing = [t for t in study.trials if t.number != 4]  # 4 was corrected
+    assert outcomes(imported) == outcomes(standing)
+    states = {"complete": "complete", "failed": "failed", "running": "waiting", "waiting": "waiting"}
+    assert [t.state for t in imported] == [states[t.state] for t in standing]
+    assert again.ask().number == next(t.number for t in imported if t.state == "waiting")
+
+
+def test_a_laboratorys_file_into_a_running_study(tmp_path: Path) -> None:
+    """As a spreadsheet writes it: byte order mark, semicolons, columns of its own in any order, no state."""
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}).run(lambda p: p["t"], 3)
+    text = "\ufeffoperator;value;s;t\nAda;1.5;water;20\nBo; 2.5 ;dmf;40.5\n"
+    (tmp_path / "lab.csv").write_text(text, encoding="utf-8")
+    added = study.import_csv(tmp_path / "lab.csv")
+    assert [(t.number, t.state, t.params, t.value) for t in added] == [
+        (3, "complete", {"t": 20.0, "s": "water"}, 1.5), (4, "complete", {"t": 40.5, "s": "dmf"}, 2.5),
+    ]  # fmt: skip
+    assert study.best.value is not None
+    assert study.replay().number is None
+
+
+def test_vectors_and_candidates() -> None:
+    vector = nr.Study([(0, 1), (0, 1)])
+    assert vector.import_csv(io.StringIO("x0,x1,value\n0.1,0.2,3\n"))[0].params.tolist() == [0.1, 0.2]
+    out = io.StringIO()
+    vector.export(out)
+    assert out.getvalue().splitlines()[0] == "number,state,x0,x1,value,noise_std,corrects,created,finished"
+    listed = nr.Study(nr.Candidates([{"t": 20, "s": "water"}, {"t": 40, "s": "dmf"}]))
+    assert listed.import_csv(io.StringIO("t,s,value\n40,dmf,1\n"))[0].params == {"t": 40, "s": "dmf"}
+    with pytest.raises(TrialError, match=r"row 1 .* is not one of the 2 candidates"):
+        listed.import_csv(io.StringIO("t,s,value\n40,water,1\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", r"lacks the columns \['value', 't', 's'\]"),
+        ("t,value\n1,2\n", r"lacks the columns \['s'\]"),
+        ("t,s,value\n1,water,2\n1,water,\n", "row 2 of the CSV file: it has no value"),
+        ("t,s,value\n1,water,abc\n", "value must be a number written with a point, got 'abc'"),
+        ("t;s;value\n0,5;water;1\n", "written with a point, got '0,5'"),
+        ("t,s,value\n1,water,nan\n", "finite"),
+        ("t,s,value\n101,water,1\n", "outside"),
+        ("t,s,value\n1,tea,1\n", "'tea' is none of the options"),
+        ("t,s,value\n,water,1\n", "parameter 't' is empty"),
+        ("t,s,value,state\n1,water,1,done\n", "state is one of"),
+        ("t,s,value,state\n1,water,1,failed\n", "a failed trial has no value"),
+        ("t,s,value,noise_std\n1,water,1,-1\n", "noise_std must be a positive number"),
+        ("t,s,value\n1,water,1,7\n", "more cells than columns"),
+    ],
+)  # fmt: skip
+def test_bad_files_import_nothing(text: str, words: str) -> None:
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])})
+    with pytest.raises(TrialError, match=words):
+        study.import_csv(io.StringIO(text))
+    assert study.trials == []
+
+
+def test_an_ambiguous_cell() -> None:
+    study = nr.Study({"x": nr.Float(0, 1), "c": nr.Choice([1, "1"])})
+    with pytest.raises(TrialError, match="more than one of the options"):
+        study.import_csv(io.StringIO("x,c,value\n0.5,1,2\n"))
+
+
+def test_json_is_complete(tmp_path: Path) -> None:
+    study = nr.Study([(0, 1)]).run(lambda x: float(x[0]), 6)
+    study.export(tmp_path / "s.json")
+    rows = json.loads((tmp_path / "s.json").read_text())
+    assert [Trial.from_json(row) for row in rows] == study.trials
+    again = nr.Study([(0, 1)], trials=[Trial.from_json(row) for row in rows])
+    assert again.ask().params == study.ask().params
+    assert again.trials[0].created == study.trials[0].created
+
+
+def test_frames_and_parquet(tmp_path: Path) -> None:
+    if not os.environ.get("CI"):
+        pytest.importorskip("pandas")
+    import pandas
+
+    study = mixed_study()
+    frame = study.to_frame()
+    assert list(frame.columns) == [
+        "number",
+        "state",
+        "x",
+        "n",
+        "c",
+        "params.value",
+        "value",
+        "noise_std",
+        "corrects",
+        "created",
+        "finished",
+    ]
+    assert frame["value"].isna().sum() == sum(t.value is None for t in study.trials)
+    assert frame["corrects"].dropna().tolist() == [4]
+    assert str(frame["created"].dt.tz) == "UTC"
+    study.export(tmp_path / "s.parquet")
+    back = pandas.read_parquet(tmp_path / "s.parquet")
+    np.testing.assert_array_equal(back["x"], frame["x"])
+    assert [json.loads(cell) for cell in back["c"]] == [t.params["c"] for t in study.trials]
+    assert len(nr.Study(MIXED).to_frame()) == 0
+
+
+def test_formats() -> None:
+    study = nr.Study([(0, 1)])
+    for bad in ("xlsx", "CSV"):
+        with pytest.raises(ConfigurationError, match="format is"):
+            study.export(io.StringIO(), bad)  # type: ignore[arg-type]
+    out = io.StringIO()
+    study.export(out)
+    assert len(list(csv.reader(io.StringIO(out.getvalue())))) == 1
+
+
+def test_a_long_file_is_one_transaction(tmp_path: Path) -> None:
+    storage = tmp_path / "s.db"
+    study = nr.Study.create("s", [(0, 1)], storage=storage)
+    rows = "".join(f"{row / 5000},{row}\n" for row in range(5000))
+    assert len(study.import_csv(io.StringIO("x0,value\n" + rows))) == 5000
+    assert nr.Study.open("s", storage=storage).best.value == 4999
