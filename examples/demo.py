@@ -1,7 +1,8 @@
-"""The point of noregret in about a minute: an optimizer with estimated lengthscales sticks, ours leaves.
+"""The point of noregret in about a minute: an optimizer with estimated lengthscales sticks, ours
+leaves.
 
-Both optimize the bump of the paper (a nearly linear function with one narrow bump that holds the maximum) from the same
-starts, with the same noise. Prints a table, draws a picture.
+Both optimize the bump of the paper (a nearly linear function with one narrow bump that holds the
+maximum) from the same starts, with the same noise. Prints a table, draws a picture.
 """
 
 from __future__ import annotations
@@ -50,19 +51,26 @@ GRID = np.linspace(0, 1, 400)[:, None]
 def run(job: tuple[str, int]) -> Run:
     method, seed = job
     f, rng = bump(), np.random.default_rng([seed, 2024])
-    study = nr.Study.create(f"{method}, start {seed}", [(0, 1)], "maximize", METHODS[method], seed, storage=DATABASE)
-    study.run(lambda x: float(f(x)) + NOISE * rng.standard_normal(), TRIALS + INITIAL, progress=False)
+    study = nr.Study.create(
+        f"{method}, start {seed}", [(0, 1)], "maximize", METHODS[method], seed, storage=DATABASE
+    )
+    study.run(
+        lambda x: float(f(x)) + NOISE * rng.standard_normal(), TRIALS + INITIAL, progress=False
+    )
     points = np.array([trial.params[0] for trial in study.trials])
     belief = study.belief()
     assert belief is not None
     mean, _ = belief.predict(GRID)
     lower, upper = belief.band(GRID)
-    return Run(np.array([float(f(np.array([x]))) for x in points[INITIAL:]]), points, mean, lower, upper)
+    return Run(
+        np.array([float(f(np.array([x]))) for x in points[INITIAL:]]), points, mean, lower, upper
+    )
 
 
 def table(runs: dict[str, list[Run]], maximum: float) -> str:
     lines = [
-        f"{'method':32s} {'stuck':>8s} {'simple regret':>14s} {'cumulative regret':>18s}   (medians of {STARTS} starts, {TRIALS} trials)"
+        f"{'method':32s} {'stuck':>8s} {'simple regret':>14s} {'cumulative regret':>18s}   (medians"
+        f" of {STARTS} starts, {TRIALS} trials)"
     ]
     for name, results in runs.items():
         final = np.array([simple(r.values, maximum)[-1] for r in results])
@@ -79,7 +87,9 @@ def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
     stuck = max(range(STARTS), key=lambda seed: simple(runs[first][seed].values, maximum)[-1])
     for axis, name in zip(axes, (first, last), strict=False):
         result = runs[name][stuck]
-        axis.fill_between(GRID[:, 0], result.lower, result.upper, color="0.85", label="what it believes (±2 std)")
+        axis.fill_between(
+            GRID[:, 0], result.lower, result.upper, color="0.85", label="what it believes (±2 std)"
+        )
         axis.plot(GRID[:, 0], f(GRID), color="black", lw=1.6, label="the objective")
         axis.plot(
             result.points,
@@ -90,15 +100,26 @@ def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
             color=STYLES[name][0] if name == last else "#d95f02",
             label="evaluated",
         )
-        axis.set(title=f"{name}\nafter {TRIALS} trials, start {stuck}", xlabel="x", ylabel="f(x)", ylim=(-0.6, 2.2))
+        axis.set(
+            title=f"{name}\nafter {TRIALS} trials, start {stuck}",
+            xlabel="x",
+            ylabel="f(x)",
+            ylim=(-0.6, 2.2),
+        )
         axis.legend(loc="upper right", fontsize=8)
     for name, results in runs.items():
         curves = np.array([cumulative(r.values, maximum) for r in results])
         color, line = STYLES[name]
         steps = np.arange(1, TRIALS + 1)
         axes[2].plot(steps, np.median(curves, axis=0), line, color=color, lw=2, label=name)
-        axes[2].fill_between(steps, *np.quantile(curves, [0.25, 0.75], axis=0), color=color, alpha=0.15, lw=0)
-    axes[2].set(title=f"regret paid so far\n(median and quartiles of {STARTS} starts)", xlabel="trial", ylabel="cumulative regret")
+        axes[2].fill_between(
+            steps, *np.quantile(curves, [0.25, 0.75], axis=0), color=color, alpha=0.15, lw=0
+        )
+    axes[2].set(
+        title=f"regret paid so far\n(median and quartiles of {STARTS} starts)",
+        xlabel="trial",
+        ylabel="cumulative regret",
+    )
     axes[2].legend(loc="upper left", fontsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
@@ -106,7 +127,10 @@ def draw(runs: dict[str, list[Run]], maximum: float, path: Path) -> None:
 
 def main() -> int:
     jobs = [(name, seed) for name in METHODS for seed in range(STARTS)]
-    print(f"Maximising a nearly linear function with one narrow bump: {len(METHODS)} methods, {STARTS} starts, {TRIALS} trials each.")
+    print(
+        f"Maximising a nearly linear function with one narrow bump: {len(METHODS)} methods,"
+        f" {STARTS} starts, {TRIALS} trials each."
+    )
     DATABASE.parent.mkdir(exist_ok=True)
     for old in DATABASE.parent.glob(f"{DATABASE.name}*"):
         old.unlink()
@@ -115,14 +139,19 @@ def main() -> int:
         for result in pool.map(run, jobs):
             results.append(result)
             bar.advance()
-    runs = {name: [result for (method, _), result in zip(jobs, results, strict=True) if method == name] for name in METHODS}
+    runs = {
+        name: [result for (method, _), result in zip(jobs, results, strict=True) if method == name]
+        for name in METHODS
+    }
     maximum = bump().maximum
     path = Path("out") / "demo.png"
     print(table(runs, maximum))
     draw(runs, maximum, path)
     print(
-        f"\nThe picture is in {path}: left, a fitted model is sure of itself and stays on the wrong hill; middle, ours from the same start.\n"
-        f"Every trial is in {DATABASE}: nr.Study.open({list(METHODS)[-1] + ', start 0'!r}, storage={str(DATABASE)!r}) goes on where it stopped."
+        f"\nThe picture is in {path}: left, a fitted model is sure of itself and stays on the wrong"
+        f" hill; middle, ours from the same start.\nEvery trial is in {DATABASE}:"
+        f" nr.Study.open({list(METHODS)[-1] + ', start 0'!r}, storage={str(DATABASE)!r}) goes on"
+        " where it stopped."
     )
     return 0
 

@@ -1,4 +1,6 @@
-"""What the installed package must do with NumPy and SciPy alone: python packaging/smoke.py [--bare]. Standard asserts, no test runner."""
+"""What the installed package must do with NumPy and SciPy alone: python packaging/smoke.py
+[--bare]. Standard asserts, no test runner.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ import noregret as nr
 from noregret.errors import MissingExtraError
 from noregret.integrations.scipy import minimize_noisy
 
-EXTRAS = {"optuna": "noregret.integrations.optuna", "sklearn": "noregret.integrations.sklearn", "ray": "noregret.integrations.ray"}
+EXTRAS = {
+    "optuna": "noregret.integrations.optuna",
+    "sklearn": "noregret.integrations.sklearn",
+    "ray": "noregret.integrations.ray",
+}
 
 
 def optimises() -> None:
@@ -51,8 +57,16 @@ def what_import_says(module: str) -> str:
 
 def imports_little() -> None:
     """A plain import brings NumPy and SciPy and no optional package."""
-    code = "import sys, noregret; print([name for name in ('sqlalchemy', 'click', 'matplotlib', 'optuna', 'sklearn', 'ray', 'pandas') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    code = (
+        "import sys, noregret; print([name for name in ('sqlalchemy', 'click', 'matplotlib',"
+        " 'optuna', 'sklearn', 'ray', 'pandas') if name in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )
 
 
 if __name__ == "__main__":

@@ -11,12 +11,16 @@ from hypothesis import HealthCheck, settings
 
 from tests.databases import postgresql
 
-settings.register_profile("noregret", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "noregret", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("noregret")
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real PostgreSQL from its wheel, on a socket in a temporary folder; starts when first asked for."""
+    """The address of a real PostgreSQL from its wheel, on a socket in a temporary folder; starts
+    when first asked for.
+    """
     with postgresql(tmp_path_factory.mktemp("pg"), tmp_path_factory.mktemp("run")) as running:
         yield running.get_uri()

@@ -35,8 +35,14 @@ def information(K: Array, noise_var: Array) -> float:
 
 def log_evidence(K: Array, y: Array, noise_var: Array) -> float:
     C = K + np.diag(noise_var)
-    return float(-0.5 * y @ np.linalg.inv(C) @ y - 0.5 * np.linalg.slogdet(C)[1] - 0.5 * len(y) * math.log(2 * math.pi))
+    return float(
+        -0.5 * y @ np.linalg.inv(C) @ y
+        - 0.5 * np.linalg.slogdet(C)[1]
+        - 0.5 * len(y) * math.log(2 * math.pi)
+    )
 
 
 def numeric_gradient(function, x: Array, step: float = 1e-6) -> Array:  # type: ignore[no-untyped-def]
-    return np.array([(function(x + step * e) - function(x - step * e)) / (2 * step) for e in np.eye(len(x))])
+    return np.array(
+        [(function(x + step * e) - function(x - step * e)) / (2 * step) for e in np.eye(len(x))]
+    )

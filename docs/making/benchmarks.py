@@ -1,4 +1,6 @@
-"""docs/benchmarks.md from the results on disk: tables in which losses are as visible as wins, and regret plots."""
+"""docs/benchmarks.md from the results on disk: tables in which losses are as visible as wins, and
+regret plots.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ import matplotlib.pyplot as plt
 
 DEFAULT = "noregret"
 TITLES = {
-    "needle": "Needle: smooth nearly everywhere, one narrow bump holds the maximum (d = 1, 2, 3; 50·d trials)",
+    "needle": (
+        "Needle: smooth nearly everywhere, one narrow bump holds the maximum (d = 1, 2, 3; 50·d"
+        " trials)"
+    ),
     "rkhs": "RKHS: random functions of norm 4 with lengthscales from 0.05 to 0.5",
     "standard": "Standard test functions, noise-free and noisy",
     "high": "High: few active inputs among 20 and 50",
@@ -64,16 +69,24 @@ def load(suite: str) -> list[Run]:
         regret = np.maximum(maximum - np.array(row["values"]), 0.0)
         stuck = None if row["stuck_above"] is None else bool(regret.min() > row["stuck_above"])
         seconds = float(np.median(row["seconds"])) if row["seconds"] else 0.0
-        runs.append(Run(row["problem"], row["method"], row["seed"], regret, row["initial"], stuck, seconds))
+        runs.append(
+            Run(row["problem"], row["method"], row["seed"], regret, row["initial"], stuck, seconds)
+        )
     return runs
 
 
 def ranks(runs: list[Run], quantity: str) -> dict[str, float]:
-    """Mean rank over problems, by the median over a method's seeds; methods are ranked where they ran."""
+    """Mean rank over problems, by the median over a method's seeds; methods are ranked where they
+    ran.
+    """
     medians: dict[str, dict[str, float]] = defaultdict(dict)
     for problem in {run.problem for run in runs}:
         for method in {run.method for run in runs}:
-            values = [getattr(run, quantity) for run in runs if run.problem == problem and run.method == method]
+            values = [
+                getattr(run, quantity)
+                for run in runs
+                if run.problem == problem and run.method == method
+            ]
             if values:
                 medians[problem][method] = float(np.median(values))
     collected: dict[str, list[float]] = defaultdict(list)
@@ -102,18 +115,35 @@ def suite_table(runs: list[Run]) -> str:
         mine = [run for run in runs if run.method == method]
         stuck = [f"{sum(bool(run.stuck) for run in mine)} of {len(mine)}"] if stuck_known else []
         name = f"**{method}**" if method == DEFAULT else method
-        cells = [name, str(len(mine)), str(len({run.problem for run in mine})), f"{by_simple[method]:.2f}", f"{by_cumulative[method]:.2f}", *stuck,
-                 f"{np.median([run.seconds for run in mine]):.3g}"]  # fmt: skip
+        cells = [
+            name,
+            str(len(mine)),
+            str(len({run.problem for run in mine})),
+            f"{by_simple[method]:.2f}",
+            f"{by_cumulative[method]:.2f}",
+            *stuck,
+            f"{np.median([run.seconds for run in mine]):.3g}",
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
 def problem_table(runs: list[Run], quantity: str) -> str:
-    """Median [quartiles] per problem and method; the best in bold, and our ratio to the best other."""
+    """Median [quartiles] per problem and method; the best in bold, and our ratio to the
+    best other.
+    """
     methods = sorted({run.method for run in runs}, key=lambda m: (m not in OURS, m))
-    lines = ["| problem | " + " | ".join(methods) + " | ours / best other |", "|" + "---|" * (len(methods) + 2)]
+    lines = [
+        "| problem | " + " | ".join(methods) + " | ours / best other |",
+        "|" + "---|" * (len(methods) + 2),
+    ]
     for problem in sorted({run.problem for run in runs}):
-        values = {m: np.array([getattr(r, quantity) for r in runs if r.problem == problem and r.method == m]) for m in methods}
+        values = {
+            m: np.array(
+                [getattr(r, quantity) for r in runs if r.problem == problem and r.method == m]
+            )
+            for m in methods
+        }
         medians = {m: float(np.median(v)) for m, v in values.items() if len(v)}
         best = min(medians.values())
         cells = []
@@ -121,11 +151,17 @@ def problem_table(runs: list[Run], quantity: str) -> str:
             if m not in medians:
                 cells.append("–")
                 continue
-            spread = "" if len(values[m]) < 3 else " [{:.2g}, {:.2g}]".format(*np.quantile(values[m], [0.25, 0.75]))
+            spread = (
+                ""
+                if len(values[m]) < 3
+                else " [{:.2g}, {:.2g}]".format(*np.quantile(values[m], [0.25, 0.75]))
+            )
             text = f"{medians[m]:.3g}{spread}"
             cells.append(f"**{text}**" if medians[m] <= best * (1 + 1e-9) else text)
         others = [v for m, v in medians.items() if m not in OURS]
-        ratio = "–" if not others or DEFAULT not in medians else _ratio(medians[DEFAULT], min(others))
+        ratio = (
+            "–" if not others or DEFAULT not in medians else _ratio(medians[DEFAULT], min(others))
+        )
         lines.append(f"| {problem} | " + " | ".join(cells) + f" | {ratio} |")
     return "\n".join(lines)
 
@@ -137,12 +173,19 @@ def _ratio(ours: float, best: float) -> str:
 
 
 def plot(suite: str, runs: list[Run], path: Path) -> None:
-    """Median over problems of the simple regret relative to that after the initial points, against the share of trials."""
+    """Median over problems of the simple regret relative to that after the initial points, against
+    the share of trials.
+    """
     grid = np.linspace(0, 1, 60)
     figure, axes = plt.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
     every = len({run.problem for run in runs})
-    ran = {m: len({run.problem for run in runs if run.method == m}) for m in {run.method for run in runs}}
-    methods = sorted((m for m in ran if 2 * ran[m] >= every), key=lambda m: (m not in OURS, m))  # few problems would not be comparable
+    ran = {
+        m: len({run.problem for run in runs if run.method == m})
+        for m in {run.method for run in runs}
+    }
+    methods = sorted(
+        (m for m in ran if 2 * ran[m] >= every), key=lambda m: (m not in OURS, m)
+    )  # few problems would not be comparable
     lines = ["-", "--", "-.", ":", (0, (5, 1)), (0, (1, 1)), (0, (3, 1, 1, 1)), (0, (5, 2, 1, 2))]
     colors = plt.get_cmap("tab20")(np.linspace(0, 1, max(len(methods), 2)))
     for index, method in enumerate(methods):
@@ -153,7 +196,9 @@ def plot(suite: str, runs: list[Run], path: Path) -> None:
             share = np.linspace(0, 1, len(best))
             start = max(best[0], 1e-12)
             curves.append(np.interp(grid, share, best / start))
-            paid = np.concatenate([[0.0], np.cumsum(run.regret[run.initial :])]) / (start * len(best))
+            paid = np.concatenate([[0.0], np.cumsum(run.regret[run.initial :])]) / (
+                start * len(best)
+            )
             totals.append(np.interp(grid, share, paid))
         style: dict[str, Any] = {
             "color": "black" if method == DEFAULT else colors[index],
@@ -185,7 +230,11 @@ def medians(runs: list[Run], quantity: str) -> dict[str, dict[str, float]]:
     """problem → method → median over the method's seeds."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for problem, method in sorted({(run.problem, run.method) for run in runs}):
-        found[problem][method] = float(np.median([getattr(r, quantity) for r in runs if (r.problem, r.method) == (problem, method)]))
+        found[problem][method] = float(
+            np.median(
+                [getattr(r, quantity) for r in runs if (r.problem, r.method) == (problem, method)]
+            )
+        )
     return found
 
 
@@ -193,21 +242,36 @@ def place(values: dict[str, float]) -> str:
     """The default's place among all methods, and by how much it misses the first."""
     order = sorted(values, key=values.__getitem__)
     mine = 1 + sum(v < values[DEFAULT] - 1e-9 for v in values.values())
-    return "first" if mine == 1 else f"{mine}. of {len(order)} ({values[DEFAULT]:.2f}; first is {order[0]} with {values[order[0]]:.2f})"
+    return (
+        "first"
+        if mine == 1
+        else (
+            f"{mine}. of {len(order)} ({values[DEFAULT]:.2f}; first is {order[0]} with"
+            f" {values[order[0]]:.2f})"
+        )
+    )
 
 
 def verdict_needle(runs: list[Run]) -> list[str]:
     by_method = {m: [r for r in runs if r.method == m] for m in {r.method for r in runs}}
     stuck = {m: sum(bool(r.stuck) for r in rows) for m, rows in by_method.items()}
     ours = by_method[DEFAULT]
-    lines = [f"needle: the default is stuck in {stuck[DEFAULT]} of {len(ours)} (wanted: at most 1 of 40)."]
-    free = {m for m in by_method if m not in OURS and len(by_method[m]) == len(ours) and stuck[m] <= len(ours) / 40}
+    lines = [
+        f"needle: the default is stuck in {stuck[DEFAULT]} of {len(ours)} (wanted: at most 1 of"
+        " 40)."
+    ]
+    free = {
+        m
+        for m in by_method
+        if m not in OURS and len(by_method[m]) == len(ours) and stuck[m] <= len(ours) / 40
+    }
     if free:
         totals = {m: float(np.mean([r.cumulative for r in by_method[m]])) for m in (*free, DEFAULT)}
         best = min(free, key=totals.__getitem__)
         word = "not higher than" if totals[DEFAULT] <= totals[best] else "HIGHER than"
         lines.append(
-            f"needle: mean cumulative regret {totals[DEFAULT]:.1f}, {word} that of the best peer that is not stuck, {best}, with {totals[best]:.1f}."
+            f"needle: mean cumulative regret {totals[DEFAULT]:.1f}, {word} that of the best peer"
+            f" that is not stuck, {best}, with {totals[best]:.1f}."
         )
     else:
         full = [m for m in by_method if m not in OURS and len(by_method[m]) == len(ours)]
@@ -215,15 +279,18 @@ def verdict_needle(runs: list[Run]) -> list[str]:
             return [*lines, "needle: no peer ran on every function."]
         least = min(full, key=lambda m: stuck[m])
         lines.append(
-            f"needle: no peer that ran on every function is free of stuck runs (at most 1 of 40); the least stuck is {least}, {stuck[least]} of {len(by_method[least])}, "
-            f"with a mean cumulative regret of {np.mean([r.cumulative for r in by_method[least]]):.1f} against {np.mean([r.cumulative for r in ours]):.1f}."
+            "needle: no peer that ran on every function is free of stuck runs (at most 1 of 40);"
+            f" the least stuck is {least}, {stuck[least]} of {len(by_method[least])}, with a mean"
+            f" cumulative regret of {np.mean([r.cumulative for r in by_method[least]]):.1f} against"
+            f" {np.mean([r.cumulative for r in ours]):.1f}."
         )
     return lines
 
 
 def verdict_ranks(suite: str, runs: list[Run]) -> list[str]:
     lines = [
-        f"{suite}: by mean rank of final simple regret {place(ranks(runs, 'simple'))}, of cumulative regret {place(ranks(runs, 'cumulative'))}."
+        f"{suite}: by mean rank of final simple regret {place(ranks(runs, 'simple'))}, of"
+        f" cumulative regret {place(ranks(runs, 'cumulative'))}."
     ]
     behind = []
     for problem, row in medians(runs, "simple").items():
@@ -232,25 +299,48 @@ def verdict_ranks(suite: str, runs: list[Run]) -> list[str]:
             peer = min(others, key=others.__getitem__)
             behind.append(f"{problem} ({row[DEFAULT]:.2g} against {others[peer]:.2g} of {peer})")
     wanted = "more than twice the best peer's median simple regret"
-    lines.append(f"{suite}: {wanted} on " + (f"{len(behind)} problems: {'; '.join(behind)}." if behind else "no problem."))
+    lines.append(
+        f"{suite}: {wanted} on "
+        + (f"{len(behind)} problems: {'; '.join(behind)}." if behind else "no problem.")
+    )
     return lines
 
 
 def verdict_high(runs: list[Run]) -> list[str]:
-    rows = {p: row for p, row in medians(runs, "simple").items() if {"botorch_logei", DEFAULT} <= row.keys()}
+    rows = {
+        p: row
+        for p, row in medians(runs, "simple").items()
+        if {"botorch_logei", DEFAULT} <= row.keys()
+    }
     if not rows:
         return ["high: BoTorch did not run."]
-    pairs = "; ".join(f"{p}: {row[DEFAULT]:.3g} against {row['botorch_logei']:.3g}" for p, row in rows.items())
+    pairs = "; ".join(
+        f"{p}: {row[DEFAULT]:.3g} against {row['botorch_logei']:.3g}" for p, row in rows.items()
+    )
     ahead = sum(row[DEFAULT] <= row["botorch_logei"] for row in rows.values())
     left = {
-        m: {(r.problem, r.seed): r.simple / float(r.regret[: max(r.initial, 1)].min()) for r in runs if r.method == m}
+        m: {
+            (r.problem, r.seed): r.simple / float(r.regret[: max(r.initial, 1)].min())
+            for r in runs
+            if r.method == m
+        }
         for m in (DEFAULT, "botorch_logei")
     }
-    common = left[DEFAULT].keys() & left["botorch_logei"].keys()  # the same problem, initial points and noise
-    ours, theirs = (float(np.median([left[m][key] for key in common])) for m in (DEFAULT, "botorch_logei"))
+    common = (
+        left[DEFAULT].keys() & left["botorch_logei"].keys()
+    )  # the same problem, initial points and noise
+    ours, theirs = (
+        float(np.median([left[m][key] for key in common])) for m in (DEFAULT, "botorch_logei")
+    )
     return [
-        f"high: not behind BoTorch's LogEI on {ahead} of {len(rows)} problems (median simple regret; {pairs}).",
-        f"high: over the {len(common)} runs that both have, the median of the simple regret relative to that of the initial points is {ours:.2g} against {theirs:.2g}.",
+        (
+            f"high: not behind BoTorch's LogEI on {ahead} of {len(rows)} problems (median simple"
+            f" regret; {pairs})."
+        ),
+        (
+            f"high: over the {len(common)} runs that both have, the median of the simple regret"
+            f" relative to that of the initial points is {ours:.2g} against {theirs:.2g}."
+        ),
     ]
 
 
@@ -269,13 +359,18 @@ def verdicts(every: dict[str, list[Run]]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-SETTINGS = """How the peers were set, where their defaults leave a choice: told initial points count as their own start, so Optuna's GPSampler has `n_startup_trials=1` and scikit-optimize
-`n_initial_points=1`; TPE, Ax and HEBO keep their defaults; SMAC's own design is emptied. BoTorch's UCB has the β = 0.2 of its docstring's example. bayesian-optimization's `alpha` is the
-noise variance over that of the values. CMA-ES in one dimension gets a second one that does nothing. GPSampler's `deterministic_objective` is set without noise. Peers without finite
-candidate lists propose in the box, and the nearest design not measured yet is taken. HEBO's pymoo runs uncompiled here, which makes it slower and nothing else. Seconds
-per ask were taken at different times on a machine with other work on it: the comparison in seconds is the section on speed. Peers that take long ran on
-fewer seeds or functions: the tables say on how many, and ranks compare a method with those that ran on the same problem. LB-GP-UCB and "LogEI (no widening)" are strategies of
-this library, beside the default."""
+SETTINGS = """How the peers were set, where their defaults leave a choice: told initial points count
+as their own start, so Optuna's GPSampler has `n_startup_trials=1` and scikit-optimize
+`n_initial_points=1`; TPE, Ax and HEBO keep their defaults; SMAC's own design is emptied. BoTorch's
+UCB has the β = 0.2 of its docstring's example. bayesian-optimization's `alpha` is the noise
+variance over that of the values. CMA-ES in one dimension gets a second one that does nothing.
+GPSampler's `deterministic_objective` is set without noise. Peers without finite candidate lists
+propose in the box, and the nearest design not measured yet is taken. HEBO's pymoo runs uncompiled
+here, which makes it slower and nothing else. Seconds per ask were taken at different times on a
+machine with other work on it: the comparison in seconds is the section on speed. Peers that take
+long ran on fewer seeds or functions: the tables say on how many, and ranks compare a method with
+those that ran on the same problem. LB-GP-UCB and "LogEI (no widening)" are strategies of this
+library, beside the default."""
 
 
 def versions() -> str:
@@ -286,7 +381,10 @@ def versions() -> str:
         for name, entry in json.loads(status.read_text(encoding="utf-8")).items():
             found |= entry.get("versions", {})
             if not entry.get("ok"):
-                missing.append(f"environment {name} could not be installed: {str(entry.get('error', '')).strip().splitlines()[-1:]}")
+                missing.append(
+                    f"environment {name} could not be installed:"
+                    f" {str(entry.get('error', '')).strip().splitlines()[-1:]}"
+                )
     text = ", ".join(f"{name} {version}" for name, version in sorted(found.items()))
     return text + ("\n\n" + "\n".join(f"- {line}" for line in missing) if missing else "")
 
@@ -294,10 +392,13 @@ def versions() -> str:
 def write(docs: Path) -> None:
     (docs / "figures").mkdir(parents=True, exist_ok=True)
     parts = [
-        "# Benchmarks\n\n## Regret\n\nWritten by `make bench-regret` from the raw results in research/benchmarks/results (rebuild without rerunning: `make bench-report`). Every method "
-        "gets the same initial points, noise draws and budget; peers run with their own documented defaults (see each adapter in research/benchmarks/peers) in their own environments, one "
-        f"thread each. Regret is noise-free. The split between tuning and report is in decisions/0010.\n\nVersions: {versions()}. Machine: {os.cpu_count()} cores, "
-        f"{platform.machine()}, Python {platform.python_version()}.\n"
+        "# Benchmarks\n\n## Regret\n\nWritten by `make bench-regret` from the raw results in"
+        " research/benchmarks/results (rebuild without rerunning: `make bench-report`). Every"
+        " method gets the same initial points, noise draws and budget; peers run with their own"
+        " documented defaults (see each adapter in research/benchmarks/peers) in their own"
+        " environments, one thread each. Regret is noise-free. The split between tuning and report"
+        f" is in decisions/0010.\n\nVersions: {versions()}. Machine: {os.cpu_count()} cores,"
+        f" {platform.machine()}, Python {platform.python_version()}.\n"
     ]
     every = {suite: load(suite) for suite in SUITES}
     parts.append(f"{SETTINGS}\n\n### In short\n\n{verdicts(every)}\n")
@@ -307,8 +408,13 @@ def write(docs: Path) -> None:
             continue
         plot(suite, runs, docs / "figures" / f"bench-{suite}.png")
         parts.append(
-            f"### {TITLES[suite]}\n\n![{suite}](figures/bench-{suite}.png)\n\nThe plot shows methods that ran on at least half of the problems.\n\n{suite_table(runs)}\n\n<details><summary>Final simple regret per problem: median [quartiles]"
-            f"</summary>\n\n{problem_table(runs, 'simple')}\n\n</details>\n\n<details><summary>Cumulative regret per problem</summary>\n\n{problem_table(runs, 'cumulative')}\n\n</details>\n"
+            f"### {TITLES[suite]}\n\n![{suite}](figures/bench-{suite}.png)\n\n"
+            "The plot shows methods that ran on at least half of the problems.\n\n"
+            f"{suite_table(runs)}\n\n"
+            "<details><summary>Final simple regret per problem: median [quartiles]</summary>\n\n"
+            f"{problem_table(runs, 'simple')}\n\n</details>\n\n"
+            "<details><summary>Cumulative regret per problem</summary>\n\n"
+            f"{problem_table(runs, 'cumulative')}\n\n</details>\n"
         )
     parts.append(speed_section(docs))
     (docs / "benchmarks.md").write_text("\n".join(parts), encoding="utf-8")

@@ -1,4 +1,6 @@
-"""The pictures of docs/how-it-works.md, from real runs: ``python docs/making/how_it_works.py [folder]``."""
+"""The pictures of docs/how-it-works.md, from real runs: ``python docs/making/how_it_works.py
+[folder]``.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,15 @@ BAND, TRUTH, SEEN, NEXT = "#9ecae1", "0.2", "#b2182b", "#2f8f3a"
 
 def run(strategy: Strategy, trials: int, seed: int = START) -> nr.Study:
     f, rng = bump(), np.random.default_rng([seed, 2024])
-    return nr.Study([(0, 1)], "maximize", strategy, seed).run(lambda x: float(f(x)) + NOISE * rng.standard_normal(), trials, progress=False)
+    return nr.Study([(0, 1)], "maximize", strategy, seed).run(
+        lambda x: float(f(x)) + NOISE * rng.standard_normal(), trials, progress=False
+    )
 
 
 def points(study: nr.Study) -> tuple[Array, Array]:
-    return np.array([trial.params[0] for trial in study.trials]), np.array([trial.value for trial in study.trials], dtype=np.float64)
+    return np.array([trial.params[0] for trial in study.trials]), np.array(
+        [trial.value for trial in study.trials], dtype=np.float64
+    )
 
 
 def draw_belief(axis: Axes, mean: Array, lower: Array, upper: Array, band: str) -> None:
@@ -42,7 +48,13 @@ def draw_belief(axis: Axes, mean: Array, lower: Array, upper: Array, band: str) 
 
 
 def share_legend(figure: Figure, axis: Axes) -> None:
-    figure.legend(*axis.get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=5, frameon=False)
+    figure.legend(
+        *axis.get_legend_handles_labels(),
+        fontsize=9,
+        loc="outside lower center",
+        ncols=5,
+        frameon=False,
+    )
 
 
 def stuck() -> Figure:
@@ -55,7 +67,9 @@ def stuck() -> Figure:
         mean, std = belief.predict(GRID)
         draw_belief(axis, mean, mean - 2 * std, mean + 2 * std, "mean ± 2 std")
         axis.plot(x, y, "x", color=SEEN, ms=6, label="evaluated")
-        axis.set_title(f"after {trials} trials: fitted lengthscale {belief.lengthscales[0]:.2g}", fontsize=10)
+        axis.set_title(
+            f"after {trials} trials: fitted lengthscale {belief.lengthscales[0]:.2g}", fontsize=10
+        )
     share_legend(figure, axes[0])
     return figure
 
@@ -80,16 +94,33 @@ def widened() -> Figure:
 def speed() -> Figure:
     """What widening too little, too much and slowly cost on the bump."""
     methods: dict[str, tuple[Strategy, str, str]] = {
-        "never widened": (nr.GPUCB(lengthscales=1.0, norm_bound=2.0, noise_std=NOISE, width="mixture"), "#d95f02", ":"),
+        "never widened": (
+            nr.GPUCB(lengthscales=1.0, norm_bound=2.0, noise_std=NOISE, width="mixture"),
+            "#d95f02",
+            ":",
+        ),
         "widened without restraint": (nr.MinimumUncertainty(), "#7570b3", "--"),
-        "widened slowly": (nr.AdaptiveGPUCB.rigorous(NOISE, norm_bound=2.0, lengthscales=1.0, estimation=MAP()), "#1b4f9c", "-"),
-        "the right class from the start": (nr.GPUCB(lengthscales=0.1, norm_bound=2.0, noise_std=NOISE, width="mixture"), "0.4", "-."),
+        "widened slowly": (
+            nr.AdaptiveGPUCB.rigorous(NOISE, norm_bound=2.0, lengthscales=1.0, estimation=MAP()),
+            "#1b4f9c",
+            "-",
+        ),
+        "the right class from the start": (
+            nr.GPUCB(lengthscales=0.1, norm_bound=2.0, noise_std=NOISE, width="mixture"),
+            "0.4",
+            "-.",
+        ),
     }
     figure, axis = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     f, maximum = bump(), bump().maximum
     for name, (strategy, color, line) in methods.items():
-        curves = [cumulative(f(points(run(strategy, 150, seed))[0][2:, None]), maximum) for seed in range(5)]
-        axis.plot(np.arange(1, 149), np.median(curves, axis=0), color=color, ls=line, lw=2, label=name)
+        curves = [
+            cumulative(f(points(run(strategy, 150, seed))[0][2:, None]), maximum)
+            for seed in range(5)
+        ]
+        axis.plot(
+            np.arange(1, 149), np.median(curves, axis=0), color=color, ls=line, lw=2, label=name
+        )
     axis.set(xlabel="trial", ylabel="regret paid so far (median of 5 starts)", ylim=(0, None))
     axis.legend(fontsize=9)
     axis.grid(alpha=0.25)
@@ -105,16 +136,42 @@ def surveys() -> Figure:
     stuck_x, _ = points(run(nr.LogEI(), TRIALS))
     axis.axhline(float(bump().maximiser()[0]), color="0.6", lw=1, label="the maximum")
     axis.plot(stuck_x, ".", color="#d95f02", ms=5, label="log-EI on a fitted model")
-    axis.plot(np.flatnonzero(~survey), x[~survey], "o", color="#1b4f9c", ms=4.5, label="the default: UCB on the fitted class")
-    axis.plot(np.flatnonzero(survey), x[survey], "D", mfc="none", color="#1b4f9c", ms=5.5, label="the default: a survey of a wider class")
+    axis.plot(
+        np.flatnonzero(~survey),
+        x[~survey],
+        "o",
+        color="#1b4f9c",
+        ms=4.5,
+        label="the default: UCB on the fitted class",
+    )
+    axis.plot(
+        np.flatnonzero(survey),
+        x[survey],
+        "D",
+        mfc="none",
+        color="#1b4f9c",
+        ms=5.5,
+        label="the default: a survey of a wider class",
+    )
     axis.set(xlabel="trial", ylabel="x evaluated", ylim=(-0.05, 1.06))
-    figure.legend(*axis.get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(
+        *axis.get_legend_handles_labels(),
+        fontsize=9,
+        loc="outside lower center",
+        ncols=2,
+        frameon=False,
+    )
     return figure
 
 
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, draw in {"stuck": stuck, "widened": widened, "speed": speed, "surveys": surveys}.items():
+    for name, draw in {
+        "stuck": stuck,
+        "widened": widened,
+        "speed": speed,
+        "surveys": surveys,
+    }.items():
         figure = draw()
         figure.savefig(folder / f"how-{name}.png", dpi=110)
         plt.close(figure)

@@ -1,4 +1,6 @@
-"""The pictures of docs/web.md: each view in light, in dark and on a phone. ``python -m docs.making.web_pictures docs/figures`` needs chromium and chromedriver."""
+"""The pictures of docs/web.md: each view in light, in dark and on a phone. ``python -m
+docs.making.web_pictures docs/figures`` needs chromium and chromedriver.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,25 @@ from PIL import Image
 import noregret as nr
 from research.benchmarks.web import chromium, serving
 
-VIEWS = {"studies": "/", "new": "/new", "overview": "/studies/branin~2C~20noisy", "trust": "/studies/branin~2C~20noisy/trust",
-         "laboratory": "/studies/reaction~20yield/lab", "trial": "/studies/branin~2C~20noisy/trials/24", "alarms": "/studies/too~20sure",
-         "slice": "/studies/one~20input"}  # fmt: skip
+VIEWS = {
+    "studies": "/",
+    "new": "/new",
+    "overview": "/studies/branin~2C~20noisy",
+    "trust": "/studies/branin~2C~20noisy/trust",
+    "laboratory": "/studies/reaction~20yield/lab",
+    "trial": "/studies/branin~2C~20noisy/trials/24",
+    "alarms": "/studies/too~20sure",
+    "slice": "/studies/one~20input",
+}
 MODES = {"light": (1180, False), "dark": (1180, True), "phone": (390, False)}
 TALLEST, SHARE, COLOURS = 1800, 0.5, 200
 
 
 def studies(file: Path) -> None:
     rng = np.random.default_rng(0)
-    study = nr.Study.create("branin, noisy", {"x": nr.Float(-5, 10), "y": nr.Float(0, 15)}, "minimize", storage=file)
+    study = nr.Study.create(
+        "branin, noisy", {"x": nr.Float(-5, 10), "y": nr.Float(0, 15)}, "minimize", storage=file
+    )
 
     def branin(p: dict[str, float]) -> float:
         if p["x"] > 9.5:
@@ -43,30 +54,60 @@ def studies(file: Path) -> None:
         "solvent": nr.Choice(list(best)),
     }
     study = nr.Study.create("reaction yield", space, storage=file)
-    study.run(lambda p: float(90 * np.exp(-(((p["temperature"] - best[p["solvent"]]) / 25) ** 2) - np.log10(p["catalyst loading"]) ** 2) + rng.normal()), 24,
-              progress=False)  # fmt: skip
+    study.run(
+        lambda p: float(
+            90
+            * np.exp(
+                -(((p["temperature"] - best[p["solvent"]]) / 25) ** 2)
+                - np.log10(p["catalyst loading"]) ** 2
+            )
+            + rng.normal()
+        ),
+        24,
+        progress=False,
+    )
     study.ask(2)
     study = nr.Study.create("one input", {"x": nr.Float(0, 1)}, storage=file)
     study.run(lambda p: float(np.sin(9 * p["x"]) + 0.3 * np.sin(40 * p["x"])), 12, progress=False)
-    study = nr.Study.create("too sure", {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.LogEI(noise_std=0.001), storage=file)
-    study.run(lambda p: float(p["x"] + p["y"] + 0.3 * rng.normal() * (p["x"] + p["y"] < 1.99)), 26, progress=False)
+    study = nr.Study.create(
+        "too sure",
+        {"x": nr.Float(0, 1), "y": nr.Float(0, 1)},
+        strategy=nr.LogEI(noise_std=0.001),
+        storage=file,
+    )
+    study.run(
+        lambda p: float(p["x"] + p["y"] + 0.3 * rng.normal() * (p["x"] + p["y"] < 1.99)),
+        26,
+        progress=False,
+    )
 
 
 def picture(driver: Any, address: str, mode: str) -> Image.Image:
     width, dark = MODES[mode]
     size = {"width": width, "deviceScaleFactor": 1, "mobile": width < 500}
     driver.execute_cdp_cmd(
-        "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
+        "Emulation.setEmulatedMedia",
+        {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]},
     )
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": 900})
     driver.get(address)
     for _ in range(300):
-        if driver.execute_script("return [...document.querySelectorAll('.plot')].every(place => place.querySelector('.main-svg'))"):
+        if driver.execute_script(
+            "return [...document.querySelectorAll('.plot')].every(place =>"
+            " place.querySelector('.main-svg'))"
+        ):
             break
         time.sleep(0.1)
     time.sleep(2.5)  # the page follows the model
-    height = min(driver.execute_script("return document.querySelector('main').getBoundingClientRect().bottom"), TALLEST)
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {**size, "height": int(max(height, 300))})
+    height = min(
+        driver.execute_script(
+            "return document.querySelector('main').getBoundingClientRect().bottom"
+        ),
+        TALLEST,
+    )
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride", {**size, "height": int(max(height, 300))}
+    )
     time.sleep(1.0)
     return Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
 
@@ -78,13 +119,24 @@ def main(folder: Path) -> None:
             driver = chromium()
             for view, path in VIEWS.items():
                 taken = [picture(driver, address + path, mode) for mode in MODES]
-                whole = Image.new("RGB", (sum(each.width + 24 for each in taken) - 24, max(each.height for each in taken)), "#8a94a0")
+                whole = Image.new(
+                    "RGB",
+                    (
+                        sum(each.width + 24 for each in taken) - 24,
+                        max(each.height for each in taken),
+                    ),
+                    "#8a94a0",
+                )
                 at = 0
                 for each in taken:
                     whole.paste(each, (at, 0))
                     at += each.width + 24
-                small = whole.resize((int(whole.width * SHARE), int(whole.height * SHARE)), Image.Resampling.LANCZOS)
-                small.quantize(COLOURS, dither=Image.Dither.NONE).save(folder / f"web-{view}.png", optimize=True)
+                small = whole.resize(
+                    (int(whole.width * SHARE), int(whole.height * SHARE)), Image.Resampling.LANCZOS
+                )
+                small.quantize(COLOURS, dither=Image.Dither.NONE).save(
+                    folder / f"web-{view}.png", optimize=True
+                )
             driver.quit()
 
 

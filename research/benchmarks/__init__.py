@@ -1,1 +1,3 @@
-"""Regret and speed against the peers. ``make bench-regret`` runs it and writes docs/benchmarks.md."""
+"""Regret and speed against the peers. ``make bench-regret`` runs it and writes
+docs/benchmarks.md.
+"""

@@ -1,7 +1,10 @@
-"""What workers cost in regret at equal trials: python -m research.benchmarks.parallel [--seeds 40] [--trials 100]; results in research/benchmarks/results/parallel.json.
+"""What workers cost in regret at equal trials: python -m research.benchmarks.parallel [--seeds 40]
+[--trials 100]; results in research/benchmarks/results/parallel.json.
 
-Hartmann-6 with and without noise, one worker and four. The four are simulated, so that a seed gives the same run everywhere: evaluations take random times, and whichever ends
-first is told and replaced by a new ask while the others are pending. Regret is that of the best value seen, or under noise of the recommended point.
+Hartmann-6 with and without noise, one worker and four. The four are simulated, so that a seed gives
+the same run everywhere: evaluations take random times, and whichever ends first is told and
+replaced by a new ask while the others are pending. Regret is that of the best value seen, or under
+noise of the recommended point.
 """
 
 from __future__ import annotations
@@ -28,7 +31,9 @@ WORKERS = (1, 4)
 WANTED = 1.3
 
 
-def regrets(problem: Problem, strategy: Strategy, workers: int, seed: int, counts: list[int]) -> list[float]:
+def regrets(
+    problem: Problem, strategy: Strategy, workers: int, seed: int, counts: list[int]
+) -> list[float]:
     """Simple regret once that many trials are told."""
     study = nr.Study(problem.space, "maximize", strategy, seed)
     rng = np.random.default_rng([seed, 77])
@@ -58,44 +63,67 @@ def measure(seeds: int, trials: int) -> dict[str, Any]:
             for seed in range(seeds):
                 for workers in WORKERS:
                     found = regrets(problem, nr.AdaptiveGPUCB.practical(), workers, seed, counts)
-                    rows.append({"problem": problem.name, "seed": seed, "workers": workers, "regret": found})
+                    rows.append(
+                        {"problem": problem.name, "seed": seed, "workers": workers, "regret": found}
+                    )
                     bar.advance(problem.name)
     return {"counts": counts, "seeds": seeds, "rows": rows}
 
 
 def section(result: dict[str, Any]) -> str:
-    lines = ["| Hartmann-6, medians | trials | one worker | four workers | ratio |", "|---|---|---|---|---|"]
+    lines = [
+        "| Hartmann-6, medians | trials | one worker | four workers | ratio |",
+        "|---|---|---|---|---|",
+    ]
     missed: dict[int, list[str]] = {count: [] for count in result["counts"]}
     for name in dict.fromkeys(row["problem"] for row in result["rows"]):
         for index, count in enumerate(result["counts"]):
             one, four = (
-                float(np.median([row["regret"][index] for row in result["rows"] if row["problem"] == name and row["workers"] == workers]))
+                float(
+                    np.median(
+                        [
+                            row["regret"][index]
+                            for row in result["rows"]
+                            if row["problem"] == name and row["workers"] == workers
+                        ]
+                    )
+                )
                 for workers in WORKERS
             )
             lines.append(
-                f"| {'with noise' if 'noisy' in name else 'without noise'} | {count} | {one:.3g} | {four:.3g} | {four / one:.2f} |"
+                f"| {'with noise' if 'noisy' in name else 'without noise'} | {count} | {one:.3g} |"
+                f" {four:.3g} | {four / one:.2f} |"
             )
             missed[count] += [f"{name} after {count}"] if four > WANTED * one else []
     last = missed.pop(result["counts"][-1])
     verdict = f"within {WANTED}×" if not last else f"not within {WANTED}× on " + ", ".join(last)
     before = [entry for entries in missed.values() for entry in entries]
     about = (
-        f"Simple regret of the default strategy at equal trials, {result['seeds']} seeds, by `make bench-parallel`: the best value seen, under noise (std 0.05) the recommended point. "
-        f"At the end four workers are {verdict}; on the way they are {'not, on ' + ', '.join(before) if before else 'so too'}."
+        f"Simple regret of the default strategy at equal trials, {result['seeds']} seeds, by `make"
+        " bench-parallel`: the best value seen, under noise (std 0.05) the recommended point. At"
+        f" the end four workers are {verdict}; on the way they are"
+        f" {'not, on ' + ', '.join(before) if before else 'so too'}."
     )
     return "\n".join([about, "", *lines])
 
 
 def write(result: dict[str, Any], page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    page.write_text(f"{text.split(BEGIN)[0]}{BEGIN}\n{section(result)}\n{END}{text.split(END)[1]}", encoding="utf-8")
+    page.write_text(
+        f"{text.split(BEGIN)[0]}{BEGIN}\n{section(result)}\n{END}{text.split(END)[1]}",
+        encoding="utf-8",
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="research.benchmarks.parallel", description="What workers cost in regret.")
+    parser = argparse.ArgumentParser(
+        prog="research.benchmarks.parallel", description="What workers cost in regret."
+    )
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--trials", type=int, default=100)
-    parser.add_argument("--report", action="store_true", help="only write the table again from the results")
+    parser.add_argument(
+        "--report", action="store_true", help="only write the table again from the results"
+    )
     parser.add_argument("--dry", action="store_true", help="print the table, write nothing")
     options = parser.parse_args()
     if options.report:

@@ -15,9 +15,11 @@ from noregret.strategies import random_points
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """``value(params)`` without noise; observations add noise_std·N(0, 1), or are drawn by ``observe`` where repeats were measured.
+    """``value(params)`` without noise; observations add noise_std·N(0, 1), or are drawn by
+    ``observe`` where repeats were measured.
 
-    stuck_above: a run whose final simple regret is above this ended in a local optimum (needle suite).
+    stuck_above: a run whose final simple regret is above this ended in a local optimum (needle
+    suite).
     """
 
     name: str
@@ -59,6 +61,8 @@ def unit_cube(d: int) -> list[tuple[float, float]]:
     return [(0.0, 1.0)] * d
 
 
-def normalised(function: Callable[[Array], float], low: float, high: float) -> Callable[[Array], float]:
+def normalised(
+    function: Callable[[Array], float], low: float, high: float
+) -> Callable[[Array], float]:
     """(f − low)/(high − low): regrets of different functions on one scale."""
     return lambda x: (function(x) - low) / (high - low)

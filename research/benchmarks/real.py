@@ -14,7 +14,10 @@ from noregret.errors import ConfigurationError
 from noregret.space import Array, Candidates, Choice, Float, Int, Space
 from research.benchmarks.problem import Problem
 
-MATERIALS = {"crossed_barrel": (4, 1.0), "agnp": (5, -1.0)}  # inputs, sign that makes it a maximisation (Liang et al. 2021)
+MATERIALS = {
+    "crossed_barrel": (4, 1.0),
+    "agnp": (5, -1.0),
+}  # inputs, sign that makes it a maximisation (Liang et al. 2021)
 
 
 def materials(name: str, folder: Path) -> Problem:
@@ -23,7 +26,8 @@ def materials(name: str, folder: Path) -> Problem:
     path = folder / f"{name}.csv"
     if not path.exists():
         raise ConfigurationError(
-            f"no {name}.csv in {folder}: pass the folder with crossed_barrel.csv and agnp.csv (Liang et al. 2021) with --materials"
+            f"no {name}.csv in {folder}: pass the folder with crossed_barrel.csv and agnp.csv"
+            " (Liang et al. 2021) with --materials"
         )
     with path.open(encoding="utf-8") as file:
         table = np.array([[float(v) for v in row] for row in list(csv.reader(file))[1:]])
@@ -39,7 +43,9 @@ def materials(name: str, folder: Path) -> Problem:
         return float(rng.choice(repeats[key(x)]))
 
     space = Candidates([list(design) for design in repeats])
-    return Problem(name, "materials", space, lambda x: means[key(x)], max(means.values()), 60, observe=observe)
+    return Problem(
+        name, "materials", space, lambda x: means[key(x)], max(means.values()), 60, observe=observe
+    )
 
 
 @cache
@@ -48,7 +54,9 @@ def _split(data: str) -> tuple[Array, Array, Array, Array]:
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import StandardScaler
 
-    X, y = {"digits": load_digits, "cancer": load_breast_cancer, "wine": load_wine}[data](return_X_y=True)
+    X, y = {"digits": load_digits, "cancer": load_breast_cancer, "wine": load_wine}[data](
+        return_X_y=True
+    )
     a, b, c, d = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
     scaler = StandardScaler().fit(a)
     return scaler.transform(a), scaler.transform(b), c, d
@@ -63,7 +71,9 @@ def _log_loss(model: Any, data: str) -> float:
     train, test, labels, truth = _split(data)
     with ignore_warnings(category=ConvergenceWarning):
         model.fit(train, labels)
-        return -min(float(log_loss(truth, model.predict_proba(test), labels=np.unique(labels))), 10.0)
+        return -min(
+            float(log_loss(truth, model.predict_proba(test), labels=np.unique(labels))), 10.0
+        )
 
 
 def _svm(p: dict[str, Any]) -> float:
@@ -91,13 +101,43 @@ def _mlp(p: dict[str, Any]) -> float:
 
 
 TUNING: dict[str, tuple[Callable[[dict[str, Any]], float], Space]] = {
-    "SVM on digits": (_svm, Space({"C": Float(1e-3, 1e3, log=True), "gamma": Float(1e-5, 1e1, log=True), "kernel": Choice(["rbf", "poly", "sigmoid"]),
-                                   "degree": Int(2, 5)})),
-    "boosting on cancer": (_boosting, Space({"learning_rate": Float(1e-3, 1, log=True), "n_estimators": Int(10, 120, log=True), "max_depth": Int(1, 6),
-                                             "subsample": Float(0.3, 1.0), "max_features": Choice(["sqrt", "log2", "all"])})),
-    "MLP on cancer": (_mlp, Space({"learning_rate_init": Float(1e-5, 1, log=True), "alpha": Float(1e-7, 1e1, log=True), "width": Int(4, 128, log=True),
-                                   "depth": Int(1, 3), "activation": Choice(["relu", "tanh", "logistic"]), "batch_size": Int(8, 200, log=True)})),
-}  # fmt: skip
+    "SVM on digits": (
+        _svm,
+        Space(
+            {
+                "C": Float(1e-3, 1e3, log=True),
+                "gamma": Float(1e-5, 1e1, log=True),
+                "kernel": Choice(["rbf", "poly", "sigmoid"]),
+                "degree": Int(2, 5),
+            }
+        ),
+    ),
+    "boosting on cancer": (
+        _boosting,
+        Space(
+            {
+                "learning_rate": Float(1e-3, 1, log=True),
+                "n_estimators": Int(10, 120, log=True),
+                "max_depth": Int(1, 6),
+                "subsample": Float(0.3, 1.0),
+                "max_features": Choice(["sqrt", "log2", "all"]),
+            }
+        ),
+    ),
+    "MLP on cancer": (
+        _mlp,
+        Space(
+            {
+                "learning_rate_init": Float(1e-5, 1, log=True),
+                "alpha": Float(1e-7, 1e1, log=True),
+                "width": Int(4, 128, log=True),
+                "depth": Int(1, 3),
+                "activation": Choice(["relu", "tanh", "logistic"]),
+                "batch_size": Int(8, 200, log=True),
+            }
+        ),
+    ),
+}
 
 
 def tuning(name: str) -> Problem:

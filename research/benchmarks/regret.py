@@ -1,10 +1,12 @@
-"""The regret benchmark: every method on every problem with the same initial points and noise draws, resumable.
+"""The regret benchmark: every method on every problem with the same initial points and noise draws,
+resumable.
 
-python -m research.benchmarks.regret run [--suites …] [--methods …] [--seeds N] [--quick] [--minutes M] [--materials DIR]
-python -m research.benchmarks.regret report
+python -m research.benchmarks.regret run [--suites …] [--methods …] [--seeds N] [--quick] [--minutes
+M] [--materials DIR] python -m research.benchmarks.regret report
 
-Results are one JSON line per (problem, method, seed) in research/benchmarks/results/<suite>.jsonl, packed into .jsonl.gz by the report. A run that is stopped, by hand or
-by --minutes, continues where it was.
+Results are one JSON line per (problem, method, seed) in research/benchmarks/results/<suite>.jsonl,
+packed into .jsonl.gz by the report. A run that is stopped, by hand or by --minutes, continues where
+it was.
 """
 
 from __future__ import annotations
@@ -70,7 +72,15 @@ def problems(suite: str, quick: bool) -> list[str]:
         "materials": list(MATERIALS),
         "tuning": list(TUNING),
     }[suite]
-    return names[:: {"needle": 7, "rkhs": 5, "standard": 5, "high": 3, "materials": 1, "tuning": 2}[suite]] if quick else names
+    return (
+        names[
+            :: {"needle": 7, "rkhs": 5, "standard": 5, "high": 3, "materials": 1, "tuning": 2}[
+                suite
+            ]
+        ]
+        if quick
+        else names
+    )
 
 
 def make(suite: str, name: str, folder: str | None) -> Problem:
@@ -91,7 +101,11 @@ def play(job: Job) -> dict[str, Any]:
     """One run: noise-free values of every trial, seconds of every ask."""
     warnings.simplefilter("ignore")
     problem = make(job.suite, job.problem, job.materials)
-    ask_tell = _ours(OURS[job.method](), problem, job.seed) if job.method in OURS else _peer(job.method, problem, job.seed)
+    ask_tell = (
+        _ours(OURS[job.method](), problem, job.seed)
+        if job.method in OURS
+        else _peer(job.method, problem, job.seed)
+    )
     values, seconds = [], []
     points = iter(problem.initial_points(job.seed))
     ask, tell = next(ask_tell)
@@ -106,9 +120,15 @@ def play(job: Job) -> dict[str, Any]:
     finally:
         ask_tell.close()
     return {
-        "problem": job.problem, "method": job.method, "seed": job.seed, "maximum": problem.maximum, "initial": problem.initial,
-        "stuck_above": problem.stuck_above, "values": [float(f"{v:.6g}") for v in values], "seconds": [float(f"{s:.3g}") for s in seconds],
-    }  # fmt: skip
+        "problem": job.problem,
+        "method": job.method,
+        "seed": job.seed,
+        "maximum": problem.maximum,
+        "initial": problem.initial,
+        "stuck_above": problem.stuck_above,
+        "values": [float(f"{v:.6g}") for v in values],
+        "seconds": [float(f"{s:.3g}") for s in seconds],
+    }
 
 
 AskTell = tuple[Callable[[], tuple[Any, float]], Callable[[Any, float], None]]
@@ -137,8 +157,18 @@ def _ours(strategy: Strategy, problem: Problem, seed: int) -> Generator[AskTell,
 def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, None]:
     """A peer in its own process and environment, which minimises."""
     space, finite = _box(problem.space)
-    process = subprocess.Popen([peer_python(method), str(ROOT / "research" / "benchmarks" / "peers" / "worker.py"), method], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=ROOT)  # fmt: skip
+    process = subprocess.Popen(
+        [
+            peer_python(method),
+            str(ROOT / "research" / "benchmarks" / "peers" / "worker.py"),
+            method,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
 
@@ -156,9 +186,13 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
         named = dict(zip(space.parameters, reply["x"], strict=True))
         for name, parameter in space.parameters.items():  # a peer may leave its box by a rounding
             if not isinstance(parameter, Choice):
-                named[name] = type(parameter.low)(min(max(named[name], parameter.low), parameter.high))
+                named[name] = type(parameter.low)(
+                    min(max(named[name], parameter.low), parameter.high)
+                )
         u = space.encode(named)
-        if finite:  # told the snapped point, a peer would propose the same place again: the nearest design not measured yet
+        # told the snapped point, a peer would propose the same place again: the nearest design not
+        # measured yet
+        if finite:
             rows = problem.space.enumeration()
             assert rows is not None
             order = np.argsort(((rows - u) ** 2).sum(axis=1), kind="stable")
@@ -170,11 +204,30 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
     def tell(params: Any, value: float) -> None:
         measured.add(problem.space.encode(params).tobytes())
         row = list(params.values()) if isinstance(params, dict) else [float(v) for v in params]
-        send({"op": "tell", "x": [v.item() if isinstance(v, np.generic) else v for v in row], "y": -value})
+        send(
+            {
+                "op": "tell",
+                "x": [v.item() if isinstance(v, np.generic) else v for v in row],
+                "y": -value,
+            }
+        )
 
-    candidates = [[float(v) for v in row] for row in problem.space.rows] if isinstance(problem.space, Candidates) and finite else None
-    send({"op": "start", "parameters": [_describe(name, p) for name, p in space.parameters.items()], "seed": seed, "noisy": problem.noisy,
-          "noise_std": problem.noise_std, "candidates": candidates, "trials": problem.trials})  # fmt: skip
+    candidates = (
+        [[float(v) for v in row] for row in problem.space.rows]
+        if isinstance(problem.space, Candidates) and finite
+        else None
+    )
+    send(
+        {
+            "op": "start",
+            "parameters": [_describe(name, p) for name, p in space.parameters.items()],
+            "seed": seed,
+            "noisy": problem.noisy,
+            "noise_std": problem.noise_std,
+            "candidates": candidates,
+            "trials": problem.trials,
+        }
+    )
     try:
         yield ask, tell
     finally:
@@ -190,7 +243,13 @@ def _describe(name: str, parameter: Any) -> dict[str, Any]:
     if isinstance(parameter, Choice):
         return {"name": name, "kind": "choice", "options": list(parameter.options)}
     kind = "float" if isinstance(parameter, Float) else "int"
-    return {"name": name, "kind": kind, "low": parameter.low, "high": parameter.high, "log": parameter.log}
+    return {
+        "name": name,
+        "kind": kind,
+        "low": parameter.low,
+        "high": parameter.high,
+        "log": parameter.log,
+    }
 
 
 def peer_python(method: str) -> str:
@@ -227,25 +286,39 @@ def pack(suite: str) -> None:
     """The compact form that is committed; equal results, equal bytes."""
     rows = read(suite)
     if rows:
-        text = "".join(json.dumps(row) + "\n" for row in sorted(rows, key=lambda r: (r["problem"], r["method"], r["seed"])))
+        text = "".join(
+            json.dumps(row) + "\n"
+            for row in sorted(rows, key=lambda r: (r["problem"], r["method"], r["seed"]))
+        )
         (RESULTS / f"{suite}.jsonl.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
         (RESULTS / f"{suite}.jsonl").unlink(missing_ok=True)
 
 
 def run(jobs: list[Job], workers: int, minutes: float) -> list[str]:
     """Computes what is missing until the time is up; returns failures in words."""
-    done = {(r["problem"], r["method"], r["seed"]) for suite in {job.suite for job in jobs} for r in read(suite)}
+    done = {
+        (r["problem"], r["method"], r["seed"])
+        for suite in {job.suite for job in jobs}
+        for r in read(suite)
+    }
     missing = [job for job in jobs if job.key not in done]
     deadline = time.monotonic() + 60 * minutes
     failures: list[str] = []
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"  # equal for all: one thread per run, one run per core
-    with Progress(len(jobs), "regret ") as bar, ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with (
+        Progress(len(jobs), "regret ") as bar,
+        ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool,
+    ):
         bar.done = len(jobs) - len(missing)
         queue = iter(missing)
         running: dict[Future[dict[str, Any]], Job] = {}
         while True:
-            while len(running) < workers and time.monotonic() < deadline and (job := next(queue, None)) is not None:
+            while (
+                len(running) < workers
+                and time.monotonic() < deadline
+                and (job := next(queue, None)) is not None
+            ):
                 running[pool.submit(play, job)] = job
             if not running:
                 return failures
@@ -259,15 +332,26 @@ def run(jobs: list[Job], workers: int, minutes: float) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="research.benchmarks.regret", description="Regret against the peers.")
+    parser = argparse.ArgumentParser(
+        prog="research.benchmarks.regret", description="Regret against the peers."
+    )
     parser.add_argument("command", choices=["run", "report"])
     parser.add_argument("--suites", nargs="+", default=list(SUITES), choices=SUITES)
     parser.add_argument("--methods", nargs="+", help="default: ours and every installed peer")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="a few problems of each suite, one seed")
-    parser.add_argument("--minutes", type=float, default=1e9, help="stop starting runs after this time; the next call goes on")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few problems of each suite, one seed"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=1e9,
+        help="stop starting runs after this time; the next call goes on",
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--materials", type=Path, help="folder with crossed_barrel.csv and agnp.csv")
+    parser.add_argument(
+        "--materials", type=Path, help="folder with crossed_barrel.csv and agnp.csv"
+    )
     options = parser.parse_args()
     if options.command == "report":
         from docs.making.benchmarks import write
@@ -276,16 +360,28 @@ def main() -> int:
             pack(suite)
         write(ROOT / "docs")
         return 0
-    methods = options.methods or [*OURS, *(name for name in adapters() if (ROOT / ".peers" / adapters()[name].environment).exists())]
+    methods = options.methods or [
+        *OURS,
+        *(name for name in adapters() if (ROOT / ".peers" / adapters()[name].environment).exists()),
+    ]
     suites = [s for s in options.suites if s != "materials" or options.materials]
     if len(suites) < len(options.suites):
         print("materials: left out, pass --materials DIR", file=sys.stderr)
     seeds = 1 if options.quick else options.seeds
     jobs = [
-        Job(suite, problem, method, 0 if suite in ("needle", "rkhs") else seed, None if options.materials is None else str(options.materials.resolve()))
-        for seed in range(seeds) for suite in suites if not (seed and suite in ("needle", "rkhs"))
-        for problem in problems(suite, options.quick) for method in methods
-    ]  # fmt: skip
+        Job(
+            suite,
+            problem,
+            method,
+            0 if suite in ("needle", "rkhs") else seed,
+            None if options.materials is None else str(options.materials.resolve()),
+        )
+        for seed in range(seeds)
+        for suite in suites
+        if not (seed and suite in ("needle", "rkhs"))
+        for problem in problems(suite, options.quick)
+        for method in methods
+    ]
     for failure in run(jobs, options.workers, options.minutes):
         print(f"failed: {failure}", file=sys.stderr)
     return 0

@@ -1,7 +1,10 @@
-"""Seconds per ask against the peers, in one run on one machine: python -m research.benchmarks.speed [--quick | --regret BEFORE AFTER]; results in research/benchmarks/results/speed.json.
+"""Seconds per ask against the peers, in one run on one machine: python -m research.benchmarks.speed
+[--quick | --regret BEFORE AFTER]; results in research/benchmarks/results/speed.json.
 
-Every optimizer is told the same n points of a smooth noisy function and then asked; each asked point is told before the next ask. One thread for all. The first
-ask (which has everything to fit) is apart from the median and the mean of later ones. A peer whose ask at one n took longer than PATIENCE is not run at larger n.
+Every optimizer is told the same n points of a smooth noisy function and then asked; each asked
+point is told before the next ask. One thread for all. The first ask (which has everything to fit)
+is apart from the median and the mean of later ones. A peer whose ask at one n took longer than
+PATIENCE is not run at larger n.
 """
 
 from __future__ import annotations
@@ -57,7 +60,15 @@ def data(d: int, n: int) -> tuple[Array, Array]:
 
 
 def problem(d: int) -> Problem:
-    return Problem(f"speed-{d}", "speed", Space.from_bounds([(0.0, 1.0)] * d), lambda x: objective(np.asarray(x)), 0.0, 10_000, NOISE)
+    return Problem(
+        f"speed-{d}",
+        "speed",
+        Space.from_bounds([(0.0, 1.0)] * d),
+        lambda x: objective(np.asarray(x)),
+        0.0,
+        10_000,
+        NOISE,
+    )
 
 
 def times(make: Callable[[], Any], d: int, n: int, asks: int) -> list[float]:
@@ -80,7 +91,9 @@ def times(make: Callable[[], Any], d: int, n: int, asks: int) -> list[float]:
 
 
 def floor(d: int, n: int) -> float:
-    """The LAPACK and BLAS work that an exact ask cannot avoid: one factorisation, the solves of one sweep, its cross products."""
+    """The LAPACK and BLAS work that an exact ask cannot avoid: one factorisation, the solves of one
+    sweep, its cross products.
+    """
     rng = np.random.default_rng(0)
     X, A = rng.random((n, d)), rng.random((SWEEP, d))
     K = np.exp(-((X[:, None, :] - X[None, :, :]) ** 2).sum(axis=-1)) if n <= 1000 else np.eye(n)
@@ -108,7 +121,9 @@ def _peer(name: str, d: int) -> Callable[[], Any]:
     return lambda: peer(name, problem(d), 0)
 
 
-def compare(sizes: tuple[int, ...], dimensions: tuple[int, ...], peers: tuple[str, ...]) -> Iterator[list[dict[str, Any]]]:
+def compare(
+    sizes: tuple[int, ...], dimensions: tuple[int, ...], peers: tuple[str, ...]
+) -> Iterator[list[dict[str, Any]]]:
     """The rows of one (n, d) after the other, small n first."""
     gone: set[tuple[str, int]] = set()
     with Progress(len(sizes) * len(dimensions) * (len(peers) + 1), "speed ") as bar:
@@ -122,13 +137,25 @@ def compare(sizes: tuple[int, ...], dimensions: tuple[int, ...], peers: tuple[st
                     ours = name == OURS
                     asks = asks_of(ours, d, n)
                     try:
-                        first, *later = times(_study(nr.AdaptiveGPUCB.practical(), d) if ours else _peer(name, d), d, n, asks)
+                        first, *later = times(
+                            _study(nr.AdaptiveGPUCB.practical(), d) if ours else _peer(name, d),
+                            d,
+                            n,
+                            asks,
+                        )
                     except RuntimeError as error:  # a peer that fails is reported
                         rows.append({"d": d, "n": n, "method": name, "error": str(error)[:200]})
                         gone.add((name, d))
                         continue
                     rows.append(
-                        {"d": d, "n": n, "method": name, "first": first, "median": float(np.median(later)), "mean": float(np.mean(later))}
+                        {
+                            "d": d,
+                            "n": n,
+                            "method": name,
+                            "first": first,
+                            "median": float(np.median(later)),
+                            "mean": float(np.mean(later)),
+                        }
                     )
                     if not ours and np.median(later) > PATIENCE[name]:
                         gone.add((name, d))
@@ -160,14 +187,25 @@ def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             first, *later = times(_study(make(), d), d, n, asks)
-        rows.append({"name": name, "first": first, "median": float(np.median(later)), "mean": float(np.mean(later))})
+        rows.append(
+            {
+                "name": name,
+                "first": first,
+                "median": float(np.median(later)),
+                "mean": float(np.mean(later)),
+            }
+        )
     X, y = data(d, n)
-    study = nr.Study(Space.from_bounds([(0.0, 1.0)] * d), "maximize", nr.AdaptiveGPUCB.practical(), 0)
+    study = nr.Study(
+        Space.from_bounds([(0.0, 1.0)] * d), "maximize", nr.AdaptiveGPUCB.practical(), 0
+    )
     for x, value in zip(X, y, strict=True):
         study.add(list(x), float(value))
     study.ask()
     with tempfile.TemporaryDirectory() as folder:
-        stored = nr.Study.create("speed", Space.from_bounds([(0.0, 1.0)] * d), storage=Path(folder) / "speed.db")
+        stored = nr.Study.create(
+            "speed", Space.from_bounds([(0.0, 1.0)] * d), storage=Path(folder) / "speed.db"
+        )
         for x, value in zip(X, y, strict=True):
             stored.add(list(x), float(value))
         seconds = []
@@ -186,22 +224,41 @@ def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
     )
     started = time.perf_counter()
     study.ask(8)
-    rows.append({"name": "practical, ask(8)", "first": None, "median": time.perf_counter() - started, "mean": None})
+    rows.append(
+        {
+            "name": "practical, ask(8)",
+            "first": None,
+            "median": time.perf_counter() - started,
+            "mean": None,
+        }
+    )
     return rows
 
 
 def in_process(code: str) -> float:
     """The number a fresh interpreter prints."""
     return float(
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=RESULT.parents[3]).stdout.split()[-1]
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=RESULT.parents[3],
+        ).stdout.split()[-1]
     )
 
 
 def footprint() -> dict[str, float]:
-    """Import time (least of five, in turn), installed size, peak memory at n = 5000 in n×n matrices above the interpreter with the data."""
+    """Import time (least of five, in turn), installed size, peak memory at n = 5000 in n×n matrices
+    above the interpreter with the data.
+    """
     timed = "import time; t = time.perf_counter(); {}; print(time.perf_counter() - t)"
     pairs = [
-        (in_process(timed.format("import noregret")), in_process(timed.format("import scipy.optimize, scipy.linalg"))) for _ in range(5)
+        (
+            in_process(timed.format("import noregret")),
+            in_process(timed.format("import scipy.optimize, scipy.linalg")),
+        )
+        for _ in range(5)
     ]
     import_ours, import_scipy = (min(column) for column in zip(*pairs, strict=True))
     size = sum(path.stat().st_size for path in Path(nr.__file__).parent.rglob("*.py"))
@@ -226,23 +283,34 @@ def footprint() -> dict[str, float]:
 
 
 def growth(rows: list[dict[str, Any]], d: int) -> float | None:
-    """The exponent of the amortised ask from n = 500 to n = 5000: where no refit falls into the asks timed, a share of the first ask stands for it."""
+    """The exponent of the amortised ask from n = 500 to n = 5000: where no refit falls into the
+    asks timed, a share of the first ask stands for it.
+    """
     found = {}
     estimation = nr.AdaptiveGPUCB.practical().estimation
     refresh = 1.0 if estimation is None else estimation.refresh
     for row in (row for row in rows if row["d"] == d and row["method"] == OURS):
         between = (refresh - 1) * row["n"]  # asks from one refit to the next
-        found[row["n"]] = row["mean"] + (row["first"] / between if between > asks_of(True, d, row["n"]) else 0.0)
+        found[row["n"]] = row["mean"] + (
+            row["first"] / between if between > asks_of(True, d, row["n"]) else 0.0
+        )
     return float(np.log10(found[5000] / found[500])) if {500, 5000} <= found.keys() else None
 
 
 def cumulative(folder: Path) -> dict[str, float]:
-    """Our cumulative regret on each problem whose maximum is known, from a results folder of ``research.benchmarks.regret run --quick``."""
-    rows = [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+    """Our cumulative regret on each problem whose maximum is known, from a results folder of
+    ``research.benchmarks.regret run --quick``.
+    """
+    rows = [
+        json.loads(line)
+        for path in sorted(folder.glob("*.jsonl"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
     return {
         row["problem"]: float(np.sum(row["maximum"] - np.array(row["values"])))
         for row in rows
-        if row["method"] == OURS and np.isfinite(row["maximum"] if row["maximum"] is not None else np.nan)
+        if row["method"] == OURS
+        and np.isfinite(row["maximum"] if row["maximum"] is not None else np.nan)
     }
 
 
@@ -250,8 +318,10 @@ def unchanged(pairs: dict[str, list[float]]) -> str:
     """Whether what made asks faster changed the regret, in words."""
     ratios = np.array([np.log(after / before) for before, after in pairs.values()])
     return (
-        f"regret before and after the changes for speed (`research.benchmarks.regret run --quick`, same seeds, `research.benchmarks.speed --regret BEFORE AFTER`): the mean log ratio of "
-        f"the cumulative regrets is {ratios.mean():.3f}, its standard error {ratios.std(ddof=1) / np.sqrt(len(ratios)):.3f}, on {len(ratios)} problems."
+        "regret before and after the changes for speed (`research.benchmarks.regret run --quick`,"
+        " same seeds, `research.benchmarks.speed --regret BEFORE AFTER`): the mean log ratio of"
+        f" the cumulative regrets is {ratios.mean():.3f}, its standard error"
+        f" {ratios.std(ddof=1) / np.sqrt(len(ratios)):.3f}, on {len(ratios)} problems."
     )
 
 
@@ -263,7 +333,17 @@ def section(docs: Path) -> str:
     rows = result["rows"]
     by = {(row["d"], row["n"], row["method"]): row for row in rows}
     peers = [name for name in PEERS if any(row["method"] == name for row in rows)]
-    head = ["d", "n", "ours: median", "mean", "first", *peers, "GPSampler / ours", "ours / TPE", "ours / floor"]
+    head = [
+        "d",
+        "n",
+        "ours: median",
+        "mean",
+        "first",
+        *peers,
+        "GPSampler / ours",
+        "ours / TPE",
+        "ours / floor",
+    ]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     slow, behind_tpe = [], []
     for d, n in sorted({(row["d"], row["n"]) for row in rows}):
@@ -287,81 +367,174 @@ def section(docs: Path) -> str:
             slow.append(f"d={d}, n={n}: {gp / ours['median']:.1f}×")
         if tpe and n <= 200 and ours["median"] / tpe > 2:
             behind_tpe.append(f"d={d}, n={n}: {ours['median'] / tpe:.1f}×")
-    exponents = ", ".join(f"{e:.2f} (d={d})" for d in sorted({row["d"] for row in rows}) if (e := growth(rows, d)) is not None)
+    exponents = ", ".join(
+        f"{e:.2f} (d={d})"
+        for d in sorted({row["d"] for row in rows})
+        if (e := growth(rows, d)) is not None
+    )
     f, v = result["footprint"], {entry["name"]: entry for entry in result["variants"]}
     one_step = v["paper, one-step estimator"]["median"] / v["paper, bound estimator"]["median"]
     table = ["| strategy, d=2, n=100 | median | mean | first |", "|---|---|---|---|"]
     for name, row in v.items():
         table.append(
-            f"| {name} | " + " | ".join("–" if row[k] is None else f"{1e3 * row[k]:.3g}" for k in ("median", "mean", "first")) + " |"
+            f"| {name} | "
+            + " | ".join(
+                "–" if row[k] is None else f"{1e3 * row[k]:.3g}"
+                for k in ("median", "mean", "first")
+            )
+            + " |"
         )
     plot(rows, docs / "figures" / "bench-speed.png")
-    failed = sorted({f"{row['method']} at d={row['d']}, n={row['n']}: {row['error']}" for row in rows if "error" in row})
+    failed = sorted(
+        {
+            f"{row['method']} at d={row['d']}, n={row['n']}: {row['error']}"
+            for row in rows
+            if "error" in row
+        }
+    )
     verdicts = [
         "at least 10× faster than GPSampler for n ≥ 50: "
         + ("at every (d, n) where it ran." if not slow else "missed at " + "; ".join(slow) + "."),
-        "at most 2× TPE for n ≤ 200: " + ("everywhere." if not behind_tpe else "missed at " + "; ".join(behind_tpe) + "."),
-        f"growth of the amortised ask from n = 500 to 5000 (mean of 50 asks, at n = 5000 of two where d is not 6, plus the refit's share where none fell into them), exponent: {exponents or 'not measured'} (wanted: at most 2.3).",
-        f"peak memory of an ask that fits, at n = {MEMORY}: {f['matrices']:.1f} n×n matrices (wanted: below six).",
-        f"import noregret: {f['import'] / f['import_scipy']:.2f}× of scipy.optimize and scipy.linalg ({f['import']:.2f} s); our package itself is {f['package_bytes'] / 1e3:.0f} kB beside NumPy and SciPy.",
-        f"the one-step estimator's ask is {one_step:.1f}× the bound estimator's (wanted: at most 8).",
+        "at most 2× TPE for n ≤ 200: "
+        + ("everywhere." if not behind_tpe else "missed at " + "; ".join(behind_tpe) + "."),
+        (
+            "growth of the amortised ask from n = 500 to 5000 (mean of 50 asks, at n = 5000 of two"
+            " where d is not 6, plus the refit's share where none fell into them), exponent:"
+            f" {exponents or 'not measured'} (wanted: at most 2.3)."
+        ),
+        (
+            f"peak memory of an ask that fits, at n = {MEMORY}: {f['matrices']:.1f} n×n matrices"
+            " (wanted: below six)."
+        ),
+        (
+            f"import noregret: {f['import'] / f['import_scipy']:.2f}× of scipy.optimize and"
+            f" scipy.linalg ({f['import']:.2f} s); our package itself is"
+            f" {f['package_bytes'] / 1e3:.0f} kB beside NumPy and SciPy."
+        ),
+        (
+            f"the one-step estimator's ask is {one_step:.1f}× the bound estimator's (wanted: at"
+            " most 8)."
+        ),
     ]
     if "regret" in result:
         verdicts.append(unchanged(result["regret"]))
-    return "\n".join([
-        "## Speed\n\nWritten by `make bench-speed`. Milliseconds per ask after n points of a smooth noisy function, one thread for all; the median and the mean of later asks, the first ask apart "
-        "(it fits from nothing). – : not run, because the ask at a smaller n took longer than "
-        + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items()) + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates (an ask in one input looks at fewer). {result['machine']}.\n",
-        "\n".join(f"- {line}" for line in verdicts),
-        *(f"- failed: {line}" for line in failed), "",
-        "![seconds per ask against n](figures/bench-speed.png)\n", *lines, "", *table, "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "## Speed\n\nWritten by `make bench-speed`. Milliseconds per ask after n points of a"
+            " smooth noisy function, one thread for all; the median and the mean of later asks, the"
+            " first ask apart (it fits from nothing). – : not run, because the ask at a smaller n"
+            " took longer than "
+            + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items())
+            + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates (an"
+            f" ask in one input looks at fewer). {result['machine']}.\n",
+            "\n".join(f"- {line}" for line in verdicts),
+            *(f"- failed: {line}" for line in failed),
+            "",
+            "![seconds per ask against n](figures/bench-speed.png)\n",
+            *lines,
+            "",
+            *table,
+            "",
+        ]
+    )
 
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
     methods = [OURS, *PEERS, "floor"]
-    styles = {OURS: ("black", "o", "-"), "optuna_gp": ("#0072b2", "s", "--"), "optuna_tpe": ("#e69f00", "^", "-."), "botorch_logei": ("#009e73", "D", ":"),
-              "skopt": ("#cc79a7", "v", (0, (5, 1))), "floor": ("0.6", "", "-")}  # fmt: skip
+    styles = {
+        OURS: ("black", "o", "-"),
+        "optuna_gp": ("#0072b2", "s", "--"),
+        "optuna_tpe": ("#e69f00", "^", "-."),
+        "botorch_logei": ("#009e73", "D", ":"),
+        "skopt": ("#cc79a7", "v", (0, (5, 1))),
+        "floor": ("0.6", "", "-"),
+    }
     dimensions = sorted({row["d"] for row in rows})
-    figure, axes = plt.subplots(1, len(dimensions), figsize=(3.6 * len(dimensions), 4), sharey=True, layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(
+        1,
+        len(dimensions),
+        figsize=(3.6 * len(dimensions), 4),
+        sharey=True,
+        layout="constrained",
+        squeeze=False,
+    )
     for axis, d in zip(axes[0], dimensions, strict=True):
         for method in methods:
-            points = sorted((row["n"], row["median"]) for row in rows if row["d"] == d and row["method"] == method and "median" in row)
+            points = sorted(
+                (row["n"], row["median"])
+                for row in rows
+                if row["d"] == d and row["method"] == method and "median" in row
+            )
             if points:
                 color, marker, line = styles[method]
                 axis.plot(
-                    *zip(*points, strict=True), color=color, marker=marker, ls=line, lw=2.2 if method == OURS else 1.3, ms=5, label=method
+                    *zip(*points, strict=True),
+                    color=color,
+                    marker=marker,
+                    ls=line,
+                    lw=2.2 if method == OURS else 1.3,
+                    ms=5,
+                    label=method,
                 )
         axis.set(xscale="log", yscale="log", xlabel="points told, n", title=f"d = {d}")
         axis.grid(alpha=0.25)
     axes[0][0].set_ylabel("seconds per ask (median)")
-    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods))
+    figure.legend(
+        *axes[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=len(methods)
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="research.benchmarks.speed", description="Seconds per ask against the peers.")
-    parser.add_argument("--quick", action="store_true", help="n up to 200, two dimensions, ours and Optuna's samplers")
+    parser = argparse.ArgumentParser(
+        prog="research.benchmarks.speed", description="Seconds per ask against the peers."
+    )
     parser.add_argument(
-        "--regret", nargs=2, type=Path, metavar=("BEFORE", "AFTER"), help="only compare two results folders of the quick regret benchmark"
+        "--quick",
+        action="store_true",
+        help="n up to 200, two dimensions, ours and Optuna's samplers",
+    )
+    parser.add_argument(
+        "--regret",
+        nargs=2,
+        type=Path,
+        metavar=("BEFORE", "AFTER"),
+        help="only compare two results folders of the quick regret benchmark",
     )
     options = parser.parse_args()
     if options.regret:
         before, after = (cumulative(folder) for folder in options.regret)
-        result = json.loads(RESULT.read_text(encoding="utf-8")) | {"regret": {name: [before[name], after[name]] for name in sorted(before)}}
+        result = json.loads(RESULT.read_text(encoding="utf-8")) | {
+            "regret": {name: [before[name], after[name]] for name in sorted(before)}
+        }
         RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         print(unchanged(result["regret"]))
         return 0
-    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")  # equal for all
+    threads = dict.fromkeys(
+        ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"
+    )  # equal for all
     if not threads.items() <= os.environ.items():  # read when NumPy is imported: start again
-        os.execve(sys.executable, [sys.executable, "-m", "research.benchmarks.speed", *sys.argv[1:]], {**os.environ, **threads})
-    sizes, dimensions, peers = ((10, 50, 200), (2, 6), ("optuna_gp", "optuna_tpe")) if options.quick else (SIZES, DIMENSIONS, PEERS)
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "research.benchmarks.speed", *sys.argv[1:]],
+            {**os.environ, **threads},
+        )
+    sizes, dimensions, peers = (
+        ((10, 50, 200), (2, 6), ("optuna_gp", "optuna_tpe"))
+        if options.quick
+        else (SIZES, DIMENSIONS, PEERS)
+    )
     result = {
-        "rows": [], "variants": variants(2, 100, 20), "footprint": footprint(),
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}",
-    }  # fmt: skip
+        "rows": [],
+        "variants": variants(2, 100, 20),
+        "footprint": footprint(),
+        "machine": (
+            f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()},"
+            f" NumPy {np.__version__}"
+        ),
+    }
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     for rows in compare(sizes, dimensions, peers):  # what is done is kept if the run is stopped
         result["rows"] += rows

@@ -1,12 +1,16 @@
-"""Trials per second through a database, beside Optuna's RDBStorage in the same run: python -m research.benchmarks.storage [--quick]
+"""Trials per second through a database, beside Optuna's RDBStorage in the same run: python -m
+research.benchmarks.storage [--quick]
 
-Both sample at random, so that storage is what is measured; each with its own defaults on the same server and the same disk. Clients are processes that ask and tell for a fixed
-time, all at once; the libraries take turns, several rounds. Results go to research/benchmarks/results/storage.json, the table into docs/storage.md.
+Both sample at random, so that storage is what is measured; each with its own defaults on the same
+server and the same disk. Clients are processes that ask and tell for a fixed time, all at once; the
+libraries take turns, several rounds. Results go to research/benchmarks/results/storage.json, the
+table into docs/storage.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import platform
@@ -49,10 +53,21 @@ class Bench:
 
         with psycopg.connect(self.server, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE bench_{self.count}".encode())
-        return self.server.replace("postgresql://", "postgresql+psycopg://").replace("/postgres?", f"/bench_{self.count}?")
+        return self.server.replace("postgresql://", "postgresql+psycopg://").replace(
+            "/postgres?", f"/bench_{self.count}?"
+        )
 
     def start(self, library: str, task: str, url: str, number: float = 0) -> subprocess.Popen[str]:
-        command = [str(self.python[library]), "-W", "ignore", str(CLIENT), library, task, url, str(number)]
+        command = [
+            str(self.python[library]),
+            "-W",
+            "ignore",
+            str(CLIENT),
+            library,
+            task,
+            url,
+            str(number),
+        ]
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def one(self, library: str, task: str, url: str, number: float = 0) -> dict[str, Any]:
@@ -63,7 +78,9 @@ class Bench:
         result: dict[str, Any] = json.loads(output.splitlines()[-1])
         return result
 
-    def throughput(self, library: str, database: str, clients: int, seconds: float) -> dict[str, Any]:
+    def throughput(
+        self, library: str, database: str, clients: int, seconds: float
+    ) -> dict[str, Any]:
         url = self.new(database)
         self.one(library, "create", url)
         started = [self.start(library, "work", url, seconds) for _ in range(clients)]
@@ -77,9 +94,13 @@ class Bench:
             client.stdin.flush()
         results = [json.loads(client.communicate()[0].splitlines()[-1]) for client in started]
         return {
-            "library": library, "database": database, "clients": clients, "per_second": sum(r["done"] / r["seconds"] for r in results),
-            "errors": sum(r["errors"] for r in results), "last_error": max((r["last_error"] for r in results), default=""),
-        }  # fmt: skip
+            "library": library,
+            "database": database,
+            "clients": clients,
+            "per_second": sum(r["done"] / r["seconds"] for r in results),
+            "errors": sum(r["errors"] for r in results),
+            "last_error": max((r["last_error"] for r in results), default=""),
+        }
 
 
 @contextmanager
@@ -104,13 +125,20 @@ def measure(peer: Path, rounds: int, seconds: float, loaded: int) -> dict[str, A
                 filled[library, database] = url = bench.new(database)
                 bench.one(library, "create", url)
                 bench.one(library, "fill", url, loaded)
-        with Progress(rounds * len(DATABASES) * len(LIBRARIES) * (len(CLIENTS) + 1), "storage ") as bar:
+        with Progress(
+            rounds * len(DATABASES) * len(LIBRARIES) * (len(CLIENTS) + 1), "storage "
+        ) as bar:
             for turn in range(rounds):
                 order = LIBRARIES if turn % 2 == 0 else LIBRARIES[::-1]
                 for database in DATABASES:
                     for clients in CLIENTS:
                         for library in order:
-                            rows.append({"round": turn, **bench.throughput(library, database, clients, seconds)})
+                            rows.append(
+                                {
+                                    "round": turn,
+                                    **bench.throughput(library, database, clients, seconds),
+                                }
+                            )
                             bar.advance(f"{library} {database} {clients}")
                     for library in order:
                         loads.append(
@@ -127,7 +155,9 @@ def measure(peer: Path, rounds: int, seconds: float, loaded: int) -> dict[str, A
         "loads": loads,
         "seconds": seconds,
         "loaded": loaded,
-        "machine": f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}",
+        "machine": (
+            f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+        ),
     }
 
 
@@ -135,32 +165,55 @@ def section(result: dict[str, Any]) -> str:
     """The table with its verdict, both computed from the results."""
 
     def median(rows: list[dict[str, Any]], key: str, **where: Any) -> float:
-        return statistics.median(row[key] for row in rows if all(row[name] == value for name, value in where.items()))
+        return statistics.median(
+            row[key] for row in rows if all(row[name] == value for name, value in where.items())
+        )
 
     lines = ["| | noregret | Optuna | ratio |", "|---|---|---|---|"]
     behind = []
     for database in DATABASES:
         for clients in CLIENTS:
             ours, theirs = (
-                median(result["rows"], "per_second", database=database, clients=clients, library=library) for library in LIBRARIES
+                median(
+                    result["rows"],
+                    "per_second",
+                    database=database,
+                    clients=clients,
+                    library=library,
+                )
+                for library in LIBRARIES
             )
             label = f"{database}, {clients} client{'s' if clients > 1 else ''}: trials per second"
             lines.append(f"| {label} | {ours:.0f} | {theirs:.0f} | {ours / theirs:.1f}× |")
             behind += [label] if ours <= theirs else []
-        ours, theirs = (median(result["loads"], "seconds", database=database, library=library) for library in LIBRARIES)
+        ours, theirs = (
+            median(result["loads"], "seconds", database=database, library=library)
+            for library in LIBRARIES
+        )
         label = f"{database}: load {result['loaded']:,} trials, seconds"
         lines.append(f"| {label} | {ours:.2f} | {theirs:.2f} | {theirs / ours:.1f}× |")
         behind += [label] if ours >= theirs else []
-    errors = [
-        f"{library} had {count} failed asks or tells on {database} ({next(r['last_error'] for r in reversed(result['rows']) if r['library'] == library and r['database'] == database and r['errors'])})"
-        for library in LIBRARIES for database in DATABASES
-        if (count := sum(r["errors"] for r in result["rows"] if r["library"] == library and r["database"] == database))
-    ]  # fmt: skip
-    verdict = "noregret is ahead in every row." if not behind else "noregret is behind in: " + "; ".join(behind) + "."
+    errors = []
+    for library, database in itertools.product(LIBRARIES, DATABASES):
+        failed = [
+            row
+            for row in result["rows"]
+            if row["library"] == library and row["database"] == database and row["errors"]
+        ]
+        if failed:
+            count, last = sum(row["errors"] for row in failed), failed[-1]["last_error"]
+            errors.append(f"{library} had {count} failed asks or tells on {database} ({last})")
+    verdict = (
+        "noregret is ahead in every row."
+        if not behind
+        else "noregret is behind in: " + "; ".join(behind) + "."
+    )
     rounds = 1 + max(row["round"] for row in result["rows"])
     about = (
-        f"Written by `make bench-storage`: medians of {rounds} rounds in turn, {result['seconds']:g} s each, processes that ask and tell at random points of four parameters as fast as they can; "
-        f"Optuna {result['optuna']} with RandomSampler and its default settings, noregret with RandomSearch. {result['machine']}. {verdict}"
+        f"Written by `make bench-storage`: medians of {rounds} rounds in turn,"
+        f" {result['seconds']:g} s each, processes that ask and tell at random points of four"
+        f" parameters as fast as they can; Optuna {result['optuna']} with RandomSampler and its"
+        f" default settings, noregret with RandomSearch. {result['machine']}. {verdict}"
     )
     return "\n".join([about, *(f"{error}." for error in errors), "", *lines])
 
@@ -172,21 +225,37 @@ def write(result: dict[str, Any], page: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="research.benchmarks.storage", description="Trials per second beside Optuna's RDBStorage.")
+    parser = argparse.ArgumentParser(
+        prog="research.benchmarks.storage",
+        description="Trials per second beside Optuna's RDBStorage.",
+    )
     parser.add_argument("--quick", action="store_true", help="one short round, nothing written")
-    parser.add_argument("--report", action="store_true", help="only write the table again from the results")
     parser.add_argument(
-        "--peer", type=Path, default=ROOT / ".peers" / "storage" / "bin" / "python", help="a Python with optuna and psycopg"
+        "--report", action="store_true", help="only write the table again from the results"
+    )
+    parser.add_argument(
+        "--peer",
+        type=Path,
+        default=ROOT / ".peers" / "storage" / "bin" / "python",
+        help="a Python with optuna and psycopg",
     )
     options = parser.parse_args()
     if options.report:
         write(json.loads(RESULT.read_text(encoding="utf-8")), PAGE)
         return 0
     if not options.peer.exists():
-        print(f"{options.peer} does not exist: run make bench-peers first, or give --peer", file=sys.stderr)
+        print(
+            f"{options.peer} does not exist: run make bench-peers first, or give --peer",
+            file=sys.stderr,
+        )
         return 2
     result = measure(options.peer, *((1, 1.0, 1000) if options.quick else (3, 4.0, LOADED)))
-    asked = subprocess.run([options.peer, "-c", "import optuna; print(optuna.__version__)"], capture_output=True, text=True, check=True)
+    asked = subprocess.run(
+        [options.peer, "-c", "import optuna; print(optuna.__version__)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     result["optuna"] = asked.stdout.strip()
     if options.quick:
         print(section(result))

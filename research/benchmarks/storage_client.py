@@ -1,7 +1,9 @@
-"""One client of the storage benchmark, in the environment of the library it measures. Usage: python research/benchmarks/storage_client.py LIBRARY TASK URL NUMBER
+"""One client of the storage benchmark, in the environment of the library it measures. Usage: python
+research/benchmarks/storage_client.py LIBRARY TASK URL NUMBER
 
-create: a study; fill: NUMBER complete trials; load: seconds to open the study and read them all; work: "ready" on standard output, then at a line on standard
-input ask and tell for NUMBER seconds. Prints one JSON object. Nothing but the standard library and the library itself.
+create: a study; fill: NUMBER complete trials; load: seconds to open the study and read them all;
+work: "ready" on standard output, then at a line on standard input ask and tell for NUMBER seconds.
+Prints one JSON object. Nothing but the standard library and the library itself.
 """
 
 from __future__ import annotations
@@ -24,7 +26,12 @@ class Ours:
 
     def create(self) -> None:
         nr = self.nr
-        space = {"a": nr.Float(0, 1), "b": nr.Float(1e-5, 1, log=True), "n": nr.Int(1, 100), "c": nr.Choice(["x", "y", "z"])}
+        space = {
+            "a": nr.Float(0, 1),
+            "b": nr.Float(1e-5, 1, log=True),
+            "n": nr.Int(1, 100),
+            "c": nr.Choice(["x", "y", "z"]),
+        }
         nr.Study.create(NAME, space, "minimize", nr.RandomSearch(), storage=self.url)
 
     def open(self) -> Any:
@@ -37,7 +44,13 @@ class Ours:
     def fill(self, study: Any, count: int) -> None:
         trial_of = importlib.import_module("noregret.trials").Trial
         params = {"a": 0.5, "b": 0.01, "n": 7, "c": "y"}
-        study._storage.insert(NAME, [trial_of(number, params, "complete", 1.0, info={"source": "random"}) for number in range(count)])
+        study._storage.insert(
+            NAME,
+            [
+                trial_of(number, params, "complete", 1.0, info={"source": "random"})
+                for number in range(count)
+            ],
+        )
 
     def trials(self, study: Any) -> list[Any]:
         return list(study.trials)
@@ -52,15 +65,19 @@ class Optuna:
         self.url = url
         of = self.optuna.distributions
         self.distributions = {
-            "a": of.FloatDistribution(0, 1), "b": of.FloatDistribution(1e-5, 1, log=True), "n": of.IntDistribution(1, 100),
+            "a": of.FloatDistribution(0, 1),
+            "b": of.FloatDistribution(1e-5, 1, log=True),
+            "n": of.IntDistribution(1, 100),
             "c": of.CategoricalDistribution(["x", "y", "z"]),
-        }  # fmt: skip
+        }
 
     def create(self) -> None:
         self.optuna.create_study(storage=self.url, study_name=NAME)
 
     def open(self) -> Any:
-        return self.optuna.load_study(study_name=NAME, storage=self.url, sampler=self.optuna.samplers.RandomSampler())
+        return self.optuna.load_study(
+            study_name=NAME, storage=self.url, sampler=self.optuna.samplers.RandomSampler()
+        )
 
     def step(self, study: Any) -> None:
         trial = study.ask(self.distributions)
@@ -68,7 +85,9 @@ class Optuna:
 
     def fill(self, study: Any, count: int) -> None:
         params = {"a": 0.5, "b": 0.01, "n": 7, "c": "y"}
-        made = self.optuna.trial.create_trial(params=params, distributions=self.distributions, value=1.0)
+        made = self.optuna.trial.create_trial(
+            params=params, distributions=self.distributions, value=1.0
+        )
         study.add_trials([made] * count)
 
     def trials(self, study: Any) -> list[Any]:
@@ -91,7 +110,12 @@ def work(library: Any, seconds: float) -> dict[str, Any]:
             done += 1
         except Exception as error:  # reported, whatever a library raises when its database is busy
             errors, last = errors + 1, f"{type(error).__name__}: {str(error)[:120]}"
-    return {"done": done, "seconds": time.perf_counter() - started, "errors": errors, "last_error": last}
+    return {
+        "done": done,
+        "seconds": time.perf_counter() - started,
+        "errors": errors,
+        "last_error": last,
+    }
 
 
 def main(name: str, task: str, url: str, number: str) -> None:
@@ -103,7 +127,10 @@ def main(name: str, task: str, url: str, number: str) -> None:
         library.fill(library.open(), int(number))
     elif task == "load":
         started = time.perf_counter()
-        result = {"trials": len(library.trials(library.open())), "seconds": time.perf_counter() - started}
+        result = {
+            "trials": len(library.trials(library.open())),
+            "seconds": time.perf_counter() - started,
+        }
     else:
         result = work(library, float(number))
     print(json.dumps(result), flush=True)

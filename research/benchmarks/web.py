@@ -1,7 +1,9 @@
-"""How quick the page is with 5,000 trials in ten inputs, and what twenty viewers cost a study that runs on the same machine.
+"""How quick the page is with 5,000 trials in ten inputs, and what twenty viewers cost a study that
+runs on the same machine.
 
-``python -m research.benchmarks.web page`` needs chromium and chromedriver; ``python -m research.benchmarks.web viewers`` needs nothing. Both print JSON. One BLAS thread:
-set OPENBLAS_NUM_THREADS=1.
+``python -m research.benchmarks.web page`` needs chromium and chromedriver; ``python -m
+research.benchmarks.web viewers`` needs nothing. Both print JSON. One BLAS thread: set
+OPENBLAS_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -44,18 +46,53 @@ def large_study(storage: SQLStorage, name: str) -> None:
         if number >= 12:
             theta = (0.3 + 0.2 * rng.random(INPUTS)).tolist()
             info = {
-                "source": "model", "t": number - 11, "h": 1.0, "g": 1.0, "b": 1.0, "lengthscales": theta, "norm_bound": 5.0, "delta": 0.1, "beta_sqrt": 1.5,
-                "information_gain": 3.0 * math.log1p(number), "noise_var": 0.01, "noise_std": 0.05, "fitted_lengthscales": theta, "searched": TRIALS,
-                "improved": TRIALS, "active": "fit", "instant_regret_bound": 0.3, "survey": False, "mean": value + 0.05 * float(rng.normal()), "std": 0.05,
-                "offset": 0.0, "scale": 0.5, "compression": [], "recommended_lower": -0.2, "reference": None, "reference_scale": None, "estimate": None,
-            }  # fmt: skip
-        trials.append(Trial(number, dict(zip(names, x.tolist(), strict=True)), "complete", value, info=info))
+                "source": "model",
+                "t": number - 11,
+                "h": 1.0,
+                "g": 1.0,
+                "b": 1.0,
+                "lengthscales": theta,
+                "norm_bound": 5.0,
+                "delta": 0.1,
+                "beta_sqrt": 1.5,
+                "information_gain": 3.0 * math.log1p(number),
+                "noise_var": 0.01,
+                "noise_std": 0.05,
+                "fitted_lengthscales": theta,
+                "searched": TRIALS,
+                "improved": TRIALS,
+                "active": "fit",
+                "instant_regret_bound": 0.3,
+                "survey": False,
+                "mean": value + 0.05 * float(rng.normal()),
+                "std": 0.05,
+                "offset": 0.0,
+                "scale": 0.5,
+                "compression": [],
+                "recommended_lower": -0.2,
+                "reference": None,
+                "reference_scale": None,
+                "estimate": None,
+            }
+        trials.append(
+            Trial(number, dict(zip(names, x.tolist(), strict=True)), "complete", value, info=info)
+        )
     assert storage.insert(name, trials)
 
 
 @contextmanager
 def serving(file: Path, *more: str) -> Iterator[str]:
-    command = [sys.executable, "-m", "noregret", "serve", "--storage", str(file), "--port", "0", *more]
+    command = [
+        sys.executable,
+        "-m",
+        "noregret",
+        "serve",
+        "--storage",
+        str(file),
+        "--port",
+        "0",
+        *more,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -67,9 +104,13 @@ def serving(file: Path, *more: str) -> Iterator[str]:
 # -- the page --
 
 READY = """return {
-  text: performance.getEntriesByType('paint').find(e => e.name === 'first-contentful-paint')?.startTime,
-  chart: window.firstChart, model: document.body.dataset.model || null, slice: Boolean(document.querySelector('[data-slice] .plot .main-svg'))}"""
-WATCH = """new MutationObserver(() => { if (!window.firstChart && document.querySelector('[data-chart] .plot .main-svg')) window.firstChart = performance.now(); })
+  text: performance.getEntriesByType('paint')
+    .find(e => e.name === 'first-contentful-paint')?.startTime,
+  chart: window.firstChart, model: document.body.dataset.model || null,
+  slice: Boolean(document.querySelector('[data-slice] .plot .main-svg'))}"""
+WATCH = """new MutationObserver(() => {
+  if (!window.firstChart && document.querySelector('[data-chart] .plot .main-svg'))
+    window.firstChart = performance.now(); })
   .observe(document, {childList: true, subtree: true});"""
 
 
@@ -79,13 +120,21 @@ def chromium() -> Any:
 
     options = webdriver.ChromeOptions()
     options.binary_location = str(shutil.which("chromium"))
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--hide-scrollbars", "--window-size=1280,900"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+        "--window-size=1280,900",
+    ):
         options.add_argument(argument)
     return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
 
 
 def busy() -> float:
-    """How many times longer than on an idle machine a second of work takes now: other work slows the figures by about as much."""
+    """How many times longer than on an idle machine a second of work takes now: other work slows
+    the figures by about as much.
+    """
     wall, own = time.perf_counter(), time.process_time()
     while time.process_time() - own < 1.0:
         math.sqrt(2.0)
@@ -101,19 +150,27 @@ def page() -> dict[str, Any]:
             driver = chromium()
             driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WATCH})
             driver.get("about:blank")  # a browser that is open
-            for visit in ("first", "second"):  # neither it nor the server has seen the page, and both have
+            for visit in (
+                "first",
+                "second",
+            ):  # neither it nor the server has seen the page, and both have
                 began = time.monotonic()
                 driver.get(f"{address}/studies/large")
                 while not (ready := driver.execute_script(READY))["chart"]:
                     time.sleep(0.02)
-                found[visit] = {"first text": ready["text"] / 1000, "convergence drawn": ready["chart"] / 1000}
+                found[visit] = {
+                    "first text": ready["text"] / 1000,
+                    "convergence drawn": ready["chart"] / 1000,
+                }
                 while not driver.execute_script(READY)["slice"]:
                     time.sleep(0.1)
                 found[visit]["model and slice drawn"] = time.monotonic() - began
             study = nr.Study.open("large", storage=storage)
             study.add(study.trials[0].params, 0.0)
             began = time.monotonic()
-            while f"{TRIALS + 1} complete" not in driver.execute_script("return document.getElementById('counts').innerText"):
+            while f"{TRIALS + 1} complete" not in driver.execute_script(
+                "return document.getElementById('counts').innerText"
+            ):
                 time.sleep(0.02)
             found["a new trial seen after"] = time.monotonic() - began
             driver.quit()
@@ -137,7 +194,9 @@ def view(address: str, name: str, stop: threading.Event) -> None:
 def viewers() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "running.db"
-        study = nr.Study.create("running", {f"x{i}": nr.Float(0, 1) for i in range(6)}, storage=file)
+        study = nr.Study.create(
+            "running", {f"x{i}": nr.Float(0, 1) for i in range(6)}, storage=file
+        )
         center = np.full(6, 0.4)
 
         def step() -> float:
@@ -151,12 +210,18 @@ def viewers() -> dict[str, Any]:
         with serving(file) as address:
             for _ in range(100):
                 trial = study.ask()
-                study.tell(trial, float(-np.sum((np.array(list(trial.params.values())) - center) ** 2)))
+                study.tell(
+                    trial, float(-np.sum((np.array(list(trial.params.values())) - center) ** 2))
+                )
             alone: list[float] = []
             watched: list[float] = []
             for block in range(BLOCKS):
                 if block % 2:
-                    code = f"import threading, research.benchmarks.web as w; s = threading.Event(); [threading.Thread(target=w.view, args=({address!r}, 'running', s)).start() for _ in range({VIEWERS})]"
+                    code = (
+                        "import threading, research.benchmarks.web as w; s = threading.Event();"
+                        f" [threading.Thread(target=w.view, args=({address!r}, 'running',"
+                        f" s)).start() for _ in range({VIEWERS})]"
+                    )
                     crowd = subprocess.Popen([sys.executable, "-c", code])
                     time.sleep(4.0)
                 taken = [step() for _ in range(BLOCK)]
@@ -166,12 +231,19 @@ def viewers() -> dict[str, Any]:
                     crowd.wait()
                     time.sleep(1.0)
     return {
-        "viewers": VIEWERS, "asks": len(alone), "ask alone, median ms": 1000 * statistics.median(alone),
-        "ask with viewers, median ms": 1000 * statistics.median(watched), "ratio": statistics.median(watched) / statistics.median(alone),
-    }  # fmt: skip
+        "viewers": VIEWERS,
+        "asks": len(alone),
+        "ask alone, median ms": 1000 * statistics.median(alone),
+        "ask with viewers, median ms": 1000 * statistics.median(watched),
+        "ratio": statistics.median(watched) / statistics.median(alone),
+    }
 
 
 if __name__ == "__main__":
     before = busy()
     found = {"page": page, "viewers": viewers}[sys.argv[1]]()
-    print(json.dumps({**found, "machine busy by the factor": [round(before, 2), round(busy(), 2)]}, indent=2))
+    print(
+        json.dumps(
+            {**found, "machine busy by the factor": [round(before, 2), round(busy(), 2)]}, indent=2
+        )
+    )

@@ -1,4 +1,6 @@
-"""The errata of the paper, measured: joint coverage of the printed width, when the bound estimator starts, how norms grow."""
+"""The errata of the paper, measured: joint coverage of the printed width, when the bound estimator
+starts, how norms grow.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,16 @@ GRID = np.linspace(0, 1, 201)[:, None]
 
 def jobs(options: Options) -> list[Job]:
     seeds, _ = options.pick((10, 2), (1, 1))  # blocks of twenty functions
-    coverage = [Job(f"coverage {d}", s, STEPS, n) for n in NOISES for d in DESIGNS for s in range(seeds)]
-    start = [Job("start", 0, t, n) for n, t in ((0.01, 150), (0.05, 350), (0.1, 650))][: 1 if options.quick else 3]
-    monotone = [Job("variance when lengthscales shrink", s, 1000, 0.05) for s in range(1 if options.quick else 8)]
+    coverage = [
+        Job(f"coverage {d}", s, STEPS, n) for n in NOISES for d in DESIGNS for s in range(seeds)
+    ]
+    start = [Job("start", 0, t, n) for n, t in ((0.01, 150), (0.05, 350), (0.1, 650))][
+        : 1 if options.quick else 3
+    ]
+    monotone = [
+        Job("variance when lengthscales shrink", s, 1000, 0.05)
+        for s in range(1 if options.quick else 8)
+    ]
     return [*coverage, *start, *monotone, Job("not monotone one step", 0, 30, 0.05)]
 
 
@@ -51,19 +60,29 @@ def _coverage(job: Job) -> Result:
         seed = job.seed * FUNCTIONS + index
         f, rng = rkhs_sample(seed, lengthscale=0.2, norm=NORM), np.random.default_rng([seed, 5])
         truth, good = f(GRID), dict.fromkeys(count, True)
-        posterior = condition(SquaredExponential(), f.lengthscales, np.empty((0, 1)), np.empty(0), lam)
+        posterior = condition(
+            SquaredExponential(), f.lengthscales, np.empty((0, 1)), np.empty(0), lam
+        )
         for _ in range(STEPS):
             mean, std = posterior.predict(GRID)
             gain = max(posterior.information_gain, 0.0)
             widths = {
                 "paper": confidence.paper(NORM, gain, noise_std=job.noise, delta=DELTA),
-                "mixture": confidence.mixture(NORM, gain, noise_bound=job.noise, regulariser=lam, delta=DELTA),
-                "abbasi_yadkori": confidence.abbasi_yadkori(NORM, gain, noise_bound=job.noise, regulariser=lam, delta=DELTA),
+                "mixture": confidence.mixture(
+                    NORM, gain, noise_bound=job.noise, regulariser=lam, delta=DELTA
+                ),
+                "abbasi_yadkori": confidence.abbasi_yadkori(
+                    NORM, gain, noise_bound=job.noise, regulariser=lam, delta=DELTA
+                ),
                 "constant 2": 2.0,
             }
             for name, width in widths.items():
                 good[name] &= bool(np.all(np.abs(truth - mean) <= width * std + 1e-9))
-            x = GRID[int(np.argmax(mean + widths["paper"] * std))] if job.method.endswith("ucb") else rng.random(1)
+            x = (
+                GRID[int(np.argmax(mean + widths["paper"] * std))]
+                if job.method.endswith("ucb")
+                else rng.random(1)
+            )
             posterior = posterior.append(x, float(f(x)) + job.noise * rng.standard_normal(), lam)
         for name in count:
             count[name] += good[name]
@@ -96,7 +115,9 @@ def _monotone(job: Job) -> Result:
             factors[rng.random(d) < 0.5] = 1.0  # often only some inputs shrink: the hard case
             shorter = theta * (rng.uniform(0.1, 1.0) if name.endswith("one factor") else factors)
             lam = 10 ** rng.uniform(-4, 0)
-            wide, narrow = (condition(kernel, t, X, np.zeros(n), lam).predict(A)[1] for t in (theta, shorter))
+            wide, narrow = (
+                condition(kernel, t, X, np.zeros(n), lam).predict(A)[1] for t in (theta, shorter)
+            )
             least = min(least, float(np.min(narrow**2 - wide**2)))
         worst[name] = least
     return worst
@@ -112,7 +133,9 @@ def _one_step(job: Job) -> Result:
         bounds = []
         for h in np.geomspace(1, 10, 40):
             posterior = condition(SquaredExponential(), np.array([1 / h]), x, y, job.noise**2)
-            width = confidence.paper(2.0 * h, max(posterior.information_gain, 0.0), noise_std=job.noise, delta=DELTA)
+            width = confidence.paper(
+                2.0 * h, max(posterior.information_gain, 0.0), noise_std=job.noise, delta=DELTA
+            )
             mean, std = posterior.predict(GRID)
             bounds.append(2 * width * std[int(np.argmax(mean + width * std))])
         falls += bool(np.any(np.diff(bounds) < -1e-9 * max(bounds)))
@@ -123,35 +146,56 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
     coverage: dict[str, Any] = {}
     for design in DESIGNS:
         for noise in NOISES:
-            blocks = [r for j, r in results.items() if j.method == f"coverage {design}" and j.noise == noise]
+            blocks = [
+                r
+                for j, r in results.items()
+                if j.method == f"coverage {design}" and j.noise == noise
+            ]
             total = sum(block["functions"] for block in blocks)
             coverage[f"{design}, σ={noise:g}"] = {
-                **{name: sum(block[name] for block in blocks) / total for name in ("paper", "mixture", "abbasi_yadkori", "constant 2")},
+                **{
+                    name: sum(block[name] for block in blocks) / total
+                    for name in ("paper", "mixture", "abbasi_yadkori", "constant 2")
+                },
                 "functions": total,
             }
-    flat = RKHSFunction(SquaredExponential(), np.ones(1), np.linspace(-60, 60, 241)[:, None], np.ones(241))
+    flat = RKHSFunction(
+        SquaredExponential(), np.ones(1), np.linspace(-60, 60, 241)[:, None], np.ones(241)
+    )
     monotone = [r for j, r in results.items() if j.method == "variance when lengthscales shrink"]
     (one_step,) = (r for j, r in results.items() if j.method == "not monotone one step")
     return {
         "coverage": coverage,
-        "bound_estimator_starts": {f"{j.noise:g}": r["first"] for j, r in results.items() if j.method == "start"},
+        "bound_estimator_starts": {
+            f"{j.noise:g}": r["first"] for j, r in results.items() if j.method == "start"
+        },
         "norm_ratio_of_a_flat_function_at_g_2": flat.norm_at(0.5) / flat.norm,
         "worst_variance_change": {
-            name: min(r[name] for r in monotone) for name in ("SE", "Matérn 1/2", "Matérn 3/2", "Matérn 5/2", "Matérn 1/2, one factor")
+            name: min(r[name] for r in monotone)
+            for name in ("SE", "Matérn 1/2", "Matérn 3/2", "Matérn 5/2", "Matérn 1/2, one factor")
         },
-        "variance_trials": sum(j.iterations for j in results if j.method == "variance when lengthscales shrink"),
+        "variance_trials": sum(
+            j.iterations for j in results if j.method == "variance when lengthscales shrink"
+        ),
         "one_step_falls": one_step["falls"],
         "one_step_data_sets": one_step["data_sets"],
-        "information_growth_at_half_lengthscale": {f"d={d}": _information_growth(d) for d in (1, 2)},
+        "information_growth_at_half_lengthscale": {
+            f"d={d}": _information_growth(d) for d in (1, 2)
+        },
         "log_schedule_capture_time_ratio_10": capture_time(LogGrowth(), LogGrowth(), [10.0], 1.0),
     }
 
 
 def _information_growth(dimension: int) -> float:
-    """γ(θ/2)/γ(θ) by greedy choice, t = 200, λ = 0.0025, θ = 0.2 (d = 1) or 0.4: the proposition says about 2^d."""
+    """γ(θ/2)/γ(θ) by greedy choice, t = 200, λ = 0.0025, θ = 0.2 (d = 1) or 0.4: the proposition
+    says about 2^d.
+    """
     candidates = low_discrepancy(800, dimension, np.random.default_rng(0))
     theta = np.full(dimension, 0.2 * dimension)
-    gains = [greedy_information(SquaredExponential(), t, candidates, 200, 0.0025)[-1] for t in (theta, theta / 2)]
+    gains = [
+        greedy_information(SquaredExponential(), t, candidates, 200, 0.0025)[-1]
+        for t in (theta, theta / 2)
+    ]
     return float(gains[1] / gains[0])
 
 
@@ -159,12 +203,35 @@ def draw(results: dict[Job, Result]) -> Figure:
     coverage = summarise(results)["coverage"]
     figure, axis = plt.subplots(figsize=(9, 4), layout="constrained")
     position = np.arange(len(coverage))
-    looks = (("paper", "#c51b1b", "//"), ("constant 2", "0.6", ".."), ("abbasi_yadkori", "#9ecae1", ""), ("mixture", "#2166ac", ""))
+    looks = (
+        ("paper", "#c51b1b", "//"),
+        ("constant 2", "0.6", ".."),
+        ("abbasi_yadkori", "#9ecae1", ""),
+        ("mixture", "#2166ac", ""),
+    )
     for offset, (name, color, hatch) in enumerate(looks):
         bars = [row[name] for row in coverage.values()]
-        axis.bar(position + 0.2 * (offset - 1.5), bars, 0.19, color=color, hatch=hatch, edgecolor="white", label=name)
+        axis.bar(
+            position + 0.2 * (offset - 1.5),
+            bars,
+            0.19,
+            color=color,
+            hatch=hatch,
+            edgecolor="white",
+            label=name,
+        )
     axis.axhline(1 - DELTA, color="black", ls="--", lw=1.2, label="nominal 0.9")
-    axis.set(ylim=(0, 1.28), ylabel="share of functions covered", title="Joint coverage over all x and 150 steps", xticks=position)
-    axis.set_xticklabels([key.replace("ucb", "UCB design").replace("random", "random design").replace(", ", "\n") for key in coverage])
+    axis.set(
+        ylim=(0, 1.28),
+        ylabel="share of functions covered",
+        title="Joint coverage over all x and 150 steps",
+        xticks=position,
+    )
+    axis.set_xticklabels(
+        [
+            key.replace("ucb", "UCB design").replace("random", "random design").replace(", ", "\n")
+            for key in coverage
+        ]
+    )
     axis.legend(ncols=5, fontsize=8, loc="upper center")
     return figure

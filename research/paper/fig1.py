@@ -1,4 +1,6 @@
-"""Figure 1: a GP sample; an RKHS function with a bump, and the marginalised band that misses it; the posterior of θ."""
+"""Figure 1: a GP sample; an RKHS function with a bump, and the marginalised band that misses it;
+the posterior of θ.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ PRIOR = Gamma(2.0, 10.0)  # suggests short lengthscales, SPEC §6
 
 def jobs(options: Options) -> list[Job]:
     seeds, iterations = options.pick((10, 5), (20, 12))
-    return [Job("GP-UCB (HMC)", seed, iterations, options.noise_std, options.quick) for seed in range(seeds)]
+    return [
+        Job("GP-UCB (HMC)", seed, iterations, options.noise_std, options.quick)
+        for seed in range(seeds)
+    ]
 
 
 def run(job: Job) -> Result:
@@ -31,22 +36,43 @@ def run(job: Job) -> Result:
     f, rng = bump(), np.random.default_rng([job.seed, 77])
     strategy = nr.MarginalGPUCB(prior=PRIOR, noise_std=job.noise, sampler=HMC(40, 40, 2))
     study = nr.Study([(0, 1)], strategy=strategy, seed=job.seed)
-    study.run(lambda x: float(f(x)) + job.noise * rng.standard_normal(), job.iterations + 2, progress=False)
+    study.run(
+        lambda x: float(f(x)) + job.noise * rng.standard_normal(),
+        job.iterations + 2,
+        progress=False,
+    )
     belief = study.belief()
     assert belief is not None
     mean, std = belief.predict(GRID)
-    X, y = np.array([t.params for t in study.trials]), np.array([t.value for t in study.trials], dtype=np.float64)
+    X, y = (
+        np.array([t.params for t in study.trials]),
+        np.array([t.value for t in study.trials], dtype=np.float64),
+    )
     y = (y - belief.offset) / belief.scale
-    evidence = Evidence(SquaredExponential(), X, y, np.full(len(y), (job.noise / belief.scale) ** 2), PRIOR, LogNormal())
+    evidence = Evidence(
+        SquaredExponential(),
+        X,
+        y,
+        np.full(len(y), (job.noise / belief.scale) ** 2),
+        PRIOR,
+        LogNormal(),
+    )
     settings = HMC(200 if job.quick else 1000, 100, 2)
-    draws = np.exp(sample(evidence, settings, np.log(np.array([0.3])), np.random.default_rng(job.seed)))[:, 0]
+    draws = np.exp(
+        sample(evidence, settings, np.log(np.array([0.3])), np.random.default_rng(job.seed))
+    )[:, 0]
     log_theta = np.linspace(np.log(0.02), np.log(2.0), 400)
     density = _density(evidence, log_theta)
     best = f.maximum - max(float(f(t.params)) for t in study.trials)
     return {
-        "x": X[:, 0].tolist(), "y": (belief.offset + belief.scale * y).tolist(), "mean": mean.tolist(), "std": std.tolist(), "lengthscales": draws.tolist(),
-        "density": density.tolist(), "simple": best,
-    }  # fmt: skip
+        "x": X[:, 0].tolist(),
+        "y": (belief.offset + belief.scale * y).tolist(),
+        "mean": mean.tolist(),
+        "std": std.tolist(),
+        "lengthscales": draws.tolist(),
+        "density": density.tolist(),
+        "simple": best,
+    }
 
 
 def _density(evidence: Evidence, log_theta: Array) -> Array:
@@ -65,7 +91,11 @@ def _shown(results: dict[Job, Result]) -> Job:
 def summarise(results: dict[Job, Result]) -> dict[str, Any]:
     f, job = bump()(GRID), _shown(results)
     result = results[job]
-    mean, std, theta = np.array(result["mean"]), np.array(result["std"]), np.array(result["lengthscales"])
+    mean, std, theta = (
+        np.array(result["mean"]),
+        np.array(result["std"]),
+        np.array(result["lengthscales"]),
+    )
     return {
         "stuck": sum(r["simple"] > 0.2 for r in results.values()),
         "seeds": len(results),
@@ -76,7 +106,14 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
         "posterior_share_above_true": float(np.mean(theta > TRUE_LENGTHSCALE)),
         "prior_mean_lengthscale": PRIOR.shape / PRIOR.rate,
         "mean_ratio_over_stuck_starts": float(
-            np.mean([float(np.mean(r["lengthscales"])) / TRUE_LENGTHSCALE for r in results.values() if r["simple"] > 0.2] or [np.nan])
+            np.mean(
+                [
+                    float(np.mean(r["lengthscales"])) / TRUE_LENGTHSCALE
+                    for r in results.values()
+                    if r["simple"] > 0.2
+                ]
+                or [np.nan]
+            )
         ),
     }
 
@@ -89,14 +126,20 @@ def draw(results: dict[Job, Result]) -> Figure:
     axes[0].plot(GRID[:, 0], gp_sample(GRID), color="black")
     axes[0].set(title="(a) a sample of the GP prior, θ = 0.1", xlabel="x", ylabel="f(x)")
     mean, std = np.array(result["mean"]), np.array(result["std"])
-    axes[1].fill_between(GRID[:, 0], mean - 2 * std, mean + 2 * std, color="#9ecae1", label="2σ, θ marginalised")
+    axes[1].fill_between(
+        GRID[:, 0], mean - 2 * std, mean + 2 * std, color="#9ecae1", label="2σ, θ marginalised"
+    )
     axes[1].plot(GRID[:, 0], mean, color="#2166ac", lw=1, label="posterior mean")
     axes[1].plot(GRID[:, 0], bump()(GRID), color="0.25", lw=2, label="f, in the RKHS of θ = 0.1")
     axes[1].plot(result["x"], result["y"], "x", color="#b2182b", ms=6, label="evaluations")
-    axes[1].set(title=f"(b) GP estimate after {len(result['x'])} evaluations", xlabel="x", ylabel="f(x)")
+    axes[1].set(
+        title=f"(b) GP estimate after {len(result['x'])} evaluations", xlabel="x", ylabel="f(x)"
+    )
     axes[1].legend(fontsize=8)
     theta = np.exp(np.linspace(np.log(0.02), np.log(2.0), 400))
-    axes[2].hist(result["lengthscales"], bins=40, density=True, color="#9ecae1", label="HMC samples")
+    axes[2].hist(
+        result["lengthscales"], bins=40, density=True, color="#9ecae1", label="HMC samples"
+    )
     axes[2].plot(theta, result["density"], color="#2166ac", lw=1.2, label="quadrature")
     prior = theta * PRIOR.rate**2 * np.exp(-PRIOR.rate * theta)
     axes[2].plot(theta, prior, color="0.5", ls=":", label="prior Gamma(2, 10)")

@@ -1,4 +1,6 @@
-"""Figure 2: stuck in a local optimum, the function class expanded, the global optimum found. One run, three moments."""
+"""Figure 2: stuck in a local optimum, the function class expanded, the global optimum found. One
+run, three moments.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +27,38 @@ def jobs(options: Options) -> list[Job]:
 
 
 def run(job: Job) -> Result:
-    """θ_0 = 1 and no estimation: the lengthscale in force is the widening's alone. Stops once the bump is found."""
+    """θ_0 = 1 and no estimation: the lengthscale in force is the widening's alone. Stops once the
+    bump is found.
+    """
     f, rng = bump(), np.random.default_rng([job.seed, 77])
-    study = nr.Study([(0, 1)], strategy=nr.AdaptiveGPUCB.paper(noise_std=job.noise, estimation=None), seed=job.seed)
+    study = nr.Study(
+        [(0, 1)],
+        strategy=nr.AdaptiveGPUCB.paper(noise_std=job.noise, estimation=None),
+        seed=job.seed,
+    )
     top = float(f.maximiser()[0])
-    study.run(lambda x: float(f(x)) + job.noise * rng.standard_normal(), job.iterations, progress=False)
+    study.run(
+        lambda x: float(f(x)) + job.noise * rng.standard_normal(), job.iterations, progress=False
+    )
     x = np.array([trial.params[0] for trial in study.trials])
     y = np.array([trial.value for trial in study.trials], dtype=np.float64)
     h = [trial.info.get("h", 1.0) for trial in study.trials]
     decided = range(2, len(x))
     found = next(i for i in decided if abs(x[i] - top) < 0.05)
-    widened = next(i for i in decided if x[i] < 0.6 and i > 4)  # the first step away from the hill on the right
+    widened = next(
+        i for i in decided if x[i] < 0.6 and i > 4
+    )  # the first step away from the hill on the right
     moments = {"stuck": widened - 1, "widened": widened, "found": min(found + 8, len(x) - 1)}
     result: Result = {"x": x.tolist(), "y": y.tolist(), "h": h, "moments": list(moments.values())}
     for name, index in moments.items():
         info = study.trials[index].info
-        posterior = condition(SquaredExponential(), np.array(info["lengthscales"]), x[:index, None], y[:index], job.noise**2)
+        posterior = condition(
+            SquaredExponential(),
+            np.array(info["lengthscales"]),
+            x[:index, None],
+            y[:index],
+            job.noise**2,
+        )
         mean, std = posterior.predict(GRID)
         result |= {
             f"{name}_mean": mean.tolist(),
@@ -71,15 +89,29 @@ def draw(results: dict[Job, Result]) -> Figure:
     (result,) = results.values()
     figure, axes = plt.subplots(1, 3, figsize=(13, 3.9), layout="constrained", sharey=True)
     titles = ("(a) stuck in a local optimum", "(b) the class expanded", "(c) global optimum found")
-    for axis, name, title, index in zip(axes, ("stuck", "widened", "found"), titles, result["moments"], strict=True):
+    for axis, name, title, index in zip(
+        axes, ("stuck", "widened", "found"), titles, result["moments"], strict=True
+    ):
         mean, width = np.array(result[f"{name}_mean"]), np.array(result[f"{name}_width"])
-        axis.fill_between(GRID[:, 0], mean - width, mean + width, color="#9ecae1", label="μ ± β^½ σ")
+        axis.fill_between(
+            GRID[:, 0], mean - width, mean + width, color="#9ecae1", label="μ ± β^½ σ"
+        )
         axis.plot(GRID[:, 0], bump()(GRID), color="0.25", lw=2, label="f")
         axis.plot(GRID[:, 0], mean, color="#2166ac", lw=1, label="μ")
-        axis.plot(result["x"][:index], result["y"][:index], "x", color="#b2182b", ms=6, label="evaluations")
+        axis.plot(
+            result["x"][:index],
+            result["y"][:index],
+            "x",
+            color="#b2182b",
+            ms=6,
+            label="evaluations",
+        )
         axis.axvline(result["x"][index], color="#2f8f3a", lw=1.4, ls="--", label="next evaluation")
         axis.set(
-            title=f"{title}\nt = {index}, h = {result[f'{name}_h']:.2f}, θ = {result[f'{name}_lengthscale']:.2f}",
+            title=(
+                f"{title}\nt = {index}, h = {result[f'{name}_h']:.2f}, θ ="
+                f" {result[f'{name}_lengthscale']:.2f}"
+            ),
             xlabel="x",
             ylim=(-1.2, 3.2),
         )

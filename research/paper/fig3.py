@@ -1,4 +1,6 @@
-"""Figure 3, from computed numbers: norm balls under scaling, and cumulative regret with its estimate and reference p(t)."""
+"""Figure 3, from computed numbers: norm balls under scaling, and cumulative regret with its
+estimate and reference p(t).
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,25 @@ SHRINK = np.linspace(1.0, 6.0, 60)
 
 
 def ball_function() -> RKHSFunction:
-    """‖f‖_θ0 = 3 > B_0 at θ_0 = 0.3, and smooth: its norm grows as lengthscales shrink, nearly as fast as the lemma allows."""
+    """‖f‖_θ0 = 3 > B_0 at θ_0 = 0.3, and smooth: its norm grows as lengthscales shrink, nearly as
+    fast as the lemma allows.
+    """
     centres = np.linspace(-1.0, 2.0, 31)[:, None]
     return RKHSFunction(SquaredExponential(), np.array([0.3]), centres, np.ones(31)).scaled_to(3.0)
 
 
 def rough_function() -> RKHSFunction:
-    """A sample, rough at the scale of θ_0: shorter lengthscales suit it, and its norm falls first."""
+    """A sample, rough at the scale of θ_0: shorter lengthscales suit it, and its norm
+    falls first.
+    """
     return rkhs_sample(1, lengthscale=0.3, norm=3.0)
 
 
 def strategies(noise: float) -> dict[str, Strategy]:
     return {
-        "GP-UCB (misspecified)": nr.GPUCB(lengthscales=1.0, norm_bound=2.0, noise_std=noise, width="paper"),
+        "GP-UCB (misspecified)": nr.GPUCB(
+            lengthscales=1.0, norm_bound=2.0, noise_std=noise, width="paper"
+        ),
         "GP-UCB (true)": nr.GPUCB(lengthscales=0.1, norm_bound=2.0, noise_std=noise, width="paper"),
         "A-GP-UCB (one step)": nr.AdaptiveGPUCB.paper(noise_std=noise, estimation=None),
     }
@@ -46,7 +54,11 @@ def strategies(noise: float) -> dict[str, Strategy]:
 
 def jobs(options: Options) -> list[Job]:
     seeds, iterations = options.pick((5, 1), (200, 80))
-    return seeded(strategies(0.4), seeds, lambda method, seed: Job(method, seed, iterations, options.noise_std))
+    return seeded(
+        strategies(0.4),
+        seeds,
+        lambda method, seed: Job(method, seed, iterations, options.noise_std),
+    )
 
 
 def run(job: Job) -> Result:
@@ -67,12 +79,17 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
         "norm_at_theta_0": f.norm,
         "norm_at_theta_t": shrunk,
         "norm_growth": shrunk / f.norm,
-        "norm_growth_of_a_sample": rough_function().norm_at(f.lengthscales / G_GROWTH) / rough_function().norm,
+        "norm_growth_of_a_sample": (
+            rough_function().norm_at(f.lengthscales / G_GROWTH) / rough_function().norm
+        ),
         "lemma_allows": G_GROWTH**0.5,
         "paper_allows": G_GROWTH,
         "ball_tight": start.widened(G_GROWTH, B_GROWTH, "tight").norm_bound,
         "ball_paper": start.widened(G_GROWTH, B_GROWTH, "paper").norm_bound,
-        "final_regret": {m: float(np.mean([r["cumulative"][-1] for j, r in results.items() if j.method == m])) for m in strategies(0.4)},
+        "final_regret": {
+            m: float(np.mean([r["cumulative"][-1] for j, r in results.items() if j.method == m]))
+            for m in strategies(0.4)
+        },
         "final_estimate": float(np.mean([r["estimate"][-1] for r in one_step])),
         "final_reference": float(np.mean([r["reference"][-1] for r in one_step])),
     }
@@ -96,8 +113,21 @@ def _balls(axis: Axes) -> None:
         (B_0, "B₀", "-", "0.2"),
     ]
     for radius, label, line, color in radii:
-        axis.add_patch(Circle((0, 0), radius, fill=False, ls=line, ec=color, lw=1.8, label=f"{label} = {radius:.2f}"))
-    for norm, angle, label in ((f.norm, 2.6, "‖f‖ at θ₀"), (f.norm_at(f.lengthscales / G_GROWTH), 0.6, "‖f‖ at θ₀/g")):
+        axis.add_patch(
+            Circle(
+                (0, 0),
+                radius,
+                fill=False,
+                ls=line,
+                ec=color,
+                lw=1.8,
+                label=f"{label} = {radius:.2f}",
+            )
+        )
+    for norm, angle, label in (
+        (f.norm, 2.6, "‖f‖ at θ₀"),
+        (f.norm_at(f.lengthscales / G_GROWTH), 0.6, "‖f‖ at θ₀/g"),
+    ):
         x, y = norm * np.cos(angle), norm * np.sin(angle)
         axis.plot([x], [y], "o", color="#b2182b")
         axis.annotate(
@@ -111,7 +141,10 @@ def _balls(axis: Axes) -> None:
         )
     limit = radii[0][0] * 1.08
     axis.set(
-        xlim=(-limit, limit), ylim=(-limit, limit * 1.35), aspect="equal", title=f"(a) norm balls, b = {B_GROWTH}, g = {G_GROWTH}, d = 1"
+        xlim=(-limit, limit),
+        ylim=(-limit, limit * 1.35),
+        aspect="equal",
+        title=f"(a) norm balls, b = {B_GROWTH}, g = {G_GROWTH}, d = 1",
     )
     axis.legend(fontsize=8, loc="upper center", ncols=2)
     axis.set(xlabel="radius in the space of θ₀/g (norm)", yticks=[])
@@ -119,10 +152,26 @@ def _balls(axis: Axes) -> None:
 
 def _norm_curves(axis: Axes) -> None:
     f = ball_function()
-    axis.plot(SHRINK, f.norm * SHRINK, ":", color="0.5", lw=1.8, label="g·‖f‖: what the paper charges")
-    axis.plot(SHRINK, f.norm * np.sqrt(SHRINK), "-", color="#2166ac", lw=1.8, label="√g·‖f‖: what the lemma gives")
+    axis.plot(
+        SHRINK, f.norm * SHRINK, ":", color="0.5", lw=1.8, label="g·‖f‖: what the paper charges"
+    )
+    axis.plot(
+        SHRINK,
+        f.norm * np.sqrt(SHRINK),
+        "-",
+        color="#2166ac",
+        lw=1.8,
+        label="√g·‖f‖: what the lemma gives",
+    )
     axis.plot(SHRINK, norms(f), "--", color="#b2182b", lw=2, label="‖f‖ at θ₀/g, exact: a smooth f")
-    axis.plot(SHRINK, norms(rough_function()), "-.", color="#e08214", lw=2, label="exact: a sample of the GP")
+    axis.plot(
+        SHRINK,
+        norms(rough_function()),
+        "-.",
+        color="#e08214",
+        lw=2,
+        label="exact: a sample of the GP",
+    )
     axis.set(xlabel="g", ylabel="RKHS norm", title="(a′) the norm as lengthscales shrink")
     axis.legend(fontsize=8)
     axis.grid(alpha=0.25)
@@ -130,13 +179,41 @@ def _norm_curves(axis: Axes) -> None:
 
 def _regret(axis: Axes, results: dict[Job, Result]) -> None:
     for method in strategies(0.4):
-        curves = np.array([result["cumulative"] for job, result in results.items() if job.method == method])
+        curves = np.array(
+            [result["cumulative"] for job, result in results.items() if job.method == method]
+        )
         color, line = STYLES[method]
-        axis.plot(np.arange(1, curves.shape[1] + 1), curves.mean(axis=0), ls=line, color=color, lw=1.8, label=f"regret, {method}")
+        axis.plot(
+            np.arange(1, curves.shape[1] + 1),
+            curves.mean(axis=0),
+            ls=line,
+            color=color,
+            lw=1.8,
+            label=f"regret, {method}",
+        )
     one_step = [result for job, result in results.items() if job.method == "A-GP-UCB (one step)"]
     steps = np.arange(1, len(one_step[0]["estimate"]) + 1)
-    axis.plot(steps, np.mean([r["estimate"] for r in one_step], axis=0), color="#e08214", lw=1, ls="--", label="its estimate of the regret")
-    axis.plot(steps, np.mean([r["reference"] for r in one_step], axis=0), color="black", lw=1.2, ls=":", label="reference p(t) = t^0.9")
-    axis.set(xlabel="iteration t", ylabel="cumulative regret", title="(b) cumulative regret with scaling", ylim=(0, None))
+    axis.plot(
+        steps,
+        np.mean([r["estimate"] for r in one_step], axis=0),
+        color="#e08214",
+        lw=1,
+        ls="--",
+        label="its estimate of the regret",
+    )
+    axis.plot(
+        steps,
+        np.mean([r["reference"] for r in one_step], axis=0),
+        color="black",
+        lw=1.2,
+        ls=":",
+        label="reference p(t) = t^0.9",
+    )
+    axis.set(
+        xlabel="iteration t",
+        ylabel="cumulative regret",
+        title="(b) cumulative regret with scaling",
+        ylim=(0, None),
+    )
     axis.legend(fontsize=8)
     axis.grid(alpha=0.25)

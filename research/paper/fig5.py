@@ -1,4 +1,6 @@
-"""Figure 5: RKHS-interpolated GP samples of norm 4 with B_0 = 0.25; no estimation of hyperparameters."""
+"""Figure 5: RKHS-interpolated GP samples of norm 4 with B_0 = 0.25; no estimation of
+hyperparameters.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,18 @@ NAME, TITLE = "fig5", "Samples with a misspecified norm bound"
 NODES = 11  # spacing θ: docs/decisions/0009
 
 METHODS: dict[str, Callable[[float], Strategy]] = {
-    "GP-UCB (true)": lambda s: nr.GPUCB(lengthscales=0.1, norm_bound=4.0, noise_std=s, width="paper"),
-    "GP-UCB (misspecified)": lambda s: nr.GPUCB(lengthscales=0.1, norm_bound=0.25, noise_std=s, width="paper"),
-    "A-GP-UCB (one step)": lambda s: nr.AdaptiveGPUCB.paper(noise_std=s, norm_bound=0.25, estimation=None),
-    "A-GP-UCB (bound)": lambda s: nr.AdaptiveGPUCB.paper(noise_std=s, norm_bound=0.25, estimation=None, estimator="regret_bound"),
+    "GP-UCB (true)": lambda s: nr.GPUCB(
+        lengthscales=0.1, norm_bound=4.0, noise_std=s, width="paper"
+    ),
+    "GP-UCB (misspecified)": lambda s: nr.GPUCB(
+        lengthscales=0.1, norm_bound=0.25, noise_std=s, width="paper"
+    ),
+    "A-GP-UCB (one step)": lambda s: nr.AdaptiveGPUCB.paper(
+        noise_std=s, norm_bound=0.25, estimation=None
+    ),
+    "A-GP-UCB (bound)": lambda s: nr.AdaptiveGPUCB.paper(
+        noise_std=s, norm_bound=0.25, estimation=None, estimator="regret_bound"
+    ),
     "A-GP-UCB (bound, anchored)": lambda s: nr.AdaptiveGPUCB.paper(
         noise_std=s, norm_bound=0.25, estimation=None, estimator="regret_bound", anchored=True
     ),
@@ -31,7 +41,9 @@ METHODS: dict[str, Callable[[float], Strategy]] = {
 
 def jobs(options: Options) -> list[Job]:
     seeds, iterations = options.pick((10, 4), (200, 100))
-    return seeded(METHODS, seeds, lambda method, seed: Job(method, seed, iterations, options.noise_std))
+    return seeded(
+        METHODS, seeds, lambda method, seed: Job(method, seed, iterations, options.noise_std)
+    )
 
 
 def run(job: Job) -> Result:
@@ -45,8 +57,12 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
 
 def draw(results: dict[Job, Result]) -> Figure:
     figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.6), layout="constrained")
-    panels(axes, results, METHODS, [("simple", "simple regret"), ("cumulative", "cumulative regret")])
+    panels(
+        axes, results, METHODS, [("simple", "simple regret"), ("cumulative", "cumulative regret")]
+    )
     axes[0].set_title("(a) simple regret")
     axes[1].set_title("(b) cumulative regret")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=9
+    )
     return figure

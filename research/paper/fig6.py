@@ -1,7 +1,8 @@
-"""Figure 6: multinomial logistic regression on MNIST over learning rate, l2, batch size and dropout; validation loss.
+"""Figure 6: multinomial logistic regression on MNIST over learning rate, l2, batch size and
+dropout; validation loss.
 
-16 uniform initial points, the same for all methods of a seed. The optimum is not known: regret is with respect to the
-best value any run found.
+16 uniform initial points, the same for all methods of a seed. The optimum is not known: regret is
+with respect to the best value any run found.
 """
 
 from __future__ import annotations
@@ -26,21 +27,29 @@ from research.paper.runner import Job, Options, Result
 NAME, TITLE = "fig6", "MNIST logistic regression"
 
 INITIAL = 16  # 2^d, paper L457
-OFFSET = -1.5  # fixed prior mean of the negative loss, between the uniform guess (−2.3) and a good model (−0.3)
+OFFSET = (
+    -1.5
+)  # fixed prior mean of the negative loss, between the uniform guess (−2.3) and a good model (−0.3)
 NOISE = 0.05  # of the model: what the theorem's width calls σ
 
 METHODS: dict[str, Callable[[], Strategy]] = {
     "GP-UCB (MAP)": nr.GPUCB,
     "GP-UCB (HMC)": nr.MarginalGPUCB,
     "A-GP-UCB (one step)": lambda: replace(nr.AdaptiveGPUCB.paper(NOISE), offset=OFFSET),
-    "A-GP-UCB (bound, anchored)": lambda: replace(nr.AdaptiveGPUCB.paper(NOISE, "regret_bound", anchored=True), offset=OFFSET),
+    "A-GP-UCB (bound, anchored)": lambda: replace(
+        nr.AdaptiveGPUCB.paper(NOISE, "regret_bound", anchored=True), offset=OFFSET
+    ),
 }
 
 
 def jobs(options: Options) -> list[Job]:
     seeds, iterations = options.pick((5, 2), (50, 14))
     folder = None if options.mnist is None else str(options.mnist)
-    return seeded(METHODS, seeds, lambda method, seed: Job(method, seed, iterations, NOISE, options.quick, folder))
+    return seeded(
+        METHODS,
+        seeds,
+        lambda method, seed: Job(method, seed, iterations, NOISE, options.quick, folder),
+    )
 
 
 @cache
@@ -53,7 +62,9 @@ def objective(folder: str | None, quick: bool, seed: int) -> ValidationLoss:
 
 def run(job: Job) -> Result:
     loss = objective(job.mnist, job.quick, job.seed)
-    study = nr.minimize(loss, SPACE, INITIAL + job.iterations, METHODS[job.method](), job.seed, progress=False)
+    study = nr.minimize(
+        loss, SPACE, INITIAL + job.iterations, METHODS[job.method](), job.seed, progress=False
+    )
     decisions = study.trials[INITIAL:]
     points = np.array([study.space.encode(trial.params) for trial in decisions])
     theta = np.array([trial.info["lengthscales"] for trial in decisions])
@@ -88,8 +99,15 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
         steps = np.array([row["step"] for row in rows])[:, -last:]
         table[method] = {
             "seeds": len(rows),
-            "simple_regret": {"mean": float(simple[:, -1].mean()), "std": float(simple[:, -1].std()), "max": float(simple[:, -1].max())},
-            "cumulative_regret": {"mean": float(total[:, -1].mean()), "std": float(total[:, -1].std())},
+            "simple_regret": {
+                "mean": float(simple[:, -1].mean()),
+                "std": float(simple[:, -1].std()),
+                "max": float(simple[:, -1].max()),
+            },
+            "cumulative_regret": {
+                "mean": float(total[:, -1].mean()),
+                "std": float(total[:, -1].std()),
+            },
             "best_loss": float(min(min(row["loss"]) for row in rows)),
             "late_step": float(np.median(steps)),
             "late_repeats": float(np.mean(steps < 0.02)),
@@ -105,9 +123,21 @@ def draw(results: dict[Job, Result]) -> Figure:
     for method in METHODS:
         for axis, curves in zip(axes, _curves(results, method), strict=True):
             plot_band(axis, curves, method, floor=0.0)
-    axes[0].set(xlabel="iteration t", ylabel="validation loss − best found", title="(a) simple regret", ylim=(0, None))
-    axes[1].set(xlabel="iteration t", ylabel="cumulative regret", title="(b) cumulative regret", ylim=(0, None))
+    axes[0].set(
+        xlabel="iteration t",
+        ylabel="validation loss − best found",
+        title="(a) simple regret",
+        ylim=(0, None),
+    )
+    axes[1].set(
+        xlabel="iteration t",
+        ylabel="cumulative regret",
+        title="(b) cumulative regret",
+        ylim=(0, None),
+    )
     for axis in axes:
         axis.grid(alpha=0.25)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9
+    )
     return figure

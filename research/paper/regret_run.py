@@ -1,4 +1,6 @@
-"""What figures 2–6 share: one run of a strategy on a function with a known maximum, and curves with bands by method."""
+"""What figures 2–6 share: one run of a strategy on a function with a known maximum, and curves with
+bands by method.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +34,25 @@ STYLES: dict[str, tuple[str, str]] = {
 
 
 def regret_run(strategy: Strategy, f: RKHSFunction, job: Job) -> Result:
-    """Simple and cumulative regret on the noise-free f, decisions only, and the effective scaling θ_0/θ_t with θ_0 = 1."""
+    """Simple and cumulative regret on the noise-free f, decisions only, and the effective scaling
+    θ_0/θ_t with θ_0 = 1.
+    """
     rng = np.random.default_rng([job.seed, 77])
     study = nr.Study([(0, 1)] * len(f.lengthscales), strategy=strategy, seed=job.seed)
     initial = 2 ** len(f.lengthscales)
-    study.run(lambda x: float(f(x)) + job.noise * rng.standard_normal(), job.iterations + initial, progress=False)
+    study.run(
+        lambda x: float(f(x)) + job.noise * rng.standard_normal(),
+        job.iterations + initial,
+        progress=False,
+    )
     decisions = study.trials[initial:]
     values = np.array([float(f(trial.params)) for trial in decisions])
     return {
         "simple": simple(values, f.maximum).tolist(),
         "cumulative": cumulative(values, f.maximum).tolist(),
-        "scaling": [float(np.exp(-np.mean(np.log(trial.info["lengthscales"])))) for trial in decisions],
+        "scaling": [
+            float(np.exp(-np.mean(np.log(trial.info["lengthscales"])))) for trial in decisions
+        ],
         "x": [float(trial.params[0]) for trial in decisions],
         "h": [float(trial.info["h"]) for trial in decisions],
         "estimate": [_number(trial.info.get("estimate")) for trial in decisions],
@@ -56,7 +66,10 @@ def _number(value: Any) -> float | None:
 
 def stack(results: dict[Job, Result], method: str, quantity: str) -> Array:
     """(seeds, iterations)."""
-    return np.array([result[quantity] for job, result in results.items() if job.method == method], dtype=np.float64)
+    return np.array(
+        [result[quantity] for job, result in results.items() if job.method == method],
+        dtype=np.float64,
+    )
 
 
 def plot_band(axis: Axes, curves: Array, method: str, *, floor: float | None = None) -> None:
@@ -69,7 +82,12 @@ def plot_band(axis: Axes, curves: Array, method: str, *, floor: float | None = N
     axis.fill_between(steps, lower, mean + spread, color=color, alpha=0.13, lw=0)
 
 
-def panels(axes: Sequence[Axes], results: dict[Job, Result], methods: Iterable[str], quantities: Sequence[tuple[str, str]]) -> None:
+def panels(
+    axes: Sequence[Axes],
+    results: dict[Job, Result],
+    methods: Iterable[str],
+    quantities: Sequence[tuple[str, str]],
+) -> None:
     for axis, (quantity, label) in zip(axes, quantities, strict=True):
         for method in methods:
             plot_band(axis, stack(results, method, quantity), method, floor=0.0)
@@ -115,9 +133,12 @@ def _mean(values: Array) -> float | None:
 
 def _spread(values: Array) -> dict[str, float]:
     return {
-        "mean": float(values.mean()), "std": float(values.std()), "median": float(np.median(values)),
-        "min": float(values.min()), "max": float(values.max()),
-    }  # fmt: skip
+        "mean": float(values.mean()),
+        "std": float(values.std()),
+        "median": float(np.median(values)),
+        "min": float(values.min()),
+        "max": float(values.max()),
+    }
 
 
 def seeded(methods: Iterable[str], seeds: int, make: Callable[[str, int], Job]) -> list[Job]:

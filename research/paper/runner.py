@@ -1,7 +1,8 @@
-"""Runs an experiment's jobs on all cores, keeps each finished one on disk, and writes curves, figure and summary.
+"""Runs an experiment's jobs on all cores, keeps each finished one on disk, and writes curves,
+figure and summary.
 
-A job is a JSON-able value and its result a dict of numbers and lists. Results are appended to ``results.jsonl`` as they
-come, so a killed run continues where it stopped.
+A job is a JSON-able value and its result a dict of numbers and lists. Results are appended to
+``results.jsonl`` as they come, so a killed run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -78,7 +79,9 @@ class Experiment(Protocol):
 
 
 def quietly(run: Callable[[Job], Result], job: Job) -> Result:
-    """The experiments use the printed width on purpose: its warning would be printed once per process."""
+    """The experiments use the printed width on purpose: its warning would be printed once per
+    process.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GuaranteeWarning)
         started = time.perf_counter()
@@ -86,7 +89,13 @@ def quietly(run: Callable[[Job], Result], job: Job) -> Result:
         return {**result, "seconds": time.perf_counter() - started}
 
 
-def reproduce(experiment: Experiment, options: Options, *, workers: int | None = None, progress: bool | None = None) -> dict[str, Any]:
+def reproduce(
+    experiment: Experiment,
+    options: Options,
+    *,
+    workers: int | None = None,
+    progress: bool | None = None,
+) -> dict[str, Any]:
     """Computes what is missing, writes everything, returns the summary."""
     folder = options.out / experiment.NAME
     folder.mkdir(parents=True, exist_ok=True)
@@ -98,22 +107,39 @@ def reproduce(experiment: Experiment, options: Options, *, workers: int | None =
     for kind in ("png", "pdf"):
         figure.savefig(folder / f"{experiment.NAME}.{kind}", dpi=150)
     summary = {
-        "figure": experiment.NAME, "title": experiment.TITLE, "version": __version__, "quick": options.quick, "runs": len(jobs),
-        "iterations": max(job.iterations for job in jobs), "noise_std": jobs[0].noise, "seconds": sum(r["seconds"] for r in ordered.values()),
+        "figure": experiment.NAME,
+        "title": experiment.TITLE,
+        "version": __version__,
+        "quick": options.quick,
+        "runs": len(jobs),
+        "iterations": max(job.iterations for job in jobs),
+        "noise_std": jobs[0].noise,
+        "seconds": sum(r["seconds"] for r in ordered.values()),
         **experiment.summarise(ordered),
-    }  # fmt: skip
+    }
     (folder / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
     return summary
 
 
-def compute(experiment: Experiment, jobs: Sequence[Job], log: Path, workers: int | None, progress: bool | None) -> dict[str, Result]:
+def compute(
+    experiment: Experiment,
+    jobs: Sequence[Job],
+    log: Path,
+    workers: int | None,
+    progress: bool | None,
+) -> dict[str, Result]:
     done = read_log(log)
     missing = [job for job in jobs if job.key not in done]
     if not missing:
         return done
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # one process per core: BLAS threads would fight; read by the spawned workers
+    os.environ.setdefault(
+        "OPENBLAS_NUM_THREADS", "1"
+    )  # one process per core: BLAS threads would fight; read by the spawned workers
     count = min(workers or os.cpu_count() or 1, len(missing))
-    with Progress(len(jobs), f"{experiment.NAME} ", shown=progress) as bar, log.open("a", encoding="utf-8") as file:
+    with (
+        Progress(len(jobs), f"{experiment.NAME} ", shown=progress) as bar,
+        log.open("a", encoding="utf-8") as file,
+    ):
         bar.done = len(jobs) - len(missing)
         with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
             futures = {pool.submit(quietly, experiment.run, job): job for job in missing}
@@ -147,4 +173,7 @@ def write_curves(results: dict[Job, Result], path: Path) -> None:
         for job, result in results.items():
             for quantity, values in result.items():
                 if isinstance(values, list):
-                    writer.writerows([job.method, job.seed, quantity, index, value] for index, value in enumerate(values))
+                    writer.writerows(
+                        [job.method, job.seed, quantity, index, value]
+                        for index, value in enumerate(values)
+                    )

@@ -16,6 +16,23 @@ from noregret.trials import Trial
 __version__ = "0.1.0"
 
 __all__ = [
-    "GPUCB", "LBGPUCB", "AdaptiveGPUCB", "Candidates", "Certificate", "CertifiedWithin", "Choice", "Float", "Int", "LogEI", "MarginalGPUCB", "MinimumUncertainty",
-    "RandomSearch", "Reached", "Space", "Study", "Trial", "maximize", "minimize",
-]  # fmt: skip
+    "GPUCB",
+    "LBGPUCB",
+    "AdaptiveGPUCB",
+    "Candidates",
+    "Certificate",
+    "CertifiedWithin",
+    "Choice",
+    "Float",
+    "Int",
+    "LogEI",
+    "MarginalGPUCB",
+    "MinimumUncertainty",
+    "RandomSearch",
+    "Reached",
+    "Space",
+    "Study",
+    "Trial",
+    "maximize",
+    "minimize",
+]

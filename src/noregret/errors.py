@@ -33,7 +33,9 @@ class StorageError(NoRegretError):
 
 
 class UnavailableError(StorageError):
-    """The storage did not answer (``passing``) or could not write. Nothing was changed as far as is known: the same call may work later."""
+    """The storage did not answer (``passing``) or could not write. Nothing was changed as far as is
+    known: the same call may work later.
+    """
 
     def __init__(self, message: str, passing: bool = False) -> None:
         super().__init__(message)

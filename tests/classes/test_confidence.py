@@ -14,7 +14,9 @@ POSITIVE = st.floats(1e-3, 1e3)
 @given(POSITIVE, st.floats(0, 100), POSITIVE, st.floats(1e-4, 10), st.floats(1e-6, 0.99))
 def test_formulas(B: float, gain: float, R: float, lam: float, delta: float) -> None:
     log = math.log(1 / delta)
-    assert confidence.paper(B, gain, noise_std=R, delta=delta) == pytest.approx(B + 4 * R * math.sqrt(gain + 1 + log))
+    assert confidence.paper(B, gain, noise_std=R, delta=delta) == pytest.approx(
+        B + 4 * R * math.sqrt(gain + 1 + log)
+    )
     ay = confidence.abbasi_yadkori(B, gain, noise_bound=R, regulariser=lam, delta=delta)
     assert ay == pytest.approx(B + R / math.sqrt(lam) * math.sqrt(2 * gain + 2 * log))
     mixture = confidence.mixture(B, gain, noise_bound=R, regulariser=lam, delta=delta)
@@ -22,7 +24,9 @@ def test_formulas(B: float, gain: float, R: float, lam: float, delta: float) -> 
     assert mixture <= ay * (1 + 1e-12)  # SPEC §12.9
     cg = confidence.chowdhury_gopalan(B, gain, noise_bound=R, delta=delta)
     assert cg == pytest.approx(B + R * math.sqrt(2 * (gain + 1 + log)))
-    assert cg >= confidence.abbasi_yadkori(B, gain, noise_bound=R, regulariser=1.0, delta=delta) * (1 - 1e-12)
+    assert cg >= confidence.abbasi_yadkori(B, gain, noise_bound=R, regulariser=1.0, delta=delta) * (
+        1 - 1e-12
+    )
 
 
 def test_the_printed_width_is_implied_only_from_sigma_0354() -> None:
@@ -37,7 +41,9 @@ def test_union_grid_increment(j: int, delta: float, R: float, lam: float) -> Non
     weight = confidence.grid_weight(j)
     plain = confidence.mixture(1.0, 3.0, noise_bound=R, regulariser=lam, delta=delta)
     union = confidence.mixture(1.0, 3.0, noise_bound=R, regulariser=lam, delta=delta * weight)
-    assert union**2 - plain**2 == pytest.approx(R**2 / lam * 2 * math.log(1 / weight), rel=1e-6, abs=1e-9)
+    assert union**2 - plain**2 == pytest.approx(
+        R**2 / lam * 2 * math.log(1 / weight), rel=1e-6, abs=1e-9
+    )
 
 
 def test_grid_weights_sum_to_one() -> None:
@@ -59,6 +65,12 @@ def test_grid_weights_sum_to_one() -> None:
     ],
 )
 def test_bad_input(bad: dict[str, Any]) -> None:
-    good: dict[str, Any] = {"norm_bound": 1.0, "information_gain": 1.0, "noise_bound": 0.1, "regulariser": 0.1, "delta": 0.1}
+    good: dict[str, Any] = {
+        "norm_bound": 1.0,
+        "information_gain": 1.0,
+        "noise_bound": 0.1,
+        "regulariser": 0.1,
+        "delta": 0.1,
+    }
     with pytest.raises(ConfigurationError):
         confidence.mixture(**{**good, **bad})

@@ -21,7 +21,10 @@ def test_round_trip(h: float, weight: float, d: int) -> None:
         assert (b - 1) / (g**d - 1) == pytest.approx(weight, rel=1e-6)
 
 
-@pytest.mark.parametrize(("h", "weight", "volume"), [(2, 0.1, 1.844289), (2, 1, 1.414214), (10, 0.1, 6.465856), (100, 0.1, 27.441353)])
+@pytest.mark.parametrize(
+    ("h", "weight", "volume"),
+    [(2, 0.1, 1.844289), (2, 1, 1.414214), (10, 0.1, 6.465856), (100, 0.1, 27.441353)],
+)
 def test_check_values_of_spec_4(h: float, weight: float, volume: float) -> None:
     for d in (1, 3):
         assert split(h, weight, d)[0] ** d == pytest.approx(volume, abs=1e-6)
@@ -50,12 +53,22 @@ def test_widened_paper_and_tight() -> None:
     assert paper.lengthscales.tolist() == tight.lengthscales.tolist() == [0.5, 0.25]
     assert paper.norm_bound == pytest.approx(3 * 2**2 * 2)  # b g^d B_0
     assert tight.norm_bound == pytest.approx(3 * 2 * 2)  # b g^{d/2} B_0
-    assert start.at(np.array([0.5, 0.5]), 1.0, "paper").norm_bound == pytest.approx(4.0)  # G = 2, SPEC §6
+    assert start.at(np.array([0.5, 0.5]), 1.0, "paper").norm_bound == pytest.approx(
+        4.0
+    )  # G = 2, SPEC §6
     assert start.widened(1.0, 1.0).norm_bound == 2.0
 
 
 @pytest.mark.parametrize(
-    ("theta", "norm"), [([0.0], 1.0), ([-1.0], 1.0), ([1.0], 0.0), ([1.0], -2.0), ([1.0], math.inf), ([math.nan], 1.0)]
+    ("theta", "norm"),
+    [
+        ([0.0], 1.0),
+        ([-1.0], 1.0),
+        ([1.0], 0.0),
+        ([1.0], -2.0),
+        ([1.0], math.inf),
+        ([math.nan], 1.0),
+    ],
 )
 def test_impossible_classes(theta: list[float], norm: float) -> None:
     with pytest.raises(ConfigurationError):

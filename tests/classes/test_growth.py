@@ -40,7 +40,13 @@ def test_schedules_that_fall_or_start_below_one_are_refused(curve: object, messa
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: LogGrowth(0.0), lambda: LogGrowth(math.inf), lambda: PowerGrowth(-1.0, 0.5), lambda: PowerGrowth(1.0, 0.0)]
+    "make",
+    [
+        lambda: LogGrowth(0.0),
+        lambda: LogGrowth(math.inf),
+        lambda: PowerGrowth(-1.0, 0.5),
+        lambda: PowerGrowth(1.0, 0.0),
+    ],
 )
 def test_impossible_curves(make: object) -> None:
     with pytest.raises(ConfigurationError):

@@ -57,7 +57,9 @@ class FakeProbe:
 
 
 @given(st.floats(0.1, 50), st.floats(0.3, 3), st.floats(0, 10), st.integers(1, 500))
-def test_h_matches_the_reference_when_bracketed(slope: float, power: float, weight: float, t: int) -> None:
+def test_h_matches_the_reference_when_bracketed(
+    slope: float, power: float, weight: float, t: int
+) -> None:
     rule = ReferenceRegret(reference=PowerReference(1.0, 0.9), weight=weight)
     scaling = rule.scaling(FakeProbe(t=t, slope=slope, power=power))
     wanted = (t**0.9 / slope) ** (1 / power)
@@ -118,9 +120,13 @@ def test_not_monotone_returns_the_first_upward_crossing() -> None:
 
 
 @pytest.mark.parametrize("guess", [1.0, 2.0, 6.9, 7.1, 40.0, 100.0])
-@pytest.mark.parametrize(("level", "crossing"), [(0.5, 1.0), (7.0, 7.0), (99.0, 99.0), (200.0, 100.0)])
+@pytest.mark.parametrize(
+    ("level", "crossing"), [(0.5, 1.0), (7.0, 7.0), (99.0, 99.0), (200.0, 100.0)]
+)
 def test_a_crossing_is_found_from_any_guess(guess: float, level: float, crossing: float) -> None:
-    """g ↦ g on [1, 100], to a tolerance of 0.2 in log g from above; two evaluations where the guess holds still."""
+    """g ↦ g on [1, 100], to a tolerance of 0.2 in log g from above; two evaluations where the guess
+    holds still.
+    """
     asked = []
 
     def identity(g: float) -> float:
@@ -151,11 +157,15 @@ def test_minimum_std_shrinks_just_enough() -> None:
     assert scaling.estimate is not None
     assert scaling.estimate >= 0.1
     assert MinimumStd(0.1).scaling(FakeProbe(previous=Scaling(400.0, 20.0, 1.0))).g == 20.0
-    assert MinimumStd(0.4, decay=0.5).scaling(FakeProbe(t=16)).g == pytest.approx(10.0, rel=2e-3)  # 0.4/√16 = 0.1
+    assert MinimumStd(0.4, decay=0.5).scaling(FakeProbe(t=16)).g == pytest.approx(
+        10.0, rel=2e-3
+    )  # 0.4/√16 = 0.1
 
 
 def test_stagnation_widens_once_and_rests() -> None:
-    rule = Stagnation(kappa=0.4, decay=0.5, every=3, target=0.5)  # level 0.4/√16 = 0.1; the probe's std is 0.01·g, its mean std 0.02·g
+    rule = Stagnation(
+        kappa=0.4, decay=0.5, every=3, target=0.5
+    )  # level 0.4/√16 = 0.1; the probe's std is 0.01·g, its mean std 0.02·g
     widened = rule.scaling(FakeProbe(t=16))
     assert widened.survey
     assert 25.0 <= widened.g <= 25.0 * math.exp(0.2)
@@ -165,20 +175,39 @@ def test_stagnation_widens_once_and_rests() -> None:
     assert rule.scaling(FakeProbe(t=16, surveys=(14,))).stagnant
     resting = rule.scaling(FakeProbe(t=40_000))  # level below the std: not stagnating
     assert (resting.h, resting.survey, resting.stagnant) == (1.0, False, False)
-    assert rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g  # earlier widening is over
-    assert rule.scaling(FakeProbe(t=40_000, noise_std=0.1)).survey  # σ = 0.01 is far below the noise
+    assert (
+        rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g
+    )  # earlier widening is over
+    assert rule.scaling(
+        FakeProbe(t=40_000, noise_std=0.1)
+    ).survey  # σ = 0.01 is far below the noise
     assert Stagnation(kappa=0.4, maximum=2.0).scaling(FakeProbe(t=16)).g == 2.0
-    wide = Stagnation(kappa=0.4, target=0.01).scaling(FakeProbe(t=16))  # wide enough already: a survey of the fitted class
+    wide = Stagnation(kappa=0.4, target=0.01).scaling(
+        FakeProbe(t=16)
+    )  # wide enough already: a survey of the fitted class
     assert (wide.h, wide.survey) == (1.0, True)
 
 
-@pytest.mark.parametrize(("dimension", "share"), [(1, 0.32), (2, 0.64), (3, 1.28), (4, 0.32), (5, 0.08), (6, 0.05), (50, 0.05)])
+@pytest.mark.parametrize(
+    ("dimension", "share"),
+    [(1, 0.32), (2, 0.64), (3, 1.28), (4, 0.32), (5, 0.08), (6, 0.05), (50, 0.05)],
+)
 def test_surveys_stay_within_their_allowance(dimension: int, share: float) -> None:
-    """A search that always stagnates surveys ⌊share·t^0.9⌋ of t decisions: sublinearly many, and without end."""
+    """A search that always stagnates surveys ⌊share·t^0.9⌋ of t decisions: sublinearly many, and
+    without end.
+    """
     rule = Stagnation(kappa=0.9, decay=0.0, every=1)
     surveys: tuple[int, ...] = ()
     for t in range(1, 400):
-        if rule.scaling(FakeProbe(t=t, dimension=dimension, hiding_dimension=dimension, surveys=surveys, lengthscale=10.0)).survey:
+        if rule.scaling(
+            FakeProbe(
+                t=t,
+                dimension=dimension,
+                hiding_dimension=dimension,
+                surveys=surveys,
+                lengthscale=10.0,
+            )
+        ).survey:
             surveys = (*surveys, t)
         assert len(surveys) <= share * t**0.9 + 1e-6
         assert len(surveys) > share * t**0.9 - 1.001
@@ -188,11 +217,17 @@ def test_fewer_surveys_in_a_class_that_is_wide_already_and_in_a_list() -> None:
     rule = Stagnation(kappa=0.9, decay=0.0, fine=0.2, fine_share=0.25)
 
     def most(probe: FakeProbe) -> int:
-        return next(n for n in range(100) if not rule.scaling(replace(probe, surveys=tuple(range(n)))).survey)
+        return next(
+            n
+            for n in range(100)
+            if not rule.scaling(replace(probe, surveys=tuple(range(n)))).survey
+        )
 
     smooth = FakeProbe(t=100, dimension=2, lengthscale=0.2 * 2)
     assert most(smooth) == math.floor(0.64 * 100**0.9)
-    assert most(replace(smooth, lengthscale=0.999 * smooth.lengthscale)) == math.floor(0.25 * 0.64 * 100**0.9)
+    assert most(replace(smooth, lengthscale=0.999 * smooth.lengthscale)) == math.floor(
+        0.25 * 0.64 * 100**0.9
+    )
     assert most(replace(smooth, hiding_dimension=1)) == math.floor(0.32 * 100**0.9)
 
 

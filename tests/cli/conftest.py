@@ -24,14 +24,18 @@ class Answer:
 
 
 class Shell:
-    """``shell("ask --count 2")`` must succeed, ``shell.fails("tell 9 1")`` must end with code 2 and a message, never with a traceback."""
+    """``shell("ask --count 2")`` must succeed, ``shell.fails("tell 9 1")`` must end with code 2 and
+    a message, never with a traceback.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def run(self, line: str, typed: str | None = None) -> Answer:
         done = CliRunner().invoke(cli, shlex.split(line), input=typed)
-        assert done.exception is None or isinstance(done.exception, SystemExit), repr(done.exception)
+        assert done.exception is None or isinstance(done.exception, SystemExit), repr(
+            done.exception
+        )
         return Answer(done.exit_code, done.stdout, done.stderr)
 
     def __call__(self, line: str, typed: str | None = None) -> Answer:
@@ -59,5 +63,8 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shell:
 @pytest.fixture
 def lab(shell: Shell) -> Shell:
     """With a study to maximise, nothing told."""
-    shell("create lab --float temperature 20 90 --int stirring 1 5 --choice solvent water dmf --goal maximize")
+    shell(
+        "create lab --float temperature 20 90 --int stirring 1 5 --choice solvent water dmf --goal"
+        " maximize"
+    )
     return shell

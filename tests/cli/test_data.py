@@ -38,21 +38,34 @@ def test_export_to_a_file(measured: Shell, name: str) -> None:
                 raise
             pytest.skip("needs pyarrow")
     document = measured(f"export {name} --json").json
-    assert document == {"study": "lab", "file": name, "format": name.rpartition(".")[2].lower(), "trials": 3}
+    assert document == {
+        "study": "lab",
+        "file": name,
+        "format": name.rpartition(".")[2].lower(),
+        "trials": 3,
+    }
     assert Path(name).stat().st_size > 100
 
 
 def test_an_export_can_be_imported(measured: Shell) -> None:
     measured("export out.csv")
-    measured("create again --float temperature 20 90 --int stirring 1 5 --choice solvent water dmf --goal maximize")
+    measured(
+        "create again --float temperature 20 90 --int stirring 1 5 --choice solvent water dmf"
+        " --goal maximize"
+    )
     assert len(measured("import out.csv -s again --json").json["trials"]) == 3
     first, second = (nr.Study.open(name).trials for name in ("lab", "again"))
     assert [trial.params for trial in first] == [trial.params for trial in second]
-    assert [(trial.value, trial.noise_std) for trial in first] == [(trial.value, trial.noise_std) for trial in second]
+    assert [(trial.value, trial.noise_std) for trial in first] == [
+        (trial.value, trial.noise_std) for trial in second
+    ]
 
 
 def test_import_from_standard_input(lab: Shell) -> None:
-    assert "added 1 trials" in lab("import -", typed="temperature,stirring,solvent,value\n30,2,dmf,7\n").out
+    assert (
+        "added 1 trials"
+        in lab("import -", typed="temperature,stirring,solvent,value\n30,2,dmf,7\n").out
+    )
     assert nr.Study.open("lab").best.value == 7
 
 
@@ -87,16 +100,25 @@ def test_files_that_are_not_there(measured: Shell) -> None:
 
 def test_replay(measured: Shell) -> None:
     assert "2 proposals derived again" in measured("replay").out
-    assert measured("replay --json").json == {"study": "lab", "agrees": True, "agreed": 2, "differs": None}
+    assert measured("replay --json").json == {
+        "study": "lab",
+        "agrees": True,
+        "agreed": 2,
+        "differs": None,
+    }
 
 
 def test_replay_finds_a_point_that_was_changed(measured: Shell) -> None:
     import sqlite3
 
     with sqlite3.connect("noregret.db") as connection:
-        (text,) = connection.execute("SELECT params FROM noregret_trials WHERE number = 2").fetchone()
+        (text,) = connection.execute(
+            "SELECT params FROM noregret_trials WHERE number = 2"
+        ).fetchone()
         params = json.loads(text) | {"temperature": 33.0}
-        connection.execute("UPDATE noregret_trials SET params = ? WHERE number = 2", [json.dumps(params)])
+        connection.execute(
+            "UPDATE noregret_trials SET params = ? WHERE number = 2", [json.dumps(params)]
+        )
     connection.close()
     answer = measured.run("replay")
     assert answer.code == 1

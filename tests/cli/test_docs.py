@@ -39,7 +39,9 @@ def test_the_keys_of_every_json_document_are_listed() -> None:
 
 
 def loosely(text: str) -> str:
-    """Numbers, widths of columns and which of the best points is recommended may differ between machines, and between two workers."""
+    """Numbers, widths of columns and which of the best points is recommended may differ between
+    machines, and between two workers.
+    """
     text = re.sub(r"recommended  .*  \(", "recommended  #  (", text)
     return re.sub(r"\s+", " ", re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "#", text)).strip()
 

@@ -1,4 +1,6 @@
-"""What holds for every command: help with an example, --json, errors without traceback, completion. Some as a person would type them."""
+"""What holds for every command: help with an example, --json, errors without traceback, completion.
+Some as a person would type them.
+"""
 
 import json
 import os
@@ -26,26 +28,42 @@ COMMANDS = dict(commands())
 
 
 def options(command: click.Command) -> set[str]:
-    return {name for parameter in command.params if isinstance(parameter, click.Option) for name in parameter.opts}
+    return {
+        name
+        for parameter in command.params
+        if isinstance(parameter, click.Option)
+        for name in parameter.opts
+    }
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_an_example_and_the_options_hold(name: str, shell: Shell) -> None:
     said = shell(f"{name} --help").out
-    assert f"Example: noregret {name}" in " ".join(said.split()) or f"noregret {name}" in said.rpartition("Example:")[2]
+    assert (
+        f"Example: noregret {name}" in " ".join(said.split())
+        or f"noregret {name}" in said.rpartition("Example:")[2]
+    )
     assert "--json" in options(COMMANDS[name])
     assert ("--study" in options(COMMANDS[name])) <= ("--storage" in options(COMMANDS[name]))
     assert all(
-        parameter.help for parameter in COMMANDS[name].params if isinstance(parameter, click.Option) and not name.startswith("theory")
+        parameter.help
+        for parameter in COMMANDS[name].params
+        if isinstance(parameter, click.Option) and not name.startswith("theory")
     )
 
 
 def test_there_are_the_commands_promised() -> None:
-    promised = "create list ask tell add enqueue import run correct show best plot export replay reclaim delete upgrade completion"
+    promised = (
+        "create list ask tell add enqueue import run correct show best plot export replay reclaim"
+        " delete upgrade completion"
+    )
     assert set(promised.split()) <= set(COMMANDS)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if "--storage" in options(COMMANDS[name]) and name != "create"])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in COMMANDS if "--storage" in options(COMMANDS[name]) and name != "create"],
+)
 def test_without_a_database(name: str, shell: Shell) -> None:
     arguments = {
         "tell": "0 1",
@@ -73,7 +91,20 @@ def noregret(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 
 
 def test_a_day_in_the_laboratory_as_typed(shell: Shell) -> None:
-    created = noregret("create", "lab", "--float", "temperature", "20", "90", "--choice", "solvent", "water", "dmf", "--goal", "maximize")
+    created = noregret(
+        "create",
+        "lab",
+        "--float",
+        "temperature",
+        "20",
+        "90",
+        "--choice",
+        "solvent",
+        "water",
+        "dmf",
+        "--goal",
+        "maximize",
+    )
     assert created.returncode == 0, created.stderr
     for number, value in enumerate(("61.2", "-3")):
         (trial,) = json.loads(noregret("ask", "--json").stdout)["trials"]
@@ -100,7 +131,14 @@ def test_mistakes_of_typing_as_text_and_as_json(words: list[str]) -> None:
 
 def test_a_reader_that_leaves_early(shell: Shell) -> None:
     noregret("create", "lab", "--float", "x", "0", "1", "--goal", "maximize")
-    done = subprocess.run(f"{sys.executable} -m noregret show | true", shell=True, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        f"{sys.executable} -m noregret show | true",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.stderr == ""
 
 
@@ -108,14 +146,19 @@ def test_a_reader_that_leaves_early(shell: Shell) -> None:
 def test_completion_scripts(name: str, shell: Shell) -> None:
     script = shell(f"completion {name}").out
     assert "_NOREGRET_COMPLETE" in script
-    assert shell(f"completion {name} --json").json == {"shell": name, "script": script.removesuffix("\n")}
+    assert shell(f"completion {name} --json").json == {
+        "shell": name,
+        "script": script.removesuffix("\n"),
+    }
     shell.fails("completion tcsh", "bash")
 
 
 def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
     def complete(line: str) -> set[str]:
         words = line.split(" ")
-        done = noregret(_NOREGRET_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1))
+        done = noregret(
+            _NOREGRET_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1)
+        )
         assert done.stderr == ""
         return {answer.partition(",")[2] for answer in done.stdout.split()}
 

@@ -16,12 +16,16 @@ def drawn(lab: Shell) -> Shell:
     study = nr.Study.open("lab")
     for _ in range(9):
         trial = study.ask()
-        study.tell(trial, -((trial.params["temperature"] - 60) ** 2) / 100 - trial.params["stirring"])
+        study.tell(
+            trial, -((trial.params["temperature"] - 60) ** 2) / 100 - trial.params["stirring"]
+        )
     study.ask()
     return lab
 
 
-@pytest.mark.parametrize("kind", ["convergence", "slice", "lengthscales", "certificate", "calibration"])
+@pytest.mark.parametrize(
+    "kind", ["convergence", "slice", "lengthscales", "certificate", "calibration"]
+)
 def test_every_kind(drawn: Shell, kind: str) -> None:
     document = drawn(f"plot {kind} --json").json
     assert document == {"study": "lab", "kind": kind, "file": f"lab-{kind}.png"}

@@ -57,8 +57,14 @@ def test_no_value(lines: list[str], expected: str) -> None:
 
 def test_values_are_words_never_commands(tmp_path: Path) -> None:
     hostile = "$(touch owned); `touch owned` && {other} | ' \" \n -rf *"
-    code = "import sys, json; print(json.dumps({'value': 1, 'got': sys.argv[1:]}), file=sys.stderr); sys.exit(1)"
-    program = Program(f"{python(code)} --text={{text}} '{{other}} {{text}}' '{{\"x\": {{number}}}}'", ["text", "other", "number"])
+    code = (
+        "import sys, json; print(json.dumps({'value': 1, 'got': sys.argv[1:]}), file=sys.stderr);"
+        " sys.exit(1)"
+    )
+    program = Program(
+        f"{python(code)} --text={{text}} '{{other}} {{text}}' '{{\"x\": {{number}}}}'",
+        ["text", "other", "number"],
+    )
     words = program.arguments({"text": hostile, "other": "{text}", "number": 1e-05})
     assert words[-3:] == [f"--text={hostile}", f"{{text}} {hostile}", '{"x": 1e-05}']
     before = set(tmp_path.iterdir())
@@ -70,7 +76,12 @@ def test_values_are_words_never_commands(tmp_path: Path) -> None:
 
 def test_values_as_other_languages_read_them() -> None:
     program = Program("env {a} {b} {c} {d}", ["a", "b", "c", "d"])
-    assert program.arguments({"a": 0.1 + 0.2, "b": 3, "c": True, "d": None})[1:] == ["0.30000000000000004", "3", "true", "null"]
+    assert program.arguments({"a": 0.1 + 0.2, "b": 3, "c": True, "d": None})[1:] == [
+        "0.30000000000000004",
+        "3",
+        "true",
+        "null",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +100,9 @@ def test_commands_that_cannot_work(command: str, expected: str) -> None:
 
 
 def test_a_failure_says_its_last_words() -> None:
-    program = Program(python("import sys; print('out of memory', file=sys.stderr); sys.exit(3)") + " {x}", ["x"])
+    program = Program(
+        python("import sys; print('out of memory', file=sys.stderr); sys.exit(3)") + " {x}", ["x"]
+    )
     with pytest.raises(EvaluationError, match="exit code 3, its last words: out of memory"):
         program({"x": 1})
     program = Program(python("import os; os.kill(os.getpid(), 9)") + " {x}", ["x"])
@@ -114,7 +127,10 @@ def test_much_output_and_undecodable_bytes() -> None:
 
 def test_a_timeout_ends_the_program_and_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    code = f"import subprocess, time; c = subprocess.Popen(['sleep', '60']); open({str(pid)!r}, 'w').write(str(c.pid)); time.sleep(60)"
+    code = (
+        f"import subprocess, time; c = subprocess.Popen(['sleep', '60']); open({str(pid)!r},"
+        " 'w').write(str(c.pid)); time.sleep(60)"
+    )
     started = time.monotonic()
     with pytest.raises(EvaluationError, match=r"no answer after 1.5 s"):
         Program(python(code) + " {x}", ["x"], timeout=1.5)({"x": 1})

@@ -38,7 +38,10 @@ class Task:
 @pytest.fixture
 def tuning(shell: Shell) -> Shell:
     Path("train.py").write_text(SCRIPT)
-    shell("create tuning --float rate 1e-5 1e-1 log --int layers 1 8 --goal minimize --strategy random")
+    shell(
+        "create tuning --float rate 1e-5 1e-1 log --int layers 1 8 --goal minimize --strategy"
+        " random"
+    )
     return shell
 
 
@@ -46,13 +49,17 @@ def states() -> list[str]:
     return [trial.state for trial in nr.Study.open("tuning").trials]
 
 
-@pytest.mark.parametrize("name", ["train.py:loss", "./train.py:loss", "train:loss", "train.py:Task.loss"])
+@pytest.mark.parametrize(
+    "name", ["train.py:loss", "./train.py:loss", "train:loss", "train.py:Task.loss"]
+)
 def test_a_function_by_name(tuning: Shell, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     sys.modules.pop("train", None)
     document = tuning(f"run {name} --trials 4 --json").json
     assert (document["new"], document["complete"], document["failed_here"]) == (4, 4, 0)
-    assert document["best"]["value"] == min(trial.value or 0 for trial in nr.Study.open("tuning").trials)
+    assert document["best"]["value"] == min(
+        trial.value or 0 for trial in nr.Study.open("tuning").trials
+    )
 
 
 def test_text_of_a_run(tuning: Shell) -> None:
@@ -93,7 +100,10 @@ def test_stopping_at_a_negative_value(shell: Shell) -> None:
 
 def test_stopping_by_certificate(shell: Shell) -> None:
     Path("train.py").write_text("def f(p): return 0.1 * p['x']")
-    shell("create s --float x 0 1 --goal maximize --strategy rigorous --with noise_bound=0.01 --with norm_bound=0.2 --with lengthscales=2")
+    shell(
+        "create s --float x 0 1 --goal maximize --strategy rigorous --with noise_bound=0.01 --with"
+        " norm_bound=0.2 --with lengthscales=2"
+    )
     shell("run train.py:f --certified 0.2 --trials 20")
     assert len(nr.Study.open("s").trials) < 20
     shell("create r --float x 0 1 --goal maximize --strategy random")
@@ -106,7 +116,10 @@ def test_failures_are_told_in_a_line_and_the_run_goes_on(tuning: Shell) -> None:
     assert 0 < failed < 12
     lines = answer.err.splitlines()
     assert len(lines) == failed
-    assert all("failed at rate=" in line and "ValueError: too deep" in line and "train.py, line 9)" in line for line in lines)
+    assert all(
+        "failed at rate=" in line and "ValueError: too deep" in line and "train.py, line 9)" in line
+        for line in lines
+    )
 
 
 def test_failures_now_and_then_do_not_end_the_run(tuning: Shell) -> None:
@@ -114,9 +127,18 @@ def test_failures_now_and_then_do_not_end_the_run(tuning: Shell) -> None:
     assert states() == ["complete", "failed"] * 4
 
 
-@pytest.mark.parametrize(("function", "expected"), [("bad", "ZeroDivisionError"), ("text", "one real number"), ("nan", "finite, got nan")])
-def test_too_many_failures_in_a_row_end_the_run(tuning: Shell, function: str, expected: str) -> None:
-    message = tuning.fails(f"run train.py:{function} --trials 20 --max-failures 2", expected, "2 trials in a row failed")
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [("bad", "ZeroDivisionError"), ("text", "one real number"), ("nan", "finite, got nan")],
+)
+def test_too_many_failures_in_a_row_end_the_run(
+    tuning: Shell, function: str, expected: str
+) -> None:
+    message = tuning.fails(
+        f"run train.py:{function} --trials 20 --max-failures 2",
+        expected,
+        "2 trials in a row failed",
+    )
     assert "Traceback" not in message
     assert states() == ["failed", "failed"]
 
@@ -160,14 +182,23 @@ def test_a_dry_run_records_nothing(tuning: Shell) -> None:
     assert document["command"] is None
     document = tuning("run -c 'sh -c \"echo 7.5\" {rate} x{layers}' --dry-run --json").json
     assert document["value"] == 7.5
-    assert document["command"] == ["sh", "-c", "echo 7.5", repr(document["params"]["rate"]), f"x{document['params']['layers']}"]
+    assert document["command"] == [
+        "sh",
+        "-c",
+        "echo 7.5",
+        repr(document["params"]["rate"]),
+        f"x{document['params']['layers']}",
+    ]
     tuning.fails("run train.py:bad --dry-run", "ZeroDivisionError", "Nothing was recorded")
     tuning.fails("run -c 'false {rate} {layers}' --dry-run", "exit code 1")
     assert states() == []
 
 
 def test_a_program_by_its_output(tuning: Shell) -> None:
-    Path("train.sh").write_text('#!/bin/sh\necho "starting"\necho "{\\"value\\": $1, \\"noise_std\\": 0.5}"\necho "done with $2"\n')
+    Path("train.sh").write_text(
+        '#!/bin/sh\necho "starting"\necho "{\\"value\\": $1, \\"noise_std\\": 0.5}"\necho "done'
+        ' with $2"\n'
+    )
     Path("train.sh").chmod(0o755)
     tuning("run -c './train.sh {rate} {layers}' --trials 3 --workers 2")
     for trial in nr.Study.open("tuning").trials:
@@ -182,15 +213,25 @@ def test_a_program_that_cannot_be_started_fails_no_trial(tuning: Shell) -> None:
 
 
 def test_a_program_that_takes_too_long(tuning: Shell) -> None:
-    tuning.fails("run -c 'sh -c \"sleep 60 {rate} {layers}\"' --trials 3 --trial-timeout 0.2 --max-failures 1", "no answer after 0.2 s")
+    tuning.fails(
+        "run -c 'sh -c \"sleep 60 {rate} {layers}\"' --trials 3 --trial-timeout 0.2"
+        " --max-failures 1",
+        "no answer after 0.2 s",
+    )
     assert states() == ["failed"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("words", [["train.py:slow", "--workers", "2"], ["-c", "sleep 60.{layers} {rate}"]], ids=["function", "program"])
+@pytest.mark.parametrize(
+    "words",
+    [["train.py:slow", "--workers", "2"], ["-c", "sleep 60.{layers} {rate}"]],
+    ids=["function", "program"],
+)
 def test_an_interrupt_loses_nothing(tuning: Shell, how: signal.Signals, words: list[str]) -> None:
     command = [sys.executable, "-m", "noregret", "run", *words, "--trials", "2", "--json"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
     try:
         while "running" not in states():
             assert process.poll() is None, process.communicate()

@@ -29,7 +29,13 @@ def test_toml(shell: Shell) -> None:
     Path("s.toml").write_text(TOML)
     shell("create a --file s.toml")
     study = nr.Study.open("a")
-    assert study.space == nr.Space({"rate": nr.Float(1e-5, 0.1, log=True), "layers": nr.Int(1, 8), "optimizer": nr.Choice(["sgd", True])})
+    assert study.space == nr.Space(
+        {
+            "rate": nr.Float(1e-5, 0.1, log=True),
+            "layers": nr.Int(1, 8),
+            "optimizer": nr.Choice(["sgd", True]),
+        }
+    )
     assert (study.goal, study.seed) == ("minimize", 3)
     assert study.strategy == nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(2.5))
 
@@ -50,7 +56,9 @@ def test_json_and_a_strategy_in_full(shell: Shell) -> None:
 def test_candidates(shell: Shell) -> None:
     Path("designs.csv").write_text("temperature, solvent\n20, water\n40, dmf\n\n60, water\n")
     shell("create a --candidates designs.csv --goal maximize")
-    rows = [{"temperature": t, "solvent": s} for t, s in ((20, "water"), (40, "dmf"), (60, "water"))]
+    rows = [
+        {"temperature": t, "solvent": s} for t, s in ((20, "water"), (40, "dmf"), (60, "water"))
+    ]
     assert nr.Study.open("a").space == nr.Candidates(rows)
     trial = shell("ask --fix temperature=40 --json").json["trials"][0]
     assert trial["params"] == {"temperature": 40, "solvent": "dmf"}
@@ -76,21 +84,53 @@ def test_candidates(shell: Shell) -> None:
         ("s.toml", 'goal = "maximize"\nparameters = 3', "must be a table"),
         ("s.toml", 'goal = "maximize"\nparameters.x = 3', "needs a type"),
         ("s.toml", 'goal = "maximize"\nparameters.x = {type = "real"}', "needs a type"),
-        ("s.toml", 'goal = "maximize"\nparameters.x = {type = "float", low = 0}', "missing ['high']"),
-        ("s.toml", 'goal = "maximize"\nparameters.x = {type = "float", low = 0, high = 1, step = 1}', "unknown ['step']"),
-        ("s.toml", 'goal = "maximize"\nparameters.x = {type = "float", low = "0", high = 1}', "parameter 'x'"),
-        ("s.toml", 'goal = "maximize"\nparameters.x = {type = "choice", options = "abc"}', "list of options"),
-        ("s.toml", 'goal = "maximize"\nparameters.x = {type = "choice", options = [[1], [2]]}', "parameter 'x'"),
+        (
+            "s.toml",
+            'goal = "maximize"\nparameters.x = {type = "float", low = 0}',
+            "missing ['high']",
+        ),
+        (
+            "s.toml",
+            'goal = "maximize"\nparameters.x = {type = "float", low = 0, high = 1, step = 1}',
+            "unknown ['step']",
+        ),
+        (
+            "s.toml",
+            'goal = "maximize"\nparameters.x = {type = "float", low = "0", high = 1}',
+            "parameter 'x'",
+        ),
+        (
+            "s.toml",
+            'goal = "maximize"\nparameters.x = {type = "choice", options = "abc"}',
+            "list of options",
+        ),
+        (
+            "s.toml",
+            'goal = "maximize"\nparameters.x = {type = "choice", options = [[1], [2]]}',
+            "parameter 'x'",
+        ),
         ("s.json", json.dumps({**SPACE, "goal": "up"}), "got 'up'"),
         ("s.json", json.dumps({**SPACE, "seed": "one"}), "seed"),
         ("s.json", json.dumps({**SPACE, "strategy": 3}), "a strategy is a name"),
         ("s.json", json.dumps({**SPACE, "strategy": "magic"}), "no strategy 'magic'"),
         ("s.json", json.dumps({**SPACE, "strategy": {"name": ["a"]}}), "no strategy ['a']"),
-        ("s.json", json.dumps({**SPACE, "strategy": {"type": "Matern", "nu": 1.5}}), "not a strategy"),
+        (
+            "s.json",
+            json.dumps({**SPACE, "strategy": {"type": "Matern", "nu": 1.5}}),
+            "not a strategy",
+        ),
         ("s.json", json.dumps({**SPACE, "strategy": {"type": "GPUCB", "foo": 1}}), "foo"),
-        ("s.json", json.dumps({**SPACE, "strategy": {"name": "gp-ucb", "kernel": {"type": "os.system"}}}), "unknown type"),
+        (
+            "s.json",
+            json.dumps({**SPACE, "strategy": {"name": "gp-ucb", "kernel": {"type": "os.system"}}}),
+            "unknown type",
+        ),
         ("s.json", json.dumps({**SPACE, "candidates": [{"x": 1}]}), "given twice"),
-        ("s.json", json.dumps({"goal": "maximize", "candidates": "absent.csv"}), "cannot read absent.csv"),
+        (
+            "s.json",
+            json.dumps({"goal": "maximize", "candidates": "absent.csv"}),
+            "cannot read absent.csv",
+        ),
         ("s.json", json.dumps({"goal": "maximize", "candidates": 3}), "candidates"),
     ],
 )
@@ -110,7 +150,10 @@ def test_unreadable(shell: Shell) -> None:
         shell.fails("create a --file secret.toml", "cannot read secret.toml")
 
 
-@pytest.mark.parametrize(("content", "expected"), [("", "at least one line"), ("a,b\n", "at least one line"), ("a,b\n1\n", "has 1 values")])
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [("", "at least one line"), ("a,b\n", "at least one line"), ("a,b\n1\n", "has 1 values")],
+)
 def test_bad_lists_of_candidates(shell: Shell, content: str, expected: str) -> None:
     Path("c.csv").write_text(content)
     shell.fails("create a --candidates c.csv --goal maximize", expected)
@@ -119,6 +162,7 @@ def test_bad_lists_of_candidates(shell: Shell, content: str, expected: str) -> N
 def test_a_promise_that_cannot_be_kept_in_this_space_is_refused_at_once(shell: Shell) -> None:
     kernel = '{"type": "Matern", "nu": 1.5}'
     shell.fails(
-        f"create a --float x 0 1 --float y 0 1 --float z 0 1 --goal maximize --strategy rigorous --with noise_bound=0.1 --with 'kernel={kernel}'",
+        "create a --float x 0 1 --float y 0 1 --float z 0 1 --goal maximize --strategy rigorous"
+        f" --with noise_bound=0.1 --with 'kernel={kernel}'",
         "sublinear",
     )

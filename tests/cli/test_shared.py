@@ -16,12 +16,32 @@ from tests.databases import make_url
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_two_shells_share_a_study(kind: str, shell: Shell, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_shells_share_a_study(
+    kind: str, shell: Shell, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NOREGRET_STORAGE", make_url(kind, request))
-    Path("work.py").write_text("import time\ndef f(p):\n    time.sleep(0.02)\n    return -abs(p['x'] - 0.3)\n")
+    Path("work.py").write_text(
+        "import time\ndef f(p):\n    time.sleep(0.02)\n    return -abs(p['x'] - 0.3)\n"
+    )
     shell("create shared --float x 0 1 --goal maximize --strategy random")
-    command = [sys.executable, "-m", "noregret", "run", "work.py:f", "--total", "30", "--workers", "2", "--json"]
-    shells = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) for _ in range(2)]
+    command = [
+        sys.executable,
+        "-m",
+        "noregret",
+        "run",
+        "work.py:f",
+        "--total",
+        "30",
+        "--workers",
+        "2",
+        "--json",
+    ]
+    shells = [
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        )
+        for _ in range(2)
+    ]
     answers = [process.communicate(timeout=120) for process in shells]
     assert [process.returncode for process in shells] == [0, 0], answers
     assert max(json.loads(out)["complete"] for out, _ in answers) == 30

@@ -9,9 +9,17 @@ from tests.cli.conftest import Shell
 
 
 def test_create_takes_parameters_in_the_order_typed(shell: Shell) -> None:
-    shell("create s --int n 1 9 log --float x -5 5 --choice c red green --float y 1e-5 1e-1 log --goal minimize --seed 7")
+    shell(
+        "create s --int n 1 9 log --float x -5 5 --choice c red green --float y 1e-5 1e-1 log"
+        " --goal minimize --seed 7"
+    )
     study = nr.Study.open("s")
-    expected = {"n": nr.Int(1, 9, log=True), "x": nr.Float(-5, 5), "c": nr.Choice(["red", "green"]), "y": nr.Float(1e-5, 1e-1, log=True)}
+    expected = {
+        "n": nr.Int(1, 9, log=True),
+        "x": nr.Float(-5, 5),
+        "c": nr.Choice(["red", "green"]),
+        "y": nr.Float(1e-5, 1e-1, log=True),
+    }
     assert list(study.space.parameters.items()) == list(expected.items())
     assert (study.goal, study.seed, study.strategy) == ("minimize", 7, nr.AdaptiveGPUCB.practical())
 
@@ -23,7 +31,9 @@ def test_choices_that_are_numbers_are_numbers(shell: Shell) -> None:
 
 
 def test_create_json(shell: Shell) -> None:
-    document = shell("create s --float x 0 1 --goal maximize --strategy rigorous --with noise_bound=0.1 --json").json
+    document = shell(
+        "create s --float x 0 1 --goal maximize --strategy rigorous --with noise_bound=0.1 --json"
+    ).json
     assert document["study"] == "s"
     assert document["strategy"]["noise_std"] == 0.1
     assert "Theorem 1" in document["theorem"]
@@ -31,7 +41,10 @@ def test_create_json(shell: Shell) -> None:
 
 
 def test_a_width_that_is_no_bound_is_said_once(shell: Shell) -> None:
-    assert "not a confidence bound" in shell("create s --float x 0 1 --goal maximize --strategy paper").err
+    assert (
+        "not a confidence bound"
+        in shell("create s --float x 0 1 --goal maximize --strategy paper").err
+    )
     assert shell("ask").err == ""
 
 
@@ -82,9 +95,17 @@ def test_list(lab: Shell) -> None:
     header, *rows = lab("list").out.splitlines()
     assert header.split()[:2] == ["study", "goal"]
     assert [row.split()[0] for row in rows] == ["lab", "other"]
-    assert len({row.index("-3") + len("-3") for row in rows[1:]} | {header.index("best") + len("best")}) == 1  # to the right below its name
+    assert (
+        len(
+            {row.index("-3") + len("-3") for row in rows[1:]} | {header.index("best") + len("best")}
+        )
+        == 1
+    )  # to the right below its name
     studies = lab("list --json").json["studies"]
-    assert [(each["name"], each["trials"], each["best"]) for each in studies] == [("lab", 0, None), ("other", 1, -3.0)]
+    assert [(each["name"], each["trials"], each["best"]) for each in studies] == [
+        ("lab", 0, None),
+        ("other", 1, -3.0),
+    ]
 
 
 def test_an_empty_database_and_none(shell: Shell) -> None:
@@ -103,17 +124,23 @@ def test_a_file_that_is_no_database(shell: Shell) -> None:
     assert Path("notes.txt").read_text() == "my notes " * 200
 
 
-def test_the_study_is_named_where_there_are_several(lab: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_is_named_where_there_are_several(
+    lab: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab("create other --float x 0 1 --goal minimize")
     lab.fails("ask", "2 studies (lab, other)", "--study")
     lab.fails("ask --study third", "no study named 'third'")
     assert lab("ask --study other --json").json["study"] == "other"
-    assert "noregret tell 1 VALUE --study other" in lab("ask -s other").out  # the hint can be typed as it stands
+    assert (
+        "noregret tell 1 VALUE --study other" in lab("ask -s other").out
+    )  # the hint can be typed as it stands
     monkeypatch.setenv("NOREGRET_STUDY", "lab")
     assert lab("ask --json").json["study"] == "lab"
 
 
-def test_the_storage_is_named_by_option_or_environment(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_storage_is_named_by_option_or_environment(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = shell("create a --float x 0 1 --goal maximize --storage 'my lab.db'").out
     assert said.endswith("next: noregret ask --storage 'my lab.db'\n")
     shell.fails("show", "no database")
@@ -149,7 +176,11 @@ def test_show_one_trial(lab: Shell) -> None:
     assert "4.5" in text
     assert "0.25" in text
     assert "added" in text
-    assert lab("show 0 --json").json["trial"]["params"] == {"temperature": 30.0, "stirring": 2, "solvent": "dmf"}
+    assert lab("show 0 --json").json["trial"]["params"] == {
+        "temperature": 30.0,
+        "stirring": 2,
+        "solvent": "dmf",
+    }
     lab.fails("show 1", "no trial 1")
 
 
@@ -176,9 +207,12 @@ def test_best(lab: Shell) -> None:
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
-def test_predictions_have_the_users_sign_and_certificates_a_condition(shell: Shell, goal: str) -> None:
+def test_predictions_have_the_users_sign_and_certificates_a_condition(
+    shell: Shell, goal: str
+) -> None:
     shell(
-        f"create a --float x 0 1 --goal {goal} --strategy rigorous --with noise_bound=0.1 --with norm_bound=20 --with offset={5 if goal == 'maximize' else -5}"
+        f"create a --float x 0 1 --goal {goal} --strategy rigorous --with noise_bound=0.1 --with"
+        f" norm_bound=20 --with offset={5 if goal == 'maximize' else -5}"
     )
     for x, value in ((0.1, 5.1), (0.5, 5.3), (0.9, 5.2)):
         shell(f"add x={x} {value}")

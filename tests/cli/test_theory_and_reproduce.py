@@ -12,7 +12,13 @@ from research.paper import FIGURES
 
 
 def noregret(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "noregret", *arguments], capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "noregret", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -23,10 +29,19 @@ def noregret(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("theory schedule --g log --b log -d 3", "yes, proved"),
         ("theory schedule --g power:0.6 --b constant", "not guaranteed"),
         ("theory scaling --h power:0.4 --weight 0.1", "t^0.9"),
-        ("theory reference --exponent 0.9 --weight 0.1 --cap power:2:0.3 --floor log:0.1", "yes, proved"),
+        (
+            "theory reference --exponent 0.9 --weight 0.1 --cap power:2:0.3 --floor log:0.1",
+            "yes, proved",
+        ),
         ("theory reference --exponent 0.9 --kernel matern:1.5 -d 2", "not guaranteed"),
         ("theory capture --g log --lengthscale-ratio 10 --norm-ratio 2", "8,103 steps"),
-        ("theory bound -t 1000 --norm-bound 2 --beta-sqrt 5 --information 12 --regulariser 0.01 --captured-at 50", "R_1000 ≤ 921.131"),
+        (
+            (
+                "theory bound -t 1000 --norm-bound 2 --beta-sqrt 5 --information 12 --regulariser"
+                " 0.01 --captured-at 50"
+            ),
+            "R_1000 ≤ 921.131",
+        ),
         ("theory information -t 20 --lengthscale 0.2 -d 2", "γ_20"),
         ("--version", "noregret, version"),
         ("reproduce --help", "Example: noregret reproduce"),
@@ -44,7 +59,11 @@ def test_commands(command: str, expected: str) -> None:
     [
         ("theory scaling --h power:0.6 --json", "holds", False),
         ("theory schedule --json", "holds", True),
-        ("theory reference --exponent 0.9 --floor log:0.1 --cap log --weight 0.1 --json", "holds", True),
+        (
+            "theory reference --exponent 0.9 --floor log:0.1 --cap log --weight 0.1 --json",
+            "holds",
+            True,
+        ),
         ("theory capture --lengthscale-ratio 10 --json", "printed", 8103.0),
         ("theory rates --json", "kernel", "squared exponential, 1 input"),
     ],
@@ -79,9 +98,27 @@ def test_the_command_offers_the_experiments_there_are() -> None:
 
 
 def test_reproduce_writes_what_it_says(tmp_path: Path) -> None:
-    done = noregret("reproduce", "fig5", "--seeds", "1", "--iterations", "10", "--noise", "0.1", "--out", str(tmp_path), "--json")
+    done = noregret(
+        "reproduce",
+        "fig5",
+        "--seeds",
+        "1",
+        "--iterations",
+        "10",
+        "--noise",
+        "0.1",
+        "--out",
+        str(tmp_path),
+        "--json",
+    )
     assert done.returncode == 0, done.stderr
     (summary,) = json.loads(done.stdout)
     assert summary["noise_std"] == 0.1
     assert summary["iterations"] == 10
-    assert {path.name for path in (tmp_path / "fig5").iterdir()} == {"results.jsonl", "curves.csv", "fig5.png", "fig5.pdf", "summary.json"}
+    assert {path.name for path in (tmp_path / "fig5").iterdir()} == {
+        "results.jsonl",
+        "curves.csv",
+        "fig5.png",
+        "fig5.pdf",
+        "summary.json",
+    }

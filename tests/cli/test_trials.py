@@ -16,7 +16,12 @@ def test_ask_gives_what_the_library_gives(lab: Shell) -> None:
     assert document["study"] == "lab"
     (trial,) = document["trials"]
     assert trial["params"] == expected
-    assert (trial["number"], trial["state"], trial["value"], trial["info"]["source"]) == (0, "running", None, "initial")
+    assert (trial["number"], trial["state"], trial["value"], trial["info"]["source"]) == (
+        0,
+        "running",
+        None,
+        "initial",
+    )
 
 
 def test_ask_text_says_what_to_type_next(lab: Shell) -> None:
@@ -30,7 +35,9 @@ def test_ask_text_says_what_to_type_next(lab: Shell) -> None:
 def test_ask_many_with_values_held(lab: Shell) -> None:
     trials = lab("ask --count 3 --fix solvent=dmf --fix temperature=40 --json").json["trials"]
     assert [trial["number"] for trial in trials] == [0, 1, 2]
-    assert {(trial["params"]["solvent"], trial["params"]["temperature"]) for trial in trials} == {("dmf", 40.0)}
+    assert {(trial["params"]["solvent"], trial["params"]["temperature"]) for trial in trials} == {
+        ("dmf", 40.0)
+    }
 
 
 @pytest.mark.parametrize(
@@ -142,7 +149,9 @@ def test_correct(lab: Shell) -> None:
 
 def test_reclaim(lab: Shell) -> None:
     lab("ask --count 2")
-    assert "no trial to take back" in lab("reclaim").out  # nobody sends signs of life for an experiment by hand
+    assert (
+        "no trial to take back" in lab("reclaim").out
+    )  # nobody sends signs of life for an experiment by hand
     assert lab("reclaim 1 --json").json["trials"][0]["state"] == "waiting"
     assert lab("ask --json").json["trials"][0]["number"] == 1
     assert "marked failed" in lab("reclaim 0 1 --then fail").out

@@ -24,7 +24,9 @@ GOOD = {
 }
 
 
-def planted(points: list[dict[str, Any]], values: list[float | None] | None = None, **info: Any) -> list[Trial]:
+def planted(
+    points: list[dict[str, Any]], values: list[float | None] | None = None, **info: Any
+) -> list[Trial]:
     listed = values or [1.0] * len(points)
     return [
         Trial(i, point, "complete" if value is not None else "failed", value, info={**GOOD, **info})
@@ -32,14 +34,26 @@ def planted(points: list[dict[str, Any]], values: list[float | None] | None = No
     ]
 
 
-def kinds(trials: list[Trial], strategy: Strategy | None = None, goal: str = "maximize") -> list[str]:
+def kinds(
+    trials: list[Trial], strategy: Strategy | None = None, goal: str = "maximize"
+) -> list[str]:
     made = predictions(trials, goal)
-    return [alarm.kind for alarm in alarms(SPACE, trials, made, goal, strategy or nr.AdaptiveGPUCB.practical())]
+    return [
+        alarm.kind
+        for alarm in alarms(SPACE, trials, made, goal, strategy or nr.AdaptiveGPUCB.practical())
+    ]
 
 
 def scattered(count: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(0)
-    return [{"x": float(rng.uniform(1, 9)), "n": int(rng.integers(2, 5)), "c": "abc"[int(rng.integers(3))]} for _ in range(count)]
+    return [
+        {
+            "x": float(rng.uniform(1, 9)),
+            "n": int(rng.integers(2, 5)),
+            "c": "abc"[int(rng.integers(3))],
+        }
+        for _ in range(count)
+    ]
 
 
 def test_a_healthy_study_is_left_in_peace() -> None:
@@ -54,14 +68,22 @@ def test_stuck_on_one_point() -> None:
     assert kinds(planted([*scattered(10), *near])) == []
 
 
-@pytest.mark.parametrize(("edge", "word"), [({"x": 10.0}, "upper bound 10"), ({"x": 0.0}, "lower bound 0"), ({"n": 5}, "upper bound 5")])
+@pytest.mark.parametrize(
+    ("edge", "word"),
+    [({"x": 10.0}, "upper bound 10"), ({"x": 0.0}, "lower bound 0"), ({"n": 5}, "upper bound 5")],
+)
 def test_sitting_on_a_boundary(edge: dict[str, Any], word: str) -> None:
     points = [{**point, **edge} for point in scattered(12)]
     trials = planted(points, [float(i) for i in range(12)], mean=6.0, std=6.0)
-    found = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", nr.AdaptiveGPUCB.practical())
+    found = alarms(
+        SPACE, trials, predictions(trials, "maximize"), "maximize", nr.AdaptiveGPUCB.practical()
+    )
     assert [alarm.kind for alarm in found] == ["boundary"]
     assert word in found[0].what
-    elsewhere = [*planted(scattered(1), [99.0], std=100.0), *planted(points, [float(i) for i in range(12)], mean=6.0, std=6.0)]
+    elsewhere = [
+        *planted(scattered(1), [99.0], std=100.0),
+        *planted(points, [float(i) for i in range(12)], mean=6.0, std=6.0),
+    ]
     assert kinds(elsewhere) == []  # proposals visit the edge, but the best value is inside
 
 
@@ -69,23 +91,32 @@ def test_a_choice_is_no_boundary() -> None:
     assert kinds(planted([{**point, "c": "a"} for point in scattered(12)])) == []
 
 
-@pytest.mark.parametrize(("noise_var", "expected"), [(1e-6, ["noise"]), (0.99, ["noise"]), (0.01, [])])
+@pytest.mark.parametrize(
+    ("noise_var", "expected"), [(1e-6, ["noise"]), (0.99, ["noise"]), (0.01, [])]
+)
 def test_noise_at_its_limits(noise_var: float, expected: list[str]) -> None:
     trials = planted(scattered(12), noise_var=noise_var)
     assert kinds(trials) == expected
-    assert kinds(trials, nr.AdaptiveGPUCB.practical(noise_std=0.1)) == []  # it was given, not estimated
+    assert (
+        kinds(trials, nr.AdaptiveGPUCB.practical(noise_std=0.1)) == []
+    )  # it was given, not estimated
 
 
 def test_exact_values_may_be_right() -> None:
     for noise_var, serious in ((1e-6, False), (0.99, True)):
         trials = planted(scattered(12), noise_var=noise_var)
-        (found,) = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", nr.AdaptiveGPUCB.practical())
+        (found,) = alarms(
+            SPACE, trials, predictions(trials, "maximize"), "maximize", nr.AdaptiveGPUCB.practical()
+        )
         assert found.serious is serious
 
 
 def test_coverage_below_nominal_names_what_to_do() -> None:
     trials = planted(scattered(20), [5.0 * (-1) ** i for i in range(20)])
-    for strategy, advice in ((nr.AdaptiveGPUCB.practical(), "rigorous"), (nr.AdaptiveGPUCB.rigorous(0.1), "norm_bound")):
+    for strategy, advice in (
+        (nr.AdaptiveGPUCB.practical(), "rigorous"),
+        (nr.AdaptiveGPUCB.rigorous(0.1), "norm_bound"),
+    ):
         found = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", strategy)
         assert [alarm.kind for alarm in found] == ["coverage"]
         assert "0 of 20" in found[0].what

@@ -1,4 +1,6 @@
-"""Calibration against simulation: forecasts that are right cover as often as they say, forecasts that are too sure raise the alarm."""
+"""Calibration against simulation: forecasts that are right cover as often as they say, forecasts
+that are too sure raise the alarm.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -30,14 +32,25 @@ def told(number: int, value: float, **info: Any) -> Trial:
 def simulated(stated: float, count: int = 400, noise: float = 0.5) -> list[Trial]:
     """Values with mean 3, std 2 and noise, forecast with ``stated`` times their std."""
     rng = np.random.default_rng(7)
-    return [told(i, 3 + 2 * rng.normal() + noise * rng.normal(), mean=3.0, std=2 * stated, noise_std=noise * stated) for i in range(count)]
+    return [
+        told(
+            i,
+            3 + 2 * rng.normal() + noise * rng.normal(),
+            mean=3.0,
+            std=2 * stated,
+            noise_std=noise * stated,
+        )
+        for i in range(count)
+    ]
 
 
 def test_right_forecasts_cover_as_often_as_they_say() -> None:
     found = calibration(predictions(simulated(1.0), "maximize"))
     assert found.coverage[-1] == pytest.approx(LEVEL, abs=0.03)
     assert not found.failing
-    assert np.std([float(each.residual or 0) for each in found.predictions]) == pytest.approx(1.0, abs=0.08)
+    assert np.std([float(each.residual or 0) for each in found.predictions]) == pytest.approx(
+        1.0, abs=0.08
+    )
 
 
 @pytest.mark.parametrize(("stated", "failing"), [(0.6, True), (1.0, False), (2.0, False)])
@@ -48,7 +61,10 @@ def test_only_forecasts_that_are_too_sure_fail(stated: float, failing: bool) -> 
 def test_the_floor_is_rarely_crossed_by_chance() -> None:
     rng = np.random.default_rng(1)
     crossed = sum(
-        calibration(predictions([told(i, float(v)) for i, v in enumerate(rng.normal(size=60))], "maximize")).failing for _ in range(300)
+        calibration(
+            predictions([told(i, float(v)) for i, v in enumerate(rng.normal(size=60))], "maximize")
+        ).failing
+        for _ in range(300)
     )
     assert crossed <= 9  # at most once in a hundred, give or take
 
@@ -61,10 +77,14 @@ def test_the_floor_is_the_binomial_quantile() -> None:
 
 def test_a_minimised_study_is_the_mirror_image() -> None:
     up = predictions([told(0, 3.0, mean=1.0, std=0.5, noise_std=0.3)], "maximize")[0]
-    down = predictions([replace(told(0, 3.0, mean=1.0, std=0.5, noise_std=0.3), value=-3.0)], "minimize")[0]
+    down = predictions(
+        [replace(told(0, 3.0, mean=1.0, std=0.5, noise_std=0.3), value=-3.0)], "minimize"
+    )[0]
     assert up is not None
     assert down is not None
-    assert (down.mean, down.low, down.high, down.lower, down.upper) == pytest.approx((-up.mean, -up.high, -up.low, -up.upper, -up.lower))  # type: ignore[operator]
+    assert (down.mean, down.low, down.high, down.lower, down.upper) == pytest.approx(
+        (-up.mean, -up.high, -up.low, -up.upper, -up.lower)  # type: ignore[operator]
+    )
     assert down.residual == pytest.approx(-up.residual)  # type: ignore[operator]
     assert (up.lower, up.upper) == pytest.approx((0.0, 2.0))
     assert up.residual == pytest.approx(2.0 / np.hypot(0.5, 0.3))
@@ -87,7 +107,9 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
     for i in range(400):
         mean, std = rng.normal() - 1.0, 0.2 + rng.random()
         value = 5 + 4 * float(bend.inverse(np.array([mean + std * rng.normal()]))[0])
-        middle, low, high = (5 + 4 * float(bend.inverse(np.array([mean + k * std]))[0]) for k in (0, -1, 1))
+        middle, low, high = (
+            5 + 4 * float(bend.inverse(np.array([mean + k * std]))[0]) for k in (0, -1, 1)
+        )
         trials.append(
             told(
                 i,
@@ -105,11 +127,18 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
     residuals = np.array([each.residual for each in made if each is not None])
     assert residuals.std() == pytest.approx(1.0, abs=0.08)
     assert calibration(made).coverage[-1] == pytest.approx(LEVEL, abs=0.03)
-    plain = predictions([replace(trial, info={**trial.info, "compression": []}) for trial in trials], "maximize")  # as old rows are
-    assert abs(np.std([float(each.residual or 0) for each in plain if each is not None]) - 1.0) > 0.02
+    plain = predictions(
+        [replace(trial, info={**trial.info, "compression": []}) for trial in trials], "maximize"
+    )  # as old rows are
+    assert (
+        abs(np.std([float(each.residual or 0) for each in plain if each is not None]) - 1.0) > 0.02
+    )
 
 
-@pytest.mark.parametrize("strategy", [None, nr.LogEI(), nr.AdaptiveGPUCB.rigorous(0.1), nr.AdaptiveGPUCB.practical(noise_std=0.1)])
+@pytest.mark.parametrize(
+    "strategy",
+    [None, nr.LogEI(), nr.AdaptiveGPUCB.rigorous(0.1), nr.AdaptiveGPUCB.practical(noise_std=0.1)],
+)
 def test_a_strategys_own_record_is_enough(strategy: Any) -> None:
     rng = np.random.default_rng(0)
     study = nr.Study({"x": nr.Float(0, 1)}, "minimize", strategy)
@@ -124,7 +153,10 @@ def test_a_strategys_own_record_is_enough(strategy: Any) -> None:
 
 
 def test_points_without_a_model_have_no_forecast() -> None:
-    trials = [Trial(0, {"x": 0.1}, "complete", 1.0), Trial(1, {"x": 0.1}, "complete", 1.0, info={"source": "initial"})]
+    trials = [
+        Trial(0, {"x": 0.1}, "complete", 1.0),
+        Trial(1, {"x": 0.1}, "complete", 1.0, info={"source": "initial"}),
+    ]
     assert predictions(trials, "maximize") == [None, None]
     assert calibration([None]).coverage == ()
     assert not calibration([]).failing

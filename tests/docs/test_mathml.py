@@ -20,7 +20,10 @@ from docs.making.mathml import formula, raised
         ("‖f‖_{θ_t} ≤ B_t", "‖f‖<sub>θ<sub>t</sub></sub> ≤ B<sub>t</sub>"),
         ("t^(d/(2ν+d)) and t^0.9.", "t<sup>d/(2ν+d)</sup> and t<sup>0.9</sup>."),
         ("k_θ', θ'_i and θ_t,i", "k<sub>θ'</sub>, θ'<sub>i</sub> and θ<sub>t,i</sub>"),
-        ("noise_std, x_iters, log_ei and t^−decay stay", "noise_std, x_iters, log_ei and t^−decay stay"),
+        (
+            "noise_std, x_iters, log_ei and t^−decay stay",
+            "noise_std, x_iters, log_ei and t^−decay stay",
+        ),
     ],
 )
 def test_sub_and_superscripts(text: str, expected: str) -> None:
@@ -28,7 +31,9 @@ def test_sub_and_superscripts(text: str, expected: str) -> None:
 
 
 def test_code_is_left_alone() -> None:
-    html = markdown.markdown("θ_t, `θ_t` and **B_0**\n\n    t^(1/2)", extensions=["docs.making.mathml"])
+    html = markdown.markdown(
+        "θ_t, `θ_t` and **B_0**\n\n    t^(1/2)", extensions=["docs.making.mathml"]
+    )
     assert html.count("<sub>") == 2
     assert "<code>θ_t</code>" in html
     assert "t^(1/2)" in html

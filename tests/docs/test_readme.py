@@ -1,4 +1,6 @@
-"""Every Python block of the README and of the documentation runs as printed, as a script of its own; the README's first is at most ten lines."""
+"""Every Python block of the README and of the documentation runs as printed, as a script of its
+own; the README's first is at most ten lines.
+"""
 
 import re
 import runpy
@@ -8,17 +10,22 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"README.md": ROOT / "README.md"} | {
-    path.relative_to(ROOT / "docs").as_posix(): path for path in sorted((ROOT / "docs").rglob("*.md"))
+    path.relative_to(ROOT / "docs").as_posix(): path
+    for path in sorted((ROOT / "docs").rglob("*.md"))
 }
 BLOCKS = {
     f"{name}-{index}": block
     for name, page in PAGES.items()
-    for index, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL))
+    for index, block in enumerate(
+        re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    )
 }
 
 
 @pytest.mark.parametrize("name", BLOCKS)
-def test_block_runs(name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_runs(
+    name: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("block.py").write_text(BLOCKS[name], encoding="utf-8")
     runpy.run_path("block.py", run_name="__main__")

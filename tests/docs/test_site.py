@@ -1,4 +1,6 @@
-"""The documentation site: it builds strictly, every page is in the menu, every link and picture is there, and nothing is loaded from elsewhere."""
+"""The documentation site: it builds strictly, every page is in the menu, every link and picture is
+there, and nothing is loaded from elsewhere.
+"""
 
 import os
 import re
@@ -32,7 +34,13 @@ class Page(HTMLParser):
         self.places |= {value for value in (given.get("id"), given.get("name")) if value}
         if tag == "a" and given.get("href"):
             self.links.append(given["href"] or "")
-        elif tag == "link" and given.get("rel") not in ("canonical", "alternate", "edit", "prev", "next"):
+        elif tag == "link" and given.get("rel") not in (
+            "canonical",
+            "alternate",
+            "edit",
+            "prev",
+            "next",
+        ):
             self.loads.append(given.get("href") or "")
         elif given.get("src"):
             self.loads.append(given["src"] or "")
@@ -53,9 +61,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     for name in ("docs", "src", "tools"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"NO_COLOR": "1"}, check=False)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NO_COLOR": "1"},
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
-    return {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in (folder / "site").rglob("*.html")}
+    return {
+        path.resolve(): Page(path.read_text(encoding="utf-8"))
+        for path in (folder / "site").rglob("*.html")
+    }
 
 
 def test_every_page_is_in_the_menu_and_every_entry_is_a_page() -> None:
@@ -79,14 +97,20 @@ def test_every_link_leads_somewhere(site: dict[Path, Page]) -> None:
                 continue
             file, place = urldefrag(link)
             target = (path.parent / unquote(file)).resolve() if file else path
-            if not target.exists() or (place and target in site and unquote(place) not in site[target].places):
+            if not target.exists() or (
+                place and target in site and unquote(place) not in site[target].places
+            ):
                 broken.append(f"{path.name}: {link}")
     assert not broken
 
 
 def test_nothing_is_loaded_from_elsewhere(site: dict[Path, Page]) -> None:
-    assert not [load for page in site.values() for load in page.loads if load.startswith(("http", "//"))]
-    assert not re.findall(r"(?:url\(|@import)[\"' ]*(?:https?:)?//", (DOCS / "site.css").read_text(encoding="utf-8"))
+    assert not [
+        load for page in site.values() for load in page.loads if load.startswith(("http", "//"))
+    ]
+    assert not re.findall(
+        r"(?:url\(|@import)[\"' ]*(?:https?:)?//", (DOCS / "site.css").read_text(encoding="utf-8")
+    )
 
 
 def test_formulas_are_drawn_by_the_browser(site: dict[Path, Page]) -> None:
@@ -99,13 +123,22 @@ def test_formulas_are_drawn_by_the_browser(site: dict[Path, Page]) -> None:
 def test_the_reference_shows_every_public_name(site: dict[Path, Page]) -> None:
     import noregret as nr
 
-    places = {place for path, page in site.items() if path.parent.name == "reference" for place in page.places}
-    missing = [name for name in nr.__all__ if not any(place.endswith("." + name) for place in places)]
+    places = {
+        place
+        for path, page in site.items()
+        if path.parent.name == "reference"
+        for place in page.places
+    }
+    missing = [
+        name for name in nr.__all__ if not any(place.endswith("." + name) for place in places)
+    ]
     assert not missing
 
 
 def test_pictures_are_small_and_used() -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in [*DOCS.rglob("*.md"), ROOT / "README.md"])
+    text = "\n".join(
+        path.read_text(encoding="utf-8") for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]
+    )
     for picture in (DOCS / "figures").iterdir():
         assert picture.name in text, f"{picture.name} is on no page"
         assert picture.stat().st_size < LARGEST, picture.name

@@ -1,7 +1,8 @@
-"""Fixed studies of every strategy: boxes, mixed spaces, lists, points under way, failures, told noise.
+"""Fixed studies of every strategy: boxes, mixed spaces, lists, points under way, failures, told
+noise.
 
-``OPENBLAS_NUM_THREADS=1 python -m tests.golden.cases`` writes the proposals of today's code into proposals.json. Do that only
-when a change of behaviour is meant, and say so in the changelog.
+``OPENBLAS_NUM_THREADS=1 python -m tests.golden.cases`` writes the proposals of today's code into
+proposals.json. Do that only when a change of behaviour is meant, and say so in the changelog.
 """
 
 from __future__ import annotations

@@ -21,15 +21,21 @@ def _log_density(e: Evidence, theta: float) -> float:
 
 @pytest.mark.parametrize("n", [3, 12, 40])
 def test_hmc_matches_quadrature_in_one_dimension(n: int) -> None:
-    """SPEC §12.12: mean and spread of log θ against a grid, within four standard errors; a shifted chain must not match."""
+    """SPEC §12.12: mean and spread of log θ against a grid, within four standard errors; a shifted
+    chain must not match.
+    """
     e = evidence(n=n)
-    theta = np.linspace(5e-4, 2.0, 4000)  # a density of θ on an even grid of θ: no Jacobian to share with the sampler
+    theta = np.linspace(
+        5e-4, 2.0, 4000
+    )  # a density of θ on an even grid of θ: no Jacobian to share with the sampler
     log_p = np.array([_log_density(e, t) for t in theta])
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
     grid = np.log(theta)
     mean, std = float(p @ grid), float(np.sqrt(p @ grid**2 - (p @ grid) ** 2))
-    draws = sample(e, HMC(samples=400, warm_up=100, thin=4), np.log(np.array([0.3])), np.random.default_rng(0))[:, 0]
+    draws = sample(
+        e, HMC(samples=400, warm_up=100, thin=4), np.log(np.array([0.3])), np.random.default_rng(0)
+    )[:, 0]
     error = 4 * std / np.sqrt(len(draws) / 2)
     assert abs(draws.mean() - mean) < error
     assert draws.std() == pytest.approx(std, rel=0.25)
@@ -37,29 +43,53 @@ def test_hmc_matches_quadrature_in_one_dimension(n: int) -> None:
 
 
 def test_noise_is_sampled_too_when_unknown() -> None:
-    draws = np.exp(sample(evidence(known_noise=False, n=60), HMC(50, 60), np.log(np.array([0.3, 0.02])), np.random.default_rng(0)))
+    draws = np.exp(
+        sample(
+            evidence(known_noise=False, n=60),
+            HMC(50, 60),
+            np.log(np.array([0.3, 0.02])),
+            np.random.default_rng(0),
+        )
+    )
     assert draws.shape == (50, 2)
     assert np.sqrt(np.median(draws[:, 1])) == pytest.approx(0.05, rel=0.4)
 
 
 def test_same_seed_same_samples() -> None:
-    a, b = (sample(evidence(n=8), HMC(5, 5), np.zeros(1), np.random.default_rng(7)) for _ in range(2))
+    a, b = (
+        sample(evidence(n=8), HMC(5, 5), np.zeros(1), np.random.default_rng(7)) for _ in range(2)
+    )
     np.testing.assert_array_equal(a, b)
 
 
 def test_mixture_is_moment_matched() -> None:
     rng = np.random.default_rng(0)
     X, y, A = rng.random((8, 2)), rng.standard_normal(8), rng.random((5, 2))
-    parts = tuple(condition(SquaredExponential(), np.full(2, theta), X, y, 0.01) for theta in (0.1, 0.3, 0.9))
+    parts = tuple(
+        condition(SquaredExponential(), np.full(2, theta), X, y, 0.01) for theta in (0.1, 0.3, 0.9)
+    )
     mixture = Mixture(parts)
     mean, std = mixture.predict(A)
-    means, variances = np.array([p.predict(A)[0] for p in parts]), np.array([p.predict(A)[1] ** 2 for p in parts])
+    means, variances = (
+        np.array([p.predict(A)[0] for p in parts]),
+        np.array([p.predict(A)[1] ** 2 for p in parts]),
+    )
     np.testing.assert_allclose(mean, means.mean(axis=0))
-    np.testing.assert_allclose(std**2, (variances + means**2).mean(axis=0) - means.mean(axis=0) ** 2)
+    np.testing.assert_allclose(
+        std**2, (variances + means**2).mean(axis=0) - means.mean(axis=0) ** 2
+    )
     _, _, dmean, dstd = mixture.predict_gradients(A)
     for row in range(5):
-        np.testing.assert_allclose(dmean[row], naive.numeric_gradient(lambda x: mixture.predict(x[None])[0][0], A[row]), atol=1e-5)
-        np.testing.assert_allclose(dstd[row], naive.numeric_gradient(lambda x: mixture.predict(x[None])[1][0], A[row]), atol=1e-5)
+        np.testing.assert_allclose(
+            dmean[row],
+            naive.numeric_gradient(lambda x: mixture.predict(x[None])[0][0], A[row]),
+            atol=1e-5,
+        )
+        np.testing.assert_allclose(
+            dstd[row],
+            naive.numeric_gradient(lambda x: mixture.predict(x[None])[1][0], A[row]),
+            atol=1e-5,
+        )
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

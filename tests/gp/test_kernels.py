@@ -23,14 +23,21 @@ def test_covariance_equals_the_textbook(kernel: Kernel, name: str, nu: float) ->
     rng = np.random.default_rng(0)
     A, B, theta = rng.random((6, 3)), rng.random((5, 3)), np.array([0.1, 0.5, 2.0])
     A[2] = B[3]  # distance 0 off the diagonal
-    np.testing.assert_allclose(covariance(kernel, theta, A, B), naive.kernel_matrix(name, nu, theta, A, B), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        covariance(kernel, theta, A, B),
+        naive.kernel_matrix(name, nu, theta, A, B),
+        rtol=1e-10,
+        atol=1e-14,
+    )
 
 
 @pytest.mark.parametrize("closed", [0.5, 1.5, 2.5])
 def test_closed_forms_meet_the_bessel_form(closed: float) -> None:
     sq = np.linspace(0.0, 9.0, 50)
     np.testing.assert_allclose(Matern(closed).value(sq), Matern(closed + 1e-9).value(sq), atol=1e-7)
-    np.testing.assert_allclose(Matern(closed).slope(sq[1:]), Matern(closed + 1e-9).slope(sq[1:]), atol=1e-7)
+    np.testing.assert_allclose(
+        Matern(closed).slope(sq[1:]), Matern(closed + 1e-9).slope(sq[1:]), atol=1e-7
+    )
 
 
 @pytest.mark.parametrize(("kernel", "name", "nu"), KERNELS, ids=str)

@@ -17,7 +17,14 @@ def evidence(n: int = 40, *, known_noise: bool = True, d: int = 1, seed: int = 0
     f = rkhs_sample(seed, dimension=d, lengthscale=0.15, norm=6.0)
     X = rng.random((n, d))
     told = np.full(n, 0.05**2 if known_noise else np.nan)
-    return Evidence(SquaredExponential(), X, f(X) + 0.05 * rng.standard_normal(n), told, Gamma(), LogNormal(-4.0, 1.0))
+    return Evidence(
+        SquaredExponential(),
+        X,
+        f(X) + 0.05 * rng.standard_normal(n),
+        told,
+        Gamma(),
+        LogNormal(-4.0, 1.0),
+    )
 
 
 def test_map_is_the_maximum_of_a_grid() -> None:
@@ -33,7 +40,10 @@ def test_several_starts_escape_a_local_maximum() -> None:
     """Few points leave two modes: the better one must be found whatever start comes first."""
     e = evidence(n=6, seed=3)
     starts = np.log(np.array([[0.011], [0.9], [0.2]]))
-    fits = [fit_map(e, np.array([0.01]), np.array([1.0]), starts[order]) for order in ([0, 1, 2], [2, 1, 0])]
+    fits = [
+        fit_map(e, np.array([0.01]), np.array([1.0]), starts[order])
+        for order in ([0, 1, 2], [2, 1, 0])
+    ]
     assert fits[0].lengthscales[0] == pytest.approx(fits[1].lengthscales[0], rel=1e-3)
 
 
@@ -84,14 +94,24 @@ def test_min_and_scale_of_spec_6() -> None:
 
 def test_the_last_estimate_comes_first() -> None:
     e = evidence(known_noise=False)
-    starts = starting_points(e, MAP(starts=4), Fit(np.array([0.33]), 0.02), np.random.default_rng(0))
+    starts = starting_points(
+        e, MAP(starts=4), Fit(np.array([0.33]), 0.02), np.random.default_rng(0)
+    )
     assert starts.shape == (4, 2)
     np.testing.assert_allclose(np.exp(starts[0]), [0.33, 0.02])
 
 
 @pytest.mark.parametrize(
     "bad",
-    [{"combine": "max"}, {"truncation": 0.0}, {"truncation": 1.0}, {"ceiling": 0.5}, {"ceiling": math.inf}, {"starts": 0}, {"starts": 1.5}],
+    [
+        {"combine": "max"},
+        {"truncation": 0.0},
+        {"truncation": 1.0},
+        {"ceiling": 0.5},
+        {"ceiling": math.inf},
+        {"starts": 0},
+        {"starts": 1.5},
+    ],
 )
 def test_impossible_settings(bad: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError):

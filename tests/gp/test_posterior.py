@@ -17,18 +17,29 @@ def data(seed: int, n: int, d: int) -> tuple[Array, Array, Array]:
     return rng.random((n, d)), rng.standard_normal(n), rng.uniform(0.01, 0.2, n)
 
 
-@given(st.integers(0, 1000), st.integers(1, 12), st.integers(1, 4), st.sampled_from([SE, Matern(0.5), Matern(2.5), Matern(1.7)]))
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 12),
+    st.integers(1, 4),
+    st.sampled_from([SE, Matern(0.5), Matern(2.5), Matern(1.7)]),
+)
 def test_posterior_is_the_dense_formula(seed: int, n: int, d: int, kernel: Kernel) -> None:
     X, y, lam = data(seed, n, d)
     X[-1] = X[0]  # a repeated point is legal
     A, theta = np.random.default_rng(seed + 1).random((7, d)), np.linspace(0.2, 0.6, d)
     posterior = condition(kernel, theta, X, y, lam)
-    mean, var = naive.posterior(covariance(kernel, theta, X, X), covariance(kernel, theta, X, A), y, lam)
+    mean, var = naive.posterior(
+        covariance(kernel, theta, X, X), covariance(kernel, theta, X, A), y, lam
+    )
     got_mean, got_std = posterior.predict(A)
     np.testing.assert_allclose(got_mean, mean, atol=1e-9)
     np.testing.assert_allclose(got_std**2, var, atol=1e-10)
-    assert posterior.information_gain == pytest.approx(naive.information(covariance(kernel, theta, X, X), lam), rel=1e-9)
-    assert posterior.log_evidence == pytest.approx(naive.log_evidence(covariance(kernel, theta, X, X), y, lam), rel=1e-9)
+    assert posterior.information_gain == pytest.approx(
+        naive.information(covariance(kernel, theta, X, X), lam), rel=1e-9
+    )
+    assert posterior.log_evidence == pytest.approx(
+        naive.log_evidence(covariance(kernel, theta, X, X), y, lam), rel=1e-9
+    )
 
 
 @given(st.integers(0, 1000), st.integers(1, 10), st.booleans())
@@ -55,8 +66,12 @@ def test_pending_points_narrow_the_variance_and_leave_the_mean() -> None:
     assert np.all(waiting.predict(A)[1] <= plain.predict(A)[1] + 1e-12)
     np.testing.assert_allclose(one_by_one.predict(A)[1], waiting.predict(A)[1], atol=1e-10)
     assert waiting.information_gain == pytest.approx(plain.information_gain, abs=1e-12)
-    whole = condition(SE, theta, np.vstack([X, pending]), np.append(y, [5.0, -7.0]), np.append(lam, [0.1, 0.1]))
-    assert waiting.information_gain + waiting.pending_information == pytest.approx(whole.information_gain, abs=1e-10)
+    whole = condition(
+        SE, theta, np.vstack([X, pending]), np.append(y, [5.0, -7.0]), np.append(lam, [0.1, 0.1])
+    )
+    assert waiting.information_gain + waiting.pending_information == pytest.approx(
+        whole.information_gain, abs=1e-10
+    )
     with pytest.raises(ConfigurationError, match="before pending"):
         waiting.append(pending[0], 1.0, 0.1)
 
@@ -72,7 +87,9 @@ def test_information_chain_rule_permutation_and_independence_of_values(seed: int
         chain += 0.5 * np.log1p(std**2 / lam)
     assert total == pytest.approx(chain, rel=1e-9)
     order = np.random.default_rng(seed).permutation(n)
-    assert condition(SE, theta, X[order], y[order], lam).information_gain == pytest.approx(total, rel=1e-9)
+    assert condition(SE, theta, X[order], y[order], lam).information_gain == pytest.approx(
+        total, rel=1e-9
+    )
     assert condition(SE, theta, X, -3 * y, lam).information_gain == total
 
 
@@ -113,16 +130,28 @@ def test_prediction_gradients(kernel: Kernel) -> None:
     mean, std, dmean, dstd = posterior.predict_gradients(A)
     np.testing.assert_allclose(np.stack([mean, std]), np.stack(posterior.predict(A)), atol=1e-12)
     for row in range(4):
-        np.testing.assert_allclose(dmean[row], naive.numeric_gradient(lambda x: posterior.predict(x[None])[0][0], A[row]), atol=1e-5)
-        np.testing.assert_allclose(dstd[row], naive.numeric_gradient(lambda x: posterior.predict(x[None])[1][0], A[row]), atol=1e-5)
+        np.testing.assert_allclose(
+            dmean[row],
+            naive.numeric_gradient(lambda x: posterior.predict(x[None])[0][0], A[row]),
+            atol=1e-5,
+        )
+        np.testing.assert_allclose(
+            dstd[row],
+            naive.numeric_gradient(lambda x: posterior.predict(x[None])[1][0], A[row]),
+            atol=1e-5,
+        )
 
 
-@pytest.mark.parametrize("kernel", [SE, Matern(0.5), Matern(1.5), Matern(2.5), Matern(0.9)], ids=str)
+@pytest.mark.parametrize(
+    "kernel", [SE, Matern(0.5), Matern(1.5), Matern(2.5), Matern(0.9)], ids=str
+)
 def test_evidence_gradient(kernel: Kernel) -> None:
     X, y, lam = data(2, 10, 3)
     theta = np.array([0.3, 0.6, 1.2])
     value, by_theta, by_noise = log_evidence_gradient(kernel, theta, X, y, lam)
-    assert value == pytest.approx(naive.log_evidence(covariance(kernel, theta, X, X), y, lam), rel=1e-9)
+    assert value == pytest.approx(
+        naive.log_evidence(covariance(kernel, theta, X, X), y, lam), rel=1e-9
+    )
 
     def of_theta(log_theta: Array) -> float:
         return naive.log_evidence(covariance(kernel, np.exp(log_theta), X, X), y, lam)
@@ -130,8 +159,12 @@ def test_evidence_gradient(kernel: Kernel) -> None:
     def of_noise(log_noise: Array) -> float:
         return naive.log_evidence(covariance(kernel, theta, X, X), y, np.exp(log_noise))
 
-    np.testing.assert_allclose(by_theta, naive.numeric_gradient(of_theta, np.log(theta)), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(by_noise, naive.numeric_gradient(of_noise, np.log(lam)), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        by_theta, naive.numeric_gradient(of_theta, np.log(theta)), rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        by_noise, naive.numeric_gradient(of_noise, np.log(lam)), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_joint_covariance_agrees_with_std() -> None:
@@ -166,7 +199,10 @@ def test_noise_too_small_to_factorise_is_said_and_not_repaired_in_silence() -> N
         condition(SE, np.array([1.0]), X, np.ones(50), 1e-18)
 
 
-@pytest.mark.parametrize(("theta", "lam"), [(0.0, 0.1), (-1.0, 0.1), (np.nan, 0.1), (0.5, 0.0), (0.5, -1.0), (0.5, np.inf)])
+@pytest.mark.parametrize(
+    ("theta", "lam"),
+    [(0.0, 0.1), (-1.0, 0.1), (np.nan, 0.1), (0.5, 0.0), (0.5, -1.0), (0.5, np.inf)],
+)
 def test_impossible_hyperparameters(theta: float, lam: float) -> None:
     with pytest.raises(ConfigurationError):
         condition(SE, np.array([theta]), np.zeros((2, 1)), np.zeros(2), lam)

@@ -16,7 +16,11 @@ OBJECT = object()
 @pytest.mark.parametrize(
     ("axis", "inside", "outside"),
     [
-        (plain(nr.Float(0, 1)), [0.0, 0.5, 1, np.float64(0.25)], [1.5, -1, "0.5", None, True, float("nan")]),
+        (
+            plain(nr.Float(0, 1)),
+            [0.0, 0.5, 1, np.float64(0.25)],
+            [1.5, -1, "0.5", None, True, float("nan")],
+        ),
         (plain(nr.Int(1, 5)), [1, 5, 3.0, np.int64(2)], [0, 6, 2.5, "3", True]),
         (plain(nr.Choice(["a", None, 1])), ["a", None, 1, 1.0], ["b", True]),
         (listed([1, 10, 100]), [1, 10, 100, 10.0], [5, True, "1"]),

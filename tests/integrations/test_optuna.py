@@ -14,7 +14,11 @@ import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.study import StudyDirection
-from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.testing.pytest_samplers import (
+    BasicSamplerTestCase,
+    RelativeSamplerTestCase,
+    SingleOnlySamplerTestCase,
+)
 from optuna.trial import TrialState, create_trial
 
 import noregret as nr
@@ -34,7 +38,9 @@ class TestConformance(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlyS
 
 
 def bowl(trial: optuna.Trial) -> float:
-    return (trial.suggest_float("x", -3, 3) - 1) ** 2 + (trial.suggest_float("y", 1e-3, 1, log=True) - 0.1) ** 2
+    return (trial.suggest_float("x", -3, 3) - 1) ** 2 + (
+        trial.suggest_float("y", 1e-3, 1, log=True) - 0.1
+    ) ** 2
 
 
 def history(study: optuna.Study, space: dict[str, Any]) -> list[nr.Trial]:
@@ -56,9 +62,13 @@ def test_it_optimises_in_both_directions() -> None:
 def test_it_proposes_what_the_plain_study_proposes() -> None:
     """Optuna's trials, steps, categories and direction lose nothing on the way to the strategy."""
     space: dict[str, Any] = {
-        "a": FloatDistribution(0, 1), "b": IntDistribution(2, 20, step=3), "c": CategoricalDistribution(["u", "v", "w"]),
-        "d": FloatDistribution(0, 1, step=0.1), "e": IntDistribution(1, 64, log=True), "f": FloatDistribution(1e-4, 1, log=True),
-    }  # fmt: skip
+        "a": FloatDistribution(0, 1),
+        "b": IntDistribution(2, 20, step=3),
+        "c": CategoricalDistribution(["u", "v", "w"]),
+        "d": FloatDistribution(0, 1, step=0.1),
+        "e": IntDistribution(1, 64, log=True),
+        "f": FloatDistribution(1e-4, 1, log=True),
+    }
     ours = {
         "a": nr.Float(0, 1),
         "b": nr.Int(0, 6),
@@ -69,7 +79,12 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
     }
 
     def plain_point(params: dict[str, Any]) -> dict[str, Any]:
-        return {**params, "b": (params["b"] - 2) // 3, "c": "uvw".index(params["c"]), "d": round(params["d"] * 10)}
+        return {
+            **params,
+            "b": (params["b"] - 2) // 3,
+            "c": "uvw".index(params["c"]),
+            "d": round(params["d"] * 10),
+        }
 
     sampler = NoRegretSampler(seed=4)
     study = optuna.create_study(direction="maximize", sampler=sampler)
@@ -86,7 +101,9 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
             info = dict(asked.info)
             kept = study.trials[number].system_attrs[KEY]
             assert kept == {**info, "point": point, "space": kept["space"]}
-        value = -((trial.params["a"] - 0.3) ** 2) - trial.params["b"] / 10 + (trial.params["c"] == "v")
+        value = (
+            -((trial.params["a"] - 0.3) ** 2) - trial.params["b"] / 10 + (trial.params["c"] == "v")
+        )
         study.tell(trial, value)
         recorded.append(nr.Trial(number, point, "complete", value, info=info))
     assert "h" in recorded[-1].info
@@ -95,14 +112,21 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
 def test_what_the_strategy_recorded_can_be_plotted() -> None:
     study = optuna.create_study(sampler=NoRegretSampler(seed=0))
     study.optimize(bowl, n_trials=12)
-    model = [trial.system_attrs[KEY] for trial in study.trials if "h" in trial.system_attrs.get(KEY, {})]
+    model = [
+        trial.system_attrs[KEY] for trial in study.trials if "h" in trial.system_attrs.get(KEY, {})
+    ]
     assert len(model) >= 7
     assert [entry["t"] for entry in model] == list(range(1, len(model) + 1))
-    assert all(entry["h"] >= 1 and len(entry["lengthscales"]) == 2 and entry["beta_sqrt"] > 0 for entry in model)
+    assert all(
+        entry["h"] >= 1 and len(entry["lengthscales"]) == 2 and entry["beta_sqrt"] > 0
+        for entry in model
+    )
 
 
 def test_states() -> None:
-    """Complete with a finite value, pruned by the last report but no better than the median, failed; waiting is nothing."""
+    """Complete with a finite value, pruned by the last report but no better than the median,
+    failed; waiting is nothing.
+    """
     study = optuna.create_study()
     for x, value in ((0.1, 1.0), (0.2, 2.0), (0.3, 9.0), (0.4, math.inf)):
         study.add_trial(create_trial(params={"x": x}, distributions=LINE, value=value))
@@ -117,9 +141,17 @@ def test_states() -> None:
     study.add_trial(create_trial(params={"x": 0.95}, distributions=LINE, state=TrialState.RUNNING))
     told = [(trial.params["x"], trial.state, trial.value) for trial in history(study, LINE)]
     assert told == [
-        (0.1, "complete", 1.0), (0.2, "complete", 2.0), (0.3, "complete", 9.0), (0.4, "failed", None),
-        (0.5, "complete", 5.0), (0.6, "complete", 2.0), (0.7, "failed", None), (0.75, "failed", None), (0.8, "failed", None), (0.95, "running", None),
-    ]  # fmt: skip
+        (0.1, "complete", 1.0),
+        (0.2, "complete", 2.0),
+        (0.3, "complete", 9.0),
+        (0.4, "failed", None),
+        (0.5, "complete", 5.0),
+        (0.6, "complete", 2.0),
+        (0.7, "failed", None),
+        (0.75, "failed", None),
+        (0.8, "failed", None),
+        (0.95, "running", None),
+    ]
 
 
 def test_pruned_counts_the_other_way_round_when_maximising() -> None:
@@ -127,33 +159,58 @@ def test_pruned_counts_the_other_way_round_when_maximising() -> None:
     for x, value in ((0.1, 1.0), (0.2, 2.0), (0.3, 9.0)):
         study.add_trial(create_trial(params={"x": x}, distributions=LINE, value=value))
     for x, value in ((0.5, 0.5), (0.6, 20.0)):
-        study.add_trial(create_trial(params={"x": x}, distributions=LINE, state=TrialState.PRUNED, value=value))
+        study.add_trial(
+            create_trial(params={"x": x}, distributions=LINE, state=TrialState.PRUNED, value=value)
+        )
     assert [trial.value for trial in history(study, LINE)][3:] == [0.5, 2.0]
 
 
 def test_points_of_another_space_are_left_out() -> None:
     study = optuna.create_study()
     study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0))
-    study.add_trial(create_trial(params={"x": 5.0}, distributions={"x": FloatDistribution(0, 10)}, value=2.0))
-    study.add_trial(create_trial(params={"y": 5.0}, distributions={"y": FloatDistribution(0, 10)}, value=3.0))
+    study.add_trial(
+        create_trial(params={"x": 5.0}, distributions={"x": FloatDistribution(0, 10)}, value=2.0)
+    )
+    study.add_trial(
+        create_trial(params={"y": 5.0}, distributions={"y": FloatDistribution(0, 10)}, value=3.0)
+    )
     assert [trial.value for trial in history(study, LINE)] == [1.0]
     letters = {"c": CategoricalDistribution(["a", "b"])}
-    study.add_trial(create_trial(params={"c": "z"}, distributions={"c": CategoricalDistribution(["z", "a"])}, value=4.0))
+    study.add_trial(
+        create_trial(
+            params={"c": "z"}, distributions={"c": CategoricalDistribution(["z", "a"])}, value=4.0
+        )
+    )
     assert history(study, letters) == []
 
 
 def test_only_what_was_decided_here_and_followed_is_a_decision() -> None:
     def recorded(x: float, space: dict[str, Any]) -> dict[str, Any]:
-        return {KEY: {"source": "model", "h": 1.0, "point": {"x": x}, "space": adapter._fingerprint(space)}}
+        return {
+            KEY: {
+                "source": "model",
+                "h": 1.0,
+                "point": {"x": x},
+                "space": adapter._fingerprint(space),
+            }
+        }
 
     study = optuna.create_study()
-    for attribute in (recorded(0.5, LINE), recorded(0.4, LINE), recorded(0.5, {"x": FloatDistribution(0, 2)})):
-        study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute))
+    for attribute in (
+        recorded(0.5, LINE),
+        recorded(0.4, LINE),
+        recorded(0.5, {"x": FloatDistribution(0, 2)}),
+    ):
+        study.add_trial(
+            create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute)
+        )
     assert [trial.is_decision for trial in history(study, LINE)] == [True, False, False]
 
 
 def test_running_trials_are_pending_before_they_suggest() -> None:
-    """A proposal is seen by other workers as soon as it is made, though Optuna writes a parameter only when it is suggested."""
+    """A proposal is seen by other workers as soon as it is made, though Optuna writes a parameter
+    only when it is suggested.
+    """
     study = optuna.create_study(sampler=NoRegretSampler(seed=0))
     study.optimize(bowl, n_trials=8)
     space = study.sampler.infer_relative_search_space(study, study.trials[-1])
@@ -165,7 +222,9 @@ def test_running_trials_are_pending_before_they_suggest() -> None:
 
 
 def test_a_worker_that_was_overtaken_thinks_again() -> None:
-    """Two workers in step: the slower one sees the point that the other proposed while it was thinking."""
+    """Two workers in step: the slower one sees the point that the other proposed while it was
+    thinking.
+    """
     seen: list[int] = []
 
     class Overtaken(nr.RandomSearch):
@@ -182,7 +241,9 @@ def test_a_worker_that_was_overtaken_thinks_again() -> None:
 
 
 def test_enqueued_points() -> None:
-    """A whole one is data and no decision; of one in part the rest is chosen best for it; one outside the space is left out."""
+    """A whole one is data and no decision; of one in part the rest is chosen best for it; one
+    outside the space is left out.
+    """
     study = optuna.create_study(sampler=NoRegretSampler(seed=0))
     study.optimize(bowl, n_trials=8)
     for point in ({"x": 1.0, "y": 0.5}, {"x": -2.0}):
@@ -213,7 +274,9 @@ def test_a_changed_space_starts_with_new_lengthscales() -> None:
     assert last["t"] < first["t"]
 
 
-def test_conditional_parameters_come_from_the_independent_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conditional_parameters_come_from_the_independent_sampler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     said: list[str] = []
     monkeypatch.setattr(adapter.logger, "warning", said.append)
 
@@ -235,13 +298,21 @@ def test_conditional_parameters_come_from_the_independent_sampler(monkeypatch: p
 
 def test_startup_trials_come_from_the_independent_sampler() -> None:
     class Corner(optuna.samplers.RandomSampler):
-        def sample_independent(self, study: Any, trial: Any, param_name: str, param_distribution: Any) -> Any:
+        def sample_independent(
+            self, study: Any, trial: Any, param_name: str, param_distribution: Any
+        ) -> Any:
             return param_distribution.high
 
-    study = optuna.create_study(sampler=NoRegretSampler(seed=0, n_startup_trials=4, independent_sampler=Corner()))
+    study = optuna.create_study(
+        sampler=NoRegretSampler(seed=0, n_startup_trials=4, independent_sampler=Corner())
+    )
     study.optimize(bowl, n_trials=6)
-    assert [trial.params == {"x": 3.0, "y": 1.0} for trial in study.trials] == [True] * 4 + [False] * 2
-    assert ["h" in trial.system_attrs.get(KEY, {}) for trial in study.trials] == [False] * 4 + [True] * 2
+    assert [trial.params == {"x": 3.0, "y": 1.0} for trial in study.trials] == [True] * 4 + [
+        False
+    ] * 2
+    assert ["h" in trial.system_attrs.get(KEY, {}) for trial in study.trials] == [False] * 4 + [
+        True
+    ] * 2
 
 
 def test_seed() -> None:
@@ -259,7 +330,9 @@ def test_another_strategy_and_a_pickled_sampler() -> None:
     study = optuna.create_study(sampler=sampler)
     study.optimize(bowl, n_trials=12)
     assert study.trials[-1].system_attrs[KEY]["h"] == 1.0
-    random = optuna.create_study(sampler=NoRegretSampler(nr.RandomSearch(), seed=0, n_startup_trials=2))
+    random = optuna.create_study(
+        sampler=NoRegretSampler(nr.RandomSearch(), seed=0, n_startup_trials=2)
+    )
     random.optimize(bowl, n_trials=4)
     assert random.trials[-1].system_attrs[KEY]["source"] == "random"
 
@@ -275,7 +348,9 @@ def test_hyperband_brackets() -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        study = optuna.create_study(sampler=NoRegretSampler(seed=0), pruner=optuna.pruners.HyperbandPruner(1, 4))
+        study = optuna.create_study(
+            sampler=NoRegretSampler(seed=0), pruner=optuna.pruners.HyperbandPruner(1, 4)
+        )
         study.optimize(objective, n_trials=25)
     assert any(trial.state == TrialState.PRUNED for trial in study.trials)
     assert any("h" in trial.system_attrs.get(KEY, {}) for trial in study.trials)
@@ -290,8 +365,13 @@ def test_what_is_refused() -> None:
         with pytest.raises(ConfigurationError, match="n_startup_trials"):
             NoRegretSampler(n_startup_trials=wrong)  # type: ignore[arg-type]
     study = optuna.create_study(sampler=NoRegretSampler(seed=0))
-    for attribute in ({"constraints": (1.0,)}, {"constraints:c": 1.0}):  # as Optuna 4 and Optuna 5 write them
-        study.add_trial(create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute))
+    for attribute in (
+        {"constraints": (1.0,)},
+        {"constraints:c": 1.0},
+    ):  # as Optuna 4 and Optuna 5 write them
+        study.add_trial(
+            create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute)
+        )
         with pytest.raises(ConfigurationError, match="constraint values in trial"):
             study.ask(LINE)
         study = optuna.create_study(sampler=NoRegretSampler(seed=0))
@@ -302,21 +382,21 @@ def test_what_is_refused() -> None:
         adapter._axis("uniform")  # type: ignore[arg-type]
 
 
-WORKER = textwrap.dedent(
-    """
+WORKER = textwrap.dedent("""
     import os, sys, time, optuna
     from noregret.integrations.optuna import NoRegretSampler
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     storage = optuna.storages.RDBStorage(sys.argv[1])
-    study = optuna.load_study(study_name="shared", storage=storage, sampler=NoRegretSampler(seed=int(sys.argv[2])))
+    sampler = NoRegretSampler(seed=int(sys.argv[2]))
+    study = optuna.load_study(study_name="shared", storage=storage, sampler=sampler)
     def objective(trial):
         trial.set_user_attr("worker", sys.argv[2])
-        x, y, c = trial.suggest_float("x", -3, 3), trial.suggest_float("y", 1e-3, 1, log=True), trial.suggest_categorical("c", ["u", "v"])
+        x, y = trial.suggest_float("x", -3, 3), trial.suggest_float("y", 1e-3, 1, log=True)
+        c = trial.suggest_categorical("c", ["u", "v"])
         time.sleep(0.05)
         return (x - 1) ** 2 + (y - 0.1) ** 2 + (c == "u")
     study.optimize(objective, n_trials=30)
-    """
-)
+    """)
 
 
 def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureRequest) -> None:
@@ -329,7 +409,9 @@ def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureReques
     assert len(trials) == 60
     assert all(trial.state == TrialState.COMPLETE for trial in trials)
     assert {trial.user_attrs["worker"] for trial in trials} == {"0", "1"}
-    decisions = [trial.system_attrs[KEY]["t"] for trial in trials if "t" in trial.system_attrs.get(KEY, {})]
+    decisions = [
+        trial.system_attrs[KEY]["t"] for trial in trials if "t" in trial.system_attrs.get(KEY, {})
+    ]
     assert max(decisions) > 45  # each worker reads what the other decided
     assert study.best_value < 0.01
     storage.engine.dispose()

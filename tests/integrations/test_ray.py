@@ -1,4 +1,6 @@
-"""The searcher by itself, and Tune on a real local Ray: trials in parallel, its driver dying, the experiment restored and continued."""
+"""The searcher by itself, and Tune on a real local Ray: trials in parallel, its driver dying, the
+experiment restored and continued.
+"""
 
 import importlib.util
 import json
@@ -25,7 +27,10 @@ from ray.tune.search import ConcurrencyLimiter, Searcher
 from noregret.integrations import ray as adapter
 from noregret.integrations.ray import NoRegretSearch
 
-SPACE: dict[str, Any] = {"x": tune.uniform(0, 1), "inner": {"k": tune.randint(0, 4), "name": "constant"}}
+SPACE: dict[str, Any] = {
+    "x": tune.uniform(0, 1),
+    "inner": {"k": tune.randint(0, 4), "name": "constant"},
+}
 
 
 def loss(config: dict[str, Any]) -> float:
@@ -43,9 +48,16 @@ def drive(search: Any, count: int, start: int = 0) -> list[dict[str, Any]]:
 
 def test_forty_trials_four_at_once_through_a_crash(tmp_path: Path) -> None:
     here = Path(__file__)
-    command = [sys.executable, str(here.with_name("tune_driver.py")), str(tmp_path), str(here.parents[2] / "docs" / "integrations.md")]
+    command = [
+        sys.executable,
+        str(here.with_name("tune_driver.py")),
+        str(tmp_path),
+        str(here.parents[2] / "docs" / "integrations.md"),
+    ]
     home = {**os.environ, "HOME": str(tmp_path)}  # Ray keeps results there
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=home)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=home
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     outcome = json.loads(done.stdout.strip().splitlines()[-1])
     before, after = outcome["before"], outcome["after"]
@@ -55,7 +67,9 @@ def test_forty_trials_four_at_once_through_a_crash(tmp_path: Path) -> None:
     assert (outcome["trials"], outcome["errors"]) == (40, 0)
     assert len(after) == 40
     assert all(run["state"] == "complete" for run in after.values())
-    kept = before.keys() & after.keys()  # Tune's own checkpoint is up to a second older than the crash
+    kept = (
+        before.keys() & after.keys()
+    )  # Tune's own checkpoint is up to a second older than the crash
     assert len(kept) >= 10
     assert all(after[name]["params"] == before[name]["params"] for name in kept)
     decisions = [run["t"] for run in after.values() if run["t"] is not None]
@@ -74,7 +88,12 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
         "f": 7,
     }
     search = NoRegretSearch(space, "score", "max", seed=3)
-    ours = {"a": nr.Float(-1, 1), "e": nr.Int(0, 4), "b/c": nr.Int(1, 64, log=True), "b/d": nr.Choice(["u", "v", "w"])}
+    ours = {
+        "a": nr.Float(-1, 1),
+        "e": nr.Int(0, 4),
+        "b/c": nr.Int(1, 64, log=True),
+        "b/d": nr.Choice(["u", "v", "w"]),
+    }
     plain = nr.Study(ours, "maximize", seed=search._seed)
     for number in range(16):
         config, asked = search.suggest(str(number)), plain.ask()
@@ -95,22 +114,54 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
 
 
 def test_domains() -> None:
-    axes = adapter._dict_axes({
-        "u": tune.uniform(0, 2), "l": tune.loguniform(1e-3, 1), "qu": tune.quniform(1, 2, 0.25), "ql": tune.qloguniform(1, 100, 0.5), "r": tune.randint(2, 9),
-        "lr": tune.lograndint(1, 100), "qr": tune.qrandint(3, 17, 4), "q1": tune.qrandint(0, 5, 1), "qlr": tune.qlograndint(4, 64, 4), "n": tune.randn(5, 2),
-        "qn": tune.qrandn(0, 1, 0.5), "c": tune.choice(["a", None, 2]), "levels": tune.choice([16, 32, 64]), "objects": tune.choice([(1, 2), (3,)]),
-        "one": tune.choice(["only"]), "constant": {"deep": 5}, "own": nr.Int(1, 3), "list": [1, 2],
-    })  # fmt: skip
+    axes = adapter._dict_axes(
+        {
+            "u": tune.uniform(0, 2),
+            "l": tune.loguniform(1e-3, 1),
+            "qu": tune.quniform(1, 2, 0.25),
+            "ql": tune.qloguniform(1, 100, 0.5),
+            "r": tune.randint(2, 9),
+            "lr": tune.lograndint(1, 100),
+            "qr": tune.qrandint(3, 17, 4),
+            "q1": tune.qrandint(0, 5, 1),
+            "qlr": tune.qlograndint(4, 64, 4),
+            "n": tune.randn(5, 2),
+            "qn": tune.qrandn(0, 1, 0.5),
+            "c": tune.choice(["a", None, 2]),
+            "levels": tune.choice([16, 32, 64]),
+            "objects": tune.choice([(1, 2), (3,)]),
+            "one": tune.choice(["only"]),
+            "constant": {"deep": 5},
+            "own": nr.Int(1, 3),
+            "list": [1, 2],
+        }
+    )
     kinds = {name: axis.parameter for name, axis in axes.named.items()}
     assert kinds == {
-        "u": nr.Float(0, 2), "l": nr.Float(1e-3, 1, log=True), "qu": nr.Int(4, 8), "ql": nr.Int(2, 200, log=True), "r": nr.Int(2, 8), "lr": nr.Int(1, 99, log=True),
-        "qr": nr.Int(1, 4), "q1": nr.Int(0, 4), "qlr": nr.Int(1, 16, log=True), "n": nr.Float(1e-3, 1 - 1e-3), "qn": nr.Int(-6, 6), "c": nr.Choice(["a", None, 2]),
-        "levels": nr.Int(0, 2), "objects": nr.Choice([0, 1]), "own": nr.Int(1, 3),
-    }  # fmt: skip
+        "u": nr.Float(0, 2),
+        "l": nr.Float(1e-3, 1, log=True),
+        "qu": nr.Int(4, 8),
+        "ql": nr.Int(2, 200, log=True),
+        "r": nr.Int(2, 8),
+        "lr": nr.Int(1, 99, log=True),
+        "qr": nr.Int(1, 4),
+        "q1": nr.Int(0, 4),
+        "qlr": nr.Int(1, 16, log=True),
+        "n": nr.Float(1e-3, 1 - 1e-3),
+        "qn": nr.Int(-6, 6),
+        "c": nr.Choice(["a", None, 2]),
+        "levels": nr.Int(0, 2),
+        "objects": nr.Choice([0, 1]),
+        "own": nr.Int(1, 3),
+    }
     assert axes.fixed == {"one": "only", "constant/deep": 5, "list": [1, 2]}
     space = axes.space
     rng = np.random.default_rng(0)
-    for u in (np.zeros(space.dimension), np.ones(space.dimension), *rng.random((50, space.dimension))):
+    for u in (
+        np.zeros(space.dimension),
+        np.ones(space.dimension),
+        *rng.random((50, space.dimension)),
+    ):
         point = space.decode(u)
         assert isinstance(point, dict)
         theirs = axes.theirs(point)
@@ -118,7 +169,8 @@ def test_domains() -> None:
         assert theirs["qr"] in (4, 8, 12, 16)
         assert isinstance(theirs["qr"], int)
         assert theirs["qu"] * 4 == round(theirs["qu"] * 4)
-    assert axes.theirs(space.decode(np.zeros(space.dimension)))["n"] == pytest.approx(scipy.stats.norm(5, 2).ppf(1e-3))  # type: ignore[arg-type]
+    lowest = axes.theirs(space.decode(np.zeros(space.dimension)))  # type: ignore[arg-type]
+    assert lowest["n"] == pytest.approx(scipy.stats.norm(5, 2).ppf(1e-3))
 
 
 def branching(trial: Any) -> dict[str, Any]:
@@ -139,9 +191,14 @@ def test_a_function_declares_the_space() -> None:
         assert ("depth" in config) == (config["kind"] == "tree") == ("lr" not in config)
         assert (config["epochs"], config["fixed"]) == (3, 2.0)
         assert config["share"] in (0, 0.25, 0.5, 0.75, 1)
-        search.on_trial_complete(str(number), {"loss": config["share"] + (config["kind"] == "tree")})
+        search.on_trial_complete(
+            str(number), {"loss": config["share"] + (config["kind"] == "tree")}
+        )
     axes, _ = search._axes()
-    assert set(axes.named) == {"kind", "share"}  # what every trial has is modelled, the branches are random
+    assert set(axes.named) == {
+        "kind",
+        "share",
+    }  # what every trial has is modelled, the branches are random
     last = list(search._runs.values())[-1]
     assert len(last.info["lengthscales"]) == 2
     assert min(run.value for run in search._runs.values() if run.value is not None) == 0
@@ -162,7 +219,9 @@ def test_a_space_that_shrinks_starts_with_new_lengthscales() -> None:
     for number in range(18):
         config = search.suggest(str(number))
         assert config is not None
-        search.on_trial_complete(str(number), {"loss": (config["x"] - 0.3) ** 2 + config.get("z", 0.0)})
+        search.on_trial_complete(
+            str(number), {"loss": (config["x"] - 0.3) ** 2 + config.get("z", 0.0)}
+        )
     recorded = [run.info for run in search._runs.values()]
     assert (len(recorded[13]["lengthscales"]), len(recorded[-1]["lengthscales"])) == (2, 1)
     assert recorded[-1]["t"] < recorded[13]["t"]
@@ -170,10 +229,14 @@ def test_a_space_that_shrinks_starts_with_new_lengthscales() -> None:
 
 def test_a_function_is_told_what_is_wrong() -> None:
     for function, match in (
-        (lambda trial: None, "suggested no parameter"), (lambda trial: trial.suggest_float("x", 0, 1), "returns None or a dict"),
+        (lambda trial: None, "suggested no parameter"),
+        (lambda trial: trial.suggest_float("x", 0, 1), "returns None or a dict"),
         (lambda trial: trial.suggest_float("x", 2, 1) and None, "'x'.*low < high"),
-        (lambda trial: trial.suggest_float("x", 1, 2, step=0.5, log=True) and None, "log scale and a step"),
-    ):  # fmt: skip
+        (
+            lambda trial: trial.suggest_float("x", 1, 2, step=0.5, log=True) and None,
+            "log scale and a step",
+        ),
+    ):
         with pytest.raises(SpaceError, match=match):
             NoRegretSearch(function, "loss", "min").suggest("0")
 
@@ -229,10 +292,14 @@ def test_points_known_before() -> None:
     third = search.suggest("2")
     assert third is not None
     assert third not in first
-    known = NoRegretSearch(metric="loss", mode="min", seed=0, points_to_evaluate=first, evaluated_rewards=[2.0, 0.5])
+    known = NoRegretSearch(
+        metric="loss", mode="min", seed=0, points_to_evaluate=first, evaluated_rewards=[2.0, 0.5]
+    )
     assert known.set_search_properties(None, None, SPACE)
     known.add_evaluated_point({"x": 0.5, "inner": {"k": 1}}, 1.0, error=True)
-    known.add_evaluated_point({"x": 0.6, "inner": {"k": 1}}, None, pruned=True, intermediate_values=[3.0, 2.5])
+    known.add_evaluated_point(
+        {"x": 0.6, "inner": {"k": 1}}, None, pruned=True, intermediate_values=[3.0, 2.5]
+    )
     assert [(run.state, run.value) for run in known._runs.values()] == [
         ("complete", 2.0),
         ("complete", 0.5),
@@ -251,7 +318,9 @@ def test_search_properties() -> None:
     assert search.set_search_properties(None, None, SPACE)
     with pytest.raises(ConfigurationError, match="needs metric and mode"):
         search.suggest("0")
-    assert not search.set_search_properties("loss", "min", {"y": tune.uniform(0, 1)})  # it has a space
+    assert not search.set_search_properties(
+        "loss", "min", {"y": tune.uniform(0, 1)}
+    )  # it has a space
     assert search.set_search_properties("loss", "min", {"constant": 3})
     assert isinstance(search, Searcher)
     assert (search.metric, search.mode) == ("loss", "min")
@@ -260,9 +329,12 @@ def test_search_properties() -> None:
 
 def test_what_is_refused() -> None:
     for space, match in (
-        ({"x": tune.grid_search([1, 2])}, "'x': a grid search"), ({"x": tune.sample_from(lambda config: 1)}, "'x'.*sample_from"), ([1, 2], "a space is a dict"),
-        ({"x": 3}, "nothing to optimise"), ({"x": tune.randint(3, 4)}, "'x'.*low < high"),
-    ):  # fmt: skip
+        ({"x": tune.grid_search([1, 2])}, "'x': a grid search"),
+        ({"x": tune.sample_from(lambda config: 1)}, "'x'.*sample_from"),
+        ([1, 2], "a space is a dict"),
+        ({"x": 3}, "nothing to optimise"),
+        ({"x": tune.randint(3, 4)}, "'x'.*low < high"),
+    ):
         with pytest.raises(SpaceError, match=match):
             NoRegretSearch(space, "loss", "min")
     with pytest.raises(SpaceError, match="lacks"):

@@ -33,15 +33,21 @@ def test_the_result_is_scipys() -> None:
 
 def test_it_proposes_what_the_plain_study_proposes() -> None:
     result = minimize_noisy(bowl, [(0, 1), (-1, 1)], maxfun=12, rng=5)
-    plain = nr.minimize(bowl, [(0, 1), (-1, 1)], 12, seed=int(np.random.default_rng(5).integers(2**31)))
+    plain = nr.minimize(
+        bowl, [(0, 1), (-1, 1)], 12, seed=int(np.random.default_rng(5).integers(2**31))
+    )
     assert np.array_equal(result.x_iters, [trial.params for trial in plain.trials])
 
 
 def test_under_noise_the_recommended_point_is_not_the_luckiest() -> None:
     rng = np.random.default_rng(1)
-    result = minimize_noisy(lambda x: bowl(x) + 0.3 * rng.standard_normal(), [(0, 1)], maxfun=40, noise_std=0.3, rng=0)
+    result = minimize_noisy(
+        lambda x: bowl(x) + 0.3 * rng.standard_normal(), [(0, 1)], maxfun=40, noise_std=0.3, rng=0
+    )
     assert result.fun_observed < bowl(result.x_observed) - 0.3  # luck
-    assert abs(result.fun - bowl(result.x)) < 0.5 * abs(result.fun_observed - bowl(result.x_observed))
+    assert abs(result.fun - bowl(result.x)) < 0.5 * abs(
+        result.fun_observed - bowl(result.x_observed)
+    )
 
 
 def test_fun_is_the_value_at_x() -> None:
@@ -52,7 +58,12 @@ def test_fun_is_the_value_at_x() -> None:
 def test_bounds_args_and_integrality() -> None:
     box = Bounds([0, -3, 2], [1, 3.5, 2])
     result = minimize_noisy(
-        lambda x, center, power: float((abs(x - center) ** power).sum()), box, (0.3, 2), maxfun=15, integrality=[0, 1, 0], rng=0
+        lambda x, center, power: float((abs(x - center) ** power).sum()),
+        box,
+        (0.3, 2),
+        maxfun=15,
+        integrality=[0, 1, 0],
+        rng=0,
     )
     assert np.all(result.x_iters[:, 1] == np.round(result.x_iters[:, 1]))
     assert result.x_iters[:, 1].max() <= 3
@@ -63,7 +74,14 @@ def test_bounds_args_and_integrality() -> None:
 def test_points_to_begin_with() -> None:
     result = minimize_noisy(bowl, [(0, 1)], maxfun=6, x0=[0.3], rng=0)
     assert (result.x_iters[0, 0], result.nfev, result.nit) == (0.3, 6, 5)
-    result = minimize_noisy(bowl, [(0, 1)], maxfun=6, x0=[[0.1], [0.9]], y0=[bowl(0.1 + np.zeros(1)), bowl(0.9 + np.zeros(1))], rng=0)
+    result = minimize_noisy(
+        bowl,
+        [(0, 1)],
+        maxfun=6,
+        x0=[[0.1], [0.9]],
+        y0=[bowl(0.1 + np.zeros(1)), bowl(0.9 + np.zeros(1))],
+        rng=0,
+    )
     assert (result.nfev, result.nit, len(result.study.trials)) == (6, 6, 8)
     assert minimize_noisy(bowl, [(0, 1)], maxfun=1, x0=[[0.1], [0.9]], rng=0).nit == 0
 
@@ -84,7 +102,9 @@ def test_callback() -> None:
 
 
 def test_values_that_are_not_finite_are_failures() -> None:
-    result = minimize_noisy(lambda x: np.nan if x[0] > 0.5 else bowl(x), [(0, 1)], maxfun=15, x0=[0.9], rng=0)
+    result = minimize_noisy(
+        lambda x: np.nan if x[0] > 0.5 else bowl(x), [(0, 1)], maxfun=15, x0=[0.9], rng=0
+    )
     assert result.success
     assert np.isnan(result.func_vals[0])
     assert any(trial.state == "failed" for trial in result.study.trials)
@@ -95,7 +115,10 @@ def test_values_that_are_not_finite_are_failures() -> None:
 
 
 def test_rng() -> None:
-    runs = [minimize_noisy(bowl, [(0, 1)], maxfun=4, rng=rng).x_iters.tolist() for rng in (1, 1, np.random.default_rng(1), 2, None)]
+    runs = [
+        minimize_noisy(bowl, [(0, 1)], maxfun=4, rng=rng).x_iters.tolist()
+        for rng in (1, 1, np.random.default_rng(1), 2, None)
+    ]
     assert runs[0] == runs[1] == runs[2]
     assert runs[0] != runs[3]
     assert runs[0] != runs[4]
@@ -104,11 +127,18 @@ def test_rng() -> None:
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"bounds": [(0, np.inf)]}, "finite"), ({"bounds": [(1, 0)]}, "low ≤ high"), ({"bounds": [0, 1]}, "pairs"), ({"bounds": []}, "finite"),
-        ({"bounds": [(2, 2)]}, "nothing to optimise"), ({"integrality": [1, 0]}, "one flag"), ({"bounds": [(0.2, 0.8)], "integrality": 1}, "position 0"),
-        ({"x0": [0.5, 0.5]}, "x0 must be"), ({"x0": [2.0]}, "outside"), ({"bounds": [(0, 1), (2, 2)], "x0": [0.5, 1.0]}, "differs from the bounds"),
+        ({"bounds": [(0, np.inf)]}, "finite"),
+        ({"bounds": [(1, 0)]}, "low ≤ high"),
+        ({"bounds": [0, 1]}, "pairs"),
+        ({"bounds": []}, "finite"),
+        ({"bounds": [(2, 2)]}, "nothing to optimise"),
+        ({"integrality": [1, 0]}, "one flag"),
+        ({"bounds": [(0.2, 0.8)], "integrality": 1}, "position 0"),
+        ({"x0": [0.5, 0.5]}, "x0 must be"),
+        ({"x0": [2.0]}, "outside"),
+        ({"bounds": [(0, 1), (2, 2)], "x0": [0.5, 1.0]}, "differs from the bounds"),
     ],
-)  # fmt: skip
+)
 def test_spaces_that_are_refused(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(SpaceError, match=match):
         minimize_noisy(bowl, **{"bounds": [(0, 1)], **settings})
@@ -117,10 +147,15 @@ def test_spaces_that_are_refused(settings: dict[str, Any], match: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"maxfun": 0}, "maxfun"), ({"maxfun": 2.5}, "maxfun"), ({"y0": [1.0]}, "give x0 too"), ({"x0": [0.5], "y0": [1.0, 2.0]}, "one value per point"),
-        ({"noise_std": 0.1, "strategy": nr.LogEI()}, "not both"), ({"fun": lambda x: x + np.zeros(2)}, "one real number"), ({"fun": lambda x: "low"}, "one real number"),
+        ({"maxfun": 0}, "maxfun"),
+        ({"maxfun": 2.5}, "maxfun"),
+        ({"y0": [1.0]}, "give x0 too"),
+        ({"x0": [0.5], "y0": [1.0, 2.0]}, "one value per point"),
+        ({"noise_std": 0.1, "strategy": nr.LogEI()}, "not both"),
+        ({"fun": lambda x: x + np.zeros(2)}, "one real number"),
+        ({"fun": lambda x: "low"}, "one real number"),
     ],
-)  # fmt: skip
+)
 def test_settings_that_are_refused(settings: dict[str, Any], match: str) -> None:
     with pytest.raises(ConfigurationError, match=match):
         minimize_noisy(**{"fun": bowl, "bounds": [(0, 1)], **settings})

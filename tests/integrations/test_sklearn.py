@@ -33,15 +33,39 @@ X, Y = load_iris(return_X_y=True)
 
 def excused(search: Any) -> dict[str, str]:
     """What scikit-learn excuses GridSearchCV and RandomizedSearchCV from, too."""
-    return {} if isinstance(search.estimator, LogisticRegression) else {"check_supervised_y_2d": "DataConversionWarning not caught"}
+    return (
+        {}
+        if isinstance(search.estimator, LogisticRegression)
+        else {"check_supervised_y_2d": "DataConversionWarning not caught"}
+    )
 
 
 @pytest.mark.filterwarnings("default")  # the checks turn into errors what they mean to
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
-        NoRegretSearchCV(Ridge(), {"alpha": nr.Float(0.1, 1.0)}, n_iter=4, cv=2, error_score="raise", random_state=0),
-        NoRegretSearchCV(LogisticRegression(), {"C": nr.Float(0.1, 1.0, log=True)}, n_iter=4, cv=2, error_score="raise", random_state=0),
-        NoRegretSearchCV(make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1, 1.0]}, cv=2, error_score="raise", random_state=0),
+        NoRegretSearchCV(
+            Ridge(),
+            {"alpha": nr.Float(0.1, 1.0)},
+            n_iter=4,
+            cv=2,
+            error_score="raise",
+            random_state=0,
+        ),
+        NoRegretSearchCV(
+            LogisticRegression(),
+            {"C": nr.Float(0.1, 1.0, log=True)},
+            n_iter=4,
+            cv=2,
+            error_score="raise",
+            random_state=0,
+        ),
+        NoRegretSearchCV(
+            make_pipeline(StandardScaler(), Ridge()),
+            {"ridge__alpha": [0.1, 1.0]},
+            cv=2,
+            error_score="raise",
+            random_state=0,
+        ),
     ],
     expected_failed_checks=excused,
 )
@@ -53,18 +77,30 @@ def pipeline() -> Pipeline:
     return make_pipeline(StandardScaler(), SVC())
 
 
-SPACE = {"svc__C": stats.loguniform(1e-2, 1e3), "svc__gamma": nr.Float(1e-4, 1, log=True), "svc__kernel": ["rbf", "sigmoid"]}
+SPACE = {
+    "svc__C": stats.loguniform(1e-2, 1e3),
+    "svc__gamma": nr.Float(1e-4, 1, log=True),
+    "svc__kernel": ["rbf", "sigmoid"],
+}
 
 
 def test_it_has_the_attributes_of_the_built_in_searches() -> None:
     settings: dict[str, Any] = {"n_iter": 8, "cv": 3, "random_state": 0, "return_train_score": True}
-    ours, theirs = (kind(pipeline(), SPACE if ours else {**SPACE, "svc__gamma": stats.loguniform(1e-4, 1)}, **settings).fit(X, Y)
-                    for ours, kind in ((True, NoRegretSearchCV), (False, RandomizedSearchCV)))  # fmt: skip
+    ours, theirs = (
+        kind(
+            pipeline(),
+            SPACE if ours else {**SPACE, "svc__gamma": stats.loguniform(1e-4, 1)},
+            **settings,
+        ).fit(X, Y)
+        for ours, kind in ((True, NoRegretSearchCV), (False, RandomizedSearchCV))
+    )
     fitted = {name for name in vars(theirs) if name.endswith("_")}
     assert {name for name in vars(ours) if name.endswith("_")} == {*fitted, "study_"}
     assert set(ours.cv_results_) == set(theirs.cv_results_)
     assert all(len(ours.cv_results_[key]) == 8 for key in ours.cv_results_)
-    assert [trial.value for trial in ours.study_.trials] == list(ours.cv_results_["mean_test_score"])
+    assert [trial.value for trial in ours.study_.trials] == list(
+        ours.cv_results_["mean_test_score"]
+    )
     assert ours.best_score_ == ours.study_.best.value == max(ours.cv_results_["mean_test_score"])
     assert ours.best_estimator_.get_params()["svc__C"] == ours.best_params_["svc__C"]
     assert ours.score(X, Y) > 0.9
@@ -82,7 +118,9 @@ def test_equal_random_states_give_equal_searches_and_clones_are_clean() -> None:
     assert loaded.study_.ask().params == first.study_.ask().params
 
 
-def test_batches_keep_the_workers_busy_and_know_of_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_keep_the_workers_busy_and_know_of_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pending: list[int] = []
     propose = nr.AdaptiveGPUCB.propose
 
@@ -95,26 +133,74 @@ def test_batches_keep_the_workers_busy_and_know_of_each_other(monkeypatch: pytes
     NoRegretSearchCV(pipeline(), SPACE, n_iter=7, cv=2, n_jobs=1, random_state=0).fit(X, Y)
     assert pending == [0] * 7
     pending.clear()
-    search = NoRegretSearchCV(pipeline(), SPACE, n_iter=7, cv=2, batch_size=3, random_state=0).fit(X, Y)
+    search = NoRegretSearchCV(pipeline(), SPACE, n_iter=7, cv=2, batch_size=3, random_state=0).fit(
+        X, Y
+    )
     assert pending == [0, 1, 2, 0, 1, 2, 0]
     pending.clear()
     search.set_params(batch_size=None, n_jobs=5)
-    monkeypatch.setattr(sklearn.model_selection._search, "Parallel", lambda **_: sklearn.utils.parallel.Parallel(n_jobs=1))
+    monkeypatch.setattr(
+        sklearn.model_selection._search,
+        "Parallel",
+        lambda **_: sklearn.utils.parallel.Parallel(n_jobs=1),
+    )
     search.fit(X, Y)
-    assert pending == [0, 1, 2, 0, 1, 2, 0]  # two folds each: three points make six fits for five workers
+    assert pending == [
+        0,
+        1,
+        2,
+        0,
+        1,
+        2,
+        0,
+    ]  # two folds each: three points make six fits for five workers
 
 
 def test_several_scores() -> None:
     scoring = {"right": "accuracy", "even": "balanced_accuracy"}
-    search = NoRegretSearchCV(pipeline(), SPACE, n_iter=6, cv=3, scoring=scoring, refit="even", random_state=0).fit(X, Y)
-    assert [trial.value for trial in search.study_.trials] == list(search.cv_results_["mean_test_even"])
-    search = NoRegretSearchCV(pipeline(), SPACE, n_iter=6, cv=3, scoring=scoring, refit=False, metric="right", random_state=0).fit(X, Y)
-    assert [trial.value for trial in search.study_.trials] == list(search.cv_results_["mean_test_right"])
-    for scores, metric in ((scoring, None), (["accuracy", "f1_macro"], "recall"), (lambda model, X, y: {"a": 1.0, "b": 0.5}, "c")):
+    search = NoRegretSearchCV(
+        pipeline(), SPACE, n_iter=6, cv=3, scoring=scoring, refit="even", random_state=0
+    ).fit(X, Y)
+    assert [trial.value for trial in search.study_.trials] == list(
+        search.cv_results_["mean_test_even"]
+    )
+    search = NoRegretSearchCV(
+        pipeline(),
+        SPACE,
+        n_iter=6,
+        cv=3,
+        scoring=scoring,
+        refit=False,
+        metric="right",
+        random_state=0,
+    ).fit(X, Y)
+    assert [trial.value for trial in search.study_.trials] == list(
+        search.cv_results_["mean_test_right"]
+    )
+    for scores, metric in (
+        (scoring, None),
+        (["accuracy", "f1_macro"], "recall"),
+        (lambda model, X, y: {"a": 1.0, "b": 0.5}, "c"),
+    ):
         with pytest.raises(ConfigurationError, match="the search optimises one score"):
-            NoRegretSearchCV(pipeline(), SPACE, n_iter=6, cv=3, scoring=scores, refit=False, metric=metric, random_state=0).fit(X, Y)
+            NoRegretSearchCV(
+                pipeline(),
+                SPACE,
+                n_iter=6,
+                cv=3,
+                scoring=scores,
+                refit=False,
+                metric=metric,
+                random_state=0,
+            ).fit(X, Y)
     several = NoRegretSearchCV(
-        pipeline(), SPACE, n_iter=3, cv=2, scoring=lambda model, X, y: {"a": model.score(X, y), "b": 0.5}, refit="a", random_state=0
+        pipeline(),
+        SPACE,
+        n_iter=3,
+        cv=2,
+        scoring=lambda model, X, y: {"a": model.score(X, y), "b": 0.5},
+        refit="a",
+        random_state=0,
     )
     assert several.fit(X, Y).best_score_ == several.study_.best.value
 
@@ -122,7 +208,13 @@ def test_several_scores() -> None:
 def test_pandas_in_and_pandas_out() -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     reduced = make_pipeline(StandardScaler(), PCA()).set_output(transform="pandas")
-    search = NoRegretSearchCV(reduced, {"pca__whiten": [True, False], "pca__n_components": nr.Int(1, 3)}, n_iter=4, cv=2, random_state=0)
+    search = NoRegretSearchCV(
+        reduced,
+        {"pca__whiten": [True, False], "pca__n_components": nr.Int(1, 3)},
+        n_iter=4,
+        cv=2,
+        random_state=0,
+    )
     search.fit(frame, Y)
     assert list(search.feature_names_in_) == ["a", "b", "c", "d"]
     assert isinstance(search.transform(frame), pd.DataFrame)
@@ -137,10 +229,14 @@ def test_metadata_reaches_the_estimator() -> None:
             return super().fit(X, y, sample_weight)
 
     with sklearn.config_context(enable_metadata_routing=True):
-        estimator = Weighted(max_iter=1000).set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
-        NoRegretSearchCV(estimator, {"C": nr.Float(0.1, 10, log=True)}, n_iter=2, cv=2, random_state=0).fit(
-            X, Y, sample_weight=np.ones(len(X))
+        estimator = (
+            Weighted(max_iter=1000)
+            .set_fit_request(sample_weight=True)
+            .set_score_request(sample_weight=False)
         )
+        NoRegretSearchCV(
+            estimator, {"C": nr.Float(0.1, 10, log=True)}, n_iter=2, cv=2, random_state=0
+        ).fit(X, Y, sample_weight=np.ones(len(X)))
     assert seen == [75] * 4 + [150]
 
 
@@ -151,7 +247,14 @@ def test_all_candidates_see_the_same_folds() -> None:
         folds.append(float(X.sum()))
         return float(model.score(X, y))
 
-    NoRegretSearchCV(pipeline(), SPACE, n_iter=4, cv=ShuffleSplit(2, test_size=0.3), scoring=score, random_state=0).fit(X, Y)
+    NoRegretSearchCV(
+        pipeline(),
+        SPACE,
+        n_iter=4,
+        cv=ShuffleSplit(2, test_size=0.3),
+        scoring=score,
+        random_state=0,
+    ).fit(X, Y)
     assert len(set(folds)) == 2
 
 
@@ -174,28 +277,50 @@ class Fragile(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.a
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning", "ignore:One or more of the test scores")
+@pytest.mark.filterwarnings(
+    "ignore::sklearn.exceptions.FitFailedWarning", "ignore:One or more of the test scores"
+)
 def test_failed_fits() -> None:
-    """They stay in the table at their places as with the built-in searches, also when a whole batch or the last one failed."""
-    search = NoRegretSearchCV(Fragile(), {"a": nr.Float(0, 1)}, n_iter=12, cv=2, random_state=0).fit(X, Y)
+    """They stay in the table at their places as with the built-in searches, also when a whole batch
+    or the last one failed.
+    """
+    search = NoRegretSearchCV(
+        Fragile(), {"a": nr.Float(0, 1)}, n_iter=12, cv=2, random_state=0
+    ).fit(X, Y)
     failed = [trial.number for trial in search.study_.trials if trial.state == "failed"]
     assert failed
-    assert search.cv_results_["param_a"].tolist() == [trial.params["a"] for trial in search.study_.trials]
+    assert search.cv_results_["param_a"].tolist() == [
+        trial.params["a"] for trial in search.study_.trials
+    ]
     assert failed == np.flatnonzero(np.isnan(search.cv_results_["mean_test_score"])).tolist()
     assert failed == np.flatnonzero(search.cv_results_["param_a"].data > 0.5).tolist()
     assert search.best_score_ == search.best_params_["a"] <= 0.5
-    at_the_end = NoRegretSearchCV(Fragile(), nr.Candidates([{"a": 0.2}, {"a": 0.4}, {"a": 0.9}]), cv=2).fit(X, Y)
+    at_the_end = NoRegretSearchCV(
+        Fragile(), nr.Candidates([{"a": 0.2}, {"a": 0.4}, {"a": 0.9}]), cv=2
+    ).fit(X, Y)
     assert np.isnan(at_the_end.cv_results_["mean_test_score"]).tolist() == [False, False, True]
-    as_zero = NoRegretSearchCV(Fragile(), {"a": nr.Float(0, 1)}, n_iter=12, cv=2, random_state=0, error_score=0.0).fit(X, Y)
-    assert all(trial.value == (trial.params["a"] if trial.params["a"] <= 0.5 else 0.0) for trial in as_zero.study_.trials)
+    as_zero = NoRegretSearchCV(
+        Fragile(), {"a": nr.Float(0, 1)}, n_iter=12, cv=2, random_state=0, error_score=0.0
+    ).fit(X, Y)
+    assert all(
+        trial.value == (trial.params["a"] if trial.params["a"] <= 0.5 else 0.0)
+        for trial in as_zero.study_.trials
+    )
     with pytest.raises(ValueError, match="too much"):
-        NoRegretSearchCV(Fragile(), {"a": nr.Float(0, 1)}, n_iter=12, cv=2, random_state=0, error_score="raise").fit(X, Y)
+        NoRegretSearchCV(
+            Fragile(), {"a": nr.Float(0, 1)}, n_iter=12, cv=2, random_state=0, error_score="raise"
+        ).fit(X, Y)
     with pytest.raises(ValueError, match="All the 2 fits failed"):
-        NoRegretSearchCV(Fragile(), {"a": nr.Float(0.6, 1)}, n_iter=3, cv=2, random_state=0).fit(X, Y)
+        NoRegretSearchCV(Fragile(), {"a": nr.Float(0.6, 1)}, n_iter=3, cv=2, random_state=0).fit(
+            X, Y
+        )
 
 
 def test_a_failure_is_said() -> None:
-    with pytest.warns(FitFailedWarning, match="too much"), pytest.warns(UserWarning, match="non-finite"):
+    with (
+        pytest.warns(FitFailedWarning, match="too much"),
+        pytest.warns(UserWarning, match="non-finite"),
+    ):
         NoRegretSearchCV(Fragile(), nr.Candidates([{"a": 0.2}, {"a": 0.9}]), cv=2).fit(X, Y)
 
 
@@ -216,7 +341,9 @@ def test_an_interrupt_keeps_what_was_evaluated() -> None:
     assert "cv_results_" in stopped.value.__notes__[0]
     assert len(search.cv_results_["params"]) == 5
     assert search.best_params_ == search.cv_results_["params"][search.best_index_]
-    assert search.best_score_ == search.study_.best.value == max(search.cv_results_["mean_test_score"])
+    assert (
+        search.best_score_ == search.study_.best.value == max(search.cv_results_["mean_test_score"])
+    )
     with pytest.raises(NotFittedError):
         search.predict(X)
     calls = 100
@@ -231,13 +358,29 @@ def test_an_interrupt_keeps_what_was_evaluated() -> None:
 
 
 def test_spaces() -> None:
-    """Lists, distributions and our own parameters; what the estimator gets is what the list or the distribution has."""
+    """Lists, distributions and our own parameters; what the estimator gets is what the list or the
+    distribution has.
+    """
     trees = [DecisionTreeClassifier(), LogisticRegression()]
-    space, theirs = adapter._search_space({
-        "u": stats.uniform(2, 3), "l": stats.loguniform(1e-3, 10), "r": stats.randint(3, 9), "n": stats.norm(5, 2), "p": stats.poisson(4),
-        "e": stats.expon(scale=2), "levels": [1, 10, 100], "mixed": [None, "a", 3], "trees": trees, "one": ["only"], "own": nr.Int(1, 4),
-        "array": np.array([0.5, 1.5, 2.5]), "down": (3, 2, 1), "flags": [True, False], "tuples": [(1, 2), (3,)],
-    })  # fmt: skip
+    space, theirs = adapter._search_space(
+        {
+            "u": stats.uniform(2, 3),
+            "l": stats.loguniform(1e-3, 10),
+            "r": stats.randint(3, 9),
+            "n": stats.norm(5, 2),
+            "p": stats.poisson(4),
+            "e": stats.expon(scale=2),
+            "levels": [1, 10, 100],
+            "mixed": [None, "a", 3],
+            "trees": trees,
+            "one": ["only"],
+            "own": nr.Int(1, 4),
+            "array": np.array([0.5, 1.5, 2.5]),
+            "down": (3, 2, 1),
+            "flags": [True, False],
+            "tuples": [(1, 2), (3,)],
+        }
+    )
     assert isinstance(space, nr.Space)
     kinds = space.parameters
     assert kinds["u"] == nr.Float(2, 5)
@@ -250,7 +393,13 @@ def test_spaces() -> None:
     assert "one" not in kinds
     low, high = (theirs(space.decode(np.full(space.dimension, u))) for u in (0.0, 1.0))
     assert low["one"] == "only"
-    assert (low["levels"], high["levels"], high["array"], low["trees"] in trees, low["tuples"]) == (1, 100, 2.5, True, (1, 2))
+    assert (low["levels"], high["levels"], high["array"], low["trees"] in trees, low["tuples"]) == (
+        1,
+        100,
+        2.5,
+        True,
+        (1, 2),
+    )
     assert math.isclose(low["n"], stats.norm(5, 2).ppf(1e-3))
     assert (low["e"], high["e"]) == (0.0, pytest.approx(stats.expon(scale=2).ppf(0.999)))
     middle = theirs(space.decode(np.full(space.dimension, 0.5)))
@@ -258,27 +407,45 @@ def test_spaces() -> None:
 
 
 def test_a_small_space_is_evaluated_whole() -> None:
-    search = NoRegretSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0], "fit_intercept": [True, False]}, n_iter=20, cv=2)
+    search = NoRegretSearchCV(
+        Ridge(), {"alpha": [0.1, 1.0, 10.0], "fit_intercept": [True, False]}, n_iter=20, cv=2
+    )
     search.fit(*load_diabetes(return_X_y=True))
-    grid = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 10.0], "fit_intercept": [True, False]}, cv=2).fit(*load_diabetes(return_X_y=True))
+    grid = GridSearchCV(
+        Ridge(), {"alpha": [0.1, 1.0, 10.0], "fit_intercept": [True, False]}, cv=2
+    ).fit(*load_diabetes(return_X_y=True))
     assert len(search.cv_results_["params"]) == 6
     assert search.best_params_ == grid.best_params_
 
 
 def test_what_is_refused() -> None:
     for space, match in (
-        ({"C": "linear"}, "parameter 'C': give a list"), ({"C": []}, "parameter 'C': give a list"), ({"C": stats.uniform}, "parameter 'C': give a list"),
-        ([{"C": [1, 2]}], "is a dict from parameter names"), (nr.Candidates([[1.0], [2.0]]), "needs named parameters"), ({"C": [1]}, "nothing to optimise"),
-    ):  # fmt: skip
+        ({"C": "linear"}, "parameter 'C': give a list"),
+        ({"C": []}, "parameter 'C': give a list"),
+        ({"C": stats.uniform}, "parameter 'C': give a list"),
+        ([{"C": [1, 2]}], "is a dict from parameter names"),
+        (nr.Candidates([[1.0], [2.0]]), "needs named parameters"),
+        ({"C": [1]}, "nothing to optimise"),
+    ):
         with pytest.raises(SpaceError, match=match):
             NoRegretSearchCV(SVC(), space).fit(X, Y)
-    for wrong in ({"n_iter": 0}, {"n_iter": 2.5}, {"n_iter": None}, {"batch_size": 0}, {"strategy": nr.LogEI}):
+    for wrong in (
+        {"n_iter": 0},
+        {"n_iter": 2.5},
+        {"n_iter": None},
+        {"batch_size": 0},
+        {"strategy": nr.LogEI},
+    ):
         with pytest.raises(ConfigurationError, match=next(iter(wrong))):
             NoRegretSearchCV(SVC(), {"C": nr.Float(0.1, 1)}, **wrong).fit(X, Y)
 
 
 def test_it_beats_a_random_search_at_the_same_budget() -> None:
-    """Five seeds, twenty-five evaluations each, on a problem fixed beforehand. The other one of research/benchmarks/adapters.py, diabetes, is lost narrowly: docs/integrations.md."""
-    ours, random = ([digits(kind, seed) for seed in range(5)] for kind in (NoRegretSearchCV, RandomizedSearchCV))
+    """Five seeds, twenty-five evaluations each, on a problem fixed beforehand. The other one of
+    research/benchmarks/adapters.py, diabetes, is lost narrowly: docs/integrations.md.
+    """
+    ours, random = (
+        [digits(kind, seed) for seed in range(5)] for kind in (NoRegretSearchCV, RandomizedSearchCV)
+    )
     assert np.median(ours) > np.median(random)
     assert sum(a > b for a, b in zip(ours, random, strict=True)) >= 4

@@ -1,6 +1,8 @@
-"""A Tune driver of its own process: forty trials, four at once; its loop dies in the middle, the experiment is restored and goes on.
+"""A Tune driver of its own process: forty trials, four at once; its loop dies in the middle, the
+experiment is restored and goes on.
 
-python tune_driver.py FOLDER PAGE also runs the example of the documentation's page, and prints what came of it as JSON. A process of its own, because Ray leaves files open in a driver that died.
+python tune_driver.py FOLDER PAGE also runs the example of the documentation's page, and prints what
+came of it as JSON. A process of its own, because Ray leaves files open in a driver that died.
 """
 
 import json
@@ -55,42 +57,69 @@ class Death(tune.Callback):  # type: ignore[misc]
 
 def runs(search: NoRegretSearch) -> dict[str, dict[str, Any]]:
     return {
-        name: {"params": run.params, "state": run.state, "value": run.value, "t": run.info.get("t")} for name, run in search._runs.items()
+        name: {"params": run.params, "state": run.state, "value": run.value, "t": run.info.get("t")}
+        for name, run in search._runs.items()
     }
 
 
 def main(folder: Path) -> dict[str, Any]:
     search = NoRegretSearch(seed=0)
     tuner = tune.Tuner(
-        Trainable, param_space=SPACE,
-        tune_config=tune.TuneConfig(search_alg=ConcurrencyLimiter(search, 4), metric="loss", mode="min", num_samples=40, reuse_actors=True),
-        run_config=tune.RunConfig(storage_path=str(folder), name="experiment", verbose=0, callbacks=[Death(folder / "died")]),
-    )  # fmt: skip
+        Trainable,
+        param_space=SPACE,
+        tune_config=tune.TuneConfig(
+            search_alg=ConcurrencyLimiter(search, 4),
+            metric="loss",
+            mode="min",
+            num_samples=40,
+            reuse_actors=True,
+        ),
+        run_config=tune.RunConfig(
+            storage_path=str(folder),
+            name="experiment",
+            verbose=0,
+            callbacks=[Death(folder / "died")],
+        ),
+    )
     died = False
     try:
         tuner.fit()
     except RuntimeError as error:
         died = "the driver dies" in str(error)
     before = runs(search)
-    results = tune.Tuner.restore(str(folder / "experiment"), Trainable, resume_unfinished=True).fit()
+    results = tune.Tuner.restore(
+        str(folder / "experiment"), Trainable, resume_unfinished=True
+    ).fit()
     restored = NoRegretSearch()
     restored.restore_from_dir(str(folder / "experiment"))
     return {
-        "died": died, "before": before, "after": runs(restored), "trials": len(results), "errors": results.num_errors,
+        "died": died,
+        "before": before,
+        "after": runs(restored),
+        "trials": len(results),
+        "errors": results.num_errors,
         "best": results.get_best_result().metrics["loss"],
-    }  # fmt: skip
+    }
 
 
 def printed_example(page: Path) -> int:
     """The block of the documentation, with four trials for forty."""
     (block,) = re.findall(r"```py\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     names: dict[str, Any] = {}
-    exec(compile(block.replace("num_samples=40", "num_samples=4"), "integrations.md", "exec"), names)
+    exec(
+        compile(block.replace("num_samples=40", "num_samples=4"), "integrations.md", "exec"), names
+    )
     return len([result for result in names["results"] if result.error is None])
 
 
 if __name__ == "__main__":
-    ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False, object_store_memory=80 * 2**20)
+    ray.init(
+        num_cpus=4,
+        include_dashboard=False,
+        log_to_driver=False,
+        configure_logging=False,
+        object_store_memory=80 * 2**20,
+    )
     try:
         outcome = {**main(Path(sys.argv[1])), "printed": printed_example(Path(sys.argv[2]))}
     finally:

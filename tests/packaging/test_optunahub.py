@@ -1,4 +1,6 @@
-"""The package for OptunaHub: its layout, and its example with the package loaded from the folder instead of the network."""
+"""The package for OptunaHub: its layout, and its example with the package loaded from the folder
+instead of the network.
+"""
 
 import importlib.util
 import runpy
@@ -14,7 +16,9 @@ PACKAGE = ROOT / "packaging" / "optunahub" / "package" / "samplers" / "noregret"
 
 
 def load_module(package: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("optunahub_registry.package", PACKAGE.parents[1] / package / "__init__.py")
+    spec = importlib.util.spec_from_file_location(
+        "optunahub_registry.package", PACKAGE.parents[1] / package / "__init__.py"
+    )
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -33,7 +37,14 @@ def test_layout() -> None:
     assert (PACKAGE / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
     start, front, body = (PACKAGE / "README.md").read_text().split("---\n", 2)
     assert start == ""
-    assert [line.split(":")[0] for line in front.splitlines()] == ["author", "title", "description", "tags", "optuna_versions", "license"]
+    assert [line.split(":")[0] for line in front.splitlines()] == [
+        "author",
+        "title",
+        "description",
+        "tags",
+        "optuna_versions",
+        "license",
+    ]
     assert optuna.__version__ in front
     assert [line for line in body.splitlines() if line.startswith("## ")] == [
         "## Abstract",
@@ -44,7 +55,9 @@ def test_layout() -> None:
     ]
 
 
-def test_the_example_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     hub = ModuleType("optunahub")
     hub.load_module = load_module  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "optunahub", hub)

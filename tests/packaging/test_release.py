@@ -1,4 +1,6 @@
-"""The checks that ``make dist`` makes: what they accept, what they find, and that the smoke test runs here too."""
+"""The checks that ``make dist`` makes: what they accept, what they find, and that the smoke test
+runs here too.
+"""
 
 import importlib.util
 import subprocess
@@ -43,7 +45,9 @@ def test_a_good_wheel_passes_and_every_fault_is_found() -> None:
     files = check.sources()
     assert "noregret/py.typed" in files
     assert check.wheel_faults(names, metadata, nr.__version__, files) == []
-    assert check.wheel_faults(names - {"noregret/py.typed"}, metadata, nr.__version__, files) == ["missing noregret/py.typed"]
+    assert check.wheel_faults(names - {"noregret/py.typed"}, metadata, nr.__version__, files) == [
+        "missing noregret/py.typed"
+    ]
     assert "a test in the wheel: noregret/tests/test_x.py" in check.wheel_faults(
         {*names, "noregret/tests/test_x.py"}, metadata, nr.__version__, files
     )
@@ -51,7 +55,9 @@ def test_a_good_wheel_passes_and_every_fault_is_found() -> None:
         {*names, "research/benchmarks/speed.py"}, metadata, nr.__version__, files
     )
     unlicensed = {name for name in names if "LICENSE" not in name}
-    assert check.wheel_faults(unlicensed, metadata, nr.__version__, files) == ["the license is missing"]
+    assert check.wheel_faults(unlicensed, metadata, nr.__version__, files) == [
+        "the license is missing"
+    ]
     metadata["Requires-Dist"] = "pandas"
     metadata.replace_header("Version", "0.0.0")
     metadata.set_payload("UNKNOWN")
@@ -59,6 +65,12 @@ def test_a_good_wheel_passes_and_every_fault_is_found() -> None:
 
 
 def test_the_smoke_test_runs() -> None:
-    done = subprocess.run([sys.executable, str(RELEASE / "smoke.py")], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, str(RELEASE / "smoke.py")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert nr.__version__ in done.stdout

@@ -23,7 +23,11 @@ from matplotlib.figure import Figure
 SPACES: dict[str, Any] = {
     "one": {"x": nr.Float(-2, 3)},
     "bounds": [(0.0, 1.0), (-5.0, 5.0)],
-    "mixed": {"rate": nr.Float(1e-5, 1e-1, log=True), "layers": nr.Int(1, 8), "solvent": nr.Choice(["water", "dmf", "toluene"])},
+    "mixed": {
+        "rate": nr.Float(1e-5, 1e-1, log=True),
+        "layers": nr.Int(1, 8),
+        "solvent": nr.Choice(["water", "dmf", "toluene"]),
+    },
     "long": {"batch": nr.Int(1, 4096, log=True), "x": nr.Float(0, 1)},
     "six": {f"x{i}": nr.Float(0, 1) for i in range(6)},
     "list": nr.Candidates([{"t": t, "s": s} for t in (20, 40, 60, 80) for s in ("water", "dmf")]),
@@ -38,11 +42,20 @@ def _closed() -> Iterator[None]:
 
 
 def value(params: Any) -> float:
-    numbers = [v for v in (params.values() if isinstance(params, dict) else params) if isinstance(v, (int, float))]
+    numbers = [
+        v
+        for v in (params.values() if isinstance(params, dict) else params)
+        if isinstance(v, (int, float))
+    ]
     return 100 + sum(math.sin(i + float(v)) for i, v in enumerate(numbers))
 
 
-def studied(space: Any, goal: Any = "maximize", trials: int = 14, strategy: nr.strategies.Strategy | None = None) -> nr.Study:
+def studied(
+    space: Any,
+    goal: Any = "maximize",
+    trials: int = 14,
+    strategy: nr.strategies.Strategy | None = None,
+) -> nr.Study:
     """With a failed trial, one under way, one waiting and one corrected."""
     study = nr.Study(space, goal, strategy or nr.GPUCB(initial_points=3), name="a study")
     for index in range(trials):
@@ -74,7 +87,9 @@ def test_convergence_shows_values_in_the_users_sign(goal: str) -> None:
     ax = plot.convergence(study)
     told = line(ax, "told")
     done = [trial for trial in standing(study.trials) if trial.state == "complete"]
-    assert list(told.get_xdata()) == [trial.number for trial in done]  # the corrected one is not among them
+    assert list(told.get_xdata()) == [
+        trial.number for trial in done
+    ]  # the corrected one is not among them
     np.testing.assert_array_equal(told.get_ydata(), [trial.value for trial in done])
     best = line(ax, "best so far").get_ydata()
     assert best[-1] == study.best.value
@@ -111,14 +126,22 @@ def test_a_slice_is_the_belief(goal: str) -> None:
     assert (mean.get_xdata()[0], mean.get_xdata()[-1]) == (-2, 3)
     band: Any = ax.collections[0].get_paths()[0].vertices
     lower, upper = belief.band(X)
-    assert np.isclose(band[:, 1].max(), max(sign * lower.max(), sign * upper.max(), sign * lower.min(), sign * upper.min()))
+    assert np.isclose(
+        band[:, 1].max(),
+        max(sign * lower.max(), sign * upper.max(), sign * lower.min(), sign * upper.min()),
+    )
     assert line(ax, "next point").get_xdata()[0] == study.preview().params["x"]
     assert labels(ax) == ["band", "mean", "told", "failed", "under way", "waiting", "next point"]
     assert 90 < np.mean(mean.get_ydata()) < 110
 
 
 @pytest.mark.parametrize(
-    ("name", "parameter"), [(name, parameter) for name, space in SPACES.items() for parameter in nr.space.as_space(space).parameters]
+    ("name", "parameter"),
+    [
+        (name, parameter)
+        for name, space in SPACES.items()
+        for parameter in nr.space.as_space(space).parameters
+    ],
 )
 def test_a_slice_along_any_parameter(name: str, parameter: str) -> None:
     study = studied(SPACES[name], trials=6)
@@ -126,7 +149,8 @@ def test_a_slice_along_any_parameter(name: str, parameter: str) -> None:
     assert ax.get_xlabel() == parameter
     assert ax.get_xscale() == ("log" if parameter in ("rate", "batch") else "linear")
     if parameter in ("solvent", "s"):
-        assert [text.get_text() for text in ax.get_xticklabels()] == list(study.space.parameters[parameter].options)  # type: ignore[union-attr]
+        options = study.space.parameters[parameter].options  # type: ignore[union-attr]
+        assert [text.get_text() for text in ax.get_xticklabels()] == list(options)
     if parameter == "layers":
         assert list(line(ax, "mean").get_xdata()) == list(range(1, 9))
 
@@ -163,7 +187,9 @@ def test_a_slice_holds_the_others_where_it_is_told_to() -> None:
 
 
 def test_points_off_the_slice_are_paler() -> None:
-    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.GPUCB(lengthscales=0.2))
+    study = nr.Study(
+        {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.GPUCB(lengthscales=0.2)
+    )
     for x, y in ((0.2, 0.5), (0.4, 0.6), (0.6, 1.0)):
         study.add({"x": x, "y": y}, 1.0)
     ax = plot.slice(study, "x", at={"y": 0.5})
@@ -174,11 +200,17 @@ def test_points_off_the_slice_are_paler() -> None:
 
 
 def test_lengthscales_and_scaling_are_those_recorded() -> None:
-    study = studied(SPACES["mixed"], trials=14, strategy=nr.AdaptiveGPUCB.practical(initial_points=3))
+    study = studied(
+        SPACES["mixed"], trials=14, strategy=nr.AdaptiveGPUCB.practical(initial_points=3)
+    )
     decided = [trial for trial in study.trials if "h" in trial.info]
     ax = plot.lengthscales(study)
-    for index, name in enumerate(["rate", "layers", "solvent=water", "solvent=dmf", "solvent=toluene"]):
-        assert list(line(ax, name).get_ydata()) == [trial.info["lengthscales"][index] for trial in decided]
+    for index, name in enumerate(
+        ["rate", "layers", "solvent=water", "solvent=dmf", "solvent=toluene"]
+    ):
+        assert list(line(ax, name).get_ydata()) == [
+            trial.info["lengthscales"][index] for trial in decided
+        ]
     assert labels(ax)[-2:] == ["fitted to the data", "in force"]
     assert ax.get_yscale() == "log"
     ax = plot.scaling(study)
@@ -193,7 +225,9 @@ def test_every_curve_can_be_told_apart_without_colour() -> None:
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
 def test_certificates_are_those_of_the_time(goal: Any) -> None:
-    strategy = nr.AdaptiveGPUCB.rigorous(noise_bound=0.1, norm_bound=2.0, offset=100.0 if goal == "maximize" else -100.0)
+    strategy = nr.AdaptiveGPUCB.rigorous(
+        noise_bound=0.1, norm_bound=2.0, offset=100.0 if goal == "maximize" else -100.0
+    )
     study = studied(SPACES["one"], goal, trials=8, strategy=strategy)
     ax = plot.certificate(study, delta=0.2, steps=5)
     data: Any = ax.lines[0].get_data()
@@ -222,7 +256,15 @@ def test_calibration_counts_values_inside() -> None:
             "complete",
             -2.0 + distance,
             None,
-            {"mean": 2.0, "std": 1.0, "noise_std": 0.0, "offset": 0.0, "scale": 1.0, "source": "model", "h": 1.0},
+            {
+                "mean": 2.0,
+                "std": 1.0,
+                "noise_std": 0.0,
+                "offset": 0.0,
+                "scale": 1.0,
+                "source": "model",
+                "h": 1.0,
+            },
         )
         study._storage.insert(study.name, [trial])
     x, y = line(plot.calibration(study), "observed").get_data()
@@ -230,7 +272,17 @@ def test_calibration_counts_values_inside() -> None:
     np.testing.assert_allclose(y[1:-1], [0.25, 0.5, 0.75, 1])
 
 
-@pytest.mark.parametrize("draw", [plot.convergence, plot.slice, plot.lengthscales, plot.scaling, plot.calibration, plot.certificate])
+@pytest.mark.parametrize(
+    "draw",
+    [
+        plot.convergence,
+        plot.slice,
+        plot.lengthscales,
+        plot.scaling,
+        plot.calibration,
+        plot.certificate,
+    ],
+)
 def test_into_the_axes_given(draw: Any) -> None:
     ax = Figure().subplots()
     assert draw(studied(SPACES["bounds"], trials=6), ax=ax) is ax
@@ -240,7 +292,9 @@ def test_into_the_axes_given(draw: Any) -> None:
     assert ax.get_title()
 
 
-@pytest.mark.parametrize("draw", [plot.slice, plot.lengthscales, plot.scaling, plot.calibration, plot.certificate])
+@pytest.mark.parametrize(
+    "draw", [plot.slice, plot.lengthscales, plot.scaling, plot.calibration, plot.certificate]
+)
 def test_too_early_is_said(draw: Any) -> None:
     with pytest.raises(TrialError):
         draw(nr.Study([(0, 1)]))
@@ -267,10 +321,17 @@ def test_slices_that_make_no_sense(parameters: Any, at: dict[str, Any], expected
 
 @pytest.mark.parametrize("values", [[3.0], [3.0, 3.0, 3.0], [1e300, -1e300], [1e-300, 2e-300]])
 def test_strange_values(values: list[float]) -> None:
-    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(1, 2), "n": nr.Int(1, 1000, log=True)}, "minimize")
+    study = nr.Study(
+        {"x": nr.Float(0, 1), "y": nr.Float(1, 2), "n": nr.Int(1, 1000, log=True)}, "minimize"
+    )
     for index, each in enumerate(values):
         study.add({"x": index / 3, "y": 1.5, "n": 1 + index}, each)
-    for ax in (plot.slice(study, "x"), plot.slice(study, ["x", "y"]), plot.slice(study, ["x", "n"]), plot.convergence(study)):
+    for ax in (
+        plot.slice(study, "x"),
+        plot.slice(study, ["x", "y"]),
+        plot.slice(study, ["x", "n"]),
+        plot.convergence(study),
+    ):
         ax.figure.canvas.draw()
 
 
@@ -281,9 +342,11 @@ def test_a_list_of_candidates_has_no_slices_to_choose() -> None:
 
 def test_without_matplotlib() -> None:
     code = (
-        "import sys; sys.modules['matplotlib'] = None; import noregret as nr; from noregret import plot\n"
-        "try: plot.convergence(nr.Study([(0, 1)]))\n"
-        "except nr.errors.MissingExtraError as error: print(error)"
+        "import sys; sys.modules['matplotlib'] = None; import noregret as nr; from noregret import"
+        " plot\ntry: plot.convergence(nr.Study([(0, 1)]))\nexcept nr.errors.MissingExtraError as"
+        " error: print(error)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
     assert "noregret[plot]" in done.stdout

@@ -1,4 +1,6 @@
-"""The benchmark's problems have the maximum they claim, runs are equal for all methods, and the report is made of the results."""
+"""The benchmark's problems have the maximum they claim, runs are equal for all methods, and the
+report is made of the results.
+"""
 
 import sys
 from pathlib import Path
@@ -31,7 +33,9 @@ KNOWN = {
 @pytest.mark.parametrize("name", STANDARD)
 def test_standard_functions_reach_their_maximum_where_the_literature_says(name: str) -> None:
     problem = standard(name, noisy=False)
-    assert problem.value(np.array(KNOWN[name])) == pytest.approx(problem.maximum, abs=1e-3 * max(1, abs(problem.maximum)))
+    assert problem.value(np.array(KNOWN[name])) == pytest.approx(
+        problem.maximum, abs=1e-3 * max(1, abs(problem.maximum))
+    )
     cloud = problem.space.decode(np.full(problem.space.dimension, 0.31))
     assert problem.value(cloud) < problem.maximum
 
@@ -46,7 +50,9 @@ def test_needles_hold_the_maximum_in_their_bump(index: int) -> None:
     assert values.max() <= problem.maximum + 1e-6
     assert problem.stuck_above is not None
     outside = values[np.array([np.linalg.norm(x - cloud[values.argmax()]) > 0.45 for x in cloud])]
-    assert outside.max() < problem.maximum - problem.stuck_above  # a run that never saw the bump counts as stuck
+    assert (
+        outside.max() < problem.maximum - problem.stuck_above
+    )  # a run that never saw the bump counts as stuck
     assert np.mean(values > problem.maximum - problem.stuck_above) < 0.15  # narrow
 
 
@@ -62,7 +68,8 @@ def test_rkhs_and_high() -> None:
         active = [
             i
             for i in range(int(total))
-            if problem.value(np.full(int(total), 0.4)) != problem.value(np.where(np.arange(int(total)) == i, 0.6, 0.4))
+            if problem.value(np.full(int(total), 0.4))
+            != problem.value(np.where(np.arange(int(total)) == i, 0.6, 0.4))
         ]
         assert len(active) == len(STANDARD[base][1])
 
@@ -70,13 +77,20 @@ def test_rkhs_and_high() -> None:
 def test_every_method_gets_the_same_start_and_noise() -> None:
     problem = standard("Branin", noisy=True)
     np.testing.assert_array_equal(problem.initial_points(3), problem.initial_points(3))
-    assert problem.measure(np.array([1.0, 2.0]), 5, 3) == problem.measure(np.array([1.0, 2.0]), 5, 3)
-    assert problem.measure(np.array([1.0, 2.0]), 5, 3) != problem.measure(np.array([1.0, 2.0]), 6, 3)
+    assert problem.measure(np.array([1.0, 2.0]), 5, 3) == problem.measure(
+        np.array([1.0, 2.0]), 5, 3
+    )
+    assert problem.measure(np.array([1.0, 2.0]), 5, 3) != problem.measure(
+        np.array([1.0, 2.0]), 6, 3
+    )
     assert not np.array_equal(problem.initial_points(3)[0], problem.initial_points(4)[0])
 
 
 def test_materials_from_a_table(tmp_path: Path) -> None:
-    rows = ["a,b,c,d,toughness", *(f"{i},0,1,{i % 2},{i + k / 10}" for i in range(20) for k in range(3))]
+    rows = [
+        "a,b,c,d,toughness",
+        *(f"{i},0,1,{i % 2},{i + k / 10}" for i in range(20) for k in range(3)),
+    ]
     (tmp_path / "crossed_barrel.csv").write_text("\n".join(rows), encoding="utf-8")
     problem = materials("crossed_barrel", tmp_path)
     assert problem.maximum == pytest.approx(19.1)
@@ -101,15 +115,23 @@ def short(problem: Problem, trials: int) -> Any:
 
 
 def test_runs_and_report(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regret, "make", lambda suite, name, folder: short(make(suite, name, folder), 14))
-    for suite, name in (("needle", "needle-0"), ("standard", "Branin"), ("tuning", "MLP on cancer")):
+    monkeypatch.setattr(
+        regret, "make", lambda suite, name, folder: short(make(suite, name, folder), 14)
+    )
+    for suite, name in (
+        ("needle", "needle-0"),
+        ("standard", "Branin"),
+        ("tuning", "MLP on cancer"),
+    ):
         for method in ("noregret", "random_search"):
             row = play(Job(suite, name, method, 0))
             assert len(row["values"]) == 14
             assert len(row["seconds"]) == 14 - row["initial"]
             regret.append(suite, row)
     rows = regret.read("standard")
-    assert rows[0]["values"][: rows[0]["initial"]] == rows[1]["values"][: rows[1]["initial"]]  # the shared start
+    assert (
+        rows[0]["values"][: rows[0]["initial"]] == rows[1]["values"][: rows[1]["initial"]]
+    )  # the shared start
     report.write(results)
     text = (results / "benchmarks.md").read_text(encoding="utf-8")
     assert "**noregret**" in text
@@ -137,17 +159,27 @@ def test_ranks_share_ties() -> None:
     def one(method: str, value: float) -> report.Run:
         return report.Run("p", method, 0, np.array([value]), 1, None, 0.0)
 
-    assert report.ranks([one("a", 1.0), one("b", 1.0), one("c", 2.0)], "simple") == {"a": 1.5, "b": 1.5, "c": 3.0}
+    assert report.ranks([one("a", 1.0), one("b", 1.0), one("c", 2.0)], "simple") == {
+        "a": 1.5,
+        "b": 1.5,
+        "c": 3.0,
+    }
 
 
 def test_many_inputs_are_compared_on_the_runs_that_both_have() -> None:
     def one(method: str, problem: str, seed: int, start: float, end: float) -> report.Run:
         return report.Run(problem, method, seed, np.array([2 * start, start, end]), 2, None, 0.0)
 
-    runs = [one("noregret", p, s, 4.0, 4.0 * left) for p, s, left in (("a", 0, 0.5), ("a", 1, 0.25), ("b", 0, 0.125), ("b", 1, 0.001))]
+    runs = [
+        one("noregret", p, s, 4.0, 4.0 * left)
+        for p, s, left in (("a", 0, 0.5), ("a", 1, 0.25), ("b", 0, 0.125), ("b", 1, 0.001))
+    ]
     runs += [one("botorch_logei", p, 0, 8.0, 8.0 * left) for p, left in (("a", 0.25), ("b", 0.5))]
     each, pooled = report.verdict_high(runs)
-    assert "not behind BoTorch's LogEI on 2 of 2 problems (median simple regret; a: 1.5 against 2; b: 0.252 against 4)" in each
+    assert (
+        "not behind BoTorch's LogEI on 2 of 2 problems (median simple regret; a: 1.5 against 2; b:"
+        " 0.252 against 4)" in each
+    )
     assert "over the 2 runs that both have" in pooled
     assert pooled.endswith("is 0.31 against 0.38.")  # the medians of ½, ⅛ and of ¼, ½
 
@@ -155,7 +187,10 @@ def test_many_inputs_are_compared_on_the_runs_that_both_have() -> None:
 def test_verdicts_name_losses_as_well_as_wins() -> None:
     def runs(method: str, values: list[float], stuck: list[bool] | None = None) -> list[report.Run]:
         marks: list[bool | None] = [None] * len(values) if stuck is None else list(stuck)
-        return [report.Run(f"p{i}", method, 0, np.array([v]), 0, mark, 0.0) for i, (v, mark) in enumerate(zip(values, marks, strict=True))]
+        return [
+            report.Run(f"p{i}", method, 0, np.array([v]), 0, mark, 0.0)
+            for i, (v, mark) in enumerate(zip(values, marks, strict=True))
+        ]
 
     every = {
         "needle": [
@@ -169,8 +204,14 @@ def test_verdicts_name_losses_as_well_as_wins() -> None:
     }
     text = report.verdicts(every)
     assert "stuck in 0 of 2" in text
-    assert "cumulative regret 1.5, not higher than that of the best peer that is not stuck, cma, with 3.5" in text
-    assert "rkhs: more than twice the best peer's median simple regret on 1 problems: p1 (5 against 1 of cma)" in text
+    assert (
+        "cumulative regret 1.5, not higher than that of the best peer that is not stuck, cma,"
+        " with 3.5" in text
+    )
+    assert (
+        "rkhs: more than twice the best peer's median simple regret on 1 problems: p1 (5 against 1"
+        " of cma)" in text
+    )
     assert "standard: by mean rank of final simple regret first, of cumulative regret first" in text
     assert "not behind BoTorch's LogEI on 1 of 2" in text
     worse = {

@@ -1,4 +1,6 @@
-"""The quick version of each figure, and the claims that are stable at that size; then the page made of them."""
+"""The quick version of each figure, and the claims that are stable at that size; then the page made
+of them.
+"""
 
 import importlib
 import json
@@ -33,11 +35,18 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def compute(name: str, out: Path, **more: Any) -> dict[str, Any]:
-    return reproduce(importlib.import_module(f"research.paper.{name}"), Options(out, quick=True, **more), workers=1, progress=False)
+    return reproduce(
+        importlib.import_module(f"research.paper.{name}"),
+        Options(out, quick=True, **more),
+        workers=1,
+        progress=False,
+    )
 
 
 def synthetic_mnist(folder: Path) -> Path:
-    for name, count, seed, shape in zip(FILES, (5000, 5000, 300, 300), (1, 1, 2, 2), (True, False, True, False), strict=True):
+    for name, count, seed, shape in zip(
+        FILES, (5000, 5000, 300, 300), (1, 1, 2, 2), (True, False, True, False), strict=True
+    ):
         images, labels = digits(count, 784, seed)
         (folder / name).write_bytes(idx(images.reshape(-1, 28, 28) if shape else labels))
     return folder
@@ -55,7 +64,11 @@ def test_figure_2(out: Path) -> None:
     assert moments["stuck"]["share_of_f_outside_band"] > 0.1
     assert moments["stuck"]["next_x"] > 0.8
     assert moments["widened"]["next_x"] < 0.6
-    assert moments["stuck"]["lengthscale"] > moments["widened"]["lengthscale"] > moments["found"]["lengthscale"]
+    assert (
+        moments["stuck"]["lengthscale"]
+        > moments["widened"]["lengthscale"]
+        > moments["found"]["lengthscale"]
+    )
 
 
 def test_figure_3(out: Path) -> None:
@@ -75,7 +88,9 @@ def test_figure_4(out: Path) -> None:
     assert methods["GP-UCB (MAP)"]["stuck"] + methods["GP-UCB (HMC)"]["stuck"] >= 1
     regret = {name: row["cumulative_regret"]["mean"] for name, row in methods.items()}
     assert max(regret, key=regret.__getitem__) == "κ rule (Wang & de Freitas)"
-    assert regret["GP-UCB (true)"] < min(regret["A-GP-UCB (one step)"], regret["A-GP-UCB (bound, anchored)"])
+    assert regret["GP-UCB (true)"] < min(
+        regret["A-GP-UCB (one step)"], regret["A-GP-UCB (bound, anchored)"]
+    )
     rows = (out / "fig4" / "curves.csv").read_text(encoding="utf-8").splitlines()
     assert rows[0] == "method,seed,quantity,index,value"
     assert len(rows) > 4 * 7 * 80
@@ -91,7 +106,12 @@ def test_figure_5(out: Path) -> None:
 
 def test_figure_6(out: Path, tmp_path: Path) -> None:
     summary = compute("fig6", out, mnist=synthetic_mnist(tmp_path), seeds=1, iterations=10)
-    assert set(summary["methods"]) == {"GP-UCB (MAP)", "GP-UCB (HMC)", "A-GP-UCB (one step)", "A-GP-UCB (bound, anchored)"}
+    assert set(summary["methods"]) == {
+        "GP-UCB (MAP)",
+        "GP-UCB (HMC)",
+        "A-GP-UCB (one step)",
+        "A-GP-UCB (bound, anchored)",
+    }
     for row in summary["methods"].values():
         assert 0 <= row["simple_regret"]["mean"] < 2.5
         assert row["best_loss"] < math.log(10)  # better than guessing
@@ -118,12 +138,16 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     first = compute("fig5", tmp_path, seeds=1, iterations=12)
     log = tmp_path / "fig5" / "results.jsonl"
     lines = log.read_text(encoding="utf-8").splitlines()
-    log.write_text("\n".join([*lines[:3], lines[3][: len(lines[3]) // 2]]), encoding="utf-8")  # killed while writing the fourth
+    log.write_text(
+        "\n".join([*lines[:3], lines[3][: len(lines[3]) // 2]]), encoding="utf-8"
+    )  # killed while writing the fourth
     assert len(read_log(log)) == 3
     log.write_text(log.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     marked = json.loads(lines[0])
     marked["result"]["seconds"] = 1e6  # a kept result is not computed again
-    log.write_text("\n".join([json.dumps(marked), *lines[1:3], lines[3][:40]]) + "\n", encoding="utf-8")
+    log.write_text(
+        "\n".join([json.dumps(marked), *lines[1:3], lines[3][:40]]) + "\n", encoding="utf-8"
+    )
     second = compute("fig5", tmp_path, seeds=1, iterations=12)
     assert second["methods"] == first["methods"]
     assert second["seconds"] > 1e6
@@ -137,7 +161,11 @@ def test_jobs_are_named_by_all_that_changes_them() -> None:
 
 def test_the_page_is_made_of_the_results(out: Path, tmp_path: Path) -> None:
     for name in FIGURES:  # read from disk where an earlier test computed them
-        more = {"mnist": synthetic_mnist(tmp_path), "seeds": 1, "iterations": 10} if name == "fig6" else {}
+        more = (
+            {"mnist": synthetic_mnist(tmp_path), "seeds": 1, "iterations": 10}
+            if name == "fig6"
+            else {}
+        )
         compute(name, out, **more)
     (tmp_path / "figures").mkdir()
     text = page.page(out, tmp_path)
@@ -158,4 +186,6 @@ def test_the_committed_page_names_every_figure() -> None:
         assert (docs / "figures" / f"{name}.png").exists()
         assert f"noregret reproduce {name}" in text
     assert "--quick`" not in text  # made from the full runs
-    assert np.all([verdict in text for verdict in ("**holds**", "**holds with a change", "**does not hold")])
+    assert np.all(
+        [verdict in text for verdict in ("**holds**", "**holds with a change", "**does not hold")]
+    )

@@ -20,7 +20,17 @@ from numpy.typing import NDArray
 
 from noregret.errors import ConfigurationError, StorageError
 from research.paper import mnist
-from research.paper.mnist import Budget, DataError, DivergedWarning, EvaluationLog, Hyperparameters, Mnist, ValidationLoss, fit, train
+from research.paper.mnist import (
+    Budget,
+    DataError,
+    DivergedWarning,
+    EvaluationLog,
+    Hyperparameters,
+    Mnist,
+    ValidationLoss,
+    fit,
+    train,
+)
 
 POINT: dict[str, Any] = {"learning_rate": 0.1, "l2": 0.01, "batch_size": 20, "dropout": 0.25}
 
@@ -29,7 +39,9 @@ def digits(count: int, pixels: int, seed: int) -> tuple[NDArray[np.uint8], NDArr
     """Images that show their label: class k brightens every tenth pixel from k."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 10, count).astype(np.uint8)
-    images = rng.integers(0, 100, (count, pixels)) + 150 * (np.arange(pixels) % 10 == labels[:, None])
+    images = rng.integers(0, 100, (count, pixels)) + 150 * (
+        np.arange(pixels) % 10 == labels[:, None]
+    )
     return images.astype(np.uint8), labels
 
 
@@ -40,10 +52,16 @@ def tiny(count: int = 60, pixels: int = 20, validation: int = 30) -> Mnist:
 
 
 def idx(array: NDArray[np.uint8]) -> bytes:
-    return bytes((0, 0, 8, array.ndim)) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes((0, 0, 8, array.ndim))
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
-def write_files(folder: Path, compress: Callable[[bytes], bytes] = bytes, suffix: str = "") -> list[NDArray[np.uint8]]:
+def write_files(
+    folder: Path, compress: Callable[[bytes], bytes] = bytes, suffix: str = ""
+) -> list[NDArray[np.uint8]]:
     arrays: list[NDArray[np.uint8]] = []
     for count, seed in ((7, 1), (4, 2)):
         images, labels = digits(count, 784, seed)
@@ -57,12 +75,19 @@ def write_files(folder: Path, compress: Callable[[bytes], bytes] = bytes, suffix
 
 
 @pytest.mark.parametrize(
-    ("compress", "suffix"), [(bytes, ""), (gzip.compress, ".gz"), (bytes, ".gz")], ids=["plain", "gz", "unpacked but named gz"]
+    ("compress", "suffix"),
+    [(bytes, ""), (gzip.compress, ".gz"), (bytes, ".gz")],
+    ids=["plain", "gz", "unpacked but named gz"],
 )
 def test_load_idx(tmp_path: Path, compress: Callable[[bytes], bytes], suffix: str) -> None:
-    train_images, train_labels, validation_images, validation_labels = write_files(tmp_path, compress, suffix)
+    train_images, train_labels, validation_images, validation_labels = write_files(
+        tmp_path, compress, suffix
+    )
     data = mnist.load_mnist(tmp_path)
-    for pixels, expected in ((data.train_images, train_images), (data.validation_images, validation_images)):
+    for pixels, expected in (
+        (data.train_images, train_images),
+        (data.validation_images, validation_images),
+    ):
         assert pixels.dtype == np.float32
         assert pixels.shape == (len(expected), 784)
         np.testing.assert_allclose(pixels, expected.reshape(-1, 784) / 255, rtol=1e-6)
@@ -80,17 +105,45 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 
 
 WRONG: dict[str, tuple[int, Callable[[bytes], bytes], str]] = {
-    "magic": (0, lambda content: b"\0\0\x08\x01" + content[4:], r"magic number 00000803 .* got 00000801.*swapped"),
-    "type": (1, lambda content: b"\0\0\x0d\x01" + content[4:], r"magic number 00000801 .* got 00000d01"),
+    "magic": (
+        0,
+        lambda content: b"\0\0\x08\x01" + content[4:],
+        r"magic number 00000803 .* got 00000801.*swapped",
+    ),
+    "type": (
+        1,
+        lambda content: b"\0\0\x0d\x01" + content[4:],
+        r"magic number 00000801 .* got 00000d01",
+    ),
     "empty": (0, lambda content: b"", r"truncated: its header needs 16 bytes, got 0"),
     "header": (0, lambda content: content[:9], r"truncated: its header needs 16 bytes, got 9"),
-    "data": (2, lambda content: content[:-1], r"truncated: its header \(4, 28, 28\) promises 3136 bytes, got 3135"),
-    "more": (1, lambda content: content + b"\0", r"damaged: its header \(7,\) promises 7 bytes, got 8"),
+    "data": (
+        2,
+        lambda content: content[:-1],
+        r"truncated: its header \(4, 28, 28\) promises 3136 bytes, got 3135",
+    ),
+    "more": (
+        1,
+        lambda content: content + b"\0",
+        r"damaged: its header \(7,\) promises 7 bytes, got 8",
+    ),
     "gzip": (2, lambda content: gzip.compress(content)[:-20], r"truncated or damaged gzip"),
     "count": (3, lambda content: idx(np.zeros(3, dtype=np.uint8)), r"3 labels for 4 images"),
-    "label": (1, lambda content: idx(np.full(7, 10, dtype=np.uint8)), r"must hold digits, got the label 10"),
-    "shape": (0, lambda content: idx(np.zeros((7, 28, 27), dtype=np.uint8)), r"28 × 28 pixels, got the shape \(7, 28, 27\)"),
-    "none": (2, lambda content: idx(np.zeros((0, 28, 28), dtype=np.uint8)), r"got the shape \(0, 28, 28\)"),
+    "label": (
+        1,
+        lambda content: idx(np.full(7, 10, dtype=np.uint8)),
+        r"must hold digits, got the label 10",
+    ),
+    "shape": (
+        0,
+        lambda content: idx(np.zeros((7, 28, 27), dtype=np.uint8)),
+        r"28 × 28 pixels, got the shape \(7, 28, 27\)",
+    ),
+    "none": (
+        2,
+        lambda content: idx(np.zeros((0, 28, 28), dtype=np.uint8)),
+        r"got the shape \(0, 28, 28\)",
+    ),
 }
 
 
@@ -113,8 +166,19 @@ def test_first_keeps_the_validation_split() -> None:
     assert len(part.validation_images) == 30
     assert part.fingerprint != data.fingerprint
     assert part.fingerprint == tiny().first(11).fingerprint
-    wide, tall = np.zeros((1, 8), dtype=np.float32), np.zeros((2, 4), dtype=np.float32)  # the same bytes
-    assert len({Mnist(images, part.train_labels, tall, part.validation_labels).fingerprint for images in (wide, tall)}) == 2
+    wide, tall = (
+        np.zeros((1, 8), dtype=np.float32),
+        np.zeros((2, 4), dtype=np.float32),
+    )  # the same bytes
+    assert (
+        len(
+            {
+                Mnist(images, part.train_labels, tall, part.validation_labels).fingerprint
+                for images in (wide, tall)
+            }
+        )
+        == 2
+    )
     for images in (0, 61):
         with pytest.raises(ConfigurationError, match=f"60 training images there are, got {images}"):
             data.first(images)
@@ -166,8 +230,14 @@ def test_wrong_arff(old: str, new: str, message: str) -> None:
 
 def openml(count: int) -> tuple[bytes, NDArray[np.uint8], NDArray[np.uint8]]:
     images, labels = digits(count, 784, seed=3)
-    header = "@RELATION mnist_784\n" + "".join(f"@ATTRIBUTE pixel{i + 1} real\n" for i in range(784)) + "@ATTRIBUTE class {0,1,2}\n@DATA\n"
-    rows = "".join(",".join(map(str, row)) + "\n" for row in np.column_stack([images, labels]).tolist())
+    header = (
+        "@RELATION mnist_784\n"
+        + "".join(f"@ATTRIBUTE pixel{i + 1} real\n" for i in range(784))
+        + "@ATTRIBUTE class {0,1,2}\n@DATA\n"
+    )
+    rows = "".join(
+        ",".join(map(str, row)) + "\n" for row in np.column_stack([images, labels]).tolist()
+    )
     return (header + rows).encode(), images, labels
 
 
@@ -185,9 +255,13 @@ def test_download_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         data = mnist.load_mnist(None, cache=tmp_path / "new")
         np.testing.assert_allclose(data.train_images, images[:3] / 255, rtol=1e-6)
         np.testing.assert_allclose(data.validation_images, images[3:] / 255, rtol=1e-6)
-        np.testing.assert_array_equal(np.concatenate([data.train_labels, data.validation_labels]), labels)
+        np.testing.assert_array_equal(
+            np.concatenate([data.train_labels, data.validation_labels]), labels
+        )
     assert asked == [mnist.OPENML_URL]
-    assert sorted(path.name for path in (tmp_path / "new" / "mnist").iterdir()) == sorted(f"{name}.gz" for name in mnist.FILES)
+    assert sorted(path.name for path in (tmp_path / "new" / "mnist").iterdir()) == sorted(
+        f"{name}.gz" for name in mnist.FILES
+    )
 
 
 def test_default_cache_is_in_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,23 +272,42 @@ def test_default_cache_is_in_the_home(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(mnist.load_mnist(None).train_images) == 7
 
 
-@pytest.mark.parametrize("failure", [urllib.error.URLError("no route"), TimeoutError("no route"), http.client.HTTPException("no route")])
-def test_failed_download_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception) -> None:
+@pytest.mark.parametrize(
+    "failure",
+    [
+        urllib.error.URLError("no route"),
+        TimeoutError("no route"),
+        http.client.HTTPException("no route"),
+    ],
+)
+def test_failed_download_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
     def urlopen(url: str, timeout: float) -> io.BytesIO:
         raise failure
 
     monkeypatch.setattr("urllib.request.urlopen", urlopen)
     with pytest.raises(
-        DataError, match=r"cannot download MNIST from https://.*no route.*pass the folder that holds the four IDX files"
+        DataError,
+        match=(
+            r"cannot download MNIST from https://.*no route.*pass the folder that holds the four"
+            r" IDX files"
+        ),
     ) as error:
         mnist.load_mnist(None, cache=tmp_path)
     assert all(name in str(error.value) for name in mnist.FILES)
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"<html>", "is not MNIST: an ARFF file needs"), (openml(4)[0], r"5 images of 784 pixels, got \(4, 784\)")]
+    ("content", "message"),
+    [
+        (b"<html>", "is not MNIST: an ARFF file needs"),
+        (openml(4)[0], r"5 images of 784 pixels, got \(4, 784\)"),
+    ],
 )
-def test_a_wrong_download_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str) -> None:
+def test_a_wrong_download_is_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
+) -> None:
     monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: io.BytesIO(content))
     monkeypatch.setattr(mnist, "OPENML_ROWS", (3, 2))
     with pytest.raises(DataError, match=message) as error:
@@ -223,7 +316,9 @@ def test_a_wrong_download_is_not_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list((tmp_path / "mnist").iterdir()) == []
 
 
-def test_a_kill_while_storing_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_while_storing_leaves_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def killed(self: Path, target: Path) -> Path:
         raise OSError("no space left")
 
@@ -244,7 +339,9 @@ def test_unwritable_cache(tmp_path: Path) -> None:
 # -- training --
 
 
-def naive_sgd(data: Mnist, settings: Hyperparameters, epochs: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def naive_sgd(
+    data: Mnist, settings: Hyperparameters, epochs: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Image by image and class by class, in float64, without dropout."""
     X, y = data.train_images.astype(np.float64), data.train_labels
     W, b = np.zeros((X.shape[1], 10)), np.zeros(10)
@@ -263,7 +360,9 @@ def naive_sgd(data: Mnist, settings: Hyperparameters, epochs: int, seed: int) ->
     return W, b
 
 
-@pytest.mark.parametrize("batch_size", [1, 7, 20, 300, 610])  # many batches in a block, blocks cut short, images left over, one block
+@pytest.mark.parametrize(
+    "batch_size", [1, 7, 20, 300, 610]
+)  # many batches in a block, blocks cut short, images left over, one block
 @pytest.mark.parametrize("l2", [0.0, 0.4])
 def test_without_dropout_it_is_plain_sgd(batch_size: int, l2: float) -> None:
     data, settings = tiny(610, 12), Hyperparameters(0.3, l2, batch_size, 0.0)
@@ -273,14 +372,19 @@ def test_without_dropout_it_is_plain_sgd(batch_size: int, l2: float) -> None:
     np.testing.assert_allclose(model.bias, b, atol=2e-5)
     assert np.abs(W).max() > 0.01
     logits = data.validation_images @ W + b
-    naive = [math.log(np.exp(z).sum()) - z[label] for z, label in zip(logits, data.validation_labels, strict=True)]
+    naive = [
+        math.log(np.exp(z).sum()) - z[label]
+        for z, label in zip(logits, data.validation_labels, strict=True)
+    ]
     loss = train(data, 0.3, l2, batch_size, 0.0, epochs=2, seed=5)
     assert loss == pytest.approx(np.mean(naive), abs=1e-4)
     assert loss < math.log(10)
 
 
 def test_dropout_leaves_inputs_out_and_scales_the_others() -> None:
-    """From zero weights one step with one image of ones shows the mask: W = −rate·(1/10 − target)·mask/(1 − p)."""
+    """From zero weights one step with one image of ones shows the mask: W = −rate·(1/10 −
+    target)·mask/(1 − p).
+    """
     pixels, p = 4000, 0.75
     ones = np.ones((1, pixels), dtype=np.float32)
     label = np.array([3], dtype=np.uint8)
@@ -297,9 +401,13 @@ def test_masks_differ_between_images_batches_and_epochs() -> None:
     labels = np.array([3, 4], dtype=np.uint8)
     data = Mnist(ones, labels, ones, labels)
     one = fit(data, Hyperparameters(0.1, 0.0, 2, 0.5), epochs=1, seed=0).weights
-    assert np.mean((one[:, 3] != 0) & (one[:, 4] != 0)) < 0.9  # a shared mask would leave out both or none
+    assert (
+        np.mean((one[:, 3] != 0) & (one[:, 4] != 0)) < 0.9
+    )  # a shared mask would leave out both or none
     assert len(np.unique(np.round(one[:, 0], 6))) == 3  # none, one or both kept
-    two = fit(data, Hyperparameters(1e-6, 0.0, 1, 0.5), epochs=2, seed=0).weights  # tiny steps add up: each pixel counts its masks
+    two = fit(
+        data, Hyperparameters(1e-6, 0.0, 1, 0.5), epochs=2, seed=0
+    ).weights  # tiny steps add up: each pixel counts its masks
     assert len(np.unique(np.round(two[:, 0] / two[:, 0].min(), 2))) == 5
 
 
@@ -315,22 +423,33 @@ def test_same_seed_same_loss_other_seed_other_loss() -> None:
 def test_l2_shrinks_the_weights_and_not_the_bias() -> None:
     blank = np.zeros((40, 5), dtype=np.float32)
     data = tiny()
-    models = [fit(data, Hyperparameters(0.1, l2, 10, 0.2), epochs=5, seed=0) for l2 in (0.0, 0.1, 1.0)]
+    models = [
+        fit(data, Hyperparameters(0.1, l2, 10, 0.2), epochs=5, seed=0) for l2 in (0.0, 0.1, 1.0)
+    ]
     norms = [float(np.linalg.norm(model.weights)) for model in models]
     assert norms[0] > 1.05 * norms[1] > 1.05**2 * norms[2] > 0
     labels = np.full(40, 2, dtype=np.uint8)
-    bias = [fit(Mnist(blank, labels, blank, labels), Hyperparameters(0.1, l2, 10, 0.0), epochs=5, seed=0).bias for l2 in (0.0, 1.0)]
+    bias = [
+        fit(
+            Mnist(blank, labels, blank, labels), Hyperparameters(0.1, l2, 10, 0.0), epochs=5, seed=0
+        ).bias
+        for l2 in (0.0, 1.0)
+    ]
     np.testing.assert_array_equal(bias[0], bias[1])
     assert bias[0][2] > 0.1
 
 
 def test_divergence_is_told_and_finite() -> None:
     with pytest.warns(DivergedWarning, match="lower the learning rate") as caught:
-        loss = train(tiny(), 1e4, 1e4, 5, 0.0, epochs=3, seed=0)  # weights grow 10⁸-fold each step: nan
+        loss = train(
+            tiny(), 1e4, 1e4, 5, 0.0, epochs=3, seed=0
+        )  # weights grow 10⁸-fold each step: nan
     assert loss == mnist.DIVERGED_LOSS == pytest.approx(10 * math.log(10))
     assert "validation loss nan" in str(caught[0].message)
     with pytest.warns(DivergedWarning, match=r"validation loss \d"):
-        assert train(tiny(), 1e5, 0.0, 5, 0.0, epochs=1, seed=0) == loss  # finite, and larger: not better than nan
+        assert (
+            train(tiny(), 1e5, 0.0, 5, 0.0, epochs=1, seed=0) == loss
+        )  # finite, and larger: not better than nan
 
 
 def test_the_corners_of_the_space_do_not_diverge() -> None:
@@ -394,14 +513,19 @@ def test_nothing_is_trained_twice(tmp_path: Path, trainings: list[dict[str, Any]
     assert loss == train(tiny().first(50), **POINT, epochs=2, seed=3)
     assert trainings == [{**POINT, "epochs": 2, "seed": 3}]
     assert objective(POINT) == loss
-    assert ValidationLoss(tiny(), Budget(50, 2), seed=3, cache=cache)(dict(reversed(POINT.items()))) == loss
+    assert (
+        ValidationLoss(tiny(), Budget(50, 2), seed=3, cache=cache)(dict(reversed(POINT.items())))
+        == loss
+    )
     assert len(trainings) == 1
 
 
 def test_numpy_numbers_are_the_same_point(tmp_path: Path, trainings: list[dict[str, Any]]) -> None:
     objective = ValidationLoss(tiny(), Budget(50, 1), cache=tmp_path / "cache")
     objective(POINT)
-    objective({**{name: np.float64(value) for name, value in POINT.items()}, "batch_size": np.int64(20)})
+    objective(
+        {**{name: np.float64(value) for name, value in POINT.items()}, "batch_size": np.int64(20)}
+    )
     assert len(trainings) == 1
 
 
@@ -411,11 +535,18 @@ def test_without_a_cache_it_trains_again(trainings: list[dict[str, Any]]) -> Non
     assert len(trainings) == 2
 
 
-def test_whatever_changes_the_loss_is_in_the_key(tmp_path: Path, trainings: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_changes_the_loss_is_in_the_key(
+    tmp_path: Path, trainings: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     cache = tmp_path / "cache"
     objective = ValidationLoss(tiny(), Budget(50, 1), cache=cache)
     objective(POINT)
-    for name, value in {"learning_rate": np.nextafter(0.1, 1), "l2": 0.0, "batch_size": 21, "dropout": 0.0}.items():
+    for name, value in {
+        "learning_rate": np.nextafter(0.1, 1),
+        "l2": 0.0,
+        "batch_size": 21,
+        "dropout": 0.0,
+    }.items():
         objective({**POINT, name: value})
     for other in (
         ValidationLoss(tiny(), Budget(49, 1), cache=cache),
@@ -430,7 +561,9 @@ def test_whatever_changes_the_loss_is_in_the_key(tmp_path: Path, trainings: list
     assert len(trainings) == 11
 
 
-def test_a_record_cut_short_by_a_kill_costs_itself_only(tmp_path: Path, trainings: list[dict[str, Any]]) -> None:
+def test_a_record_cut_short_by_a_kill_costs_itself_only(
+    tmp_path: Path, trainings: list[dict[str, Any]]
+) -> None:
     cache = tmp_path / "cache"
     points = [{**POINT, "batch_size": size} for size in (20, 21, 22)]
     losses = [ValidationLoss(tiny(), Budget(50, 1), cache=cache)(point) for point in points[:2]]
@@ -441,7 +574,9 @@ def test_a_record_cut_short_by_a_kill_costs_itself_only(tmp_path: Path, training
     assert [call["batch_size"] for call in trainings] == [20, 21, 22, 21]
 
 
-def test_it_sees_what_another_process_appended(tmp_path: Path, trainings: list[dict[str, Any]]) -> None:
+def test_it_sees_what_another_process_appended(
+    tmp_path: Path, trainings: list[dict[str, Any]]
+) -> None:
     cache = tmp_path / "cache"
     one, other = (ValidationLoss(tiny(), Budget(50, 1), cache=cache) for _ in range(2))
     for size in (20, 21, 22):
@@ -459,7 +594,10 @@ def append_many(path: Path, worker: int, count: int) -> None:
 
 def test_two_processes_may_append(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=append_many, args=(tmp_path / "cache", worker, 300)) for worker in range(2)]
+    workers = [
+        context.Process(target=append_many, args=(tmp_path / "cache", worker, 300))
+        for worker in range(2)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -468,7 +606,9 @@ def test_two_processes_may_append(tmp_path: Path) -> None:
     log = EvaluationLog(tmp_path / "cache")
     for worker_number in range(2):
         for index in range(300):
-            assert log.find({"worker": worker_number, "index": index, "padding": "x" * 200}) == index
+            assert (
+                log.find({"worker": worker_number, "index": index, "padding": "x" * 200}) == index
+            )
 
 
 def test_losses_survive_the_file_exactly(tmp_path: Path) -> None:
@@ -505,6 +645,11 @@ def test_a_point_has_the_parameters_of_the_space() -> None:
 def test_points_of_the_space_are_legal(trainings: list[dict[str, Any]]) -> None:
     params = mnist.SPACE.decode(np.array([0.5, 0.5, 0.0, 1.0]))
     assert isinstance(params, dict)
-    assert params == {"learning_rate": pytest.approx(1e-3), "l2": 0.5, "batch_size": 20, "dropout": 0.75}
+    assert params == {
+        "learning_rate": pytest.approx(1e-3),
+        "l2": 0.5,
+        "batch_size": 20,
+        "dropout": 0.75,
+    }
     assert 0 < ValidationLoss(tiny(), Budget(60, 1))(params) < math.log(10) + 0.1
     assert len(trainings) == 1

@@ -1,4 +1,6 @@
-"""The peer side of the regret benchmark, without the peers: structure, settings, protocol, environments."""
+"""The peer side of the regret benchmark, without the peers: structure, settings, protocol,
+environments.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,18 @@ FOLDER = Path(environments.__file__).resolve().parent
 ROOT = FOLDER.parents[2]
 WORKER = FOLDER / "worker.py"
 EXPECTED = {
-    "ax", "bayesian_optimization", "botorch_logei", "botorch_ucb", "cma", "hebo",
-    "optuna_gp", "optuna_tpe", "random_search", "skopt", "smac",
-}  # fmt: skip
+    "ax",
+    "bayesian_optimization",
+    "botorch_logei",
+    "botorch_ucb",
+    "cma",
+    "hebo",
+    "optuna_gp",
+    "optuna_tpe",
+    "random_search",
+    "skopt",
+    "smac",
+}
 PARAMETERS: list[dict[str, Any]] = [
     {"name": "rate", "kind": "float", "low": 1e-4, "high": 1.0, "log": True},
     {"name": "depth", "kind": "int", "low": 1, "high": 6, "log": False},
@@ -38,7 +49,15 @@ PARAMETERS: list[dict[str, Any]] = [
 
 
 def start(**changes: Any) -> dict[str, Any]:
-    message = {"op": "start", "parameters": PARAMETERS, "seed": 3, "noisy": False, "noise_std": 0.0, "candidates": None, "trials": 20}
+    message = {
+        "op": "start",
+        "parameters": PARAMETERS,
+        "seed": 3,
+        "noisy": False,
+        "noise_std": 0.0,
+        "candidates": None,
+        "trials": 20,
+    }
     return {**message, **changes}
 
 
@@ -47,7 +66,10 @@ def lines(*messages: dict[str, Any]) -> list[str]:
 
 
 def work(
-    name: str, *messages: dict[str, Any], worker: Path = WORKER, variables: dict[str, str] | None = None
+    name: str,
+    *messages: dict[str, Any],
+    worker: Path = WORKER,
+    variables: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(worker), name],
@@ -60,7 +82,8 @@ def work(
     )
 
 
-# --- adapters -------------------------------------------------------------------------------------------------------
+# --- adapters
+# ------------------------------------------------------------------------------------------------
 
 
 def test_every_peer_of_the_benchmark_has_an_adapter() -> None:
@@ -75,22 +98,44 @@ def test_an_adapter_is_short_and_says_what_it_uses(name: str) -> None:
     docstring = ast.get_docstring(module)
     assert docstring is not None
     assert len(docstring) > 80
-    [adapter] = [node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Adapter"]
-    methods = {node.name: [argument.arg for argument in node.args.args] for node in adapter.body if isinstance(node, ast.FunctionDef)}
-    assert methods.items() >= {"__init__": ["self", "setting"], "tell": ["self", "x", "y"], "ask": ["self"]}.items()
+    [adapter] = [
+        node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Adapter"
+    ]
+    methods = {
+        node.name: [argument.arg for argument in node.args.args]
+        for node in adapter.body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert (
+        methods.items()
+        >= {
+            "__init__": ["self", "setting"],
+            "tell": ["self", "x", "y"],
+            "ask": ["self"],
+        }.items()
+    )
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_an_adapter_lives_in_an_environment_that_pins_its_peer(name: str) -> None:
     adapter = adapters()[name]
-    pins = (FOLDER / f"requirements-{adapter.environment}.txt").read_text(encoding="utf-8").lower().split()
-    assert adapter.peer == "python" or any(pin.startswith(f"{adapter.peer.lower()}==") for pin in pins)
+    pins = (
+        (FOLDER / f"requirements-{adapter.environment}.txt")
+        .read_text(encoding="utf-8")
+        .lower()
+        .split()
+    )
+    assert adapter.peer == "python" or any(
+        pin.startswith(f"{adapter.peer.lower()}==") for pin in pins
+    )
 
 
 def test_requirements_are_plain_pins() -> None:
     for name in environments.names():
         for line in (FOLDER / f"requirements-{name}.txt").read_text(encoding="utf-8").splitlines():
-            assert line.startswith("#") or (line.count("==") == 1 and not set(line) & set(" /@:+")), f"{name}: {line!r}"
+            assert line.startswith("#") or (
+                line.count("==") == 1 and not set(line) & set(" /@:+")
+            ), f"{name}: {line!r}"
 
 
 def test_the_registry_wants_the_constants(tmp_path: Path) -> None:
@@ -99,14 +144,21 @@ def test_the_registry_wants_the_constants(tmp_path: Path) -> None:
         adapters(tmp_path)
 
 
-# --- settings -------------------------------------------------------------------------------------------------------
+# --- settings
+# ------------------------------------------------------------------------------------------------
 
 
 def test_a_setting_reads_the_start_message() -> None:
     setting = Setting.from_message(start(noisy=True, noise_std=0.5))
     assert [parameter.kind for parameter in setting.parameters] == ["float", "int", "choice"]
     assert setting.parameters[2].options == ("rbf", "linear", "poly")
-    assert (setting.seed, setting.noisy, setting.noise_std, setting.trials, setting.dimension) == (3, True, 0.5, 20, 5)
+    assert (setting.seed, setting.noisy, setting.noise_std, setting.trials, setting.dimension) == (
+        3,
+        True,
+        0.5,
+        20,
+        5,
+    )
 
 
 @pytest.mark.parametrize(
@@ -114,20 +166,38 @@ def test_a_setting_reads_the_start_message() -> None:
     [
         ({"parameters": []}, "names that differ"),
         ({"parameters": [PARAMETERS[0], PARAMETERS[0]]}, "names that differ"),
-        ({"parameters": [{"name": "a", "kind": "real"}]}, "kind of 'a' must be one of float, int, choice"),
-        ({"parameters": [{"name": "a", "kind": "float", "low": 1, "high": 1}]}, "low of 'a' must be below high"),
-        ({"parameters": [{"name": "a", "kind": "float", "low": 0, "high": math.inf}]}, "both finite"),
-        ({"parameters": [{"name": "a", "kind": "float", "low": 0, "high": 1, "log": True}]}, "positive on a log scale"),
+        (
+            {"parameters": [{"name": "a", "kind": "real"}]},
+            "kind of 'a' must be one of float, int, choice",
+        ),
+        (
+            {"parameters": [{"name": "a", "kind": "float", "low": 1, "high": 1}]},
+            "low of 'a' must be below high",
+        ),
+        (
+            {"parameters": [{"name": "a", "kind": "float", "low": 0, "high": math.inf}]},
+            "both finite",
+        ),
+        (
+            {"parameters": [{"name": "a", "kind": "float", "low": 0, "high": 1, "log": True}]},
+            "positive on a log scale",
+        ),
         ({"parameters": [{"name": "a", "kind": "int", "low": 0.5, "high": 3}]}, "whole numbers"),
         ({"parameters": [{"name": "a", "kind": "choice", "options": ["one"]}]}, "two or more"),
-        ({"parameters": [{"name": "a", "kind": "choice", "options": ["one", "one", "two"]}]}, "two or more"),
+        (
+            {"parameters": [{"name": "a", "kind": "choice", "options": ["one", "one", "two"]}]},
+            "two or more",
+        ),
         ({"parameters": [{"name": "a", "kind": "choice", "options": ["one", 2]}]}, "of one type"),
         ({"seed": -1}, "seed must lie in"),
         ({"noise_std": 0.1}, "0 where noisy is false"),
         ({"noisy": True, "noise_std": -0.1}, "noise_std must be finite"),
         ({"trials": 0}, "trials must be at least 1"),
         ({"candidates": [[0.1, 2.0, 3.0]]}, "no parameter may be a choice"),
-        ({"parameters": PARAMETERS[:2], "candidates": [[0.1]]}, "every candidate must have 2 numbers"),
+        (
+            {"parameters": PARAMETERS[:2], "candidates": [[0.1]]},
+            "every candidate must have 2 numbers",
+        ),
         ({"parameters": PARAMETERS[:2], "candidates": []}, "every candidate must have 2 numbers"),
     ],
 )
@@ -170,7 +240,9 @@ def test_every_whole_number_has_an_equal_share_of_the_cube() -> None:
 
 def test_a_log_scale_is_uniform_in_the_logarithm() -> None:
     assert Parameter("rate", "float", 1e-4, 1.0, log=True).decode([0.5]) == pytest.approx(1e-2)
-    assert Parameter("depth", "int", 1, 100, log=True).encode(10)[0] == pytest.approx(math.log(20) / math.log(201))
+    assert Parameter("depth", "int", 1, 100, log=True).encode(10)[0] == pytest.approx(
+        math.log(20) / math.log(201)
+    )
 
 
 def test_the_corners_are_the_combinations_of_choices() -> None:
@@ -198,7 +270,8 @@ def test_a_value_that_is_none_is_refused() -> None:
         setting.native([math.nan, 2, "rbf"])
 
 
-# --- protocol -------------------------------------------------------------------------------------------------------
+# --- protocol
+# ------------------------------------------------------------------------------------------------
 
 
 class Recorder:
@@ -217,19 +290,28 @@ class Recorder:
 def test_an_ask_is_answered_and_nothing_else_is() -> None:
     replies = io.StringIO()
     told = {"op": "tell", "x": [0.5, 2, "poly"], "y": 1.5}
-    status = serve(lambda: Recorder, lines(start(), told, {"op": "ask"}, told, {"op": "stop"}, {"op": "ask"}), replies)
+    status = serve(
+        lambda: Recorder,
+        lines(start(), told, {"op": "ask"}, told, {"op": "stop"}, {"op": "ask"}),
+        replies,
+    )
     assert status == 0
     [reply] = [json.loads(line) for line in replies.getvalue().splitlines()]
     assert reply["x"] == [0.5, 2, "poly"]
     assert reply["seconds"] >= 0
 
 
-def test_the_seconds_are_those_of_the_ask_and_the_tells_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_seconds_are_those_of_the_ask_and_the_tells_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clock = iter([0.0, 1.0, 10.0, 12.0, 20.0, 24.0, 30.0, 38.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     replies = io.StringIO()
     told = {"op": "tell", "x": [0.5, 2, "poly"], "y": 1.5}
-    assert serve(lambda: Recorder, lines(start(), told, told, {"op": "ask"}, {"op": "ask"}), replies) == 0
+    assert (
+        serve(lambda: Recorder, lines(start(), told, told, {"op": "ask"}, {"op": "ask"}), replies)
+        == 0
+    )
     assert [json.loads(line)["seconds"] for line in replies.getvalue().splitlines()] == [7.0, 8.0]
 
 
@@ -240,7 +322,10 @@ def test_the_seconds_are_those_of_the_ask_and_the_tells_before_it(monkeypatch: p
         ([start(), {"op": "asks"}], "ValueError: op must be start, tell, ask or stop, got 'asks'"),
         ([start(), {"op": "ask"}], "IndexError: list index out of range"),
         ([start(seed=-1)], "ValueError: seed must lie in"),
-        ([start(), {"op": "tell", "x": [0.5, 2, "cubic"], "y": 0.0}], "ValueError: 'cubic' is no option"),
+        (
+            [start(), {"op": "tell", "x": [0.5, 2, "cubic"], "y": 0.0}],
+            "ValueError: 'cubic' is no option",
+        ),
     ],
 )
 def test_a_failure_is_answered_and_ends_the_conversation(
@@ -255,7 +340,10 @@ def test_a_failure_is_answered_and_ends_the_conversation(
 
 def test_a_worker_runs_an_adapter_in_a_process() -> None:
     told = {"op": "tell", "x": [0.5, 2, "poly"], "y": 1.5}
-    runs = [work("random_search", start(), told, {"op": "ask"}, told, {"op": "ask"}, {"op": "stop"}) for _ in range(2)]
+    runs = [
+        work("random_search", start(), told, {"op": "ask"}, told, {"op": "ask"}, {"op": "stop"})
+        for _ in range(2)
+    ]
     assert [run.returncode for run in runs] == [0, 0]
     asked = [[json.loads(line)["x"] for line in run.stdout.splitlines()] for run in runs]
     assert asked[0] == asked[1]
@@ -273,14 +361,26 @@ def test_a_worker_answers_what_it_cannot_import() -> None:
 def test_what_a_peer_prints_stays_off_the_replies(tmp_path: Path) -> None:
     package = tmp_path / "research" / "benchmarks" / "peers"
     package.mkdir(parents=True)
-    for path in (FOLDER.parents[1] / "__init__.py", FOLDER.parent / "__init__.py", *(FOLDER / name for name in ("__init__.py", "protocol.py", "setting.py", "worker.py"))):
-        (tmp_path / path.relative_to(ROOT)).write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+    for path in (
+        FOLDER.parents[1] / "__init__.py",
+        FOLDER.parent / "__init__.py",
+        *(FOLDER / name for name in ("__init__.py", "protocol.py", "setting.py", "worker.py")),
+    ):
+        (tmp_path / path.relative_to(ROOT)).write_text(
+            path.read_text(encoding="utf-8"), encoding="utf-8"
+        )
     (package / "loud.py").write_text(
-        "import os, sys\nprint('import')\n\n\nclass Adapter:\n    def __init__(self, setting):\n        print('init')\n"
-        "    def ask(self):\n        os.write(1, b'from C\\n')\n        print(os.environ['OMP_NUM_THREADS'], hash('same'))\n"
-        "        return [0.5, 2, 'rbf']\n"
+        "import os, sys\nprint('import')\n\n\nclass Adapter:\n    def __init__(self, setting):\n   "
+        "     print('init')\n    def ask(self):\n        os.write(1, b'from C\\n')\n       "
+        " print(os.environ['OMP_NUM_THREADS'], hash('same'))\n        return [0.5, 2, 'rbf']\n"
     )
-    run = work("loud", start(), {"op": "ask"}, worker=package / "worker.py", variables={"OMP_NUM_THREADS": "2"})
+    run = work(
+        "loud",
+        start(),
+        {"op": "ask"},
+        worker=package / "worker.py",
+        variables={"OMP_NUM_THREADS": "2"},
+    )
     assert [json.loads(line)["x"] for line in run.stdout.splitlines()] == [[0.5, 2, "rbf"]]
     printed = run.stderr.split()
     assert {"import", "init", "from"} <= set(printed)
@@ -293,7 +393,8 @@ def test_a_worker_wants_one_name() -> None:
     assert "usage" in run.stderr
 
 
-# --- random search --------------------------------------------------------------------------------------------------
+# --- random search
+# --------------------------------------------------------------------------------------------------
 
 
 def test_random_search_draws_from_the_candidates() -> None:
@@ -310,7 +411,8 @@ def test_random_search_takes_every_option_alike() -> None:
         assert drawn.count(option) == pytest.approx(1000, abs=130)  # five standard deviations
 
 
-# --- environments ---------------------------------------------------------------------------------------------------
+# --- environments
+# ------------------------------------------------------------------------------------------------
 
 
 class FakePip:
@@ -326,13 +428,21 @@ class FakePip:
         if "venv" in command:
             Path(command[-1]).mkdir(parents=True)
         if self.fails_at and self.fails_at in command[-1]:
-            return 1, "\n".join(["WARNING: Location 'x' is ignored", *(f"line {i}" for i in range(40)), f"no wheel for {self.fails_at}"])
+            return 1, "\n".join(
+                [
+                    "WARNING: Location 'x' is ignored",
+                    *(f"line {i}" for i in range(40)),
+                    f"no wheel for {self.fails_at}",
+                ]
+            )
         return 0, json.dumps(self.versions) if "-c" in command else ""
 
 
 @pytest.fixture
 def pins(tmp_path: Path) -> Path:
-    (tmp_path / "requirements-some.txt").write_text("# pins\nnumpy==2.0\noptuna==5.0.0\ntorch==2.13.0\n")
+    (tmp_path / "requirements-some.txt").write_text(
+        "# pins\nnumpy==2.0\noptuna==5.0.0\ntorch==2.13.0\n"
+    )
     return tmp_path
 
 
@@ -360,7 +470,13 @@ def test_other_pins_install_again(pins: Path) -> None:
     ensure("some", ["optuna"], pins, pins, FakePip())
     (pins / "requirements-some.txt").write_text("optuna==5.0.1\n")
     pip = FakePip()
-    pip_venv_exists = ensure("some", ["optuna"], pins, pins, lambda command: (0, "") if "venv" in command else pip(command))
+    pip_venv_exists = ensure(
+        "some",
+        ["optuna"],
+        pins,
+        pins,
+        lambda command: (0, "") if "venv" in command else pip(command),
+    )
     assert pip_venv_exists.ok
     assert [command[-1] for command in pip.commands[:-1]] == [str(pins / "requirements-some.txt")]
 
@@ -378,11 +494,15 @@ def test_a_failed_installation_is_reported_and_tried_again(pins: Path, culprit: 
 
 def test_a_peer_that_is_missing_after_all_is_reported(pins: Path) -> None:
     outcome = ensure("some", ["cma", "optuna"], pins, pins, FakePip())
-    assert outcome == Outcome(False, ".peers/some/bin/python", {"optuna": "5.0.0"}, "not installed: cma")
+    assert outcome == Outcome(
+        False, ".peers/some/bin/python", {"optuna": "5.0.0"}, "not installed: cma"
+    )
 
 
 def test_the_versions_are_read_from_the_environment() -> None:
-    status, output = environments.run_command([sys.executable, "-c", environments.VERSIONS, "numpy", "python", "no-such-peer"])
+    status, output = environments.run_command(
+        [sys.executable, "-c", environments.VERSIONS, "numpy", "python", "no-such-peer"]
+    )
     assert status == 0
     assert json.loads(output).keys() == {"numpy", "python"}
 
@@ -390,13 +510,21 @@ def test_the_versions_are_read_from_the_environment() -> None:
 def test_the_outcomes_are_written_for_the_harness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outcomes = {"torch": Outcome(True, ".peers/torch/bin/python", {"cma": "4"}), "hebo": Outcome(False, "p", error="no wheel")}
+    outcomes = {
+        "torch": Outcome(True, ".peers/torch/bin/python", {"cma": "4"}),
+        "hebo": Outcome(False, "p", error="no wheel"),
+    }
     monkeypatch.setattr(environments, "ROOT", tmp_path)
     monkeypatch.setattr(environments, "ensure", lambda name, peers: outcomes[name])
     assert environments.main(["torch"]) == 0
     assert environments.main(["hebo"]) == 0
     written = json.loads((tmp_path / ".peers" / "status.json").read_text())
-    assert written["torch"] == {"ok": True, "python": ".peers/torch/bin/python", "versions": {"cma": "4"}, "error": ""}
+    assert written["torch"] == {
+        "ok": True,
+        "python": ".peers/torch/bin/python",
+        "versions": {"cma": "4"},
+        "error": "",
+    }
     assert written["hebo"]["error"] == "no wheel"
     assert "hebo: failed\nno wheel" in capsys.readouterr().out
 

@@ -17,7 +17,26 @@ def exact_log_h(u: float) -> float:
 
 
 @pytest.mark.parametrize(
-    "u", [-1e6, -5000.0, -1001.0, -999.0, -300.0, -40.0, -10.0, -3.0, -1.5, -1.0, -0.999, -0.5, 0.0, 0.3, 2.0, 10.0, 1e3]
+    "u",
+    [
+        -1e6,
+        -5000.0,
+        -1001.0,
+        -999.0,
+        -300.0,
+        -40.0,
+        -10.0,
+        -3.0,
+        -1.5,
+        -1.0,
+        -0.999,
+        -0.5,
+        0.0,
+        0.3,
+        2.0,
+        10.0,
+        1e3,
+    ],
 )
 def test_log_h_to_ten_digits_everywhere(u: float) -> None:
     if u <= -5000:  # asymptotically log φ(u) − 2 log|u|, with relative error 3/u² in h
@@ -29,7 +48,9 @@ def test_log_h_to_ten_digits_everywhere(u: float) -> None:
 
 def model() -> tuple[Acquisition, Acquisition]:
     rng = np.random.default_rng(0)
-    posterior = condition(Matern(2.5), np.array([0.3, 0.6]), rng.random((8, 2)), rng.standard_normal(8), 0.01)
+    posterior = condition(
+        Matern(2.5), np.array([0.3, 0.6]), rng.random((8, 2)), rng.standard_normal(8), 0.01
+    )
     return ucb(posterior, 2.5), log_ei(posterior, 0.7)
 
 
@@ -46,9 +67,13 @@ def test_gradients(which: int) -> None:
 
 def test_ucb_and_expected_improvement_by_hand() -> None:
     rng = np.random.default_rng(0)
-    posterior = condition(Matern(2.5), np.array([0.3]), rng.random((5, 1)), rng.standard_normal(5), 0.01)
+    posterior = condition(
+        Matern(2.5), np.array([0.3]), rng.random((5, 1)), rng.standard_normal(5), 0.01
+    )
     A = np.array([[0.1], [0.6]])
     mean, std = posterior.predict(A)
     np.testing.assert_allclose(ucb(posterior, 3.0).values(A), mean + 3 * std)
     draws = mean + std * np.random.default_rng(1).standard_normal((400_000, 2))
-    np.testing.assert_allclose(np.exp(log_ei(posterior, 0.2).values(A)), np.maximum(draws - 0.2, 0).mean(axis=0), rtol=0.02)
+    np.testing.assert_allclose(
+        np.exp(log_ei(posterior, 0.2).values(A)), np.maximum(draws - 0.2, 0).mean(axis=0), rtol=0.02
+    )

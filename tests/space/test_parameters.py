@@ -45,7 +45,9 @@ def test_int_round_trip_and_rounding(low: int, span: int, log: bool, data: st.Da
     np.testing.assert_array_equal(parameter.snap(u[:, None])[0], u)
     other = np.array([[data.draw(st.floats(0, 1))]])
     snapped = parameter.snap(other)
-    assert parameter.decode(other[0]) == parameter.decode(snapped[0])  # two encodings of one point are one point
+    assert parameter.decode(other[0]) == parameter.decode(
+        snapped[0]
+    )  # two encodings of one point are one point
     np.testing.assert_array_equal(parameter.snap(snapped), snapped)
 
 

@@ -14,7 +14,12 @@ from noregret.space.array import Array
 from noregret.space.slice import hold
 from tests.study.test_study import STRATEGIES, name
 
-MIXED = {"x": nr.Float(1e-3, 10, log=True), "y": nr.Float(-1, 1), "n": nr.Int(1, 50), "c": nr.Choice(["a", "b", "c"])}
+MIXED = {
+    "x": nr.Float(1e-3, 10, log=True),
+    "y": nr.Float(-1, 1),
+    "n": nr.Int(1, 50),
+    "c": nr.Choice(["a", "b", "c"]),
+}
 
 
 def loss(p: dict[str, Any]) -> float:
@@ -23,9 +28,19 @@ def loss(p: dict[str, Any]) -> float:
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)
 @pytest.mark.parametrize(
-    "fixed", [{"x": 0.1}, {"n": 7}, {"c": "b"}, {"y": 0.25, "n": 50, "c": "a"}, {"x": 3.0, "y": -1, "n": 1, "c": "c"}], ids=str
+    "fixed",
+    [
+        {"x": 0.1},
+        {"n": 7},
+        {"c": "b"},
+        {"y": 0.25, "n": 50, "c": "a"},
+        {"x": 3.0, "y": -1, "n": 1, "c": "c"},
+    ],
+    ids=str,
 )
-def test_every_strategy_holds_what_is_fixed(strategy: nr.strategies.Strategy, fixed: dict[str, Any]) -> None:
+def test_every_strategy_holds_what_is_fixed(
+    strategy: nr.strategies.Strategy, fixed: dict[str, Any]
+) -> None:
     study = nr.minimize(loss, MIXED, trials=10, strategy=strategy, seed=2)
     first, second = study.ask(2, fixed=fixed)
     for trial in (first, second):
@@ -40,7 +55,9 @@ def test_every_strategy_holds_what_is_fixed(strategy: nr.strategies.Strategy, fi
 
 
 def test_the_argmax_is_taken_over_the_rest() -> None:
-    """Where f depends on x − y, the best y for a fixed x is far from the best y of all: overwriting a coordinate would miss it."""
+    """Where f depends on x − y, the best y for a fixed x is far from the best y of all: overwriting
+    a coordinate would miss it.
+    """
 
     def f(x: Array) -> float:
         return float(-((x[0] - x[1]) ** 2) - 0.05 * (x[0] - 0.9) ** 2)

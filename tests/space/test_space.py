@@ -10,7 +10,12 @@ from noregret.space import Candidates, Space, as_space
 from noregret.space.parameters import Choice, Float, Int
 
 MIXED = Space(
-    {"lr": Float(1e-6, 1, log=True), "batch": Int(20, 2000), "opt": Choice(["sgd", "adam", "lion"]), "flag": Choice([True, False])}
+    {
+        "lr": Float(1e-6, 1, log=True),
+        "batch": Int(20, 2000),
+        "opt": Choice(["sgd", "adam", "lion"]),
+        "flag": Choice([True, False]),
+    }
 )
 
 
@@ -67,7 +72,12 @@ def test_small_finite_spaces_are_enumerated() -> None:
 
 def test_candidates_of_dicts_with_strings() -> None:
     space = Candidates(
-        [{"t": 10.0, "solvent": "water"}, {"t": 30.0, "solvent": "dmf"}, {"t": 20.0, "solvent": "water"}, {"t": 10.0, "solvent": "water"}]
+        [
+            {"t": 10.0, "solvent": "water"},
+            {"t": 30.0, "solvent": "dmf"},
+            {"t": 20.0, "solvent": "water"},
+            {"t": 10.0, "solvent": "water"},
+        ]
     )
     assert len(space.rows) == 3  # equal rows are one design
     u = space.encode({"t": 20.0, "solvent": "water"})

@@ -21,19 +21,32 @@ def values() -> list[Any]:
         warnings.simplefilter("ignore", GuaranteeWarning)
         return [
             nr.AdaptiveGPUCB.paper(),
-            nr.AdaptiveGPUCB.paper(estimator="regret_bound", anchored=True, lengthscales=(1.0, 0.5)),
+            nr.AdaptiveGPUCB.paper(
+                estimator="regret_bound", anchored=True, lengthscales=(1.0, 0.5)
+            ),
             nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(2.5)),
             nr.AdaptiveGPUCB.practical(),
             nr.AdaptiveGPUCB(widening=Schedule("log", PowerGrowth(1.0, 0.1))),
             nr.AdaptiveGPUCB(widening=Stagnation(every=4), acquisition="log_ei"),
-            nr.AdaptiveGPUCB.rigorous(0.1, widening=ReferenceRegret(weight=0.3, cap=PowerGrowth(), floor=LogGrowth(0.2), maximum=math.inf)),
+            nr.AdaptiveGPUCB.rigorous(
+                0.1,
+                widening=ReferenceRegret(
+                    weight=0.3, cap=PowerGrowth(), floor=LogGrowth(0.2), maximum=math.inf
+                ),
+            ),
             nr.GPUCB(lengthscales=0.1, norm_bound=2.0, noise_std=0.05, width="mixture"),
             nr.GPUCB(estimation=MAP(Gamma(3.0, 6.0), combine="scale")),
             nr.MarginalGPUCB(sampler=HMC(5), prior=LogNormal(0.0, 1.0)),
             nr.MinimumUncertainty(kappa=0.2),
             nr.RandomSearch(),
             nr.LogEI(),
-            nr.Space({"type": nr.Float(0, 1), "n": nr.Int(1, 9, log=True), "c": nr.Choice(["a", None, 3, True])}),
+            nr.Space(
+                {
+                    "type": nr.Float(0, 1),
+                    "n": nr.Int(1, 9, log=True),
+                    "c": nr.Choice(["a", None, 3, True]),
+                }
+            ),
             nr.Space.from_bounds([(0, 1), (2, 3)]),
             nr.Candidates([{"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}]),
             nr.Candidates([[1.0, 2.0], [3.0, 4.0]]),

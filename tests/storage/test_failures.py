@@ -1,4 +1,6 @@
-"""What happens when the file cannot be written, the disk is full, another process holds the lock, or the server goes away."""
+"""What happens when the file cannot be written, the disk is full, another process holds the lock,
+or the server goes away.
+"""
 
 import os
 import signal
@@ -27,8 +29,18 @@ def test_a_read_only_database_is_said(tmp_path: Path) -> None:
     trial = nr.Study.create("s", SPACE, storage=tmp_path / "s.db").ask()
     reader = nr.Study.open("s", storage=f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")
     assert reader.trials == [trial]
-    assert nr.Study.summaries(storage=f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")[0].running == 1
-    for change in (reader.ask, lambda: reader.tell(trial, 1.0), lambda: reader.enqueue({"x": 0.5}), lambda: reader.reclaim(numbers=[0])):
+    assert (
+        nr.Study.summaries(storage=f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")[
+            0
+        ].running
+        == 1
+    )
+    for change in (
+        reader.ask,
+        lambda: reader.tell(trial, 1.0),
+        lambda: reader.enqueue({"x": 0.5}),
+        lambda: reader.reclaim(numbers=[0]),
+    ):
         with pytest.raises(UnavailableError, match="cannot be written; nothing was changed"):
             change()
     assert nr.Study.open("s", storage=tmp_path / "s.db").tell(trial, 1.0).value == 1.0
@@ -36,9 +48,16 @@ def test_a_read_only_database_is_said(tmp_path: Path) -> None:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
-    """Functions that fill the disk under a folder and free it again: a small file system where one may be mounted, else SQLite's own limit."""
+    """Functions that fill the disk under a folder and free it again: a small file system where one
+    may be mounted, else SQLite's own limit.
+    """
     mounted = (
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True, check=False).returncode == 0
+        subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)],
+            capture_output=True,
+            check=False,
+        ).returncode
+        == 0
     )
 
     def fill() -> None:
@@ -96,7 +115,9 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
         database = sqlite3.connect(tmp_path / "s.db")
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         database.close()
-        assert [t for t in study.trials if t.state == "complete" and t.number != running.number] == told
+        assert [
+            t for t in study.trials if t.state == "complete" and t.number != running.number
+        ] == told
         assert [t.number for t in study.trials] == list(range(len(study.trials)))
         storage.close()
 
@@ -118,7 +139,9 @@ database.execute("ROLLBACK")
 
 
 def hold_lock(path: Path, seconds: float) -> subprocess.Popen[str]:
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(path), str(seconds)], stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(path), str(seconds)], stdout=subprocess.PIPE, text=True
+    )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     return holder
@@ -132,7 +155,9 @@ def test_a_lock_is_waited_for(tmp_path: Path) -> None:
         assert study.tell(trial, 1.0).value == 1.0
 
 
-def test_a_lock_that_does_not_go_away_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_that_does_not_go_away_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("noregret.storage.database.LOCK_SECONDS", 0.1)
     study = nr.Study.create("s", SPACE, storage=tmp_path / "s.db")
     trial = study.ask()
@@ -177,7 +202,9 @@ def test_a_server_that_goes_away_during_a_tell_and_comes_back(weak_server: Any) 
     storage.close()
 
 
-def test_a_server_that_stays_away_is_said(weak_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_stays_away_is_said(
+    weak_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("noregret.storage.database.PATIENCE", 0.3)
     storage = SQLStorage(weak_server.get_uri())
     study = nr.Study(SPACE, name="away", storage=storage)
@@ -194,8 +221,12 @@ def test_a_server_that_stays_away_is_said(weak_server: Any, monkeypatch: pytest.
     storage.close()
 
 
-def test_a_run_waits_for_a_server_with_the_value_in_its_hands(weak_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noregret.storage.database.PATIENCE", 0.1)  # so that the run's own patience is needed
+def test_a_run_waits_for_a_server_with_the_value_in_its_hands(
+    weak_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "noregret.storage.database.PATIENCE", 0.1
+    )  # so that the run's own patience is needed
     storage = SQLStorage(weak_server.get_uri())
     study = nr.Study(SPACE, name="patient", storage=storage)
 
@@ -231,14 +262,18 @@ class LostAnswers:
             tries += 1
             result = action(connection)
             if tries == 1 and what in ("insert", "claim", "finish", "delete"):
-                raise sqlalchemy.exc.OperationalError("", {}, Exception("server closed the connection unexpectedly"))
+                raise sqlalchemy.exc.OperationalError(
+                    "", {}, Exception("server closed the connection unexpectedly")
+                )
             return result
 
         return self.original(what, unlucky)
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_a_change_whose_answer_was_lost_is_recognised(kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_whose_answer_was_lost_is_recognised(
+    kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     storage = make_storage(kind, request)
     assert isinstance(storage, SQLStorage)
     study = nr.Study(SPACE, strategy=nr.RandomSearch(), name="s", storage=storage)
@@ -257,8 +292,12 @@ def test_a_change_whose_answer_was_lost_is_recognised(kind: str, request: pytest
     storage.close()
 
 
-def test_two_workers_with_the_same_thought_do_not_share_a_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both propose the same point under the same number; one loses its answer and must not take the other's row for its own."""
+def test_two_workers_with_the_same_thought_do_not_share_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both propose the same point under the same number; one loses its answer and must not take the
+    other's row for its own.
+    """
     one, two = (SQLStorage(tmp_path / "s.db") for _ in range(2))
     study = nr.Study(SPACE, strategy=nr.RandomSearch(), name="s", storage=one)
     original = one._database.counted
@@ -268,7 +307,9 @@ def test_two_workers_with_the_same_thought_do_not_share_a_trial(tmp_path: Path, 
         def unlucky(connection: Any) -> Any:
             if what == "insert" and not calls:
                 calls.append(nr.Study.open("s", storage=two).ask())
-                raise sqlalchemy.exc.OperationalError("", {}, Exception("server closed the connection unexpectedly"))
+                raise sqlalchemy.exc.OperationalError(
+                    "", {}, Exception("server closed the connection unexpectedly")
+                )
             return action(connection)
 
         return original(what, unlucky)
@@ -280,7 +321,9 @@ def test_two_workers_with_the_same_thought_do_not_share_a_trial(tmp_path: Path, 
     two.close()
 
 
-def test_a_forked_child_has_connections_of_its_own(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_a_forked_child_has_connections_of_its_own(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     for kind in ("sqlite", "postgresql"):
         storage = make_storage(kind, request)
         assert isinstance(storage, SQLStorage)

@@ -1,4 +1,6 @@
-"""Eight worker processes on one study, killed at random moments and started again: nothing told is lost, nothing is told twice."""
+"""Eight worker processes on one study, killed at random moments and started again: nothing told is
+lost, nothing is told twice.
+"""
 
 import json
 import subprocess
@@ -57,7 +59,8 @@ watched = SQLStorage(url)
 at_work, killed, codes = {hire() for _ in range(workers)}, 0, []
 while at_work:
     time.sleep(random.expovariate(25))
-    if watched.summaries()[0].trials < trials:  # towards the end they are left alone: it must end by itself
+    # towards the end they are left alone: it must end by itself
+    if watched.summaries()[0].trials < trials:
         victim = random.choice(sorted(at_work))
         os.kill(victim, signal.SIGKILL)
         os.waitpid(victim, 0)
@@ -73,11 +76,26 @@ print(json.dumps({"killed": killed, "codes": codes}))
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_killed_workers_cost_nothing_that_was_told(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_killed_workers_cost_nothing_that_was_told(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     url = make_url(kind, request)
     storage = SQLStorage(url)
-    study = nr.Study({"x": nr.Float(0, 1)}, "minimize", nr.RandomSearch(), name="s", storage=storage)
-    command = [sys.executable, "-W", "error", "-c", NURSERY, url, str(tmp_path), "7", str(TRIALS), str(WORKERS)]
+    study = nr.Study(
+        {"x": nr.Float(0, 1)}, "minimize", nr.RandomSearch(), name="s", storage=storage
+    )
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-c",
+        NURSERY,
+        url,
+        str(tmp_path),
+        "7",
+        str(TRIALS),
+        str(WORKERS),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     outcome = json.loads(done.stdout)
@@ -86,9 +104,15 @@ def test_killed_workers_cost_nothing_that_was_told(kind: str, tmp_path: Path, re
     trials = study.trials
     assert [trial.number for trial in trials] == list(range(TRIALS))
     assert all(trial.is_finished for trial in trials)
-    told = [tuple(json.loads(line)) for notes in tmp_path.glob("*.told") for line in notes.read_text().splitlines()]
+    told = [
+        tuple(json.loads(line))
+        for notes in tmp_path.glob("*.told")
+        for line in notes.read_text().splitlines()
+    ]
     assert len({number for number, _ in told}) == len(told)  # none was told twice
-    assert {number: trials[number].value for number, _ in told} == dict(told)  # every value whose tell returned is there
+    assert {number: trials[number].value for number, _ in told} == dict(
+        told
+    )  # every value whose tell returned is there
     for trial in trials:  # and at the right point
         assert trial.value is None or trial.value == trial.params["x"] ** 2
     assert sum(trial.state == "complete" for trial in trials) >= 0.95 * TRIALS

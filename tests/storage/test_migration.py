@@ -16,10 +16,13 @@ from tests.databases import make_url
 
 # schema 1, as version 0.1.0 created it
 VERSION_1 = (
-    """CREATE TABLE noregret_studies (id {serial}, name TEXT NOT NULL UNIQUE, space TEXT NOT NULL, goal TEXT NOT NULL,
-       strategy TEXT NOT NULL, seed TEXT NOT NULL, created TEXT NOT NULL, library TEXT NOT NULL, version INTEGER NOT NULL)""",
-    """CREATE TABLE noregret_trials (study INTEGER NOT NULL REFERENCES noregret_studies (id) ON DELETE CASCADE, number INTEGER NOT NULL,
-       state TEXT NOT NULL, params TEXT NOT NULL, value {double}, noise_std {double}, info TEXT NOT NULL, created TEXT NOT NULL, finished TEXT,
+    """CREATE TABLE noregret_studies (id {serial}, name TEXT NOT NULL UNIQUE, space TEXT NOT NULL,
+       goal TEXT NOT NULL, strategy TEXT NOT NULL, seed TEXT NOT NULL, created TEXT NOT NULL,
+       library TEXT NOT NULL, version INTEGER NOT NULL)""",
+    """CREATE TABLE noregret_trials (
+       study INTEGER NOT NULL REFERENCES noregret_studies (id) ON DELETE CASCADE,
+       number INTEGER NOT NULL, state TEXT NOT NULL, params TEXT NOT NULL, value {double},
+       noise_std {double}, info TEXT NOT NULL, created TEXT NOT NULL, finished TEXT,
        PRIMARY KEY (study, number))""",
 )
 TYPES = {
@@ -35,17 +38,35 @@ def write_version_1(url: str, kind: str, study: nr.Study) -> None:
         for table in VERSION_1:
             connection.exec_driver_sql(table.format(**TYPES[kind]))
         row = {
-            "name": "old", "space": json.dumps(codec.to_json(study.space)), "goal": study.goal, "strategy": json.dumps(codec.to_json(study.strategy)),
-            "seed": str(study.seed), "created": WHEN, "library": "0.1.0", "version": 1,
-        }  # fmt: skip
+            "name": "old",
+            "space": json.dumps(codec.to_json(study.space)),
+            "goal": study.goal,
+            "strategy": json.dumps(codec.to_json(study.strategy)),
+            "seed": str(study.seed),
+            "created": WHEN,
+            "library": "0.1.0",
+            "version": 1,
+        }
         names = ", ".join(row)
-        connection.execute(sqlalchemy.text(f"INSERT INTO noregret_studies ({names}) VALUES (:{', :'.join(row)})"), row)
+        connection.execute(
+            sqlalchemy.text(f"INSERT INTO noregret_studies ({names}) VALUES (:{', :'.join(row)})"),
+            row,
+        )
         for trial in study.trials:
             data = trial.to_json()
             connection.execute(
-                sqlalchemy.text("INSERT INTO noregret_trials VALUES (1, :number, :state, :params, :value, :noise_std, :info, :created, :finished)"),
-                {**{key: data[key] for key in ("number", "state", "value", "noise_std")}, "params": json.dumps(data["params"]),
-                 "info": json.dumps(data["info"]), "created": WHEN, "finished": WHEN if trial.is_finished else None})  # fmt: skip
+                sqlalchemy.text(
+                    "INSERT INTO noregret_trials VALUES (1, :number, :state, :params, :value,"
+                    " :noise_std, :info, :created, :finished)"
+                ),
+                {
+                    **{key: data[key] for key in ("number", "state", "value", "noise_std")},
+                    "params": json.dumps(data["params"]),
+                    "info": json.dumps(data["info"]),
+                    "created": WHEN,
+                    "finished": WHEN if trial.is_finished else None,
+                },
+            )
     engine.dispose()
 
 
@@ -61,17 +82,26 @@ def test_version_1_is_upgraded_without_loss(kind: str, request: pytest.FixtureRe
     url, old = make_url(kind, request), old_study()
     write_version_1(url, kind, old)
     for _ in range(2):
-        with pytest.raises(StorageError, match=r"schema 1, this noregret writes schema 2: .* `noregret upgrade`"):
+        with pytest.raises(
+            StorageError, match=r"schema 1, this noregret writes schema 2: .* `noregret upgrade`"
+        ):
             nr.Study.open("old", storage=url)
     assert upgrade(url) == (1, VERSION)
     assert upgrade(url) == (VERSION, VERSION)
     storage = SQLStorage(url)
     storage.create(replace(storage.open("old"), name="new"))
     with storage._database.engine.connect() as connection:
-        assert connection.exec_driver_sql("SELECT version FROM noregret_studies").scalars().all() == [VERSION, VERSION]
+        assert connection.exec_driver_sql(
+            "SELECT version FROM noregret_studies"
+        ).scalars().all() == [VERSION, VERSION]
     storage.delete("new")
     study = nr.Study.open("old", storage=storage)
-    assert (study.space, study.goal, study.strategy, study.seed) == (old.space, old.goal, old.strategy, old.seed)
+    assert (study.space, study.goal, study.strategy, study.seed) == (
+        old.space,
+        old.goal,
+        old.strategy,
+        old.seed,
+    )
     assert study.trials == old.trials
     assert {t.created for t in study.trials} == {WHEN}
     assert study.summaries(storage=storage)[0].best == old.best.value

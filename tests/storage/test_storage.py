@@ -81,12 +81,16 @@ def test_of_two_finishes_one_wins(storage: Storage) -> None:
     assert storage.finish("s", 0, "complete", 4.0, None) is None
     assert storage.finish("s", 0, "failed", None, None) is None
     assert storage.finish("s", 2, "failed", None, None) is None  # there is no such trial
-    assert storage.finish("s", 1, "complete", 5.0, None) is not None  # a waiting trial may be told too
+    assert (
+        storage.finish("s", 1, "complete", 5.0, None) is not None
+    )  # a waiting trial may be told too
     assert [t.value for t in storage.trials("s")] == [3.0, 5.0]
 
 
 def test_a_waiting_trial_is_claimed_once(storage: Storage) -> None:
-    storage.insert("s", [Trial(0, {"x": 0.1}, "waiting", info={"source": "enqueued"}), Trial(1, {"x": 0.2})])
+    storage.insert(
+        "s", [Trial(0, {"x": 0.1}, "waiting", info={"source": "enqueued"}), Trial(1, {"x": 0.2})]
+    )
     assert storage.claim("s", 1) is None
     assert storage.claim("s", 7) is None
     claimed = storage.claim("s", 0, "w")
@@ -97,7 +101,9 @@ def test_a_waiting_trial_is_claimed_once(storage: Storage) -> None:
 
 
 def test_only_dead_workers_lose_their_trials(storage: Storage) -> None:
-    """Of four running trials one has no worker, one is silent, one gives signs of life, one is finished."""
+    """Of four running trials one has no worker, one is silent, one gives signs of life, one is
+    finished.
+    """
     for number, worker in enumerate([None, "silent", "alive", "done"]):
         assert storage.insert("s", [Trial(number, {"x": number / 10})], worker)
     assert storage.finish("s", 3, "complete", 1.0, None, worker="done") is not None
@@ -123,7 +129,9 @@ def test_a_worker_gives_back_and_fails_only_what_is_its_own(storage: Storage) ->
     assert storage.reclaim("s", 3, numbers=[0], worker="b") == []
     assert storage.finish("s", 0, "failed", None, None, worker="b") is None
     assert len(storage.reclaim("s", 3, numbers=[0], worker="a")) == 1
-    assert storage.finish("s", 0, "failed", None, None, worker="a") is None  # it waits for somebody else now
+    assert (
+        storage.finish("s", 0, "failed", None, None, worker="a") is None
+    )  # it waits for somebody else now
     storage.claim("s", 0, "b")
     assert storage.finish("s", 0, "complete", 2.0, None) is not None  # a value counts from whomever
 
@@ -142,19 +150,38 @@ def test_studies_are_deleted_with_their_trials(storage: Storage) -> None:
 def test_summaries(storage: Storage) -> None:
     storage.create(record("empty"))
     states: list[Trial] = [
-        Trial(0, {"x": 0.1}, "complete", -5.0), Trial(1, {"x": 0.2}, "complete", 2.0), Trial(2, {"x": 0.3}, "failed"), Trial(3, {"x": 0.4}),
-        Trial(4, {"x": 0.5}, "waiting"), Trial(5, {"x": 0.1}, "complete", 3.0, None, {"corrects": 0}),
-    ]  # fmt: skip
+        Trial(0, {"x": 0.1}, "complete", -5.0),
+        Trial(1, {"x": 0.2}, "complete", 2.0),
+        Trial(2, {"x": 0.3}, "failed"),
+        Trial(3, {"x": 0.4}),
+        Trial(4, {"x": 0.5}, "waiting"),
+        Trial(5, {"x": 0.1}, "complete", 3.0, None, {"corrects": 0}),
+    ]
     storage.insert("s", states)
     empty, full = storage.summaries()
-    assert (empty.name, empty.trials, empty.best, empty.last_activity) == ("empty", 0, None, empty.created)
-    assert (full.name, full.goal, full.trials, full.waiting, full.running, full.complete, full.failed) == ("s", "minimize", 5, 1, 1, 2, 1)
+    assert (empty.name, empty.trials, empty.best, empty.last_activity) == (
+        "empty",
+        0,
+        None,
+        empty.created,
+    )
+    assert (
+        full.name,
+        full.goal,
+        full.trials,
+        full.waiting,
+        full.running,
+        full.complete,
+        full.failed,
+    ) == ("s", "minimize", 5, 1, 1, 2, 1)
     assert full.best == 2.0  # −5 was corrected
     assert full.last_activity >= full.created
 
 
 def test_trials_come_back_bit_for_bit(storage: Storage) -> None:
-    trial = Trial(0, {"x": 0.1 + 0.2}, "complete", 1e-17, 0.1, {"h": np.pi, "lengthscales": [1 / 3]})
+    trial = Trial(
+        0, {"x": 0.1 + 0.2}, "complete", 1e-17, 0.1, {"h": np.pi, "lengthscales": [1 / 3]}
+    )
     storage.insert("s", [trial])
     assert storage.trials("s") == [trial]
     listed = storage.trials("s")
@@ -164,7 +191,9 @@ def test_trials_come_back_bit_for_bit(storage: Storage) -> None:
 
 def test_many_threads_share_one_study(storage: Storage) -> None:
     def insert(value: int) -> None:
-        while not storage.insert("s", [Trial(len(storage.trials("s")), {"x": value / 100}, "complete", float(value))]):
+        while not storage.insert(
+            "s", [Trial(len(storage.trials("s")), {"x": value / 100}, "complete", float(value))]
+        ):
             pass
 
     with ThreadPoolExecutor(8) as pool:
@@ -187,8 +216,12 @@ def test_a_study_resumes_from_its_rows_alone(storage: Storage) -> None:
         trial = study.ask()
         study.tell(trial, f(trial.params))
     whole = nr.minimize(f, space, 9, seed=5)
-    assert [t.params for t in nr.Study.open("stepwise", storage=storage).trials] == [t.params for t in whole.trials]
-    assert [dict(t.info) for t in nr.Study.open("stepwise", storage=storage).trials] == [dict(t.info) for t in whole.trials]
+    assert [t.params for t in nr.Study.open("stepwise", storage=storage).trials] == [
+        t.params for t in whole.trials
+    ]
+    assert [dict(t.info) for t in nr.Study.open("stepwise", storage=storage).trials] == [
+        dict(t.info) for t in whole.trials
+    ]
 
 
 WORKERS = st.sampled_from([None, "a", "b"])
@@ -197,7 +230,9 @@ PICKS = st.integers(0, 50)
 
 
 class Machine(RuleBasedStateMachine):
-    """Everything a storage does, at random through two handles on one study, against lists in memory."""
+    """Everything a storage does, at random through two handles on one study, against lists in
+    memory.
+    """
 
     handles: tuple[Storage, Storage]
 
@@ -219,10 +254,15 @@ class Machine(RuleBasedStateMachine):
         state=st.sampled_from(STATES),
         worker=WORKERS,
     )
-    def insert(self, handle: int, ahead: int, xs: list[float], state: State, worker: str | None) -> None:
+    def insert(
+        self, handle: int, ahead: int, xs: list[float], state: State, worker: str | None
+    ) -> None:
         first = len(self.model) + ahead
         value = xs[0] if state == "complete" else None
-        trials = [Trial(first + i, {"x": x}, state, value, None, {"h": 1 / 3}) for i, x in enumerate(xs[: 1 if worker else 3])]
+        trials = [
+            Trial(first + i, {"x": x}, state, value, None, {"h": 1 / 3})
+            for i, x in enumerate(xs[: 1 if worker else 3])
+        ]
         taken = self.handles[handle].insert(self.name, trials, worker)
         assert taken == (ahead == 0)
         if taken:
@@ -243,15 +283,29 @@ class Machine(RuleBasedStateMachine):
             self.holder[number] = worker
             assert claimed == self.model[number]
 
-    @rule(handle=HANDLES, pick=PICKS, value=st.floats(-1e300, 1e300), failed=st.booleans(), worker=WORKERS)
-    def finish(self, handle: int, pick: int, value: float, failed: bool, worker: str | None) -> None:
+    @rule(
+        handle=HANDLES,
+        pick=PICKS,
+        value=st.floats(-1e300, 1e300),
+        failed=st.booleans(),
+        worker=WORKERS,
+    )
+    def finish(
+        self, handle: int, pick: int, value: float, failed: bool, worker: str | None
+    ) -> None:
         if not self.model:
             return
         number = pick % len(self.model)
         old = self.model[number]
-        new = replace(old, state="failed" if failed else "complete", value=None if failed else value)
-        allowed = not self.is_over(number) and (worker is None or (old.state == "running" and self.holder[number] == worker))
-        finished = self.handles[handle].finish(self.name, number, new.state, new.value, None, worker=worker)
+        new = replace(
+            old, state="failed" if failed else "complete", value=None if failed else value
+        )
+        allowed = not self.is_over(number) and (
+            worker is None or (old.state == "running" and self.holder[number] == worker)
+        )
+        finished = self.handles[handle].finish(
+            self.name, number, new.state, new.value, None, worker=worker
+        )
         assert finished == (new if allowed else None)
         if allowed:
             self.model[number] = new
@@ -269,14 +323,20 @@ class Machine(RuleBasedStateMachine):
         attempts=st.integers(0, 3),
         dead=st.booleans(),
     )
-    def reclaim(self, handle: int, picks: list[int] | None, worker: str | None, attempts: int, dead: bool) -> None:
+    def reclaim(
+        self, handle: int, picks: list[int] | None, worker: str | None, attempts: int, dead: bool
+    ) -> None:
         if not self.model:
             return
         numbers = None if picks is None else sorted({pick % len(self.model) for pick in picks})
-        taken = self.handles[handle].reclaim(self.name, attempts, grace=-60.0 if dead else 600.0, numbers=numbers, worker=worker)
+        taken = self.handles[handle].reclaim(
+            self.name, attempts, grace=-60.0 if dead else 600.0, numbers=numbers, worker=worker
+        )
         expected = []
         for number, trial in enumerate(self.model):
-            meant = (self.holder[number] is not None and dead) if numbers is None else number in numbers
+            meant = (
+                (self.holder[number] is not None and dead) if numbers is None else number in numbers
+            )
             if trial.state == "running" and meant and worker in (None, self.holder[number]):
                 state: State = "failed" if self.given_out[number] >= attempts else "waiting"
                 self.model[number] = replace(trial, state=state)
@@ -301,7 +361,9 @@ def test_a_storage_behaves_like_a_list(kind: str, request: pytest.FixtureRequest
     one = make_storage(kind, request)
     two = SQLStorage(one.url) if isinstance(one, SQLStorage) else one
     machine = type("Bound", (Machine,), {"handles": (one, two)})
-    run_state_machine_as_test(machine, settings=settings(max_examples=15, stateful_step_count=25, deadline=None))
+    run_state_machine_as_test(
+        machine, settings=settings(max_examples=15, stateful_step_count=25, deadline=None)
+    )
     for handle in (one, two):
         if isinstance(handle, SQLStorage):
             handle.close()
@@ -318,17 +380,32 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("NOREGRET_STORAGE", str(tmp_path / "other.db"))
     nr.Study.create("a", {"x": nr.Float(0, 1)})
     assert nr.Study.open("a", storage=tmp_path / "other.db").name == "a"
-    assert storage_url("postgresql://h/db") == storage_url("postgres://h/db") == "postgresql+psycopg://h/db"
+    assert (
+        storage_url("postgresql://h/db")
+        == storage_url("postgres://h/db")
+        == "postgresql+psycopg://h/db"
+    )
     assert storage_url("sqlite:///x.db") == "sqlite:///x.db"
-    for bad, words in (("nosuch://x", "not a database"), (tmp_path / "missing" / "x.db", "folder does not exist")):
+    for bad, words in (
+        ("nosuch://x", "not a database"),
+        (tmp_path / "missing" / "x.db", "folder does not exist"),
+    ):
         with pytest.raises(StorageError, match=words):
             nr.Study.create("a", {"x": nr.Float(0, 1)}, storage=bad)
-    for look in (nr.Study.names, nr.Study.summaries, lambda storage: nr.Study.open("a", storage=storage)):
+    for look in (
+        nr.Study.names,
+        nr.Study.summaries,
+        lambda storage: nr.Study.open("a", storage=storage),
+    ):
         with pytest.raises(StorageError, match="there is no file"):
             look(storage=tmp_path / "typo.db")
     assert not (tmp_path / "typo.db").exists()
     with pytest.raises(StorageError, match="cannot be stored"):
-        nr.Study.create("b", {"x": nr.Float(0, 1)}, strategy=nr.AdaptiveGPUCB(widening=Schedule(lambda t: 1.0, "log")))
+        nr.Study.create(
+            "b",
+            {"x": nr.Float(0, 1)},
+            strategy=nr.AdaptiveGPUCB(widening=Schedule(lambda t: 1.0, "log")),
+        )
 
 
 def test_a_file_that_is_no_database(tmp_path: Path) -> None:
@@ -356,10 +433,17 @@ def test_a_deleted_study_is_said(tmp_path: Path) -> None:
 
 
 def test_rows_are_plain_json(tmp_path: Path) -> None:
-    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db").run(lambda x: x["x"], 6)
+    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db").run(
+        lambda x: x["x"], 6
+    )
     database = sqlite3.connect(tmp_path / "s.db")
-    rows = database.execute("SELECT number, state, params, value, info, created, finished FROM noregret_trials ORDER BY number").fetchall()
+    rows = database.execute(
+        "SELECT number, state, params, value, info, created, finished FROM noregret_trials ORDER BY"
+        " number"
+    ).fetchall()
     database.close()
     assert [json.loads(row[2]) for row in rows] == [t.params for t in study.trials]
-    assert all(row[1] == "complete" and row[5].endswith("+00:00") and row[6] >= row[5] for row in rows)
+    assert all(
+        row[1] == "complete" and row[5].endswith("+00:00") and row[6] >= row[5] for row in rows
+    )
     assert json.loads(rows[-1][4])["h"] >= 1

@@ -1,4 +1,6 @@
-"""The claim of the project on the bump of SPEC §10 (σ = .05, T = 200, ten fixed starts), and on figure 5's setting."""
+"""The claim of the project on the bump of SPEC §10 (σ = .05, T = 200, ten fixed starts), and on
+figure 5's setting.
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,9 +21,13 @@ STARTS, STEPS, NOISE = range(10), 200, 0.05
 
 
 def regrets(strategy: nr.strategies.Strategy, f: RKHSFunction, seed: int) -> tuple[Array, Array]:
-    """Cumulative and simple regret after each decision; the two initial points are not counted, and the same for all."""
+    """Cumulative and simple regret after each decision; the two initial points are not counted, and
+    the same for all.
+    """
     rng = np.random.default_rng([seed, 77])
-    study = nr.maximize(lambda x: float(f(x)) + NOISE * rng.standard_normal(), [(0, 1)], STEPS + 2, strategy, seed)
+    study = nr.maximize(
+        lambda x: float(f(x)) + NOISE * rng.standard_normal(), [(0, 1)], STEPS + 2, strategy, seed
+    )
     values = np.array([float(f(trial.params)) for trial in study.trials[2:]])
     return cumulative(values, f.maximum), simple(values, f.maximum)
 
@@ -81,15 +87,24 @@ def test_the_default_leaves_too() -> None:
 
 @cache
 def on_samples(name: str) -> tuple[Array, Array]:
-    """Figure 5: ‖f‖ = 4 at θ = .1, B_0 = .25 for all; GP-UCB has the true θ, ours starts at θ_0 = 1."""
+    """Figure 5: ‖f‖ = 4 at θ = .1, B_0 = .25 for all; GP-UCB has the true θ, ours starts at θ_0 =
+    1.
+    """
     makers: dict[str, Callable[[], nr.strategies.Strategy]] = {
-        "misspecified": lambda: nr.GPUCB(lengthscales=0.1, norm_bound=0.25, noise_std=NOISE, width="paper"),
+        "misspecified": lambda: nr.GPUCB(
+            lengthscales=0.1, norm_bound=0.25, noise_std=NOISE, width="paper"
+        ),
         "true": lambda: nr.GPUCB(lengthscales=0.1, norm_bound=4.0, noise_std=NOISE, width="paper"),
         "one_step": lambda: nr.AdaptiveGPUCB.paper(norm_bound=0.25, estimation=None),
-        "anchored": lambda: nr.AdaptiveGPUCB.paper(estimator="regret_bound", anchored=True, norm_bound=0.25, estimation=None),
+        "anchored": lambda: nr.AdaptiveGPUCB.paper(
+            estimator="regret_bound", anchored=True, norm_bound=0.25, estimation=None
+        ),
     }
     strategy = makers[name]()
-    runs = [regrets(strategy, rkhs_sample(seed, lengthscale=0.1, norm=4.0, points=11), seed) for seed in STARTS]
+    runs = [
+        regrets(strategy, rkhs_sample(seed, lengthscale=0.1, norm=4.0, points=11), seed)
+        for seed in STARTS
+    ]
     return np.array([run[0] for run in runs]), np.array([run[1] for run in runs])
 
 
@@ -100,7 +115,8 @@ def test_figure_5_a_norm_bound_too_small_sticks_and_ours_converges() -> None:
     ours, found = on_samples("one_step")
     assert np.all(found[:, -1] < 0.02)
     assert np.all(ours[stuck, -1] < total[stuck, -1])
-    # A reference anchored at B_0 = .25 starts low: at T = 200 it has arrived in all but two starts, and still widens.
+    # A reference anchored at B_0 = .25 starts low: at T = 200 it has arrived in all but two starts,
+    # and still widens.
     ours, found = on_samples("anchored")
     assert (found[:, -1] < 0.02).sum() >= 8
     assert np.median(ours[stuck, -1]) < 0.6 * np.median(total[stuck, -1])

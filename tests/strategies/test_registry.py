@@ -16,7 +16,9 @@ def test_every_name_makes_a_strategy(name: str) -> None:
 
 def test_options_are_those_of_the_strategy() -> None:
     assert named("practical", {"noise_std": 0.5}) == nr.AdaptiveGPUCB.practical(0.5)
-    assert named("rigorous", {"noise_bound": 0.1, "delta": 0.05}) == nr.AdaptiveGPUCB.rigorous(0.1, 0.05)
+    assert named("rigorous", {"noise_bound": 0.1, "delta": 0.05}) == nr.AdaptiveGPUCB.rigorous(
+        0.1, 0.05
+    )
 
 
 @pytest.mark.parametrize(

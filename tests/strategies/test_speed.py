@@ -1,4 +1,6 @@
-"""What makes asks fast must not change what they answer; and the speed report says what was measured."""
+"""What makes asks fast must not change what they answer; and the speed report says what was
+measured.
+"""
 
 import itertools
 import json
@@ -37,15 +39,25 @@ def test_asks_do_not_depend_on_the_number_of_threads(n: int, d: int) -> None:
     answers = []
     for threads in ("1", "2"):
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
-        done = subprocess.run([sys.executable, "-c", ASK, str(n), str(d)], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", ASK, str(n), str(d)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         answers.append(np.array(json.loads(done.stdout)))
     np.testing.assert_allclose(answers[0], answers[1], rtol=0, atol=1e-10)
 
 
 def test_nothing_is_remembered_between_asks() -> None:
-    """A warm process and a cold one, and one that asked something else in between, answer the same bits."""
+    """A warm process and a cold one, and one that asked something else in between, answer the same
+    bits.
+    """
     rng = np.random.default_rng(0)
-    warm = nr.minimize(lambda x: float((x[0] - 0.3) ** 2 + 0.01 * rng.standard_normal()), [(0, 1)] * 2, 20, seed=3)
+    warm = nr.minimize(
+        lambda x: float((x[0] - 0.3) ** 2 + 0.01 * rng.standard_normal()), [(0, 1)] * 2, 20, seed=3
+    )
     nr.minimize(lambda x: float(x[0]), [(0, 1)] * 2, 12, seed=9)
     cold = nr.Study([(0, 1)] * 2, "minimize", warm.strategy, 3, trials=warm.trials)
     assert np.array_equal(warm.ask().params, cold.ask().params)
@@ -56,7 +68,9 @@ def test_estimates_are_improved_as_the_data_grow_and_searched_less_often() -> No
     infos = [trial.info for trial in study.trials if "h" in trial.info]
     improved = sorted({info["improved"] for info in infos})
     searched = sorted({info["searched"] for info in infos})
-    assert len(searched) < len(improved) < len(infos)  # less often than asked, and that less often still
+    assert (
+        len(searched) < len(improved) < len(infos)
+    )  # less often than asked, and that less often still
     assert all(b < 1.05 * a + 1 for a, b in itertools.pairwise(improved))
     assert all(b < 1.1 * a + 1 for a, b in itertools.pairwise(searched))
 
@@ -79,13 +93,17 @@ def test_the_search_on_a_part_ends_at_the_estimate_on_all(monkeypatch: pytest.Mo
 
 def test_a_part_of_the_evidence_keeps_the_noise_unknown() -> None:
     told = np.array([0.1, 0.1, 0.1, np.nan])
-    evidence = Evidence(Matern(2.5), np.arange(4.0)[:, None] / 4, np.zeros(4), told, LogNormal(), LogNormal())
+    evidence = Evidence(
+        Matern(2.5), np.arange(4.0)[:, None] / 4, np.zeros(4), told, LogNormal(), LogNormal()
+    )
     part = evidence.part(np.array([0, 1]))
     assert part.estimates_noise
     assert part.X[:, 0].tolist() == [0.0, 0.25, 0.75]
 
 
-def test_the_report_says_where_speed_falls_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_says_where_speed_falls_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def rows(n: int, ours: float) -> list[dict[str, object]]:
         return [
             {"d": 2, "n": n, "method": "noregret", "first": 1.0, "median": ours, "mean": ours},
@@ -94,7 +112,10 @@ def test_the_report_says_where_speed_falls_short(tmp_path: Path, monkeypatch: py
             {"d": 2, "n": n, "method": "floor", "median": 0.001},
         ]
 
-    variants = [{"name": name, "first": None, "median": 0.01 * (i + 1), "mean": None} for i, name in enumerate(speed.VARIANTS)]
+    variants = [
+        {"name": name, "first": None, "median": 0.01 * (i + 1), "mean": None}
+        for i, name in enumerate(speed.VARIANTS)
+    ]
     footprint = {"import": 0.3, "import_scipy": 0.25, "package_bytes": 4e5, "matrices": 3.1}
     result = {
         "rows": [*rows(50, 0.009), *rows(100, 0.02), *rows(500, 0.02), *rows(5000, 2.0)],
@@ -117,13 +138,24 @@ def test_the_report_says_where_speed_falls_short(tmp_path: Path, monkeypatch: py
 def test_regret_before_and_after_is_compared_problem_by_problem(tmp_path: Path) -> None:
     for name, values in (("before", [3.0, 5.0]), ("after", [3.0, 5.0 - 4 * (np.e - 1)])):
         (tmp_path / name).mkdir()
-        rows = [{"problem": p, "method": m, "maximum": top, "values": v} for p, m, top, v in (
-            ("a", "noregret", 9.0, [5.0, 5.0]), ("b", "noregret", 9.0, [9.0, values[1]]), ("b", "cma", 9.0, [0.0]), ("c", "noregret", None, [1.0]))]  # fmt: skip
-        (tmp_path / name / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        rows = [
+            {"problem": p, "method": m, "maximum": top, "values": v}
+            for p, m, top, v in (
+                ("a", "noregret", 9.0, [5.0, 5.0]),
+                ("b", "noregret", 9.0, [9.0, values[1]]),
+                ("b", "cma", 9.0, [0.0]),
+                ("c", "noregret", None, [1.0]),
+            )
+        ]
+        (tmp_path / name / "x.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8"
+        )
     before, after = speed.cumulative(tmp_path / "before"), speed.cumulative(tmp_path / "after")
     assert before == {"a": 8.0, "b": 4.0}
     assert after["b"] == pytest.approx(4 * np.e)
-    text = speed.unchanged({name: [before[name], after[name]] for name in before})  # log ratios 0 and 1
+    text = speed.unchanged(
+        {name: [before[name], after[name]] for name in before}
+    )  # log ratios 0 and 1
     assert "regrets is 0.500, its standard error 0.500, on 2 problems" in text
 
 

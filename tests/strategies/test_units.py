@@ -24,7 +24,9 @@ def test_compression_keeps_the_order_and_can_be_undone(values: list[float], coun
     compression = Compression.fitted(z, count)
     y = compression.forward(z)
     assert np.all(np.diff(y[np.argsort(z, kind="stable")]) >= 0)
-    np.testing.assert_allclose(compression.inverse(y), z, rtol=1e-6, atol=1e-6 * (1 + np.abs(z).max()))
+    np.testing.assert_allclose(
+        compression.inverse(y), z, rtol=1e-6, atol=1e-6 * (1 + np.abs(z).max())
+    )
     if count and np.ptp(z) > 1e-3:
         assert np.mean(y) == pytest.approx(0, abs=1e-6)
         assert np.std(y) == pytest.approx(1, abs=1e-6)
@@ -39,9 +41,20 @@ def test_slope_is_the_derivative() -> None:
 
 def test_very_bad_values_do_not_hide_what_tells_good_ones_apart() -> None:
     best = np.argsort(SKEWED)[-10:]
-    plain, compressed = (frame(history(SKEWED), standardise=True, offset=0.0, noise_std=0.5, regulariser=None, compress=c) for c in (0, 2))
+    plain, compressed = (
+        frame(
+            history(SKEWED),
+            standardise=True,
+            offset=0.0,
+            noise_std=0.5,
+            regulariser=None,
+            compress=c,
+        )
+        for c in (0, 2)
+    )
     assert np.ptp(compressed.y[best]) > 2 * np.ptp(plain.y[best])
-    # noise in the values' units comes back, and is larger in the model's units where values were stretched
+    # noise in the values' units comes back, and is larger in the model's units where values were
+    # stretched
     assert compressed.noise_in_values(compressed.common) == pytest.approx(0.5)
     assert compressed.common > plain.common
     # a prediction of a value seen comes back as that value; a small spread by the slope
@@ -49,14 +62,20 @@ def test_very_bad_values_do_not_hide_what_tells_good_ones_apart() -> None:
     for i in (int(best[-1]), int(np.argmin(SKEWED))):
         mean, std = compressed.in_values(float(compressed.y[i]), 1e-6)
         assert mean == pytest.approx(SKEWED[i], rel=1e-9)
-        assert std == pytest.approx(1e-6 * compressed.scale / compressed.compression.slope(z)[i], rel=1e-4)
+        assert std == pytest.approx(
+            1e-6 * compressed.scale / compressed.compression.slope(z)[i], rel=1e-4
+        )
 
 
 def test_told_noise_is_rescaled_where_values_are_compressed() -> None:
     told = replace(history(SKEWED), noise_std=np.full(40, 2.0))
-    compressed = frame(told, standardise=True, offset=0.0, noise_std=None, regulariser=None, compress=1)
+    compressed = frame(
+        told, standardise=True, offset=0.0, noise_std=None, regulariser=None, compress=1
+    )
     z = (SKEWED - compressed.offset) / compressed.scale
-    np.testing.assert_allclose(np.sqrt(compressed.told), 2.0 / compressed.scale * compressed.compression.slope(z))
+    np.testing.assert_allclose(
+        np.sqrt(compressed.told), 2.0 / compressed.scale * compressed.compression.slope(z)
+    )
 
 
 def test_what_the_default_reports_is_in_the_values_units() -> None:
@@ -73,9 +92,13 @@ def test_what_the_default_reports_is_in_the_values_units() -> None:
 
 
 @pytest.mark.parametrize(
-    "strategy", [nr.AdaptiveGPUCB.practical(), nr.GPUCB(), nr.LogEI(), nr.MinimumUncertainty()], ids=lambda s: type(s).__name__
+    "strategy",
+    [nr.AdaptiveGPUCB.practical(), nr.GPUCB(), nr.LogEI(), nr.MinimumUncertainty()],
+    ids=lambda s: type(s).__name__,
 )
-def test_noise_told_with_every_value_is_that_of_points_to_come(strategy: nr.strategies.Strategy) -> None:
+def test_noise_told_with_every_value_is_that_of_points_to_come(
+    strategy: nr.strategies.Strategy,
+) -> None:
     study = nr.Study({"x": nr.Float(0, 1), "k": nr.Int(1, 5)}, "maximize", strategy)
     for index, trial in enumerate(study.ask() for _ in range(12)):
         if index == 8:

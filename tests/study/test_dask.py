@@ -19,7 +19,9 @@ TRIALS = 60
 def test_a_dask_worker_that_is_killed_costs_no_trial(tmp_path: Path) -> None:
     from distributed import Client, LocalCluster
 
-    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "minimize", nr.RandomSearch(), storage=tmp_path / "s.db")
+    study = nr.Study.create(
+        "s", {"x": nr.Float(0, 1)}, "minimize", nr.RandomSearch(), storage=tmp_path / "s.db"
+    )
     killed: list[int] = []
 
     def square(params: Any) -> float:  # travels by value: workers need no copy of this file
@@ -27,7 +29,13 @@ def test_a_dask_worker_that_is_killed_costs_no_trial(tmp_path: Path) -> None:
         return float(params["x"] ** 2)
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=str(tmp_path)) as cluster,
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            local_directory=str(tmp_path),
+        ) as cluster,
         Client(cluster) as client,
     ):
 

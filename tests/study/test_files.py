@@ -14,7 +14,12 @@ import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
 from noregret.trials.trial import Trial
 
-MIXED = {"x": nr.Float(1e-3, 10, log=True), "n": nr.Int(1, 50), "c": nr.Choice(["a", 1, None, True]), "value": nr.Float(0, 1)}
+MIXED = {
+    "x": nr.Float(1e-3, 10, log=True),
+    "n": nr.Int(1, 50),
+    "c": nr.Choice(["a", 1, None, True]),
+    "value": nr.Float(0, 1),
+}
 
 
 def mixed_study() -> nr.Study:
@@ -40,32 +45,51 @@ def test_csv_there_and_back(tmp_path: Path) -> None:
     assert imported == again.trials
     standing = [t for t in study.trials if t.number != 4]  # 4 was corrected
     assert outcomes(imported) == outcomes(standing)
-    states = {"complete": "complete", "failed": "failed", "running": "waiting", "waiting": "waiting"}
+    states = {
+        "complete": "complete",
+        "failed": "failed",
+        "running": "waiting",
+        "waiting": "waiting",
+    }
     assert [t.state for t in imported] == [states[t.state] for t in standing]
     assert again.ask().number == next(t.number for t in imported if t.state == "waiting")
 
 
 def test_a_laboratorys_file_into_a_running_study(tmp_path: Path) -> None:
-    """As a spreadsheet writes it: byte order mark, semicolons, columns of its own in any order, no state."""
-    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}).run(lambda p: p["t"], 3)
+    """As a spreadsheet writes it: byte order mark, semicolons, columns of its own in any order, no
+    state.
+    """
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}).run(
+        lambda p: p["t"], 3
+    )
     text = "\ufeffoperator;value;s;t\nAda;1.5;water;20\nBo; 2.5 ;dmf;40.5\n"
     (tmp_path / "lab.csv").write_text(text, encoding="utf-8")
     added = study.import_csv(tmp_path / "lab.csv")
     assert [(t.number, t.state, t.params, t.value) for t in added] == [
-        (3, "complete", {"t": 20.0, "s": "water"}, 1.5), (4, "complete", {"t": 40.5, "s": "dmf"}, 2.5),
-    ]  # fmt: skip
+        (3, "complete", {"t": 20.0, "s": "water"}, 1.5),
+        (4, "complete", {"t": 40.5, "s": "dmf"}, 2.5),
+    ]
     assert study.best.value is not None
     assert study.replay().number is None
 
 
 def test_vectors_and_candidates() -> None:
     vector = nr.Study([(0, 1), (0, 1)])
-    assert vector.import_csv(io.StringIO("x0,x1,value\n0.1,0.2,3\n"))[0].params.tolist() == [0.1, 0.2]
+    assert vector.import_csv(io.StringIO("x0,x1,value\n0.1,0.2,3\n"))[0].params.tolist() == [
+        0.1,
+        0.2,
+    ]
     out = io.StringIO()
     vector.export(out)
-    assert out.getvalue().splitlines()[0] == "number,state,x0,x1,value,noise_std,corrects,created,finished"
+    assert (
+        out.getvalue().splitlines()[0]
+        == "number,state,x0,x1,value,noise_std,corrects,created,finished"
+    )
     listed = nr.Study(nr.Candidates([{"t": 20, "s": "water"}, {"t": 40, "s": "dmf"}]))
-    assert listed.import_csv(io.StringIO("t,s,value\n40,dmf,1\n"))[0].params == {"t": 40, "s": "dmf"}
+    assert listed.import_csv(io.StringIO("t,s,value\n40,dmf,1\n"))[0].params == {
+        "t": 40,
+        "s": "dmf",
+    }
     with pytest.raises(TrialError, match=r"row 1 .* is not one of the 2 candidates"):
         listed.import_csv(io.StringIO("t,s,value\n40,water,1\n"))
 
@@ -87,7 +111,7 @@ def test_vectors_and_candidates() -> None:
         ("t,s,value,noise_std\n1,water,1,-1\n", "noise_std must be a positive number"),
         ("t,s,value\n1,water,1,7\n", "more cells than columns"),
     ],
-)  # fmt: skip
+)
 def test_bad_files_import_nothing(text: str, words: str) -> None:
     study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])})
     with pytest.raises(TrialError, match=words):

@@ -51,7 +51,9 @@ def test_workers_are_kept_busy_and_their_points_differ() -> None:
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_any_executor_and_a_stored_study(pool: Any, tmp_path: Path) -> None:
     with pool(2) as executor:
-        study = nr.Study.create("s", SPACE, "minimize", storage=tmp_path / "s.db").run(slow_bowl, 12, workers=2, executor=executor)
+        study = nr.Study.create("s", SPACE, "minimize", storage=tmp_path / "s.db").run(
+            slow_bowl, 12, workers=2, executor=executor
+        )
         assert executor.submit(bowl, [0.3, 0.3]).result() == 0  # the caller's executor is left open
     assert len(nr.Study.open("s", storage=tmp_path / "s.db").trials) == 12
     assert study.best.value is not None
@@ -106,7 +108,10 @@ def test_after_an_interrupt_what_was_in_flight_waits_and_it_says_how_to_go_on() 
     with pytest.raises(KeyboardInterrupt) as caught:
         study.run(slow_bowl, 20, workers=3, until=until)
     assert "wait to be given out again; everything told is kept" in caught.value.__notes__[0]
-    assert {t.state for t in study.trials} <= {"complete", "waiting"}  # an interrupt says nothing about the point
+    assert {t.state for t in study.trials} <= {
+        "complete",
+        "waiting",
+    }  # an interrupt says nothing about the point
     waiting = sum(t.state == "waiting" for t in study.trials)
     assert waiting >= 1
     assert len(study.run(bowl, 2 + waiting).trials) == 7
@@ -128,7 +133,9 @@ def test_time_and_value_end_a_run() -> None:
 
 def test_a_certificate_ends_a_run_where_there_is_one() -> None:
     careful = nr.AdaptiveGPUCB.rigorous(0.05, norm_bound=1.0, lengthscales=2.0)
-    study = nr.Study([(0, 1)], "maximize", careful).run(lambda x: 0.1 * float(x[0]), 60, until=nr.CertifiedWithin(1.0))
+    study = nr.Study([(0, 1)], "maximize", careful).run(
+        lambda x: 0.1 * float(x[0]), 60, until=nr.CertifiedWithin(1.0)
+    )
     assert len(study.trials) < 60
     assert study.certificate().regret_bound <= 1.0
     with pytest.raises(ConfigurationError, match="no confidence bound"):
@@ -156,7 +163,11 @@ def test_impossible_runs(options: Any, words: str) -> None:
 
 
 def test_impossible_ends() -> None:
-    for make in (lambda: nr.Reached(float("nan")), lambda: nr.CertifiedWithin(0.0), lambda: nr.CertifiedWithin(0.1, delta=2.0)):
+    for make in (
+        lambda: nr.Reached(float("nan")),
+        lambda: nr.CertifiedWithin(0.0),
+        lambda: nr.CertifiedWithin(0.1, delta=2.0),
+    ):
         with pytest.raises(ConfigurationError):
             make()
 
@@ -182,7 +193,9 @@ def stored(folder: Path) -> nr.Study:
     return nr.Study.create("s", SPACE, "minimize", nr.RandomSearch(), storage=folder / "s.db")
 
 
-def test_a_run_takes_over_from_a_dead_worker_and_ends(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_run_takes_over_from_a_dead_worker_and_ends(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     study = stored(tmp_path)
     dead_worker(study, 0)
     study.run(bowl, total=6, grace=0.3)
@@ -190,7 +203,9 @@ def test_a_run_takes_over_from_a_dead_worker_and_ends(tmp_path: Path, caplog: py
     assert "trial 0 gave no sign of life for 0.3 s: it is waiting" in caplog.text
 
 
-def test_a_dead_workers_trial_can_be_failed_or_left(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_dead_workers_trial_can_be_failed_or_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     study = stored(tmp_path)
     dead_worker(study, 0)
     time.sleep(0.1)
@@ -201,7 +216,9 @@ def test_a_dead_workers_trial_can_be_failed_or_left(tmp_path: Path, caplog: pyte
     assert [t.state for t in study.trials] == ["failed", "complete", "complete", "complete"]
 
 
-def test_a_slow_evaluation_that_is_alive_is_not_taken_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_slow_evaluation_that_is_alive_is_not_taken_over(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     study, calls = stored(tmp_path), []
 
     def slow(x: Any) -> float:
@@ -209,7 +226,14 @@ def test_a_slow_evaluation_that_is_alive_is_not_taken_over(tmp_path: Path, caplo
         time.sleep(1.5)
         return bowl(x)
 
-    runs = [threading.Thread(target=lambda: nr.Study.open("s", storage=tmp_path / "s.db").run(slow, total=2, grace=1.0)) for _ in range(2)]
+    runs = [
+        threading.Thread(
+            target=lambda: nr.Study.open("s", storage=tmp_path / "s.db").run(
+                slow, total=2, grace=1.0
+            )
+        )
+        for _ in range(2)
+    ]
     for run in runs:
         run.start()
     for run in runs:
@@ -219,7 +243,9 @@ def test_a_slow_evaluation_that_is_alive_is_not_taken_over(tmp_path: Path, caplo
     assert caplog.text == ""
 
 
-def test_a_value_that_comes_too_late_is_not_an_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_value_that_comes_too_late_is_not_an_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     study = stored(tmp_path)
 
     def f(x: Any) -> float:
@@ -235,7 +261,9 @@ def test_a_value_that_comes_too_late_is_not_an_error(tmp_path: Path, caplog: pyt
 
 
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
-def test_a_point_that_kills_its_workers_is_given_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_point_that_kills_its_workers_is_given_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     study = stored(tmp_path)
     study.enqueue([0.123, 0.5])
 
@@ -268,7 +296,9 @@ def test_a_broken_pool_stops_the_run_and_its_trials_wait(tmp_path: Path) -> None
     assert [t.state for t in study.trials] == ["complete"] * 6
 
 
-def test_an_error_of_the_strategy_or_the_stopping_rule_drains_what_is_in_flight(tmp_path: Path) -> None:
+def test_an_error_of_the_strategy_or_the_stopping_rule_drains_what_is_in_flight(
+    tmp_path: Path,
+) -> None:
     study = stored(tmp_path)
 
     def until(s: nr.Study) -> bool:
@@ -341,7 +371,9 @@ def test_a_full_storage_is_waited_for_only_with_a_value_in_hand(
     assert study.trials[0].state == "complete"
     with pytest.raises(UnavailableError) as caught:
         study.run(lambda x: 0.25, 1)
-    assert "trial 1 has the value 0.25. Tell it once the storage answers" in caught.value.__notes__[0]
+    assert (
+        "trial 1 has the value 0.25. Tell it once the storage answers" in caught.value.__notes__[0]
+    )
     tries = []
 
     def full(*arguments: Any) -> bool:

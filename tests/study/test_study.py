@@ -48,7 +48,10 @@ def test_every_strategy_runs_and_improves(strategy: nr.strategies.Strategy) -> N
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)
 def test_same_seed_same_queries(strategy: nr.strategies.Strategy) -> None:
-    runs = [nr.maximize(quadratic, [(0, 1), (0, 1)], trials=12, strategy=strategy, seed=5) for _ in range(2)]
+    runs = [
+        nr.maximize(quadratic, [(0, 1), (0, 1)], trials=12, strategy=strategy, seed=5)
+        for _ in range(2)
+    ]
     for a, b in zip(*(run.trials for run in runs), strict=True):
         np.testing.assert_array_equal(a.params, b.params)
     other = nr.maximize(quadratic, [(0, 1), (0, 1)], trials=12, strategy=strategy, seed=6)
@@ -56,7 +59,9 @@ def test_same_seed_same_queries(strategy: nr.strategies.Strategy) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)
-def test_a_study_rebuilt_from_its_trials_goes_on_bit_for_bit(strategy: nr.strategies.Strategy) -> None:
+def test_a_study_rebuilt_from_its_trials_goes_on_bit_for_bit(
+    strategy: nr.strategies.Strategy,
+) -> None:
     space = {"x": nr.Float(0.01, 10, log=True), "n": nr.Int(1, 50), "c": nr.Choice(["a", "b", "c"])}
 
     def loss(p: dict[str, Any]) -> float:
@@ -107,7 +112,19 @@ def test_info_says_why() -> None:
     study = nr.maximize(quadratic, [(0, 1)], trials=8, strategy=nr.AdaptiveGPUCB.rigorous(0.1))
     assert study.trials[0].info == {"source": "initial"}
     info = study.trials[-1].info
-    for key in ("h", "g", "b", "lengthscales", "norm_bound", "beta_sqrt", "information_gain", "noise_std", "active", "mean", "std"):
+    for key in (
+        "h",
+        "g",
+        "b",
+        "lengthscales",
+        "norm_bound",
+        "beta_sqrt",
+        "information_gain",
+        "noise_std",
+        "active",
+        "mean",
+        "std",
+    ):
         assert info[key] is not None, key
     assert info["active"] == "schedule"
     assert [t.info["t"] for t in study.trials[2:]] == [1, 2, 3, 4, 5, 6]
@@ -124,7 +141,13 @@ def test_several_asks_before_a_tell_differ() -> None:
 
 
 def test_pending_points_leave_the_mean_alone() -> None:
-    study = nr.maximize(quadratic, [(0, 1)], trials=6, seed=0, strategy=nr.GPUCB(lengthscales=0.3, noise_std=0.1, width="mixture"))
+    study = nr.maximize(
+        quadratic,
+        [(0, 1)],
+        trials=6,
+        seed=0,
+        strategy=nr.GPUCB(lengthscales=0.3, noise_std=0.1, width="mixture"),
+    )
     grid = np.linspace(0, 1, 30)[:, None]
     before = study.belief()
     study.ask(3)
@@ -154,7 +177,10 @@ def test_told_noise_is_believed() -> None:
     """A point told with large noise moves the mean less than the same value told as exact."""
     means = []
     for noise in (0.001, 3.0):
-        study = nr.Study([(0, 1)], strategy=nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture", initial_points=1))
+        study = nr.Study(
+            [(0, 1)],
+            strategy=nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture", initial_points=1),
+        )
         study.add([0.2], 0.0)
         study.add([0.8], 5.0, noise_std=noise)
         belief = study.belief()
@@ -165,7 +191,20 @@ def test_told_noise_is_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, -math.inf, "1", None, [1.0, 2.0], np.array([1.0, 2.0]), True, {"a": 1}, 1j, object()]
+    "value",
+    [
+        math.nan,
+        math.inf,
+        -math.inf,
+        "1",
+        None,
+        [1.0, 2.0],
+        np.array([1.0, 2.0]),
+        True,
+        {"a": 1},
+        1j,
+        object(),
+    ],
 )
 def test_bad_values_are_refused_and_the_trial_stays_open(value: Any) -> None:
     study = nr.Study([(0, 1)])
@@ -176,10 +215,14 @@ def test_bad_values_are_refused_and_the_trial_stays_open(value: Any) -> None:
     assert study.tell(trial, 1.0).value == 1.0
 
 
-@pytest.mark.parametrize("value", [1, 1.5, np.float32(2.5), np.int64(3), np.array(4.0), np.array([5.0])])
+@pytest.mark.parametrize(
+    "value", [1, 1.5, np.float32(2.5), np.int64(3), np.array(4.0), np.array([5.0])]
+)
 def test_good_values(value: Any) -> None:
     study = nr.Study([(0, 1)])
-    assert study.tell(study.ask(), value).value == pytest.approx(float(np.asarray(value).reshape(())))
+    assert study.tell(study.ask(), value).value == pytest.approx(
+        float(np.asarray(value).reshape(()))
+    )
 
 
 def test_unknown_finished_and_twice_told_trials() -> None:
@@ -270,11 +313,21 @@ def test_a_failed_design_is_not_proposed_again(strategy: nr.strategies.Strategy)
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12, 1e300])
 @pytest.mark.parametrize(
-    "strategy", [s for s in STRATEGIES if getattr(s, "standardise", not isinstance(getattr(s, "width", 2.0), str))], ids=name
+    "strategy",
+    [
+        s
+        for s in STRATEGIES
+        if getattr(s, "standardise", not isinstance(getattr(s, "width", 2.0), str))
+    ],
+    ids=name,
 )
-def test_scale_does_not_matter_when_values_are_standardised(scale: float, strategy: nr.strategies.Strategy) -> None:
+def test_scale_does_not_matter_when_values_are_standardised(
+    scale: float, strategy: nr.strategies.Strategy
+) -> None:
     plain = nr.maximize(quadratic, [(0, 1)], trials=8, strategy=strategy, seed=0)
-    scaled = nr.maximize(lambda x: scale * quadratic(x), [(0, 1)], trials=8, strategy=strategy, seed=0)
+    scaled = nr.maximize(
+        lambda x: scale * quadratic(x), [(0, 1)], trials=8, strategy=strategy, seed=0
+    )
     for a, b in zip(plain.trials, scaled.trials, strict=True):
         np.testing.assert_allclose(a.params, b.params, atol=2e-2)
 
@@ -294,7 +347,9 @@ def test_degenerate_data(strategy: nr.strategies.Strategy) -> None:
 
 
 @pytest.mark.parametrize(
-    "strategy", [nr.AdaptiveGPUCB.practical(), nr.AdaptiveGPUCB.rigorous(0.4), nr.LogEI()], ids=lambda s: type(s).__name__
+    "strategy",
+    [nr.AdaptiveGPUCB.practical(), nr.AdaptiveGPUCB.rigorous(0.4), nr.LogEI()],
+    ids=lambda s: type(s).__name__,
 )
 def test_fifty_dimensions(strategy: nr.strategies.Strategy) -> None:
     study = nr.Study([(0, 1)] * 50, strategy=strategy)
@@ -318,7 +373,12 @@ def test_best_and_recommended_differ_under_noise() -> None:
 
 
 def test_certificate_bounds_the_regret_and_says_when() -> None:
-    study = nr.maximize(quadratic, [(0, 1)], trials=25, strategy=nr.AdaptiveGPUCB.rigorous(0.05, norm_bound=1.0, lengthscales=0.5))
+    study = nr.maximize(
+        quadratic,
+        [(0, 1)],
+        trials=25,
+        strategy=nr.AdaptiveGPUCB.rigorous(0.05, norm_bound=1.0, lengthscales=0.5),
+    )
     certificate = study.certificate(delta=0.1)
     assert 0 <= -quadratic(certificate.params) <= certificate.regret_bound
     assert "if f" in certificate.condition
@@ -332,7 +392,9 @@ def test_certificate_bounds_the_regret_and_says_when() -> None:
 
 
 def test_two_workers_share_a_study() -> None:
-    study = nr.Study([(0, 1)], seed=0, strategy=nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture"))
+    study = nr.Study(
+        [(0, 1)], seed=0, strategy=nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture")
+    )
 
     def work(_: int) -> None:
         for _ in range(10):
@@ -362,7 +424,9 @@ def test_bad_settings(make: Any, message: str) -> None:
         make()
 
 
-def test_progress_is_silent_off_a_terminal_and_can_be_switched(capsys: pytest.CaptureFixture[str]) -> None:
+def test_progress_is_silent_off_a_terminal_and_can_be_switched(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     nr.maximize(quadratic, [(0, 1)], trials=4)
     assert capsys.readouterr().err == ""
     nr.maximize(quadratic, [(0, 1)], trials=4, progress=True)
@@ -370,4 +434,6 @@ def test_progress_is_silent_off_a_terminal_and_can_be_switched(capsys: pytest.Ca
     assert "4/4" in shown
     assert "best" in shown
     assert "lengthscale" in shown
-    assert repr(nr.maximize(quadratic, [(0, 1)], trials=4)).startswith("<Study 'study': maximize, 4 of 4")
+    assert repr(nr.maximize(quadratic, [(0, 1)], trials=4)).startswith(
+        "<Study 'study': maximize, 4 of 4"
+    )

@@ -53,7 +53,8 @@ def naive_first(condition: Callable[[int], bool], limit: int) -> float:
     return next((float(t) for t in range(limit) if condition(t)), math.inf)
 
 
-# -- Theorem 1 ---------------------------------------------------------------------------------------------------------
+# -- Theorem 1
+# ------------------------------------------------------------------------------------------------
 
 
 def test_regret_bound_is_the_printed_formula() -> None:
@@ -65,20 +66,28 @@ def test_regret_bound_is_the_printed_formula() -> None:
 @pytest.mark.parametrize("kernel", [SE, Matern(1.5)])
 @pytest.mark.parametrize("regulariser", [1e-4, 0.01, 1.0])
 def test_regret_bound_dominates_the_sum_of_widths(kernel: Kernel, regulariser: float) -> None:
-    """Σ 2β_j^½ σ_j(x_j+1) ≤ √(C_1 t β_t I_t), SPEC §12.10; an equality for independent points, so C_1 cannot be smaller."""
+    """Σ 2β_j^½ σ_j(x_j+1) ≤ √(C_1 t β_t I_t), SPEC §12.10; an equality for independent points, so
+    C_1 cannot be smaller.
+    """
     X = np.random.default_rng(3).random((30, 2))
     theta = np.array([0.2, 0.4])
     total, beta_sqrt = 0.0, 0.0
     posterior = condition(kernel, theta, X[:0], np.zeros(0), regulariser)
     for x in X:
-        beta_sqrt = mixture(2.0, posterior.information_gain, noise_bound=0.1, regulariser=regulariser, delta=0.1)
+        beta_sqrt = mixture(
+            2.0, posterior.information_gain, noise_bound=0.1, regulariser=regulariser, delta=0.1
+        )
         total += 2 * beta_sqrt * float(posterior.predict(x[None])[1][0])
         posterior = posterior.append(x, 0.0, regulariser)
     bound = regret_bound(len(X), 2.0, 0, beta_sqrt, posterior.information_gain, regulariser)
     assert total <= bound
-    independent = np.arange(30.0)[:, None] * 1e3  # σ = 1 throughout: Cauchy-Schwarz and the logarithm are equalities
+    independent = (
+        np.arange(30.0)[:, None] * 1e3
+    )  # σ = 1 throughout: Cauchy-Schwarz and the logarithm are equalities
     known = condition(kernel, np.array([1.0]), independent, np.zeros(30), regulariser)
-    assert regret_bound(30, 2.0, 0, 1.0, known.information_gain, regulariser) == pytest.approx(2 * 30, rel=1e-9)
+    assert regret_bound(30, 2.0, 0, 1.0, known.information_gain, regulariser) == pytest.approx(
+        2 * 30, rel=1e-9
+    )
 
 
 def test_regret_bound_refuses_nonsense() -> None:
@@ -90,7 +99,8 @@ def test_regret_bound_refuses_nonsense() -> None:
         regret_bound(1, 0.0, 0, 1.0, 1, 0.1)
 
 
-# -- generalised inverses and the capture of f ------------------------------------------------------------------------
+# -- generalised inverses and the capture of f
+# ------------------------------------------------------------------------
 
 
 @given(rate=st.floats(0.2, 5), level=st.floats(0.5, 3))
@@ -104,7 +114,9 @@ def test_inverse_of_log_growth_is_the_first_step(rate: float, level: float) -> N
 
 @given(scale=st.floats(0.01, 20), exponent=st.floats(0.2, 3), level=st.floats(0.5, 8))
 @settings(deadline=None, max_examples=60)
-def test_inverse_of_power_growth_is_the_first_step(scale: float, exponent: float, level: float) -> None:
+def test_inverse_of_power_growth_is_the_first_step(
+    scale: float, exponent: float, level: float
+) -> None:
     curve = PowerGrowth(scale, exponent)
     expected = naive_first(lambda t: curve(t) >= level, 20_000)
     if expected < math.inf:
@@ -123,7 +135,9 @@ def test_inverse_hits_levels_that_are_attained_exactly() -> None:
 
 
 def test_closed_forms_are_corrected_for_rounding() -> None:
-    """Many levels just at attained values: the closed form alone misses some by one step on either side."""
+    """Many levels just at attained values: the closed form alone misses some by one step on either
+    side.
+    """
     for curve in (PowerGrowth(0.7, 0.3), PowerGrowth(1.3, 1.7), LogGrowth(0.37)):
         for t in range(5, 2000):
             level = curve(t)
@@ -146,13 +160,17 @@ def test_inverse_of_a_step_function_and_of_one_that_never_gets_there() -> None:
 
 
 def test_inverse_is_right_where_floats_are_sparse() -> None:
-    assert first_time(lambda t: 1 + math.log1p(t), 200.0) == pytest.approx(math.expm1(199), rel=1e-9)
+    assert first_time(lambda t: 1 + math.log1p(t), 200.0) == pytest.approx(
+        math.expm1(199), rel=1e-9
+    )
     assert first_time(LogGrowth(), 200.0) == pytest.approx(math.expm1(199), rel=1e-9)
 
 
 def test_capture_time_of_the_specification() -> None:
     t_0 = capture_time("log", "log", [10.0], 1.0)
-    assert t_0 == naive_first(lambda t: 1 + math.log(1 + t) >= 10, 10_000) == 8103  # SPEC §8: about 8,100
+    assert (
+        t_0 == naive_first(lambda t: 1 + math.log(1 + t) >= 10, 10_000) == 8103
+    )  # SPEC §8: about 8,100
     assert capture_time("log", "log", [3.0, 10.0, 1.0], 2.0) == 8103
     assert capture_time("log", "log", [1.0], 11.0) == pytest.approx(math.expm1(10), abs=1)
     assert capture_time("log", "constant", [2.0], 1.5) == math.inf
@@ -161,7 +179,11 @@ def test_capture_time_of_the_specification() -> None:
 
 def test_capture_time_refuses_short_initial_lengthscales() -> None:
     with pytest.raises(
-        GuaranteeError, match=r"at least as long as the true ones in every input, got θ_0/θ = \[2.0, 0.5\].*Start from longer"
+        GuaranteeError,
+        match=(
+            r"at least as long as the true ones in every input, got θ_0/θ = \[2.0, 0.5\].*Start"
+            r" from longer"
+        ),
     ):
         capture_time("log", "log", [2.0, 0.5], 1.0)
     with pytest.raises(ConfigurationError, match="norm_ratio is B/B_0"):
@@ -177,7 +199,11 @@ def test_capture_time_refuses_short_initial_lengthscales() -> None:
 )
 @settings(deadline=None, max_examples=100)
 def test_refined_capture_time_is_the_first_step_whose_ball_holds_f(
-    ratios: list[float], norm_ratio: float, kernel: Kernel, power: float, exponents: tuple[float, float]
+    ratios: list[float],
+    norm_ratio: float,
+    kernel: Kernel,
+    power: float,
+    exponents: tuple[float, float],
 ) -> None:
     g, b = PowerGrowth(1.1, exponents[0]), PowerGrowth(1.1, exponents[1])
 
@@ -196,7 +222,9 @@ def test_refined_capture_time_is_the_first_step_whose_ball_holds_f(
 
 
 def test_shorter_lengthscales_make_room_for_a_norm() -> None:
-    """θ_0/θ = (4, 9): at θ the ball B_0 has become √36 = 6 times larger, so B = 6 B_0 needs no b."""
+    """θ_0/θ = (4, 9): at θ the ball B_0 has become √36 = 6 times larger, so B = 6 B_0
+    needs no b.
+    """
     g = LogGrowth()
     assert refined_capture_time(SE, g, "constant", [4.0, 9.0], 6.0) == first_time(g, 9.0)
     assert refined_capture_time(SE, g, "constant", [4.0, 9.0], 6.001) == math.inf
@@ -207,10 +235,16 @@ def test_shorter_lengthscales_make_room_for_a_norm() -> None:
 
 
 def test_matern_is_captured_by_the_ball_alone() -> None:
-    """A longer θ' = 2θ costs 2^ν: b must reach 2^1.5, and g may stay 1. The squared exponential needs g."""
-    assert refined_capture_time(Matern(1.5), "constant", "log", [2.0], 1.0) == first_time(LogGrowth(), 2**1.5)
+    """A longer θ' = 2θ costs 2^ν: b must reach 2^1.5, and g may stay 1. The squared exponential
+    needs g.
+    """
+    assert refined_capture_time(Matern(1.5), "constant", "log", [2.0], 1.0) == first_time(
+        LogGrowth(), 2**1.5
+    )
     assert refined_capture_time(SE, "constant", "log", [2.0], 1.0) == math.inf
-    assert refined_capture_time(SE, PowerGrowth(1, 2.0), "constant", [2.0] * 10, 1e9) == math.inf  # and no overflow on the way
+    assert (
+        refined_capture_time(SE, PowerGrowth(1, 2.0), "constant", [2.0] * 10, 1e9) == math.inf
+    )  # and no overflow on the way
 
 
 @pytest.mark.parametrize("nu", [0.5, 1.5, 2.5])
@@ -220,16 +254,28 @@ def test_norm_inflation_bounds_matern_kernels(nu: float, shrinkage: tuple[float,
     ratios = np.array(shrinkage)
     X = np.random.default_rng(0).random((60, len(ratios))) * 3
     c = norm_inflation(Matern(nu), ratios)
-    difference = c**2 * covariance(Matern(nu), 1 / ratios, X, X) - covariance(Matern(nu), np.ones_like(ratios), X, X)
+    difference = c**2 * covariance(Matern(nu), 1 / ratios, X, X) - covariance(
+        Matern(nu), np.ones_like(ratios), X, X
+    )
     assert np.linalg.eigvalsh(difference)[0] > -1e-9
 
 
 def test_norm_inflation_is_the_least_constant() -> None:
-    """In one dimension on a long and dense grid: 10 % less and the difference of kernels is no kernel any more."""
-    cases: list[tuple[Kernel, float]] = [(Matern(0.5), 0.5), (Matern(0.5), 2.0), (Matern(1.5), 2.0), (SE, 2.0)]
+    """In one dimension on a long and dense grid: 10 % less and the difference of kernels is no
+    kernel any more.
+    """
+    cases: list[tuple[Kernel, float]] = [
+        (Matern(0.5), 0.5),
+        (Matern(0.5), 2.0),
+        (Matern(1.5), 2.0),
+        (SE, 2.0),
+    ]
     for kernel, ratio in cases:
         X = np.linspace(0, 20 if ratio > 1 else 4, 400)[:, None]
-        one, other = covariance(kernel, np.ones(1), X, X), covariance(kernel, np.array([1 / ratio]), X, X)
+        one, other = (
+            covariance(kernel, np.ones(1), X, X),
+            covariance(kernel, np.array([1 / ratio]), X, X),
+        )
         c = norm_inflation(kernel, ratio)
         assert np.linalg.eigvalsh(c**2 * other - one)[0] > -1e-9
         assert np.linalg.eigvalsh(0.9 * c**2 * other - one)[0] < -1e-4
@@ -256,7 +302,8 @@ class Cosine:
         return 1.0
 
 
-# -- orders ---------------------------------------------------------------------------------------------------------------
+# -- orders
+# ------------------------------------------------------------------------------------------------
 
 
 def test_orders_read_well() -> None:
@@ -270,13 +317,17 @@ def test_orders_read_well() -> None:
 def test_orders_have_values() -> None:
     order = Order(t=0.5, log_t=2, g=3, b=1)
     assert order.value(100.0, g=2.0, b=5.0) == pytest.approx(10 * math.log(100) ** 2 * 8 * 5)
-    assert order.log_value(1e300, 1e200) == pytest.approx(150 * math.log(10) + 2 * math.log(300 * math.log(10)) + 600 * math.log(10))
+    assert order.log_value(1e300, 1e200) == pytest.approx(
+        150 * math.log(10) + 2 * math.log(300 * math.log(10)) + 600 * math.log(10)
+    )
     with pytest.raises(ConfigurationError, match="evaluated at t > 1, got 1"):
         order.value(1)
 
 
 def test_corollary_and_its_misprint() -> None:
-    """SPEC §8: SE b√(t g^3d γ) + g^d γ √t; Matérn b√(t g^(2ν+3d) γ) + g^(2ν+d) γ √t, the latter printed g^(ν+d)."""
+    """SPEC §8: SE b√(t g^3d γ) + g^d γ √t; Matérn b√(t g^(2ν+3d) γ) + g^(2ν+d) γ √t, the latter
+    printed g^(ν+d).
+    """
     d, nu = 3, 2.5
     gamma = Order(log_t=d + 1)
     se = regret_rate(Setting(SE, d, "paper", "printed"))
@@ -295,7 +346,9 @@ def test_corollary_and_its_misprint() -> None:
 
 
 def test_settings_are_checked() -> None:
-    with pytest.raises(GuaranteeError, match=r"proved for ν > 1 only, got ν = 0.5.*capacity=\"tight\""):
+    with pytest.raises(
+        GuaranteeError, match=r"proved for ν > 1 only, got ν = 0.5.*capacity=\"tight\""
+    ):
         Setting(Matern(0.5), 1, capacity="printed")
     with pytest.raises(GuaranteeError, match=r"capacity of Cosine.* is not known here"):
         Setting(Cosine(), 1)
@@ -307,7 +360,15 @@ def test_settings_are_checked() -> None:
         Setting(SE, 1, "tight", "loose")  # type: ignore[arg-type]
 
 
-def naive_log_bound(kernel: Kernel, d: int, power: NormPower, capacity: Capacity, x: float, log_g: float, log_b: float) -> float:
+def naive_log_bound(
+    kernel: Kernel,
+    d: int,
+    power: NormPower,
+    capacity: Capacity,
+    x: float,
+    log_g: float,
+    log_b: float,
+) -> float:
     """log √(t (B_t + √γ)² γ) at t = e^x, written out from SPEC §8."""
     if isinstance(kernel, Matern):
         nu = kernel.nu
@@ -318,7 +379,9 @@ def naive_log_bound(kernel: Kernel, d: int, power: NormPower, capacity: Capacity
     else:
         e, s, c = d, 0.0, d + 1.0
     log_gamma = e * log_g + s * x + c * math.log(x)
-    log_beta_sqrt = np.logaddexp(log_b + d * (1.0 if power == "paper" else 0.5) * log_g, 0.5 * log_gamma)
+    log_beta_sqrt = np.logaddexp(
+        log_b + d * (1.0 if power == "paper" else 0.5) * log_g, 0.5 * log_gamma
+    )
     return 0.5 * x + float(log_beta_sqrt) + 0.5 * log_gamma
 
 
@@ -329,7 +392,11 @@ SETTINGS = st.builds(
     st.sampled_from(["paper", "tight"]),
     st.sampled_from(["printed", "tight"]),
 )
-CURVES = st.one_of(st.just(ConstantGrowth()), st.just(LogGrowth()), st.builds(PowerGrowth, st.just(1.0), st.floats(0.01, 0.6)))
+CURVES = st.one_of(
+    st.just(ConstantGrowth()),
+    st.just(LogGrowth()),
+    st.builds(PowerGrowth, st.just(1.0), st.floats(0.01, 0.6)),
+)
 
 
 def log_curve(curve: object, x: float) -> float:
@@ -340,26 +407,40 @@ def log_curve(curve: object, x: float) -> float:
 
 @given(setting=SETTINGS, g=CURVES, b=CURVES)
 @settings(deadline=None, max_examples=150)
-def test_exponents_are_the_slopes_of_the_bound_at_huge_t(setting: Setting, g: object, b: object) -> None:
+def test_exponents_are_the_slopes_of_the_bound_at_huge_t(
+    setting: Setting, g: object, b: object
+) -> None:
     def y(x: float) -> float:
-        return naive_log_bound(setting.kernel, setting.dimension, setting.norm_power, setting.capacity, x, log_curve(g, x), log_curve(b, x))
+        return naive_log_bound(
+            setting.kernel,
+            setting.dimension,
+            setting.norm_power,
+            setting.capacity,
+            x,
+            log_curve(g, x),
+            log_curve(b, x),
+        )
 
     verdict = check_schedule(setting, g, b)
     x = 1e12  # t = e^(10^12)
     assert verdict.order.t == pytest.approx((y(2 * x) - y(x)) / x, abs=1e-8)
-    # two terms of nearly equal power of t swap places beyond any x, so the power of log t is compared at its own scale
+    # two terms of nearly equal power of t swap places beyond any x, so the power of log t is
+    # compared at its own scale
     assert (y(x) - verdict.order.t * x) / math.log(x) == pytest.approx(verdict.order.log_t, abs=0.2)
     assert verdict.proved
     if abs(verdict.order.t - 1) > 1e-6:
         assert verdict.sublinear == (y(x) - x < 0)
 
 
-# -- the checker ------------------------------------------------------------------------------------------------------------
+# -- the checker
+# ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("power", "limit"), [("paper", 1 / 3), ("tight", 1 / 2)])
 def test_check_values_of_the_specification(power: NormPower, limit: float) -> None:
-    """SPEC §8: SE, d=1, b=1, g=t^a is sublinear iff a < 1/3 (paper) or a < 1/2 (tight), in every place where it is asked."""
+    """SPEC §8: SE, d=1, b=1, g=t^a is sublinear iff a < 1/3 (paper) or a < 1/2 (tight), in every
+    place where it is asked.
+    """
     setting = Setting(SE, 1, power)
     for a, expected in ((limit - 1e-6, True), (limit, False), (limit + 1e-6, False)):
         assert check_schedule(setting, PowerGrowth(1, a), "constant").sublinear is expected
@@ -372,14 +453,18 @@ def test_check_values_of_the_specification(power: NormPower, limit: float) -> No
 
 @pytest.mark.parametrize("dimension", [1, 2, 5, 20])
 @pytest.mark.parametrize("power", ["paper", "tight"])
-def test_logarithmic_schedules_pass_for_the_squared_exponential(dimension: int, power: NormPower) -> None:
+def test_logarithmic_schedules_pass_for_the_squared_exponential(
+    dimension: int, power: NormPower
+) -> None:
     verdict = check_schedule(Setting(SE, dimension, power, "printed"), "log", "log")
     assert verdict.holds
     assert verdict.proved
     assert verdict.order.t == 0.5
 
 
-def test_the_tight_norm_needs_a_growing_ball_and_the_squared_exponential_growing_frequencies() -> None:
+def test_the_tight_norm_needs_a_growing_ball_and_the_squared_exponential_growing_frequencies() -> (
+    None
+):
     g = PowerGrowth(1, 0.1)
     assert check_schedule(Setting(SE, 1, "paper"), g, "constant").holds
     stuck = check_schedule(Setting(SE, 1, "tight"), g, "constant")
@@ -406,7 +491,9 @@ def test_the_tight_norm_needs_a_growing_ball_and_the_squared_exponential_growing
 @pytest.mark.parametrize("power", ["paper", "tight"])
 @pytest.mark.parametrize("g", ["constant", "log"])
 @pytest.mark.parametrize("b", ["constant", "log"])
-def test_unbounded_means_that_the_refined_capture_time_is_finite(kernel: Kernel, power: NormPower, g: str, b: str) -> None:
+def test_unbounded_means_that_the_refined_capture_time_is_finite(
+    kernel: Kernel, power: NormPower, g: str, b: str
+) -> None:
     ratios, norm_ratio = [1.5, 1.1], 2.0
     captured = refined_capture_time(kernel, g, b, ratios, norm_ratio, power) < math.inf
     assert check_schedule(Setting(kernel, 2, power), g, b).unbounded == captured
@@ -424,7 +511,9 @@ def test_a_kernel_too_rough_for_the_dimension_is_named() -> None:
 
 @pytest.mark.parametrize("weight", [0.0, 1e-3, 0.1, 1.0, 30.0, math.inf])
 def test_a_split_scaling_grows_as_claimed(weight: float) -> None:
-    """λ_w in (0, ∞): g^d and b are both of order √h. Slopes of the exact split between h = 1e100 and 1e200."""
+    """λ_w in (0, ∞): g^d and b are both of order √h. Slopes of the exact split between h = 1e100
+    and 1e200.
+    """
     low, high = split(1e100, weight, 3), split(1e200, weight, 3)
     slope_g, slope_b = (math.log10(high[i] / low[i]) / 100 for i in (0, 1))
     verdict = check_scaling(Setting(SE, 3, "paper"), PowerGrowth(1, 0.1), weight)
@@ -449,7 +538,9 @@ def old_largest_exponent(kernel: Kernel, dimension: int, power: float) -> float:
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dimension", [1, 2, 5])
 @pytest.mark.parametrize("power", ["paper", "tight"])
-def test_largest_exponent_keeps_its_meaning(kernel: Kernel, dimension: int, power: NormPower) -> None:
+def test_largest_exponent_keeps_its_meaning(
+    kernel: Kernel, dimension: int, power: NormPower
+) -> None:
     naive = old_largest_exponent(kernel, dimension, 1.0 if power == "paper" else 0.5)
     assert largest_exponent(kernel, dimension, power) == pytest.approx(max(naive, 0.0), abs=1e-12)
     assert (largest_exponent(kernel, dimension, power) <= 0) == (naive <= 0)
@@ -457,8 +548,12 @@ def test_largest_exponent_keeps_its_meaning(kernel: Kernel, dimension: int, powe
 
 @given(setting=SETTINGS, weight=st.sampled_from([None, 0.0, 0.1, math.inf]))
 @settings(deadline=None, max_examples=80)
-def test_largest_exponent_is_where_the_checker_changes_its_mind(setting: Setting, weight: float | None) -> None:
-    limit = largest_exponent(setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity)
+def test_largest_exponent_is_where_the_checker_changes_its_mind(
+    setting: Setting, weight: float | None
+) -> None:
+    limit = largest_exponent(
+        setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
+    )
     if limit > 0:
         assert check_scaling(setting, PowerGrowth(1, limit * (1 - 1e-6)), weight).sublinear
         assert not check_scaling(setting, PowerGrowth(1, limit), weight).sublinear
@@ -476,12 +571,15 @@ def test_largest_exponents_by_hand() -> None:
         largest_exponent(SE, 1, "paper", -1.0)
 
 
-# -- callables: evidence ------------------------------------------------------------------------------------------------------
+# -- callables: evidence
+# ------------------------------------------------------------------------------------------------
 
 
 @given(setting=SETTINGS, g=CURVES, b=CURVES)
 @settings(deadline=None, max_examples=40)
-def test_samples_agree_with_exponents(setting: Setting, g: Callable[[float], float], b: Callable[[float], float]) -> None:
+def test_samples_agree_with_exponents(
+    setting: Setting, g: Callable[[float], float], b: Callable[[float], float]
+) -> None:
     proof = check_schedule(setting, g, b)
     evidence = check_schedule(setting, lambda t: g(t), lambda t: b(t))
     assert not evidence.proved
@@ -495,35 +593,47 @@ def test_samples_agree_with_exponents(setting: Setting, g: Callable[[float], flo
 
 def test_samples_of_other_curves() -> None:
     setting = Setting(SE, 1)
-    assert check_schedule(setting, lambda t: math.exp(math.sqrt(math.log1p(t))), "log").holds  # faster than logs, slower than powers
+    assert check_schedule(
+        setting, lambda t: math.exp(math.sqrt(math.log1p(t))), "log"
+    ).holds  # faster than logs, slower than powers
     assert check_schedule(setting, lambda t: 1 + math.log1p(math.log1p(t)), "log").holds
     assert not check_schedule(setting, lambda t: min(1 + math.log1p(t), 50.0), "log").unbounded
     assert not check_schedule(setting, lambda t: 2 - 1 / (1 + math.log1p(t)), "log").unbounded
     assert not check_schedule(setting, lambda t: 1 + math.sqrt(t), "log").sublinear
     assert not check_scaling(Setting(SE, 1, "paper"), lambda t: (1 + t) ** 0.36).sublinear
     assert check_scaling(Setting(SE, 1, "paper"), lambda t: (1 + t) ** 0.36, 0.1).holds
-    assert check_schedule(setting, lambda t: 1 + 1e-270 * t**1.0, "log").subject == "g = the callable <lambda>, b = 1 + log(1 + t)"
+    assert (
+        check_schedule(setting, lambda t: 1 + 1e-270 * t**1.0, "log").subject
+        == "g = the callable <lambda>, b = 1 + log(1 + t)"
+    )
 
 
 def test_samples_stop_where_a_curve_overflows() -> None:
     def fast(t: float) -> float:
         return 1 + t**9 / 1e50
 
-    verdict = check_schedule(Setting(SE, 1), lambda t: (1 + t**3) ** 0.1, "log")  # finite up to t = 1e102
+    verdict = check_schedule(
+        Setting(SE, 1), lambda t: (1 + t**3) ** 0.1, "log"
+    )  # finite up to t = 1e102
     assert verdict.holds
     assert "up to t = 1e102" in verdict.reason
     assert not check_schedule(Setting(SE, 1), fast, "log").sublinear
-    with pytest.raises(ConfigurationError, match=r"must be finite up to t = 1e\+12 .* ends at t = 1e\+08"):
+    with pytest.raises(
+        ConfigurationError, match=r"must be finite up to t = 1e\+12 .* ends at t = 1e\+08"
+    ):
         check_schedule(Setting(SE, 1), lambda t: 1 + t**35 / 1e290, "log")
     with pytest.raises(ConfigurationError, match="must not fall"):
         check_schedule(Setting(SE, 1), lambda t: 2.0 if t < 1e9 else 1.0, "log")
 
 
-# -- reference regret -------------------------------------------------------------------------------------------------------
+# -- reference regret
+# ------------------------------------------------------------------------------------------------
 
 
 def test_reference_of_the_paper_for_the_squared_exponential() -> None:
-    """p = t^0.9 makes h grow, and for the paper's settings matching bounds it just not well enough: a cap is needed."""
+    """p = t^0.9 makes h grow, and for the paper's settings matching bounds it just not well enough:
+    a cap is needed.
+    """
     for power in ("paper", "tight"):
         setting = Setting(SE, 1, power)
         free = check_reference(setting, 0.9, 0.1)
@@ -531,7 +641,9 @@ def test_reference_of_the_paper_for_the_squared_exponential() -> None:
         assert not free.sublinear
         assert "give h a cap" in free.reason
         assert check_reference(setting, 0.9, 0.1, cap=PowerGrowth(2, 0.3)).holds
-        assert check_reference(setting, 0.9, 0.1, cap=PowerGrowth(2, 0.3), estimator="one_step").holds
+        assert check_reference(
+            setting, 0.9, 0.1, cap=PowerGrowth(2, 0.3), estimator="one_step"
+        ).holds
         assert not check_reference(setting, 0.9, 0.1, cap="constant").unbounded
 
 
@@ -547,7 +659,9 @@ def test_reference_of_the_paper_for_the_squared_exponential() -> None:
     ],
 )
 def test_matching_is_a_cap_by_itself(power: NormPower, weight: float | None, limit: float) -> None:
-    """b·g^(dq) ≤ p/√(t log t), so g^d = (t^(a−½))^(u/(1−u+uq)), and the norm term t^a·√γ is sublinear below the limit."""
+    """b·g^(dq) ≤ p/√(t log t), so g^d = (t^(a−½))^(u/(1−u+uq)), and the norm term t^a·√γ is
+    sublinear below the limit.
+    """
     setting = Setting(SE, 2, power)
     assert check_reference(setting, limit - 1e-6, weight).sublinear
     assert not check_reference(setting, limit + 1e-6, weight).sublinear
@@ -557,7 +671,9 @@ def test_matching_is_a_cap_by_itself(power: NormPower, weight: float | None, lim
 
 
 def test_a_negative_power_of_the_logarithm_decides_at_the_boundary() -> None:
-    """ν=1.5, d=1, λ_w=∞, p = t^(7/8): b ≤ t^(3/8)/√log t, so √t·b·√γ = t·(log t)^(−1/8) with γ = t^(1/4) (log t)^(3/4)."""
+    """ν=1.5, d=1, λ_w=∞, p = t^(7/8): b ≤ t^(3/8)/√log t, so √t·b·√γ = t·(log t)^(−1/8) with γ =
+    t^(1/4) (log t)^(3/4).
+    """
     verdict = check_reference(Setting(Matern(1.5), 1), 7 / 8, math.inf)
     assert verdict.order.t == pytest.approx(1, abs=1e-12)
     assert verdict.order.log_t == pytest.approx(-1 / 8)
@@ -578,8 +694,16 @@ def test_the_least_information_of_any_design(regulariser: float) -> None:
 
 
 def test_matern_references_that_never_start() -> None:
-    """SPEC §5: √t·γ_t reaches t^0.9 for ν=1.5, d=2 (equal powers, a logarithm more) and ν=2.5, d=4 (t^0.944)."""
-    for nu, d, forced in ((1.5, 2, False), (2.5, 4, False), (2.5, 3, True), (1.5, 1, True), (1.51, 2, True)):
+    """SPEC §5: √t·γ_t reaches t^0.9 for ν=1.5, d=2 (equal powers, a logarithm more) and ν=2.5, d=4
+    (t^0.944).
+    """
+    for nu, d, forced in (
+        (1.5, 2, False),
+        (2.5, 4, False),
+        (2.5, 3, True),
+        (1.5, 1, True),
+        (1.51, 2, True),
+    ):
         setting = Setting(Matern(nu), d)
         alone = check_reference(setting, 0.9, 0.1, cap="log")
         assert alone.unbounded is forced
@@ -597,8 +721,12 @@ def test_a_reference_below_the_square_root_never_widens() -> None:
         assert not verdict.unbounded
     assert check_reference(Setting(SE, 1), 0.51, 0.1).unbounded
     assert check_reference(Setting(SE, 1), 0.4, 0.1, floor="log").holds
-    assert not check_reference(Setting(SE, 1), 0.4, 0.1, floor=PowerGrowth(1, 0.6)).sublinear  # the floor lifts h above any cap
-    assert not check_reference(Setting(SE, 1), 0.4, 0.1, cap="log", floor=PowerGrowth(1, 0.6)).sublinear
+    assert not check_reference(
+        Setting(SE, 1), 0.4, 0.1, floor=PowerGrowth(1, 0.6)
+    ).sublinear  # the floor lifts h above any cap
+    assert not check_reference(
+        Setting(SE, 1), 0.4, 0.1, cap="log", floor=PowerGrowth(1, 0.6)
+    ).sublinear
     assert not check_reference(Setting(SE, 1), 0.4, 0.0, floor="log").unbounded
 
 
@@ -606,8 +734,12 @@ def test_references_as_callables() -> None:
     verdict = check_reference(Setting(SE, 1), lambda t: 3 * t**0.8, 0.1)
     assert verdict.holds
     assert not verdict.proved
-    assert verdict.order.t == pytest.approx(check_reference(Setting(SE, 1), 0.8, 0.1).order.t, abs=1e-3)
-    assert not check_reference(Setting(Matern(2.5), 4), lambda t: 3 * t**0.9, 0.1, cap="log").unbounded
+    assert verdict.order.t == pytest.approx(
+        check_reference(Setting(SE, 1), 0.8, 0.1).order.t, abs=1e-3
+    )
+    assert not check_reference(
+        Setting(Matern(2.5), 4), lambda t: 3 * t**0.9, 0.1, cap="log"
+    ).unbounded
     with pytest.raises(ConfigurationError, match="a reference is the exponent a"):
         check_reference(Setting(SE, 1), "fast")
     with pytest.raises(ConfigurationError, match="exponent a > 0, got -1"):
@@ -618,11 +750,14 @@ def test_references_as_callables() -> None:
         check_reference(Setting(SE, 1), lambda t: 0.0)
 
 
-# -- greedy information -----------------------------------------------------------------------------------------------------
+# -- greedy information
+# ------------------------------------------------------------------------------------------------
 
 
 def information_of(kernel: Kernel, theta: Array, X: Array, regulariser: float) -> float:
-    return 0.5 * float(np.linalg.slogdet(np.eye(len(X)) + covariance(kernel, theta, X, X) / regulariser)[1])
+    return 0.5 * float(
+        np.linalg.slogdet(np.eye(len(X)) + covariance(kernel, theta, X, X) / regulariser)[1]
+    )
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -634,7 +769,8 @@ def test_greedy_information_against_all_designs(kernel: Kernel, regulariser: flo
     assert greedy.shape == (t,)
     for s in range(1, t + 1):
         capacity = max(
-            information_of(kernel, theta, C[list(rows)], regulariser) for rows in itertools.combinations_with_replacement(range(6), s)
+            information_of(kernel, theta, C[list(rows)], regulariser)
+            for rows in itertools.combinations_with_replacement(range(6), s)
         )
         assert GREEDY_SHARE * capacity - 1e-12 <= greedy[s - 1] <= capacity + 1e-12
 
@@ -648,19 +784,29 @@ def test_greedy_information_is_the_determinant_of_naive_picks(kernel: Kernel) ->
         posterior = condition(kernel, theta, C[rows], np.zeros(len(rows)), regulariser)
         rows.append(int(np.argmax(posterior.predict(C)[1])))
         expected.append(information_of(kernel, theta, C[rows], regulariser))
-    np.testing.assert_allclose(greedy_information(kernel, theta, C, 60, regulariser), expected, rtol=1e-9)
+    np.testing.assert_allclose(
+        greedy_information(kernel, theta, C, 60, regulariser), expected, rtol=1e-9
+    )
 
 
 def test_greedy_information_of_one_and_of_independent_points() -> None:
     t = np.linspace(1, 29, 29)
-    np.testing.assert_allclose(greedy_information(SE, 0.1, np.zeros((1, 3)), 29, 0.05), 0.5 * np.log1p(t / 0.05), rtol=1e-12)
+    np.testing.assert_allclose(
+        greedy_information(SE, 0.1, np.zeros((1, 3)), 29, 0.05),
+        0.5 * np.log1p(t / 0.05),
+        rtol=1e-12,
+    )
     far = np.linspace(0, 2800, 29)[:, None]
-    np.testing.assert_allclose(greedy_information(SE, 0.1, far, 29, 0.05), 0.5 * t * math.log(21), rtol=1e-12)
+    np.testing.assert_allclose(
+        greedy_information(SE, 0.1, far, 29, 0.05), 0.5 * t * math.log(21), rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("kernel", [SE, Matern(2.5)])
 def test_capacity_of_shorter_lengthscales_adds_up_over_boxes(kernel: Kernel) -> None:
-    """γ_t(θ/g) on [0, 1] ≤ g·γ_t(θ) on a box of the full length: where g^d comes from. And it really grows."""
+    """γ_t(θ/g) on [0, 1] ≤ g·γ_t(θ) on a box of the full length: where g^d comes from. And it
+    really grows.
+    """
     C = np.linspace(0, 1, 201)[:, None]
     base = greedy_information(kernel, 0.5, C, 40, 0.01)
     for g in (2, 4):
@@ -681,7 +827,8 @@ def test_greedy_information_refuses_nonsense() -> None:
         greedy_information(SE, np.ones(3), C, 2, 0.1)
 
 
-# -- plain text -------------------------------------------------------------------------------------------------------------
+# -- plain text
+# ------------------------------------------------------------------------------------------------
 
 
 def test_a_check_as_text() -> None:
@@ -692,14 +839,20 @@ def test_a_check_as_text() -> None:
     assert "norm bound          B_t = b·g^(d/2)·B_0 (tight)" in lines
     assert "theorem holds       yes, proved" in lines
     assert all(len(line) <= 100 for line in lines)
-    long = render_check(check_reference(Setting(SE, 1, "paper", "printed"), lambda t: t**0.9, 0.1, floor="log"))
+    long = render_check(
+        check_reference(Setting(SE, 1, "paper", "printed"), lambda t: t**0.9, 0.1, floor="log")
+    )
     assert all(len(line) <= 100 and not line.endswith("(log") for line in long.splitlines())
     assert "theorem holds       no, not guaranteed" in long
-    assert "so it seems" in render_check(check_schedule(Setting(SE, 1), lambda t: 1 + math.log1p(t), "log"))
+    assert "so it seems" in render_check(
+        check_schedule(Setting(SE, 1), lambda t: 1 + math.log1p(t), "log")
+    )
 
 
 def test_a_table_of_checks_as_text() -> None:
-    verdicts = [check_schedule(Setting(SE, d), "log", b) for d in (1, 2) for b in ("log", "constant")]
+    verdicts = [
+        check_schedule(Setting(SE, d), "log", b) for d in (1, 2) for b in ("log", "constant")
+    ]
     header, rule, *rows = render_checks(verdicts).splitlines()
     assert len(rows) == 4
     assert len({len(line) for line in (header.ljust(len(rule)), rule)}) == 1

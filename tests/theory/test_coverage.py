@@ -1,6 +1,8 @@
-"""Joint coverage of the confidence bands: all x on a grid and all t at once, over random RKHS functions. SPEC §12.9.
+"""Joint coverage of the confidence bands: all x on a grid and all t at once, over random RKHS
+functions. SPEC §12.9.
 
-A width passes if its coverage is not significantly below 1 − δ, and a negative control must be significantly below.
+A width passes if its coverage is not significantly below 1 − δ, and a negative control must be
+significantly below.
 """
 
 import math
@@ -44,7 +46,11 @@ def covered(noise: float, design: str) -> dict[str, int]:
             beta_sqrt = widths(noise, max(posterior.information_gain, 0.0))
             for name, width in beta_sqrt.items():
                 good[name] &= bool(np.all(np.abs(truth - mean) <= width * std + 1e-9))
-            x = GRID[np.argmax(mean + beta_sqrt["mixture"] * std)] if design == "ucb" else rng.random(1)
+            x = (
+                GRID[np.argmax(mean + beta_sqrt["mixture"] * std)]
+                if design == "ucb"
+                else rng.random(1)
+            )
             posterior = posterior.append(x, float(f(x)) + noise * rng.standard_normal(), noise**2)
         for name, ok in good.items():
             count[name] += ok
@@ -73,8 +79,9 @@ def test_negative_control_a_width_of_one_fails(noise: float) -> None:
 
 
 def contained_and_covered(seed: int, shrink: float) -> tuple[bool, bool]:
-    """One run of the rigorous preset with θ_0 and B_0 too optimistic: did the class come to contain f, and did every band
-    from then on contain f? The norm of f at θ_t is exact."""
+    """One run of the rigorous preset with θ_0 and B_0 too optimistic: did the class come to contain
+    f, and did every band from then on contain f? The norm of f at θ_t is exact.
+    """
     f, noise = rkhs_sample(seed, lengthscale=0.3, norm=1.5), 0.1
     rng = np.random.default_rng([seed, 9])
     strategy = nr.AdaptiveGPUCB.rigorous(noise, DELTA, norm_bound=0.7, lengthscales=1.0)
@@ -86,11 +93,19 @@ def contained_and_covered(seed: int, shrink: float) -> tuple[bool, bool]:
         if "h" not in trial.info:
             continue
         theta = np.array(trial.info["lengthscales"])
-        contained = contained or (theta[0] < 0.3 * math.sqrt(2) and f.norm_at(theta) <= trial.info["norm_bound"])
+        contained = contained or (
+            theta[0] < 0.3 * math.sqrt(2) and f.norm_at(theta) <= trial.info["norm_bound"]
+        )
         if contained:
-            assert f.norm_at(theta) <= trial.info["norm_bound"] * (1 + 1e-9)  # once captured, never lost
-            mean, std = condition(SquaredExponential(), theta, X[:number], y[:number], noise**2).predict(GRID)
-            good &= bool(np.all(np.abs(truth - mean) <= shrink * trial.info["beta_sqrt"] * std + 1e-9))
+            assert f.norm_at(theta) <= trial.info["norm_bound"] * (
+                1 + 1e-9
+            )  # once captured, never lost
+            mean, std = condition(
+                SquaredExponential(), theta, X[:number], y[:number], noise**2
+            ).predict(GRID)
+            good &= bool(
+                np.all(np.abs(truth - mean) <= shrink * trial.info["beta_sqrt"] * std + 1e-9)
+            )
     return contained, good
 
 
@@ -102,7 +117,9 @@ def coverage(runs: int, shrink: float) -> tuple[int, int]:
 
 @pytest.mark.parametrize("block", range(4))
 def test_the_rigorous_band_covers_once_the_class_contains_f(block: int) -> None:
-    """200 functions in four blocks of fifty; each block alone must not be significantly below 1 − δ."""
+    """200 functions in four blocks of fifty; each block alone must not be significantly below 1 −
+    δ.
+    """
     results = [contained_and_covered(seed, 1.0) for seed in range(50 * block, 50 * block + 50)]
     inside = [good for contained, good in results if contained]
     assert len(inside) >= 45  # the claim is not empty

@@ -1,4 +1,6 @@
-"""y → cy with B → cB, R → cR and λ fixed leaves the queries unchanged; so does an affine map of x. SPEC §12.11."""
+"""y → cy with B → cB, R → cR and λ fixed leaves the queries unchanged; so does an affine map of x.
+SPEC §12.11.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +13,9 @@ from noregret.space.array import Array
 from noregret.testing.problems import bump
 
 
-def queries(make: Callable[[float], Any], scale: float, bounds: tuple[float, float] = (0.0, 1.0)) -> Array:
+def queries(
+    make: Callable[[float], Any], scale: float, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Array:
     f, rng = bump(), np.random.default_rng(0)
     low, high = bounds
 
@@ -24,7 +28,13 @@ def queries(make: Callable[[float], Any], scale: float, bounds: tuple[float, flo
 
 MAKERS: list[Callable[[float], Any]] = [
     lambda c: nr.AdaptiveGPUCB.rigorous(0.1 * c, norm_bound=1.0 * c, regulariser=0.01),
-    lambda c: nr.GPUCB(lengthscales=0.2, norm_bound=2 * c, noise_std=0.1 * c, regulariser=0.01, width="abbasi_yadkori"),
+    lambda c: nr.GPUCB(
+        lengthscales=0.2,
+        norm_bound=2 * c,
+        noise_std=0.1 * c,
+        regulariser=0.01,
+        width="abbasi_yadkori",
+    ),
     lambda c: nr.AdaptiveGPUCB.practical(),
 ]
 

@@ -24,7 +24,9 @@ def test_the_squared_norm_grows_at_most_by_the_volume_ratio(seed: int, d: int) -
 
 
 def test_the_bound_is_nearly_attained_by_a_flat_function_so_the_power_is_half_of_d() -> None:
-    """‖f‖²/‖f‖² → g^d, hence ‖f‖ grows like g^{d/2}: the paper's g^d is valid and loose. SPEC §0.5."""
+    """‖f‖²/‖f‖² → g^d, hence ‖f‖ grows like g^{d/2}: the paper's g^d is valid and loose.
+    SPEC §0.5.
+    """
     for d in (1, 2):
         axis = np.linspace(-60.0, 60.0, 241) if d == 1 else np.linspace(-12.0, 12.0, 33)
         centres = np.stack(np.meshgrid(*[axis] * d), axis=-1).reshape(-1, d)
@@ -36,14 +38,20 @@ def test_the_bound_is_nearly_attained_by_a_flat_function_so_the_power_is_half_of
 def test_the_inner_product_formula_against_fourier_integrals() -> None:
     """⟨k_θ(·,z), k_θ(·,z')⟩_θ' = ∫ ŝ_θ(ω)²/ŝ_θ'(ω) e^{iω(z−z')} dω/2π."""
     theta, other, omega = 0.4, 0.3, np.linspace(-80, 80, 400_001)
-    f = RKHSFunction(SE, np.array([theta]), np.array([[0.1], [0.6], [0.65]]), np.array([1.0, -2.0, 0.5]))
+    f = RKHSFunction(
+        SE, np.array([theta]), np.array([[0.1], [0.6], [0.65]]), np.array([1.0, -2.0, 0.5])
+    )
 
     def density(t: float) -> np.ndarray:
         return np.sqrt(2 * np.pi) * t * np.exp(-0.5 * (t * omega) ** 2)
 
-    spectrum = sum(a * np.exp(-1j * omega * z) for a, z in zip(f.weights, f.centres[:, 0], strict=True))
+    spectrum = sum(
+        a * np.exp(-1j * omega * z) for a, z in zip(f.weights, f.centres[:, 0], strict=True)
+    )
     step = omega[1] - omega[0]
-    integral = np.sum(np.abs(spectrum) ** 2 * density(theta) ** 2 / density(other)) * step / (2 * np.pi)
+    integral = (
+        np.sum(np.abs(spectrum) ** 2 * density(theta) ** 2 / density(other)) * step / (2 * np.pi)
+    )
     assert f.norm_at(other) ** 2 == pytest.approx(integral, rel=1e-6)
 
 
@@ -52,14 +60,18 @@ def test_kernel_difference_is_positive_semidefinite(seed: int, d: int) -> None:
     rng = np.random.default_rng(seed)
     X, theta = rng.random((12, d)), rng.uniform(0.2, 1.0, d)
     shorter = theta * rng.uniform(0.3, 1.0, d)
-    difference = np.prod(theta / shorter) * covariance(SE, shorter, X, X) - covariance(SE, theta, X, X)
+    difference = np.prod(theta / shorter) * covariance(SE, shorter, X, X) - covariance(
+        SE, theta, X, X
+    )
     assert np.linalg.eigvalsh(difference).min() >= -1e-9
 
 
 def test_matern_half_too() -> None:
     rng = np.random.default_rng(0)
     X = rng.random((15, 1))
-    difference = 2 * covariance(Matern(0.5), np.array([0.2]), X, X) - covariance(Matern(0.5), np.array([0.4]), X, X)
+    difference = 2 * covariance(Matern(0.5), np.array([0.2]), X, X) - covariance(
+        Matern(0.5), np.array([0.4]), X, X
+    )
     assert np.linalg.eigvalsh(difference).min() >= -1e-9
 
 

@@ -16,8 +16,17 @@ from noregret.theory.regret import cumulative, instantaneous, simple
 def test_regret_chain(seed: int) -> None:
     noise, f = 0.1, rkhs_sample(seed, lengthscale=0.2, norm=2.0)
     rng = np.random.default_rng(seed)
-    strategy = nr.GPUCB(lengthscales=0.2, norm_bound=2.0, noise_std=noise, width="mixture", delta=0.01, initial_points=1)
-    study = nr.maximize(lambda x: float(f(x)) + noise * rng.standard_normal(), [(0, 1)], 60, strategy, seed)
+    strategy = nr.GPUCB(
+        lengthscales=0.2,
+        norm_bound=2.0,
+        noise_std=noise,
+        width="mixture",
+        delta=0.01,
+        initial_points=1,
+    )
+    study = nr.maximize(
+        lambda x: float(f(x)) + noise * rng.standard_normal(), [(0, 1)], 60, strategy, seed
+    )
     decided = study.trials[1:]
     values = np.array([float(f(trial.params)) for trial in decided])
     regret, total = instantaneous(values, f.maximum), cumulative(values, f.maximum)
@@ -25,16 +34,24 @@ def test_regret_chain(seed: int) -> None:
     assert np.all(regret >= -1e-9)
     assert np.all(regret <= bounds + 1e-6)
     X = np.array([trial.params for trial in study.trials])
-    gain = condition(SquaredExponential(), np.array([0.2]), X, np.zeros(len(X)), noise**2).information_gain
+    gain = condition(
+        SquaredExponential(), np.array([0.2]), X, np.zeros(len(X)), noise**2
+    ).information_gain
     width = strategy._adaptive(1).beta_sqrt(2.0, gain, 0.01)
-    assert total[-1] <= bounds.sum() <= math.sqrt(8 / math.log(1 + 1 / noise**2) * len(decided) * gain) * width
+    assert (
+        total[-1]
+        <= bounds.sum()
+        <= math.sqrt(8 / math.log(1 + 1 / noise**2) * len(decided) * gain) * width
+    )
     assert simple(values, f.maximum)[-1] == regret.min()
 
 
 def test_a_band_that_is_too_narrow_breaks_the_chain() -> None:
     """Negative control: GP-UCB with a far too smooth kernel does not bound its regret."""
     f = rkhs_sample(1, lengthscale=0.05, norm=4.0)
-    strategy = nr.GPUCB(lengthscales=2.0, norm_bound=0.1, noise_std=0.1, width="mixture", initial_points=1)
+    strategy = nr.GPUCB(
+        lengthscales=2.0, norm_bound=0.1, noise_std=0.1, width="mixture", initial_points=1
+    )
     study = nr.maximize(lambda x: float(f(x)), [(0, 1)], 60, strategy, 1)
     regret = instantaneous(np.array([float(f(t.params)) for t in study.trials[1:]]), f.maximum)
     assert regret.sum() > sum(t.info["instant_regret_bound"] for t in study.trials[1:])

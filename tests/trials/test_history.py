@@ -1,4 +1,6 @@
-"""What a strategy sees of trials that waited, failed, were corrected or lost their worker; and that it can be derived again."""
+"""What a strategy sees of trials that waited, failed, were corrected or lost their worker; and that
+it can be derived again.
+"""
 
 from typing import Any
 
@@ -26,15 +28,23 @@ def test_enqueued_points_come_first_and_count_as_data() -> None:
     assert history.X.tolist() == [[0.75]]
     assert len(history.pending) == 2
     assert len(history.decisions) == 1
-    assert study.tell(study.enqueue([0.5]), 2.0).state == "complete"  # it may be told without being asked for
+    assert (
+        study.tell(study.enqueue([0.5]), 2.0).state == "complete"
+    )  # it may be told without being asked for
     with pytest.raises(nr.errors.SpaceError, match="outside"):
         study.enqueue([1.5])
 
 
 def test_numbers_are_kept_exactly_as_given() -> None:
-    study = nr.Study({"lr": nr.Float(1e-5, 1, log=True), "n": nr.Int(1, 9), "c": nr.Choice(["a", 1])})
+    study = nr.Study(
+        {"lr": nr.Float(1e-5, 1, log=True), "n": nr.Int(1, 9), "c": nr.Choice(["a", 1])}
+    )
     for lr in (0.1, 0.3, 1e-5, 0.7):
-        assert study.add({"lr": lr, "n": np.int64(3), "c": 1}, 0.0).params == {"lr": lr, "n": 3, "c": 1}
+        assert study.add({"lr": lr, "n": np.int64(3), "c": 1}, 0.0).params == {
+            "lr": lr,
+            "n": 3,
+            "c": 1,
+        }
         assert study.enqueue({"lr": lr, "n": 3.0, "c": "a"}).params == {"lr": lr, "n": 3, "c": "a"}
     assert nr.Study([(0.1, 0.7)]).add([0.3], 1.0).params.tolist() == [0.3]
 
@@ -44,7 +54,12 @@ def test_a_correction_replaces_a_value_and_overwrites_nothing() -> None:
     typo = study.tell(study.ask(), 1e6)
     assert study.best.number == typo.number
     correction = study.correct(typo, -0.5, noise_std=0.2)
-    assert (correction.number, correction.value, correction.noise_std, correction.info) == (6, -0.5, 0.2, {"corrects": 5})
+    assert (correction.number, correction.value, correction.noise_std, correction.info) == (
+        6,
+        -0.5,
+        0.2,
+        {"corrects": 5},
+    )
     np.testing.assert_array_equal(correction.params, typo.params)
     assert study.trials[typo.number] == typo
     assert study.best.number < 5
@@ -56,7 +71,9 @@ def test_a_correction_replaces_a_value_and_overwrites_nothing() -> None:
     assert history.rows[5] == 5  # the decision has the corrected value: the last row
     again = study.correct(typo, -0.25)  # by its old number
     assert again.info == {"corrects": correction.number}
-    assert sorted(study._history(study.trials).y.tolist())[-1] == max(t.value or 0.0 for t in [*study.trials[:5], again])
+    assert sorted(study._history(study.trials).y.tolist())[-1] == max(
+        t.value or 0.0 for t in [*study.trials[:5], again]
+    )
     failed = study.correct(again, state="failed")
     assert len(study._history(study.trials).failed) == 1
     assert study._history(study.trials).rows[5] is None
@@ -89,7 +106,9 @@ def test_a_reclaimed_trial_is_given_out_again_and_the_first_tell_stands() -> Non
     assert again.number == lost.number
     assert again.info == lost.info
     study.tell(again, 1.0)
-    with pytest.raises(TrialError, match=r"complete with value 1\.0 already: the first tell stands"):
+    with pytest.raises(
+        TrialError, match=r"complete with value 1\.0 already: the first tell stands"
+    ):
         study.tell(lost, 2.0)
     for numbers, words in (([0], "is complete"), ([5], "there is no trial")):
         with pytest.raises(TrialError, match=words):
@@ -102,9 +121,15 @@ def test_a_reclaimed_trial_is_given_out_again_and_the_first_tell_stands() -> Non
             study.reclaim(grace)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("strategy", [*STRATEGIES, nr.LBGPUCB(0.4)], ids=lambda s: name(s) if s in STRATEGIES else "LBGPUCB")
+@pytest.mark.parametrize(
+    "strategy",
+    [*STRATEGIES, nr.LBGPUCB(0.4)],
+    ids=lambda s: name(s) if s in STRATEGIES else "LBGPUCB",
+)
 def test_every_strategy_is_replayed(strategy: nr.strategies.Strategy) -> None:
-    """A history with everything in it: pending, failed, added, enqueued, fixed, reclaimed, corrected."""
+    """A history with everything in it: pending, failed, added, enqueued, fixed, reclaimed,
+    corrected.
+    """
     study = nr.Study([(0, 1), (0, 1)], strategy=strategy, seed=4)
     study.add([0.5, 0.5], -0.3)
     study.run(quadratic, 4)
@@ -124,7 +149,9 @@ def test_every_strategy_is_replayed(strategy: nr.strategies.Strategy) -> None:
 
 
 class Machine(RuleBasedStateMachine):
-    """Whatever is done to a study in whatever order, every proposal can be derived again from the rows, bit for bit."""
+    """Whatever is done to a study in whatever order, every proposal can be derived again from the
+    rows, bit for bit.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -142,7 +169,9 @@ class Machine(RuleBasedStateMachine):
     def tell(self, index: int, value: float, failed: bool) -> None:
         trial = self.pick(index, ("running", "waiting"))
         if trial is not None:
-            self.study.tell(trial, None if failed else value, state="failed" if failed else "complete")
+            self.study.tell(
+                trial, None if failed else value, state="failed" if failed else "complete"
+            )
 
     @rule(x=st.floats(0, 1), value=st.floats(-10, 10))
     def add(self, x: float, value: float) -> None:
@@ -156,7 +185,9 @@ class Machine(RuleBasedStateMachine):
     def correct(self, index: int, value: float, failed: bool) -> None:
         trial = self.pick(index, ("complete", "failed"))
         if trial is not None:
-            self.study.correct(trial, None if failed else value, state="failed" if failed else "complete")
+            self.study.correct(
+                trial, None if failed else value, state="failed" if failed else "complete"
+            )
 
     @rule(index=st.integers(0, 9), fail=st.booleans())
     def reclaim(self, index: int, fail: bool) -> None:
@@ -183,7 +214,9 @@ def test_a_changed_row_is_found() -> None:
     assert replay.recorded == [0.123]
     np.testing.assert_array_equal(replay.derived, study.trials[6].params)
     rows = study.trials
-    rows[3] = Trial(3, rows[3].params, "complete", 5.0, None, rows[3].info)  # a value changed afterwards
+    rows[3] = Trial(
+        3, rows[3].params, "complete", 5.0, None, rows[3].info
+    )  # a value changed afterwards
     assert nr.Study([(0, 1)], strategy=CHEAP, trials=rows).replay().number == 4
     with pytest.raises(ConfigurationError, match="tolerance"):
         study.replay(tolerance=-1.0)

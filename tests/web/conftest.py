@@ -1,4 +1,6 @@
-"""A storage with a small study in it, and clients that see the app as a browser or a script would."""
+"""A storage with a small study in it, and clients that see the app as a browser or a
+script would.
+"""
 
 import re
 import shutil
@@ -28,7 +30,9 @@ Clients = Callable[..., TestClient]
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("web") / "studies.db"
     made = SQLStorage(file)
-    study = nr.Study.create("first", {"x": nr.Float(0, 1), "kind": nr.Choice(["a", "b"])}, storage=made)
+    study = nr.Study.create(
+        "first", {"x": nr.Float(0, 1), "kind": nr.Choice(["a", "b"])}, storage=made
+    )
     study.run(lambda p: float(p["x"]) + (p["kind"] == "a"), 12, progress=False)
     made.close()  # all of it is in one file then
     return file
@@ -43,10 +47,15 @@ def storage(original: Path, tmp_path: Path) -> SQLStorage:
 def clients(storage: SQLStorage) -> Iterator[Clients]:
     opened: list[TestClient] = []
 
-    def client(*, write: bool = True, token: str | None = None, host: str = "127.0.0.1", base: str = HERE) -> TestClient:
+    def client(
+        *, write: bool = True, token: str | None = None, host: str = "127.0.0.1", base: str = HERE
+    ) -> TestClient:
         opened.append(
             TestClient(
-                create_app(storage, Access(write, token, host)), base_url=base, follow_redirects=False, raise_server_exceptions=False
+                create_app(storage, Access(write, token, host)),
+                base_url=base,
+                follow_redirects=False,
+                raise_server_exceptions=False,
             )
         )
         opened[-1].__enter__()
@@ -59,7 +68,9 @@ def clients(storage: SQLStorage) -> Iterator[Clients]:
 
 @pytest.fixture
 def browser(clients: Clients) -> TestClient:
-    """Writes allowed, no token; carries the cookie and the CSRF token of a page, as the scripts do."""
+    """Writes allowed, no token; carries the cookie and the CSRF token of a page, as the
+    scripts do.
+    """
     return with_csrf(clients())
 
 

@@ -17,47 +17,98 @@ from noregret.web.charts import CHARTS
 from noregret.web.fitting import SliceQuery, cut, judge, start
 from noregret.web.reading import Library, Snapshot
 
-BOX = {"kind": "box", "parameters": [
-    {"kind": "float", "name": "lr", "low": 1e-4, "high": 1, "log": True}, {"kind": "int", "name": "layers", "low": 1, "high": 8},
-    {"kind": "choice", "name": "optimizer", "options": ["sgd", "adam", None]},
-]}  # fmt: skip
+BOX = {
+    "kind": "box",
+    "parameters": [
+        {"kind": "float", "name": "lr", "low": 1e-4, "high": 1, "log": True},
+        {"kind": "int", "name": "layers", "low": 1, "high": 8},
+        {"kind": "choice", "name": "optimizer", "options": ["sgd", "adam", None]},
+    ],
+}
 
 
 def create(client: TestClient, name: str = "made", **more: Any) -> str:
-    answer = client.post("/api/studies", json={"name": name, "goal": "minimize", "space": BOX, **more})
+    answer = client.post(
+        "/api/studies", json={"name": name, "goal": "minimize", "space": BOX, **more}
+    )
     assert answer.status_code == 201, answer.text
     return answer.json()["key"]
 
 
-@pytest.mark.parametrize(("strategy", "expected"), [
-    ({"kind": "practical"}, nr.AdaptiveGPUCB.practical()), ({"kind": "practical", "noise_std": 0.5}, nr.AdaptiveGPUCB.practical(0.5)),
-    ({"kind": "rigorous", "noise_bound": 0.1, "norm_bound": 3, "delta": 0.05, "offset": 2}, nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=3.0, offset=2.0)),
-    ({"kind": "log_ei", "noise_std": 1}, nr.LogEI(noise_std=1.0)), ({"kind": "random"}, nr.RandomSearch()),
-])  # fmt: skip
-def test_a_study_is_created_as_described(browser: TestClient, storage: SQLStorage, strategy: dict[str, Any], expected: Any) -> None:
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ({"kind": "practical"}, nr.AdaptiveGPUCB.practical()),
+        ({"kind": "practical", "noise_std": 0.5}, nr.AdaptiveGPUCB.practical(0.5)),
+        (
+            {"kind": "rigorous", "noise_bound": 0.1, "norm_bound": 3, "delta": 0.05, "offset": 2},
+            nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=3.0, offset=2.0),
+        ),
+        ({"kind": "log_ei", "noise_std": 1}, nr.LogEI(noise_std=1.0)),
+        ({"kind": "random"}, nr.RandomSearch()),
+    ],
+)
+def test_a_study_is_created_as_described(
+    browser: TestClient, storage: SQLStorage, strategy: dict[str, Any], expected: Any
+) -> None:
     create(browser, strategy=strategy, seed=9)
     study = nr.Study.open("made", storage=storage)
     assert study.strategy == expected
     assert (study.goal, study.seed) == ("minimize", 9)
     assert study.space == nr.Space(
-        {"lr": nr.Float(1e-4, 1, log=True), "layers": nr.Int(1, 8), "optimizer": nr.Choice(["sgd", "adam", None])}
+        {
+            "lr": nr.Float(1e-4, 1, log=True),
+            "layers": nr.Int(1, 8),
+            "optimizer": nr.Choice(["sgd", "adam", None]),
+        }
     )
-    assert browser.post("/api/studies", json={"name": "made", "goal": "minimize", "space": BOX}).status_code == 409
+    assert (
+        browser.post(
+            "/api/studies", json={"name": "made", "goal": "minimize", "space": BOX}
+        ).status_code
+        == 409
+    )
 
 
 def test_a_list_of_designs(browser: TestClient, storage: SQLStorage) -> None:
-    create(browser, space={"kind": "candidates", "rows": [{"t": 20, "s": "a"}, {"t": 40, "s": "b"}, {"t": 60, "s": "a"}]})
+    create(
+        browser,
+        space={
+            "kind": "candidates",
+            "rows": [{"t": 20, "s": "a"}, {"t": 40, "s": "b"}, {"t": 60, "s": "a"}],
+        },
+    )
     study = nr.Study.open("made", storage=storage)
     assert isinstance(study.space, nr.Candidates)
-    assert browser.post("/api/studies/made/trials", json={"params": {"t": 21, "s": "a"}, "value": 1}).status_code == 422
-    assert browser.post("/api/studies/made/trials", json={"params": {"t": 20, "s": "a"}, "value": 1}).status_code == 201
+    assert (
+        browser.post(
+            "/api/studies/made/trials", json={"params": {"t": 21, "s": "a"}, "value": 1}
+        ).status_code
+        == 422
+    )
+    assert (
+        browser.post(
+            "/api/studies/made/trials", json={"params": {"t": 20, "s": "a"}, "value": 1}
+        ).status_code
+        == 201
+    )
 
 
-@pytest.mark.parametrize("space", [
-    {"kind": "box", "parameters": []}, {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 1, "high": 0}]},
-    {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1, "log": True}]}, {"kind": "other"}, {"kind": "candidates", "rows": [{"a": 1}, {"b": 1}]},
-    {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1}] * 2}, {"kind": "choice", "name": "x", "options": ["one"]},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "space",
+    [
+        {"kind": "box", "parameters": []},
+        {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 1, "high": 0}]},
+        {
+            "kind": "box",
+            "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1, "log": True}],
+        },
+        {"kind": "other"},
+        {"kind": "candidates", "rows": [{"a": 1}, {"b": 1}]},
+        {"kind": "box", "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1}] * 2},
+        {"kind": "choice", "name": "x", "options": ["one"]},
+    ],
+)
 def test_spaces_that_make_no_sense(browser: TestClient, space: dict[str, Any]) -> None:
     answer = browser.post("/api/studies", json={"name": "made", "goal": "maximize", "space": space})
     assert answer.status_code == 422
@@ -68,25 +119,57 @@ def test_a_study_run_by_hand(browser: TestClient, storage: SQLStorage) -> None:
     key = create(browser)
     first, second = browser.post(f"/api/studies/{key}/ask", json={"count": 2}).json()
     assert (first["state"], second["number"]) == ("running", 1)
-    assert browser.post(f"/api/studies/{key}/trials/0/tell", json={"value": 0.5, "noise_std": 0.1}).json()["value"] == 0.5
-    assert browser.post(f"/api/studies/{key}/trials/1/tell", json={"state": "failed"}).json()["state"] == "failed"
-    assert browser.post(f"/api/studies/{key}/trials/1/tell", json={"value": 2}).status_code == 409  # the first tell stands
+    assert (
+        browser.post(
+            f"/api/studies/{key}/trials/0/tell", json={"value": 0.5, "noise_std": 0.1}
+        ).json()["value"]
+        == 0.5
+    )
+    assert (
+        browser.post(f"/api/studies/{key}/trials/1/tell", json={"state": "failed"}).json()["state"]
+        == "failed"
+    )
+    assert (
+        browser.post(f"/api/studies/{key}/trials/1/tell", json={"value": 2}).status_code == 409
+    )  # the first tell stands
     fixed = browser.post(f"/api/studies/{key}/ask", json={"fixed": {"optimizer": "adam"}}).json()[0]
     assert fixed["params"]["optimizer"] == "adam"
     point = {"lr": 0.1, "layers": 2, "optimizer": None}
-    assert browser.post(f"/api/studies/{key}/trials", json={"params": point, "value": 0.2}).json()["state"] == "complete"
-    waiting = browser.post(f"/api/studies/{key}/trials", json={"params": {**point, "layers": 3}}).json()
+    assert (
+        browser.post(f"/api/studies/{key}/trials", json={"params": point, "value": 0.2}).json()[
+            "state"
+        ]
+        == "complete"
+    )
+    waiting = browser.post(
+        f"/api/studies/{key}/trials", json={"params": {**point, "layers": 3}}
+    ).json()
     assert waiting["state"] == "waiting"
     assert browser.post(f"/api/studies/{key}/ask", json={}).json()[0]["number"] == waiting["number"]
-    assert browser.post(f"/api/studies/{key}/trials", json={"params": point, "noise_std": 1}).status_code == 422
+    assert (
+        browser.post(
+            f"/api/studies/{key}/trials", json={"params": point, "noise_std": 1}
+        ).status_code
+        == 422
+    )
     corrected = browser.post(f"/api/studies/{key}/trials/0/correct", json={"value": 5}).json()
     assert corrected["info"]["corrects"] == 0
     study = nr.Study.open("made", storage=storage)
     assert study.best.value == 0.2
     assert [trial.value for trial in study.trials][:1] == [0.5]  # nothing was overwritten
-    assert browser.post(f"/api/studies/{key}/trials/{fixed['number']}/correct", json={"value": 5}).status_code == 409
+    assert (
+        browser.post(
+            f"/api/studies/{key}/trials/{fixed['number']}/correct", json={"value": 5}
+        ).status_code
+        == 409
+    )
     summary = next(each for each in browser.get("/api/studies").json() if each["name"] == "made")
-    assert (summary["complete"], summary["failed"], summary["running"], summary["best"]) == (2, 1, 2, 0.2)
+    assert (summary["complete"], summary["failed"], summary["running"], summary["best"]) == (
+        2,
+        1,
+        2,
+        0.2,
+    )
 
 
 def test_files_go_out_and_come_in(browser: TestClient, storage: SQLStorage) -> None:
@@ -100,10 +183,17 @@ def test_files_go_out_and_come_in(browser: TestClient, storage: SQLStorage) -> N
         "copy",
         space={
             "kind": "box",
-            "parameters": [{"kind": "float", "name": "x", "low": 0, "high": 1}, {"kind": "choice", "name": "kind", "options": ["a", "b"]}],
+            "parameters": [
+                {"kind": "float", "name": "x", "low": 0, "high": 1},
+                {"kind": "choice", "name": "kind", "options": ["a", "b"]},
+            ],
         },
     )
-    done = browser.post("/api/studies/copy/import", content=text.text, headers={"Content-Type": "text/csv; charset=utf-8"})
+    done = browser.post(
+        "/api/studies/copy/import",
+        content=text.text,
+        headers={"Content-Type": "text/csv; charset=utf-8"},
+    )
     assert (done.status_code, done.json()) == (201, {"imported": 12})
     assert [t.value for t in storage.trials("copy")] == [t.value for t in storage.trials("first")]
 
@@ -124,19 +214,29 @@ def test_long_series_are_thinned_in_the_drawing_only() -> None:
     chart = charts.Chart("words", {"number": list(range(5001)), "value": [float("nan")] * 5001})
     drawn = json.loads(chart.drawn())
     assert len(drawn["columns"]["number"]) <= charts.DRAWN + 1
-    assert (drawn["columns"]["number"][0], drawn["columns"]["number"][-1], drawn["rows"]) == (0, 5000, 5001)
+    assert (drawn["columns"]["number"][0], drawn["columns"]["number"][-1], drawn["rows"]) == (
+        0,
+        5000,
+        5001,
+    )
     assert drawn["columns"]["value"][0] is None
     assert len(chart.csv().splitlines()) == 5002
 
 
 def test_an_unchanged_study_is_not_sent_again(browser: TestClient) -> None:
     first = browser.get("/api/studies/first/charts/convergence")
-    same = browser.get("/api/studies/first/charts/convergence", headers={"If-None-Match": first.headers["etag"]})
+    same = browser.get(
+        "/api/studies/first/charts/convergence", headers={"If-None-Match": first.headers["etag"]}
+    )
     assert (same.status_code, same.content) == (304, b"")
     browser.post("/api/studies/first/ask", json={})
-    changed = browser.get("/api/studies/first/charts/convergence", headers={"If-None-Match": first.headers["etag"]})
+    changed = browser.get(
+        "/api/studies/first/charts/convergence", headers={"If-None-Match": first.headers["etag"]}
+    )
     assert changed.status_code == 200
-    assert browser.get("/api/studies/first/version").json()["version"] == changed.headers["etag"].strip('"')
+    assert browser.get("/api/studies/first/version").json()["version"] == changed.headers[
+        "etag"
+    ].strip('"')
 
 
 def test_viewers_share_one_reading(storage: SQLStorage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +252,9 @@ def test_viewers_share_one_reading(storage: SQLStorage, monkeypatch: pytest.Monk
     assert len(read) == 1
     assert all(each is seen[0] for each in seen)
     seen[0].read -= 10.0
-    assert library.snapshot("first") is seen[0]  # read again, and unchanged: what was derived from it is kept
+    assert (
+        library.snapshot("first") is seen[0]
+    )  # read again, and unchanged: what was derived from it is kept
     nr.Study.open("first", storage=storage).ask()
     seen[0].read -= 10.0
     assert library.snapshot("first").version != seen[0].version
@@ -184,7 +286,9 @@ def model_of(client: TestClient, key: str) -> dict[str, Any]:
     raise AssertionError("no model after half a minute")
 
 
-def test_the_model_is_that_of_the_study_and_is_fitted_once(browser: TestClient, storage: SQLStorage) -> None:
+def test_the_model_is_that_of_the_study_and_is_fitted_once(
+    browser: TestClient, storage: SQLStorage
+) -> None:
     calls: list[Any] = []
     models = browser.app.state.models  # type: ignore[attr-defined]
     real = models._call
@@ -197,7 +301,9 @@ def test_the_model_is_that_of_the_study_and_is_fitted_once(browser: TestClient, 
     study = nr.Study.open("first", storage=storage)
     answer = model_of(browser, "first")
     assert answer["recommended"]["number"] == study.recommended.number
-    assert answer["certificate"]["regret_bound"] == pytest.approx(study.certificate().regret_bound, rel=1e-6)
+    assert answer["certificate"]["regret_bound"] == pytest.approx(
+        study.certificate().regret_bound, rel=1e-6
+    )
     assert answer["next"] == study.preview().params == study.ask().params
     browser.app.state.library.changed("first")  # type: ignore[attr-defined]
     assert calls == ["judge"]
@@ -218,24 +324,43 @@ def test_slices(browser: TestClient, storage: SQLStorage) -> None:
     at = {**study.trials[3].params, "x": line["xs"][40]}
     mean, _ = belief.predict(study.space.encode(at)[None, :])
     low, high = belief.band(study.space.encode(at)[None, :])
-    assert (line["mean"][40], line["low"][40], line["high"][40]) == pytest.approx((mean[0], low[0], high[0]), rel=1e-6)
+    assert (line["mean"][40], line["low"][40], line["high"][40]) == pytest.approx(
+        (mean[0], low[0], high[0]), rel=1e-6
+    )
     surface = browser.get("/api/studies/first/slice", params={"x": "x", "y": "kind"}).json()
-    assert (surface["kind"], surface["ys"], len(surface["mean"]), len(surface["mean"][0])) == ("surface", ["a", "b"], 2, 41)
+    assert (surface["kind"], surface["ys"], len(surface["mean"]), len(surface["mean"][0])) == (
+        "surface",
+        ["a", "b"],
+        2,
+        41,
+    )
     assert browser.get("/api/studies/first/slice", params={"x": "nothing"}).status_code == 422
-    assert browser.get("/api/studies/first/slice", params={"x": "x", "through": 99}).status_code == 422
+    assert (
+        browser.get("/api/studies/first/slice", params={"x": "x", "through": 99}).status_code == 422
+    )
     assert "error" in browser.get("/api/studies/first/slice", params={"x": "x"}).json()
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
 def test_slices_of_lists_arrays_and_empty_studies(storage: SQLStorage, goal: Any) -> None:
     start(storage.url)
-    listed = nr.Study.create("listed", nr.Candidates([{"t": t, "s": s} for t in (1, 2, 3) for s in "ab"]), goal, storage=storage)
+    listed = nr.Study.create(
+        "listed",
+        nr.Candidates([{"t": t, "s": s} for t in (1, 2, 3) for s in "ab"]),
+        goal,
+        storage=storage,
+    )
     assert "no model yet" in cut("listed", SliceQuery("t"))["error"]
     listed.run(lambda p: p["t"], 4, progress=False)
-    assert judge("listed")["recommended"]["mean"] == pytest.approx(listed.recommended.value, abs=0.5)
+    assert judge("listed")["recommended"]["mean"] == pytest.approx(
+        listed.recommended.value, abs=0.5
+    )
     made = cut("listed", SliceQuery("t", "s"))
     assert (made["kind"], made["xs"]) == ("list", [1, 1, 2, 2, 3, 3])
-    assert all(low <= mean <= high for low, mean, high in zip(made["low"], made["mean"], made["high"], strict=True))
+    assert all(
+        low <= mean <= high
+        for low, mean, high in zip(made["low"], made["mean"], made["high"], strict=True)
+    )
     vector = nr.Study.create("vector", [(0, 1), (-5, 5)], goal, storage=storage)
     vector.run(lambda x: float(np.sum(x)), 8, progress=False)
     assert len(cut("vector", SliceQuery("x1"))["xs"]) == 121

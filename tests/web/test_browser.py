@@ -1,4 +1,6 @@
-"""The page in a real browser: a study made, run and watched by hand. Needs Debian's chromium and chromium-driver."""
+"""The page in a real browser: a study made, run and watched by hand. Needs Debian's chromium and
+chromium-driver.
+"""
 
 import os
 import shutil
@@ -20,21 +22,33 @@ from noregret.storage import SQLStorage
 from noregret.web.security import Access
 from tests.web.conftest import TOKEN, served
 
-PATIENCE = 60.0  # seconds; pages answer in a fraction of one, but not on a machine with other things to do
-HARMLESS = ("plotly.min.js", "Password forms should have")  # Plotly tries to add style for maps and colour bars; the policy stops it
+PATIENCE = (
+    60.0  # seconds; pages answer in a fraction of one, but not on a machine with other things to do
+)
+HARMLESS = (
+    "plotly.min.js",
+    "Password forms should have",
+)  # Plotly tries to add style for maps and colour bars; the policy stops it
 
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Any]:
     chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
     if chromium is None or chromedriver is None:
-        missing = "chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
+        missing = (
+            "chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
+        )
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--window-size=1280,900"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--window-size=1280,900",
+    ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     opened = webdriver.Chrome(options=options, service=Service(chromedriver))
@@ -58,7 +72,9 @@ class Page:
         self.driver.get(self.address + path)
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
-        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=[Exception]).until(lambda _: condition(), what)
+        return WebDriverWait(
+            self.driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=[Exception]
+        ).until(lambda _: condition(), what)
 
     def one(self, css: str) -> Any:
         return self.driver.find_element(By.CSS_SELECTOR, css)
@@ -80,10 +96,18 @@ class Page:
     def drawn(self, chart: str) -> int:
         """How many points the data of a drawn chart have; 0 before it is drawn."""
         place = f'[data-chart="{chart}"] .plot'
-        return int(self.one(place).get_attribute("data-points") or 0) if self.all(f"{place} .main-svg") else 0
+        return (
+            int(self.one(place).get_attribute("data-points") or 0)
+            if self.all(f"{place} .main-svg")
+            else 0
+        )
 
     def complaints(self) -> list[str]:
-        return [entry["message"] for entry in self.driver.get_log("browser") if not any(word in entry["message"] for word in HARMLESS)]
+        return [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if not any(word in entry["message"] for word in HARMLESS)
+        ]
 
 
 @pytest.mark.xdist_group("browser")
@@ -100,18 +124,26 @@ def test_a_study_from_its_form_to_its_charts(driver: Any, empty: SQLStorage) -> 
         page.fill('[data-field="high"]', "120")
         page.one("#more").click()
         second = page.all(".entry")[1]
-        Select(second.find_element(By.CSS_SELECTOR, '[data-field="kind"]')).select_by_value("choice")
+        Select(second.find_element(By.CSS_SELECTOR, '[data-field="kind"]')).select_by_value(
+            "choice"
+        )
         second.find_element(By.CSS_SELECTOR, '[data-field="name"]').send_keys("solvent")
-        second.find_element(By.CSS_SELECTOR, '[data-field="options"]').send_keys("water, dmf, toluene")
+        second.find_element(By.CSS_SELECTOR, '[data-field="options"]').send_keys(
+            "water, dmf, toluene"
+        )
         page.one("#new button.primary").click()
-        page.until(lambda: "No experiment is under way" in page.text(), "the laboratory of the new study")
+        page.until(
+            lambda: "No experiment is under way" in page.text(), "the laboratory of the new study"
+        )
         assert page.text("h1") == "by <b>hand</b>"
 
         # ten values, by keyboard: ask, type, Enter
         for number in range(10):
             page.one("#ask button").send_keys(Keys.ENTER)
             page.until(partial(page.one, f"#experiment-{number} input"), f"experiment {number}")
-            page.one(f"#experiment-{number} [name=value]").send_keys(f"{10 + np.sin(number):.3f}", Keys.ENTER)
+            page.one(f"#experiment-{number} [name=value]").send_keys(
+                f"{10 + np.sin(number):.3f}", Keys.ENTER
+            )
             page.until(partial(page.gone, f"#experiment-{number}"), f"experiment {number} told")
         study = nr.Study.open("by <b>hand</b>", storage=empty)
         assert [trial.state for trial in study.trials] == ["complete"] * 10
@@ -123,9 +155,12 @@ def test_a_study_from_its_form_to_its_charts(driver: Any, empty: SQLStorage) -> 
         page.until(lambda: "expected at" in page.text("#cards"), "the recommended point")
         assert "10 values" in page.text('[data-chart="convergence"] .words')
         scripts = driver.execute_script(
-            "return performance.getEntriesByType('resource').map(e => e.name).filter(name => name.includes('.js'))"
+            "return performance.getEntriesByType('resource').map(e => e.name).filter(name =>"
+            " name.includes('.js'))"
         )
-        assert len({name.partition("?")[0] for name in scripts}) == len(scripts)  # no module twice: it would watch twice
+        assert len({name.partition("?")[0] for name in scripts}) == len(
+            scripts
+        )  # no module twice: it would watch twice
         # another worker tells values: the charts change without a reload
         driver.execute_script("window.notReloaded = true")
         for _ in range(3):
@@ -199,7 +234,9 @@ def test_the_laboratory(driver: Any, empty: SQLStorage, tmp_path: Path) -> None:
 
 @pytest.mark.xdist_group("browser")
 def test_a_stuck_study_raises_its_alarm(driver: Any, empty: SQLStorage) -> None:
-    study = nr.Study.create("stuck", {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.LogEI(), storage=empty)
+    study = nr.Study.create(
+        "stuck", {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.LogEI(), storage=empty
+    )
     study.run(lambda p: p["x"] + p["y"], 12, progress=False)
     with served(empty, Access()) as address:
         page = Page(driver, address)
@@ -216,7 +253,9 @@ def test_a_stuck_study_raises_its_alarm(driver: Any, empty: SQLStorage) -> None:
 def test_scripts_in_names_stay_text(driver: Any, empty: SQLStorage) -> None:
     evil = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
     link = '<a href="https://evil.example">b</a>'  # a tag that Plotly would draw
-    study = nr.Study.create(evil, {evil: nr.Float(0, 1), "c": nr.Choice([evil, link, "c"])}, storage=empty)
+    study = nr.Study.create(
+        evil, {evil: nr.Float(0, 1), "c": nr.Choice([evil, link, "c"])}, storage=empty
+    )
     study.run(lambda p: p[evil], 9, progress=False)
     with served(empty, Access(write=True)) as address:
         page = Page(driver, address)
@@ -251,8 +290,11 @@ def test_without_token_and_without_write(driver: Any, empty: SQLStorage) -> None
         assert "only reads" in page.text("main")
         assert not page.all("#ask, .tell, [data-post]")
         refused = driver.execute_async_script(
-            """const done = arguments[0], csrf = document.querySelector('meta[name="csrf-token"]').content;
-            fetch('/api/studies/kept/ask', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-CSRF-Token': csrf}, body: '{}'}).then(a => done(a.status));"""
+            """const done = arguments[0];
+            const csrf = document.querySelector('meta[name="csrf-token"]').content;
+            const headers = {'Content-Type': 'application/json', 'X-CSRF-Token': csrf};
+            fetch('/api/studies/kept/ask', {method: 'POST', headers, body: '{}'})
+              .then(a => done(a.status));"""
         )
         assert refused == 403
         assert driver.execute_script("return document.cookie") == ""  # out of the scripts' reach
@@ -267,15 +309,21 @@ def test_without_token_and_without_write(driver: Any, empty: SQLStorage) -> None
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, width: int) -> None:
     long = "a name that somebody thought was a good idea and that nobody will ever read to the end"
-    study = nr.Study.create(long.replace(" ", "_") * 2, {f"{long} {i}": nr.Float(0, 1) for i in range(3)}, storage=empty)
+    study = nr.Study.create(
+        long.replace(" ", "_") * 2, {f"{long} {i}": nr.Float(0, 1) for i in range(3)}, storage=empty
+    )
     study.run(lambda p: sum(p.values()), 10, progress=False)
     study.ask()
     with served(empty, Access(write=True)) as address:
         page = Page(driver, address)
         driver.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
         )
-        remember = "addEventListener('DOMContentLoaded', () => { window.before = [...document.querySelectorAll('.plot')].map(plot => plot.offsetHeight); })"
+        remember = (
+            "addEventListener('DOMContentLoaded', () => { window.before ="
+            " [...document.querySelectorAll('.plot')].map(plot => plot.offsetHeight); })"
+        )
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": remember})
         page.go("/")
         assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
@@ -283,18 +331,31 @@ def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, w
         where = driver.current_url
         for part in ("", "/trust", "/lab", "/trials/9"):
             driver.get(where + part)
-            driver.execute_script("""window.shift = 0; new PerformanceObserver(list => list.getEntries().forEach(e => { window.shift += e.hadRecentInput ? 0 : e.value; }))
-                .observe({type: 'layout-shift', buffered: true})""")
+            driver.execute_script(
+                """window.shift = 0; new PerformanceObserver(list => list.getEntries()
+                .forEach(e => { window.shift += e.hadRecentInput ? 0 : e.value; }))
+                .observe({type: 'layout-shift', buffered: true})"""
+            )
             if part in ("", "/trust"):
                 page.until(
-                    lambda: all(place.find_elements(By.CSS_SELECTOR, ".main-svg") for place in page.all(".plot")), "all charts drawn"
+                    lambda: all(
+                        place.find_elements(By.CSS_SELECTOR, ".main-svg")
+                        for place in page.all(".plot")
+                    ),
+                    "all charts drawn",
                 )
                 assert driver.execute_script(
-                    "return [...document.querySelectorAll('.plot .point')].every(point => point.getBoundingClientRect().width > 0)"
+                    "return [...document.querySelectorAll('.plot .point')].every(point =>"
+                    " point.getBoundingClientRect().width > 0)"
                 )
-            assert driver.execute_script("return document.documentElement.scrollWidth") <= width, part
-            assert driver.execute_script("return window.shift") < 0.1, part  # below what counts as good
+            assert driver.execute_script("return document.documentElement.scrollWidth") <= width, (
+                part
+            )
+            assert driver.execute_script("return window.shift") < 0.1, (
+                part
+            )  # below what counts as good
             assert driver.execute_script(
-                "return [...document.querySelectorAll('.plot')].every((plot, i) => plot.offsetHeight === window.before[i] && plot.offsetHeight > 150)"
+                "return [...document.querySelectorAll('.plot')].every((plot, i) =>"
+                " plot.offsetHeight === window.before[i] && plot.offsetHeight > 150)"
             ), part
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

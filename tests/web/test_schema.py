@@ -1,4 +1,6 @@
-"""Schemathesis sends what the OpenAPI description allows and what it forbids: no answer may be a 500 or one that the description does not know."""
+"""Schemathesis sends what the OpenAPI description allows and what it forbids: no answer may be a
+500 or one that the description does not know.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 
 import noregret as nr
 from noregret.storage import SQLStorage
@@ -19,7 +25,12 @@ from tests.web.conftest import TOKEN, served
 
 HEADERS = {"Authorization": f"Bearer {TOKEN}"}
 EXAMPLES = 20  # per operation and mode
-CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +48,12 @@ def test_what_the_description_says_is_what_happens(schema: Any, mode: Generation
     for result in schema.get_all_operations():
         operation = result.ok()
 
-        @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+            database=None,
+        )
         @given(case=operation.as_strategy(generation_mode=mode), there=st.booleans())
         def send(case: Any, there: bool) -> None:
             if there and "key" in (case.path_parameters or {}):

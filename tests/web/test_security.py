@@ -43,7 +43,9 @@ HOSTILE = [
 # -- the door --
 
 
-def test_reading_needs_nothing_on_loopback_and_writing_is_refused(clients: Clients, storage: SQLStorage) -> None:
+def test_reading_needs_nothing_on_loopback_and_writing_is_refused(
+    clients: Clients, storage: SQLStorage
+) -> None:
     client = with_csrf(clients(write=False))
     assert client.get("/studies/first").status_code == 200
     for path, body in (
@@ -69,7 +71,9 @@ def test_loopback_needs_none(host: str) -> None:
     assert Access(host=host).token is None
 
 
-@pytest.mark.parametrize("token", ["short", "x" * 15, "with\nnewline-and-more", "ümlaut-ümlaut-ümlaut"])
+@pytest.mark.parametrize(
+    "token", ["short", "x" * 15, "with\nnewline-and-more", "ümlaut-ümlaut-ümlaut"]
+)
 def test_weak_tokens_are_refused(token: str) -> None:
     with pytest.raises(ConfigurationError, match="at least 16"):
         Access(token=token)
@@ -78,7 +82,12 @@ def test_weak_tokens_are_refused(token: str) -> None:
 def test_without_the_token_nothing_is_seen(clients: Clients) -> None:
     client = clients(token=TOKEN)
     assert client.get("/studies/first").headers["location"] == "/login?next=/studies/first"
-    for path in ("/api/studies", "/api/openapi.json", "/api/studies/first/export/csv", "/api/studies/nothing"):
+    for path in (
+        "/api/studies",
+        "/api/openapi.json",
+        "/api/studies/first/export/csv",
+        "/api/studies/nothing",
+    ):
         answer = client.get(path)
         assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
     assert client.post(ASK, json={}).status_code == 401
@@ -86,9 +95,25 @@ def test_without_the_token_nothing_is_seen(clients: Clients) -> None:
     assert client.get("/static/page.css").status_code == 200
 
 
-@pytest.mark.parametrize("given", ["", "Bearer", "Bearer ", f"Basic {TOKEN}", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer ÿÿ"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Basic {TOKEN}",
+        f"Bearer {TOKEN}x",
+        f"Bearer {TOKEN[:-1]}",
+        "Bearer ÿÿ",
+    ],
+)
 def test_wrong_tokens(clients: Clients, given: str) -> None:
-    assert clients(token=TOKEN).get("/api/studies", headers={b"Authorization": given.encode("latin-1")}).status_code == 401
+    assert (
+        clients(token=TOKEN)
+        .get("/api/studies", headers={b"Authorization": given.encode("latin-1")})
+        .status_code
+        == 401
+    )
 
 
 def test_a_script_reads_and_writes_with_the_token(clients: Clients) -> None:
@@ -117,7 +142,15 @@ def test_log_in_and_out(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize(
-    "goal", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)", "/a\r\nSet-Cookie: x=1", ""]
+    "goal",
+    [
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "javascript:alert(1)",
+        "/a\r\nSet-Cookie: x=1",
+        "",
+    ],
 )
 def test_the_log_in_leads_nowhere_else(clients: Clients, goal: str) -> None:
     client = clients(token=TOKEN)
@@ -145,7 +178,15 @@ def test_cookies_are_signed_and_run_out(monkeypatch: pytest.MonkeyPatch) -> None
     assert other.session(cookie) is None
     body, _, signature = cookie.rpartition(".")
     nonce, _, until = body.rpartition(".")
-    for forged in ("", ".", "..", f"{nonce}.{int(until) + 1}.{signature}", cookie[:-1], f"{nonce}.x.{signature}", "ÿ.1.2"):
+    for forged in (
+        "",
+        ".",
+        "..",
+        f"{nonce}.{int(until) + 1}.{signature}",
+        cookie[:-1],
+        f"{nonce}.x.{signature}",
+        "ÿ.1.2",
+    ):
         assert access.session(forged) is None
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + security.SESSION_SECONDS + 1)
@@ -155,27 +196,46 @@ def test_cookies_are_signed_and_run_out(monkeypatch: pytest.MonkeyPatch) -> None
 # -- other sites --
 
 
-@pytest.mark.parametrize("headers", [
-    {"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": "http://127.0.0.1:9999"}, {"Origin": "http://127.0.0.1:8080.evil.example"},
-    {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": HERE, "Sec-Fetch-Site": "cross-site"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Origin": "http://127.0.0.1:8080.evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": HERE, "Sec-Fetch-Site": "cross-site"},
+    ],
+)
 def test_forged_origins(browser: TestClient, storage: SQLStorage, headers: dict[str, str]) -> None:
     assert browser.post(ASK, json={}, headers=headers).status_code == 403
     assert len(storage.trials("first")) == 12
-    assert browser.post(ASK, json={}, headers={"Origin": HERE, "Sec-Fetch-Site": "same-origin"}).status_code == 201
+    assert (
+        browser.post(
+            ASK, json={}, headers={"Origin": HERE, "Sec-Fetch-Site": "same-origin"}
+        ).status_code
+        == 201
+    )
 
 
 @pytest.mark.parametrize("sent", ["", "0" * 64, "ÿ"])
 def test_writes_need_the_csrf_token_of_the_cookie(clients: Clients, sent: str) -> None:
     client = with_csrf(clients())
     mine = client.headers.pop("X-CSRF-Token")
-    assert client.post(ASK, json={}, headers={b"X-CSRF-Token": sent.encode("latin-1")}).status_code == 403
+    assert (
+        client.post(ASK, json={}, headers={b"X-CSRF-Token": sent.encode("latin-1")}).status_code
+        == 403
+    )
     assert client.post(ASK, json={}).status_code == 403
     client.cookies.clear()
     assert client.post(ASK, json={}, headers={"X-CSRF-Token": mine}).status_code == 403
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "[", "169.254.169.254"])
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "[", "169.254.169.254"],
+)
 def test_a_name_rebound_to_this_machine_is_refused(clients: Clients, host: str) -> None:
     assert clients().get("/", headers={"Host": host}).status_code == 421
 
@@ -185,9 +245,18 @@ def test_names_of_this_machine(clients: Clients, host: str) -> None:
     assert clients().get("/", headers={"Host": host}).status_code == 200
 
 
-def test_a_form_of_another_content_type_changes_nothing(browser: TestClient, storage: SQLStorage) -> None:
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
-        assert browser.post(ASK, content=b'{"count": 1}', headers={"Content-Type": kind}).status_code == 422
+def test_a_form_of_another_content_type_changes_nothing(
+    browser: TestClient, storage: SQLStorage
+) -> None:
+    for kind in (
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+    ):
+        assert (
+            browser.post(ASK, content=b'{"count": 1}', headers={"Content-Type": kind}).status_code
+            == 422
+        )
     assert len(storage.trials("first")) == 12
 
 
@@ -196,7 +265,17 @@ def test_a_form_of_another_content_type_changes_nothing(browser: TestClient, sto
 
 @pytest.mark.parametrize(
     "path",
-    ["/", "/new", "/login", "/studies/first", "/studies/first/lab", "/api/studies", "/nothing", "/static/page.css", "/api/openapi.json"],
+    [
+        "/",
+        "/new",
+        "/login",
+        "/studies/first",
+        "/studies/first/lab",
+        "/api/studies",
+        "/nothing",
+        "/static/page.css",
+        "/api/openapi.json",
+    ],
 )
 def test_every_answer_carries_the_policy(clients: Clients, path: str) -> None:
     headers = clients().get(path).headers
@@ -214,9 +293,20 @@ def test_refusals_carry_it_too(clients: Clients) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/new", "/login", "/studies/first", "/studies/first/trust", "/studies/first/lab", "/studies/first/trials/11"]
+    "path",
+    [
+        "/",
+        "/new",
+        "/login",
+        "/studies/first",
+        "/studies/first/trust",
+        "/studies/first/lab",
+        "/studies/first/trials/11",
+    ],
 )
-def test_pages_have_no_inline_script_or_style_and_nothing_from_elsewhere(clients: Clients, path: str) -> None:
+def test_pages_have_no_inline_script_or_style_and_nothing_from_elsewhere(
+    clients: Clients, path: str
+) -> None:
     text = clients().get(path).text
     assert not re.search(r"<script(?![^>]*\bsrc=)", text)
     assert not re.search(r"\son\w+\s*=|\sstyle\s*=|<style", text)
@@ -228,13 +318,28 @@ def test_pages_have_no_inline_script_or_style_and_nothing_from_elsewhere(clients
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_data(browser: TestClient, name: str) -> None:
-    space = {"kind": "box", "parameters": [{"kind": "float", "name": name, "low": 0, "high": 1}, {"kind": "choice", "name": "c", "options": [name, SCRIPT, None, True]}] if name != SCRIPT else [{"kind": "float", "name": name, "low": 0, "high": 1}]}  # fmt: skip
+    space = {
+        "kind": "box",
+        "parameters": (
+            [
+                {"kind": "float", "name": name, "low": 0, "high": 1},
+                {"kind": "choice", "name": "c", "options": [name, SCRIPT, None, True]},
+            ]
+            if name != SCRIPT
+            else [{"kind": "float", "name": name, "low": 0, "high": 1}]
+        ),
+    }
     made = browser.post("/api/studies", json={"name": name, "goal": "maximize", "space": space})
     assert made.status_code == 201, made.text
     key = made.json()["key"]
     assert name_of(key) == name
     asked = browser.post(f"/api/studies/{key}/ask", json={"count": 2}).json()
-    assert browser.post(f"/api/studies/{key}/trials/{asked[0]['number']}/tell", json={"value": 1.5}).status_code == 200
+    assert (
+        browser.post(
+            f"/api/studies/{key}/trials/{asked[0]['number']}/tell", json={"value": 1.5}
+        ).status_code
+        == 200
+    )
     for path in ("", "/trust", "/lab", "/trials/0"):
         page = browser.get(f"/studies/{key}{path}")
         assert page.status_code == 200
@@ -245,12 +350,25 @@ def test_hostile_names_are_data(browser: TestClient, name: str) -> None:
     assert browser.get(f"/api/studies/{key}/export/csv").status_code == 200
 
 
-@pytest.mark.parametrize("name", ["", "\x00", "a\nb", "\ud800", "a" * 201, "\x7f", "\u202e\x1b[31m"])
+@pytest.mark.parametrize(
+    "name", ["", "\x00", "a\nb", "\ud800", "a" * 201, "\x7f", "\u202e\x1b[31m"]
+)
 def test_names_that_no_page_could_show_are_refused(browser: TestClient, name: str) -> None:
     whole = json.dumps({"name": name, "goal": "maximize", "space": SPACE})
-    part = json.dumps({"name": "ok", "goal": "maximize", "space": {"kind": "box", "parameters": [{**PARAMETER, "name": name}]}})
+    part = json.dumps(
+        {
+            "name": "ok",
+            "goal": "maximize",
+            "space": {"kind": "box", "parameters": [{**PARAMETER, "name": name}]},
+        }
+    )
     for body in (whole, part):
-        assert browser.post("/api/studies", content=body, headers={"Content-Type": "application/json"}).status_code == 422
+        assert (
+            browser.post(
+                "/api/studies", content=body, headers={"Content-Type": "application/json"}
+            ).status_code
+            == 422
+        )
 
 
 @pytest.mark.parametrize("name", [*HOSTILE, "", "\x00", "a\nb", "\ud800", "~2E", "%7E", "..."])
@@ -261,8 +379,13 @@ def test_keys_are_one_plain_segment_and_lead_back(name: str) -> None:
     assert name_of(key) == name
 
 
-@pytest.mark.parametrize("key", ["~2e", "~41", "a%2Fb", "~FF", "~", "~~", "nothing", "first~00", "~2E~2E~2Ffirst", "a" * 2000])
-@pytest.mark.parametrize("path", ["/api/studies/{}", "/studies/{}", "/api/studies/{}/trials", "/studies/{}/lab"])
+@pytest.mark.parametrize(
+    "key",
+    ["~2e", "~41", "a%2Fb", "~FF", "~", "~~", "nothing", "first~00", "~2E~2E~2Ffirst", "a" * 2000],
+)
+@pytest.mark.parametrize(
+    "path", ["/api/studies/{}", "/studies/{}", "/api/studies/{}/trials", "/studies/{}/lab"]
+)
 def test_paths_that_name_no_study(browser: TestClient, key: str, path: str) -> None:
     assert browser.get(path.format(key)).status_code in (404, 422)
 
@@ -284,22 +407,57 @@ def test_static_files_stay_in_their_folder(browser: TestClient, path: str) -> No
 
 
 def test_huge_bodies_are_not_read(browser: TestClient) -> None:
-    pieces = (b" " * 2**18 for _ in range(LARGEST_BODY // 2**18 + 1))  # without a length: counted as it comes
-    assert browser.post(ASK, content=pieces, headers={"Content-Type": "application/json"}).status_code == 413
-    assert browser.post(ASK, content=b"x" * (LARGEST_BODY + 1), headers={"Content-Type": "application/json"}).status_code == 413
+    pieces = (
+        b" " * 2**18 for _ in range(LARGEST_BODY // 2**18 + 1)
+    )  # without a length: counted as it comes
+    assert (
+        browser.post(ASK, content=pieces, headers={"Content-Type": "application/json"}).status_code
+        == 413
+    )
     assert (
         browser.post(
-            "/api/studies/first/import", content=b"x", headers={"Content-Type": "text/csv", "Content-Length": "9" * 30}
+            ASK, content=b"x" * (LARGEST_BODY + 1), headers={"Content-Type": "application/json"}
+        ).status_code
+        == 413
+    )
+    assert (
+        browser.post(
+            "/api/studies/first/import",
+            content=b"x",
+            headers={"Content-Type": "text/csv", "Content-Length": "9" * 30},
         ).status_code
         == 413
     )
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"{", b"nul", b"\xff\xfe", b"[" * 100_000, b'{"count":' + b"9" * 5000 + b"}", b'{"count": NaN}', b'{"count": 1e999}', b'{"count": "1"}', b'{"count": true}',
-    b'{"count": 1.5}', b'{"count": 0}', b'{"count": 21}', b'{"count": null}', b"[]", b'"x"', b'{"count": 1, "other": 2}', b'{"fixed": []}', b'{"fixed": {"x": {}}}',
-    b'{"fixed": {"nothing": 1}}', b'{"fixed": {"x": 7}}', b'{"fixed": {"\\ud800": 1}}', b'{"fixed": {"x": "\\u0000"}}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"nul",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"count":' + b"9" * 5000 + b"}",
+        b'{"count": NaN}',
+        b'{"count": 1e999}',
+        b'{"count": "1"}',
+        b'{"count": true}',
+        b'{"count": 1.5}',
+        b'{"count": 0}',
+        b'{"count": 21}',
+        b'{"count": null}',
+        b"[]",
+        b'"x"',
+        b'{"count": 1, "other": 2}',
+        b'{"fixed": []}',
+        b'{"fixed": {"x": {}}}',
+        b'{"fixed": {"nothing": 1}}',
+        b'{"fixed": {"x": 7}}',
+        b'{"fixed": {"\\ud800": 1}}',
+        b'{"fixed": {"x": "\\u0000"}}',
+    ],
+)
 def test_malformed_bodies(browser: TestClient, storage: SQLStorage, body: bytes) -> None:
     answer = browser.post(ASK, content=body, headers={"Content-Type": "application/json"})
     assert answer.status_code in (400, 422), answer.text
@@ -307,13 +465,31 @@ def test_malformed_bodies(browser: TestClient, storage: SQLStorage, body: bytes)
     assert len(storage.trials("first")) == 12
 
 
-@pytest.mark.parametrize("body", [
-    {"value": "1"}, {"value": True}, {"value": [1]}, {"value": {}}, {"value": 1, "noise_std": 0}, {"value": 1, "noise_std": -1}, {"value": 1, "state": "running"},
-    {"value": 1, "state": "failed"}, {}, {"value": 10**400}, {"value": SCRIPT}, {"state": "failed", "noise_std": "x"},
-])  # fmt: skip
-def test_wrong_types_of_values(browser: TestClient, storage: SQLStorage, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"value": "1"},
+        {"value": True},
+        {"value": [1]},
+        {"value": {}},
+        {"value": 1, "noise_std": 0},
+        {"value": 1, "noise_std": -1},
+        {"value": 1, "state": "running"},
+        {"value": 1, "state": "failed"},
+        {},
+        {"value": 10**400},
+        {"value": SCRIPT},
+        {"state": "failed", "noise_std": "x"},
+    ],
+)
+def test_wrong_types_of_values(
+    browser: TestClient, storage: SQLStorage, body: dict[str, Any]
+) -> None:
     number = browser.post(ASK, json={}).json()[0]["number"]
-    assert browser.post(f"/api/studies/first/trials/{number}/tell", json=body).status_code in (409, 422)
+    assert browser.post(f"/api/studies/first/trials/{number}/tell", json=body).status_code in (
+        409,
+        422,
+    )
     assert storage.trials("first")[number].state == "running"
 
 
@@ -334,8 +510,12 @@ def test_wrong_types_of_values(browser: TestClient, storage: SQLStorage, body: d
         b"x,kind,value\n0.5,a," + b"9" * 200_000,
     ],
 )
-def test_hostile_csv_files_import_nothing(browser: TestClient, storage: SQLStorage, text: bytes) -> None:
-    answer = browser.post("/api/studies/first/import", content=text, headers={"Content-Type": "text/csv"})
+def test_hostile_csv_files_import_nothing(
+    browser: TestClient, storage: SQLStorage, text: bytes
+) -> None:
+    answer = browser.post(
+        "/api/studies/first/import", content=text, headers={"Content-Type": "text/csv"}
+    )
     assert answer.status_code in (201, 409, 422), answer.text
     assert len(storage.trials("first")) == 12
 
@@ -352,7 +532,9 @@ def test_numbers_beyond_every_range(browser: TestClient) -> None:
     assert browser.get("/studies/first?page=999999").status_code == 200
 
 
-def test_text_that_a_spreadsheet_would_run_is_quoted(browser: TestClient, storage: SQLStorage) -> None:
+def test_text_that_a_spreadsheet_would_run_is_quoted(
+    browser: TestClient, storage: SQLStorage
+) -> None:
     study = nr.Study.create("formula", {"=1+1": nr.Float(0, 1)}, storage=storage)
     study.run(lambda p: p["=1+1"], 6, progress=False)
     assert "'=1+1 in force" in browser.get("/api/studies/formula/charts/lengthscales/csv").text

@@ -1,1 +1,3 @@
-"""Other optimizers behind one interface: adapters, the environments they live in, and the process that runs one."""
+"""Other optimizers behind one interface: adapters, the environments they live in, and the process
+that runs one.
+"""

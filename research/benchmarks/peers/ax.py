@@ -1,7 +1,8 @@
 """Ax's Client with its default generation strategy ("fast"). Told points are attached trials.
 
-Its own start is 5 trials, the centre and Sobol points, and attached trials count among them: its documented default. Without noise a value
-has the standard error 0, with noise none is given and Ax infers it, as documented. Candidates: in the box; a snapped trial is marked failed.
+Its own start is 5 trials, the centre and Sobol points, and attached trials count among them: its
+documented default. Without noise a value has the standard error 0, with noise none is given and Ax
+infers it, as documented. Candidates: in the box; a snapped trial is marked failed.
 """
 
 from __future__ import annotations
@@ -17,13 +18,21 @@ ENVIRONMENT = "torch"
 
 def config(p: Parameter) -> ChoiceParameterConfig | RangeParameterConfig:
     if p.kind == "choice":
-        return ChoiceParameterConfig(p.name, list(p.options), type(p.options[0]).__name__, is_ordered=False)
-    return RangeParameterConfig(p.name, (p.low, p.high), p.kind, scaling="log" if p.log else "linear")
+        return ChoiceParameterConfig(
+            p.name, list(p.options), type(p.options[0]).__name__, is_ordered=False
+        )
+    return RangeParameterConfig(
+        p.name, (p.low, p.high), p.kind, scaling="log" if p.log else "linear"
+    )
 
 
 class Adapter:
     def __init__(self, setting: Setting) -> None:
-        self._setting, self._client, self._asked = setting, Client(random_seed=setting.seed), (None, None)
+        self._setting, self._client, self._asked = (
+            setting,
+            Client(random_seed=setting.seed),
+            (None, None),
+        )
         self._client.configure_experiment([config(parameter) for parameter in setting.parameters])
         self._client.configure_optimization("-y")
 
@@ -36,5 +45,8 @@ class Adapter:
 
     def ask(self) -> list[Value]:
         [(trial, params)] = self._client.get_next_trials(max_trials=1).items()
-        self._asked = trial, self._setting.native([params[p.name] for p in self._setting.parameters])
+        self._asked = (
+            trial,
+            self._setting.native([params[p.name] for p in self._setting.parameters]),
+        )
         return self._asked[1]

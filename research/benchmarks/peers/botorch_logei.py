@@ -1,13 +1,17 @@
 """BoTorch: SingleTaskGP and the log of expected improvement, with the settings of ``botorch_loop``.
 
-LogExpectedImprovement without noise; with noise qLogNoisyExpectedImprovement, which its documentation recommends where
-the best value is itself uncertain.
+LogExpectedImprovement without noise; with noise qLogNoisyExpectedImprovement, which its
+documentation recommends where the best value is itself uncertain.
 """
 
 from __future__ import annotations
 
 import torch
-from botorch.acquisition import AcquisitionFunction, LogExpectedImprovement, qLogNoisyExpectedImprovement
+from botorch.acquisition import (
+    AcquisitionFunction,
+    LogExpectedImprovement,
+    qLogNoisyExpectedImprovement,
+)
 from botorch.models import SingleTaskGP
 
 from research.benchmarks.peers.botorch_loop import Loop

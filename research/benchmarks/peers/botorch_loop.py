@@ -1,9 +1,10 @@
 """The loop of BoTorch's tutorials around one acquisition function: what its two adapters share.
 
-SingleTaskGP with its default priors on the unit cube, outcomes standardised. Without noise the model gets the variance
-its documentation names for noise-free observations, 1e-6 (of standardised values); with noise it infers one. optimize_acqf
-with the tutorials' 10 restarts and 512 raw samples, ints rounded after it; optimize_acqf_mixed over the combinations of choices
-(one-hot), optimize_acqf_discrete over candidates.
+SingleTaskGP with its default priors on the unit cube, outcomes standardised. Without noise the
+model gets the variance its documentation names for noise-free observations, 1e-6 (of standardised
+values); with noise it infers one. optimize_acqf with the tutorials' 10 restarts and 512 raw
+samples, ints rounded after it; optimize_acqf_mixed over the combinations of choices (one-hot),
+optimize_acqf_discrete over candidates.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ Acquire = Callable[[SingleTaskGP, torch.Tensor, torch.Tensor], AcquisitionFuncti
 
 
 class Loop:
-    """Refits at every ask. ``acquire`` builds the acquisition from the model, the points and the values to maximise."""
+    """Refits at every ask. ``acquire`` builds the acquisition from the model, the points and the
+    values to maximise.
+    """
 
     def __init__(self, setting: Setting, acquire: Acquire) -> None:
         torch.manual_seed(setting.seed)
@@ -41,18 +44,33 @@ class Loop:
         setting = self._setting
         X = torch.tensor(self._points, dtype=torch.float64)
         Y = torch.tensor(self._values, dtype=torch.float64).unsqueeze(-1)
-        Yvar = None if setting.noisy else torch.full_like(Y, 1e-6) * Y.var(correction=0).clamp_min(1e-12)
+        Yvar = (
+            None
+            if setting.noisy
+            else torch.full_like(Y, 1e-6) * Y.var(correction=0).clamp_min(1e-12)
+        )
         model = SingleTaskGP(X, Y, Yvar, outcome_transform=Standardize(m=1))
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         acquisition = self._acquire(model, X, Y)
         if setting.candidates is not None:
-            choices = torch.tensor([setting.encode(row) for row in setting.candidates], dtype=torch.float64)
+            choices = torch.tensor(
+                [setting.encode(row) for row in setting.candidates], dtype=torch.float64
+            )
             found, _ = optimize_acqf_discrete(acquisition, q=1, choices=choices)
             at = int((choices - found).square().sum(-1).argmin())
             return list(setting.candidates[at])
-        bounds = torch.tensor([[0.0] * setting.dimension, [1.0] * setting.dimension], dtype=torch.float64)
+        bounds = torch.tensor(
+            [[0.0] * setting.dimension, [1.0] * setting.dimension], dtype=torch.float64
+        )
         if len(corners := setting.corners()) == 1:
             found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=512)
         else:
-            found, _ = optimize_acqf_mixed(acquisition, bounds, q=1, num_restarts=10, raw_samples=512, fixed_features_list=corners)
+            found, _ = optimize_acqf_mixed(
+                acquisition,
+                bounds,
+                q=1,
+                num_restarts=10,
+                raw_samples=512,
+                fixed_features_list=corners,
+            )
         return setting.decode(found[0].tolist())

@@ -1,7 +1,7 @@
 """BoTorch: SingleTaskGP and UpperConfidenceBound, with the settings of ``botorch_loop``.
 
-``beta=0.2`` is the value in the documentation of UpperConfidenceBound (there is no default): the mean plus √0.2 standard
-deviations of the latent function, with noise and without.
+``beta=0.2`` is the value in the documentation of UpperConfidenceBound (there is no default): the
+mean plus √0.2 standard deviations of the latent function, with noise and without.
 """
 
 from __future__ import annotations

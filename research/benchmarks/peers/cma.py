@@ -1,8 +1,10 @@
-"""CMA-ES (pycma) in the unit cube: from the best told point, sigma0 0.3, default population, bounds [0, 1].
+"""CMA-ES (pycma) in the unit cube: from the best told point, sigma0 0.3, default population, bounds
+[0, 1].
 
-The default population is asked one point at a time and told when complete; ints and choices are rounded. pycma says of one
-dimension that it is not supported: there a second coordinate is added and ignored. Noise has no declaration outside
-its own loop (NoiseHandler evaluates again), so none is made. Candidates: proposes in the box.
+The default population is asked one point at a time and told when complete; ints and choices are
+rounded. pycma says of one dimension that it is not supported: there a second coordinate is added
+and ignored. Noise has no declaration outside its own loop (NoiseHandler evaluates again), so none
+is made. Candidates: proposes in the box.
 """
 
 from __future__ import annotations
@@ -33,7 +35,11 @@ class Adapter:
     def ask(self) -> list[Value]:
         if self._strategy is None:
             start = min(self._told)[1] + [0.5] * (self._setting.dimension == 1)
-            options = {"bounds": [0, 1], "seed": self._setting.seed + 1, "verbose": -9}  # its seed 0 means the clock
+            options = {
+                "bounds": [0, 1],
+                "seed": self._setting.seed + 1,
+                "verbose": -9,
+            }  # its seed 0 means the clock
             self._strategy = cma.CMAEvolutionStrategy(start, 0.3, options)
         self._population = self._population or self._strategy.ask()
         return self._setting.decode(self._population[len(self._values)])

@@ -1,8 +1,10 @@
-"""Creates the environments the peers live in, under .peers/. Usage: python3 research/benchmarks/peers/environments.py [NAME …]
+"""Creates the environments the peers live in, under .peers/. Usage: python3
+research/benchmarks/peers/environments.py [NAME …]
 
-One virtual environment per requirements-NAME.txt, whose pins it installs; PyTorch first and alone, so that pip takes the
-build its index prefers. What is installed already is left as it is. The outcome is written to .peers/status.json: an
-environment that failed is in it with the end of pip's output. Standard library only, any Python the project runs on.
+One virtual environment per requirements-NAME.txt, whose pins it installs; PyTorch first and alone,
+so that pip takes the build its index prefers. What is installed already is left as it is. The
+outcome is written to .peers/status.json: an environment that failed is in it with the end of pip's
+output. Standard library only, any Python the project runs on.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ import importlib.metadata, json, platform, sys
 found = {}
 for name in sys.argv[1:]:
     try:
-        found[name] = platform.python_version() if name == "python" else importlib.metadata.version(name)
+        version = importlib.metadata.version
+        found[name] = platform.python_version() if name == "python" else version(name)
     except importlib.metadata.PackageNotFoundError:
         pass
 print(json.dumps(found))
@@ -45,16 +48,28 @@ class Outcome:
 
 
 def run_command(command: list[str]) -> tuple[int, str]:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     return done.returncode, done.stdout
 
 
 def names(folder: Path = HERE) -> list[str]:
-    return sorted(path.stem.removeprefix("requirements-") for path in folder.glob("requirements-*.txt"))
+    return sorted(
+        path.stem.removeprefix("requirements-") for path in folder.glob("requirements-*.txt")
+    )
 
 
-def ensure(name: str, peers: list[str], root: Path = ROOT, requirements: Path = HERE, run: Run = run_command) -> Outcome:
-    """Installs one environment unless its pins are installed already, and says which versions it holds."""
+def ensure(
+    name: str,
+    peers: list[str],
+    root: Path = ROOT,
+    requirements: Path = HERE,
+    run: Run = run_command,
+) -> Outcome:
+    """Installs one environment unless its pins are installed already, and says which versions it
+    holds.
+    """
     pins = requirements / f"requirements-{name}.txt"
     environment = root / FOLDER / name
     python = environment / "bin" / "python"
@@ -72,13 +87,19 @@ def ensure(name: str, peers: list[str], root: Path = ROOT, requirements: Path = 
         return Outcome(False, relative, error=_end(output, root))
     versions: dict[str, str] = json.loads(output)
     missing = [peer for peer in peers if peer not in versions]
-    return Outcome(not missing, relative, versions, f"not installed: {', '.join(missing)}" if missing else "")
+    return Outcome(
+        not missing, relative, versions, f"not installed: {', '.join(missing)}" if missing else ""
+    )
 
 
 def installation(python: Path, pins: Path) -> list[list[str]]:
-    """The commands that fill an environment; the constraint holds PyTorch's own dependencies to their pins."""
+    """The commands that fill an environment; the constraint holds PyTorch's own dependencies to
+    their pins.
+    """
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    first = [line for line in pins.read_text(encoding="utf-8").split() if line.startswith(f"{FIRST}==")]
+    first = [
+        line for line in pins.read_text(encoding="utf-8").split() if line.startswith(f"{FIRST}==")
+    ]
     return [
         [sys.executable, "-m", "venv", str(python.parents[1])],
         *([*pip, "--constraint", str(pins), pin] for pin in first),
@@ -88,7 +109,11 @@ def installation(python: Path, pins: Path) -> list[list[str]]:
 
 def _end(output: str, root: Path) -> str:
     """The last lines, without the folders of this machine."""
-    lines = [line for line in output.replace(f"{root}/", "").splitlines() if line.strip() and not line.startswith("WARNING: Location")]
+    lines = [
+        line
+        for line in output.replace(f"{root}/", "").splitlines()
+        if line.strip() and not line.startswith("WARNING: Location")
+    ]
     return "\n".join(lines[-LAST_LINES:])
 
 
@@ -104,11 +129,22 @@ def main(wanted: list[str]) -> int:
     outcomes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name in wanted or known:
         print(f"{name}: installing what is missing", flush=True)
-        peers = sorted({adapter.peer for adapter in adapters().values() if adapter.environment == name})
+        peers = sorted(
+            {adapter.peer for adapter in adapters().values() if adapter.environment == name}
+        )
         outcomes[name] = asdict(ensure(name, peers))
         path.write_text(json.dumps(outcomes, indent=2) + "\n", encoding="utf-8")
-        versions = ", ".join(f"{peer} {version}" for peer, version in outcomes[name]["versions"].items())
-        print(f"{name}: {versions}" if outcomes[name]["ok"] else f"{name}: failed\n{outcomes[name]['error']}", flush=True)
+        versions = ", ".join(
+            f"{peer} {version}" for peer, version in outcomes[name]["versions"].items()
+        )
+        print(
+            (
+                f"{name}: {versions}"
+                if outcomes[name]["ok"]
+                else f"{name}: failed\n{outcomes[name]['error']}"
+            ),
+            flush=True,
+        )
     return 0  # a peer that cannot be installed is reported, and the others run without it
 
 

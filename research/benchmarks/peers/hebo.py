@@ -1,6 +1,8 @@
-"""HEBO with its defaults. Its own start is 1 + the number of parameters quasi-random points, of which told points count.
+"""HEBO with its defaults. Its own start is 1 + the number of parameters quasi-random points, of
+which told points count.
 
-Noise is not declared: its model infers it. Candidates: proposes in the box. The global generators it draws from are seeded here.
+Noise is not declared: its model infers it. Candidates: proposes in the box. The global generators
+it draws from are seeded here.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ class Adapter:
         self._setting = setting
         for seed in (np.random.seed, torch.manual_seed):
             seed(setting.seed)
-        self._optimizer = HEBO(DesignSpace().parse([entry(p) for p in setting.parameters]), scramble_seed=setting.seed)
+        self._optimizer = HEBO(
+            DesignSpace().parse([entry(p) for p in setting.parameters]), scramble_seed=setting.seed
+        )
 
     def tell(self, x: list[Value], y: float) -> None:
         self._optimizer.observe(pd.DataFrame([self._setting.named(x)]), np.array([[y]]))

@@ -1,8 +1,9 @@
 """Optuna's GPSampler with its defaults, but for two arguments.
 
-``deterministic_objective`` is true without noise, as its documentation asks of an objective that returns the same value
-each time; with noise the variance is inferred. ``n_startup_trials=1`` instead of 10: the shared initial design takes
-the place of its random start, so the model proposes from the first ask on. Candidates: proposes in the box.
+``deterministic_objective`` is true without noise, as its documentation asks of an objective that
+returns the same value each time; with noise the variance is inferred. ``n_startup_trials=1``
+instead of 10: the shared initial design takes the place of its random start, so the model proposes
+from the first ask on. Candidates: proposes in the box.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ ENVIRONMENT = "torch"
 
 class Adapter:
     def __init__(self, setting: Setting) -> None:
-        sampler = optuna.samplers.GPSampler(seed=setting.seed, n_startup_trials=1, deterministic_objective=not setting.noisy)
+        sampler = optuna.samplers.GPSampler(
+            seed=setting.seed, n_startup_trials=1, deterministic_objective=not setting.noisy
+        )
         self._study = ToldStudy(setting, sampler)
 
     def tell(self, x: list[Value], y: float) -> None:

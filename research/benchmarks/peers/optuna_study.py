@@ -19,12 +19,16 @@ def distribution(parameter: Parameter):
 
 
 class ToldStudy:
-    """Ask and tell on one study. A told point that was not asked (the initial design, a snapped candidate) becomes a trial of its own."""
+    """Ask and tell on one study. A told point that was not asked (the initial design, a snapped
+    candidate) becomes a trial of its own.
+    """
 
     def __init__(self, setting: Setting, sampler: optuna.samplers.BaseSampler) -> None:
         self._setting = setting
         self._study = optuna.create_study(sampler=sampler)  # minimises
-        self._distributions = {parameter.name: distribution(parameter) for parameter in setting.parameters}
+        self._distributions = {
+            parameter.name: distribution(parameter) for parameter in setting.parameters
+        }
         self._asked = None
 
     def tell(self, x: list[Value], y: float) -> None:
@@ -33,8 +37,12 @@ class ToldStudy:
             self._study.tell(asked, y)
             return
         if asked is not None:
-            self._study.tell(asked, state=optuna.trial.TrialState.FAIL)  # never evaluated: must not stay pending
-        self._study.add_trial(optuna.trial.create_trial(params=params, distributions=self._distributions, value=y))
+            self._study.tell(
+                asked, state=optuna.trial.TrialState.FAIL
+            )  # never evaluated: must not stay pending
+        self._study.add_trial(
+            optuna.trial.create_trial(params=params, distributions=self._distributions, value=y)
+        )
 
     def ask(self) -> list[Value]:
         self._asked = self._study.ask(self._distributions)

@@ -1,4 +1,5 @@
-"""Optuna's TPESampler with its defaults: 10 random trials first, of which the told initial points count.
+"""Optuna's TPESampler with its defaults: 10 random trials first, of which the told initial points
+count.
 
 It has no option for noise or determinism. Candidates: proposes in the box.
 """

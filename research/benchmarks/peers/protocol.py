@@ -1,7 +1,8 @@
 """The conversation of a worker with the harness: JSON lines in, JSON lines out.
 
-The harness sends ``start`` (see Setting), then ``tell`` and ``ask``, then ``stop``; only ``ask`` is answered, with the
-point and the seconds the peer took for it and for the tells since the last one. A failure is answered ``{"error": …}``.
+The harness sends ``start`` (see Setting), then ``tell`` and ``ask``, then ``stop``; only ``ask`` is
+answered, with the point and the seconds the peer took for it and for the tells since the last one.
+A failure is answered ``{"error": …}``.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Optimizer(Protocol):
     def ask(self) -> list[Value]: ...
 
 
-def serve(load: Callable[[], Callable[[Setting], Optimizer]], messages: Iterable[str], replies: TextIO) -> int:
+def serve(
+    load: Callable[[], Callable[[Setting], Optimizer]], messages: Iterable[str], replies: TextIO
+) -> int:
     """Answers messages until ``stop`` or their end. Returns the exit status."""
     try:
         _converse(load, messages, replies)
@@ -35,7 +38,9 @@ def serve(load: Callable[[], Callable[[Setting], Optimizer]], messages: Iterable
     return 0
 
 
-def _converse(load: Callable[[], Callable[[Setting], Optimizer]], messages: Iterable[str], replies: TextIO) -> None:
+def _converse(
+    load: Callable[[], Callable[[Setting], Optimizer]], messages: Iterable[str], replies: TextIO
+) -> None:
     started: tuple[Setting, Optimizer] | None = None
     seconds = 0.0
     for line in messages:

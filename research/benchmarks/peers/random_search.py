@@ -1,4 +1,6 @@
-"""Uniform random search, log parameters uniform in the logarithm. No noise to declare: it looks at no value."""
+"""Uniform random search, log parameters uniform in the logarithm. No noise to declare: it looks at
+no value.
+"""
 
 from __future__ import annotations
 

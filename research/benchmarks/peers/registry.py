@@ -1,4 +1,6 @@
-"""Which adapters there are, read from their files without importing them: the peers live in other environments."""
+"""Which adapters there are, read from their files without importing them: the peers live in other
+environments.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ HERE = Path(__file__).resolve().parent
 
 @dataclass(frozen=True, slots=True)
 class AdapterFile:
-    """One adapter: ``peer`` is the distribution whose version is reported, ``environment`` the one it runs in."""
+    """One adapter: ``peer`` is the distribution whose version is reported, ``environment`` the one
+    it runs in.
+    """
 
     name: str
     peer: str
@@ -27,8 +31,12 @@ def adapters(folder: Path = HERE) -> dict[str, AdapterFile]:
         if any(isinstance(node, ast.ClassDef) and node.name == "Adapter" for node in body):
             constants = _constants(body)
             if missing := {"PEER", "ENVIRONMENT"} - constants.keys():
-                raise ValueError(f"{path.name} must define {' and '.join(sorted(missing))} as strings")
-            found[path.stem] = AdapterFile(path.stem, constants["PEER"], constants["ENVIRONMENT"], path)
+                raise ValueError(
+                    f"{path.name} must define {' and '.join(sorted(missing))} as strings"
+                )
+            found[path.stem] = AdapterFile(
+                path.stem, constants["PEER"], constants["ENVIRONMENT"], path
+            )
     return found
 
 

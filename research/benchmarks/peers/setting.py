@@ -1,4 +1,6 @@
-"""What a peer is told before its first trial, and the unit cube for peers that know boxes only. Standard library only."""
+"""What a peer is told before its first trial, and the unit cube for peers that know boxes only.
+Standard library only.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ KINDS = ("float", "int", "choice")
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One input: a float or int in [low, high], on a log scale if asked, or a choice among options."""
+    """One input: a float or int in [low, high], on a log scale if asked, or a choice among
+    options.
+    """
 
     name: str
     kind: str
@@ -24,19 +28,37 @@ class Parameter:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ValueError(f"kind of {self.name!r} must be one of {', '.join(KINDS)}, got {self.kind!r}")
+            raise ValueError(
+                f"kind of {self.name!r} must be one of {', '.join(KINDS)}, got {self.kind!r}"
+            )
         if self.kind == "choice":
             if len(set(map(str, self.options))) < max(2, len(self.options)):
-                raise ValueError(f"options of {self.name!r} must be two or more with different names, got {list(self.options)}")
+                raise ValueError(
+                    f"options of {self.name!r} must be two or more with different names, got"
+                    f" {list(self.options)}"
+                )
             if len(set(map(type, self.options))) > 1:
-                raise ValueError(f"options of {self.name!r} must be of one type, which some peers ask for, got {list(self.options)}")
+                raise ValueError(
+                    f"options of {self.name!r} must be of one type, which some peers ask for, got"
+                    f" {list(self.options)}"
+                )
             return
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError(f"low of {self.name!r} must be below high and both finite, got [{self.low}, {self.high}]")
+            raise ValueError(
+                f"low of {self.name!r} must be below high and both finite, got [{self.low},"
+                f" {self.high}]"
+            )
         if self.log and self.low <= 0:
-            raise ValueError(f"low of {self.name!r} must be positive on a log scale, got {self.low}")
-        if self.kind == "int" and not (float(self.low).is_integer() and float(self.high).is_integer()):
-            raise ValueError(f"bounds of the int {self.name!r} must be whole numbers, got [{self.low}, {self.high}]")
+            raise ValueError(
+                f"low of {self.name!r} must be positive on a log scale, got {self.low}"
+            )
+        if self.kind == "int" and not (
+            float(self.low).is_integer() and float(self.high).is_integer()
+        ):
+            raise ValueError(
+                f"bounds of the int {self.name!r} must be whole numbers, got [{self.low},"
+                f" {self.high}]"
+            )
 
     @property
     def width(self) -> int:
@@ -44,7 +66,9 @@ class Parameter:
         return len(self.options) if self.kind == "choice" else 1
 
     def _ends(self) -> tuple[float, float]:
-        half = 0.5 if self.kind == "int" else 0.0  # every whole number gets a cell of its own, the two end ones too
+        half = (
+            0.5 if self.kind == "int" else 0.0
+        )  # every whole number gets a cell of its own, the two end ones too
         low, high = self.low - half, self.high + half
         return (math.log(low), math.log(high)) if self.log else (low, high)
 
@@ -63,7 +87,9 @@ class Parameter:
         return self.native(math.exp(number) if self.log else number)
 
     def native(self, value: Any) -> Value:
-        """A library's own number or string as the plain value JSON knows, with rounding past a bound taken back."""
+        """A library's own number or string as the plain value JSON knows, with rounding past a
+        bound taken back.
+        """
         if self.kind == "choice":
             for option in self.options:
                 if option == value or str(option) == str(value):
@@ -78,7 +104,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The fields of the message that starts a run. ``noise_std`` is what the harness adds; 0 where it is not known."""
+    """The fields of the message that starts a run. ``noise_std`` is what the harness adds; 0 where
+    it is not known.
+    """
 
     parameters: tuple[Parameter, ...]
     seed: int
@@ -88,19 +116,35 @@ class Setting:
     trials: int
 
     def __post_init__(self) -> None:
-        if not self.parameters or len({parameter.name for parameter in self.parameters}) < len(self.parameters):
-            raise ValueError(f"parameters must have names that differ, got {[parameter.name for parameter in self.parameters]}")
+        if not self.parameters or len({parameter.name for parameter in self.parameters}) < len(
+            self.parameters
+        ):
+            raise ValueError(
+                "parameters must have names that differ, got"
+                f" {[parameter.name for parameter in self.parameters]}"
+            )
         if not 0 <= self.seed < 2**31:
-            raise ValueError(f"seed must lie in [0, 2**31), the range every peer takes, got {self.seed}")
-        if not (math.isfinite(self.noise_std) and self.noise_std >= 0) or (self.noise_std > 0 and not self.noisy):
-            raise ValueError(f"noise_std must be finite, and 0 where noisy is false, got {self.noise_std} with noisy={self.noisy}")
+            raise ValueError(
+                f"seed must lie in [0, 2**31), the range every peer takes, got {self.seed}"
+            )
+        if not (math.isfinite(self.noise_std) and self.noise_std >= 0) or (
+            self.noise_std > 0 and not self.noisy
+        ):
+            raise ValueError(
+                f"noise_std must be finite, and 0 where noisy is false, got {self.noise_std} with"
+                f" noisy={self.noisy}"
+            )
         if self.trials < 1:
             raise ValueError(f"trials must be at least 1, got {self.trials}")
         if self.candidates is not None:
             if any(parameter.kind == "choice" for parameter in self.parameters):
                 raise ValueError("candidates are rows of floats: no parameter may be a choice")
-            if not self.candidates or any(len(row) != len(self.parameters) for row in self.candidates):
-                raise ValueError(f"every candidate must have {len(self.parameters)} numbers, one per parameter")
+            if not self.candidates or any(
+                len(row) != len(self.parameters) for row in self.candidates
+            ):
+                raise ValueError(
+                    f"every candidate must have {len(self.parameters)} numbers, one per parameter"
+                )
 
     @classmethod
     def from_message(cls, message: dict[str, Any]) -> Setting:
@@ -123,10 +167,16 @@ class Setting:
 
     def encode(self, x: Sequence[Value]) -> list[float]:
         """A point in the unit cube: log scales taken, choices one-hot."""
-        return [u for parameter, value in zip(self.parameters, x, strict=True) for u in parameter.encode(value)]
+        return [
+            u
+            for parameter, value in zip(self.parameters, x, strict=True)
+            for u in parameter.encode(value)
+        ]
 
     def decode(self, cube: Sequence[float]) -> list[Value]:
-        """The point a cube coordinate stands for: ints rounded, the largest coordinate of a choice taken."""
+        """The point a cube coordinate stands for: ints rounded, the largest coordinate of a choice
+        taken.
+        """
         point: list[Value] = []
         at = 0
         for parameter in self.parameters:
@@ -135,13 +185,20 @@ class Setting:
         return point
 
     def corners(self) -> list[dict[int, float]]:
-        """Every combination of choices, as the values of its coordinates in the cube; one empty combination without choices."""
+        """Every combination of choices, as the values of its coordinates in the cube; one empty
+        combination without choices.
+        """
         combinations: list[dict[int, float]] = [{}]
         at = 0
         for parameter in self.parameters:
             if parameter.kind == "choice":
-                codes = [dict(enumerate(parameter.encode(option), start=at)) for option in parameter.options]
-                combinations = [{**combination, **code} for combination in combinations for code in codes]
+                codes = [
+                    dict(enumerate(parameter.encode(option), start=at))
+                    for option in parameter.options
+                ]
+                combinations = [
+                    {**combination, **code} for combination in combinations for code in codes
+                ]
             at += parameter.width
         return combinations
 
@@ -149,4 +206,6 @@ class Setting:
         return {parameter.name: value for parameter, value in zip(self.parameters, x, strict=True)}
 
     def native(self, x: Sequence[Any]) -> list[Value]:
-        return [parameter.native(value) for parameter, value in zip(self.parameters, x, strict=True)]
+        return [
+            parameter.native(value) for parameter, value in zip(self.parameters, x, strict=True)
+        ]

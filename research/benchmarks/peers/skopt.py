@@ -1,8 +1,9 @@
-"""scikit-optimize's Optimizer with its defaults (a Gaussian process, gp_hedge), but for two arguments.
+"""scikit-optimize's Optimizer with its defaults (a Gaussian process, gp_hedge), but for two
+arguments.
 
-``noise`` of the default model is "gaussian" (inferred), and the documented 1e-10 where the objective is noise-free.
-``n_initial_points=1`` instead of 10: the shared initial design takes the place of its random start, and told points
-count. Candidates: proposes in the box.
+``noise`` of the default model is "gaussian" (inferred), and the documented 1e-10 where the
+objective is noise-free. ``n_initial_points=1`` instead of 10: the shared initial design takes the
+place of its random start, and told points count. Candidates: proposes in the box.
 """
 
 from __future__ import annotations
@@ -27,8 +28,12 @@ def dimension(p: Parameter) -> Categorical | Integer | Real:
 class Adapter:
     def __init__(self, setting: Setting) -> None:
         space = [dimension(parameter) for parameter in setting.parameters]
-        model = cook_estimator("GP", space, random_state=setting.seed, noise="gaussian" if setting.noisy else 1e-10)
-        self._optimizer = Optimizer(space, model, n_initial_points=1, acq_func="gp_hedge", random_state=setting.seed)
+        model = cook_estimator(
+            "GP", space, random_state=setting.seed, noise="gaussian" if setting.noisy else 1e-10
+        )
+        self._optimizer = Optimizer(
+            space, model, n_initial_points=1, acq_func="gp_hedge", random_state=setting.seed
+        )
 
     def tell(self, x: list[Value], y: float) -> None:
         self._optimizer.tell(x, y)

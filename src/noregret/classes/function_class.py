@@ -28,10 +28,13 @@ class FunctionClass:
     def __post_init__(self) -> None:
         lengthscales = np.atleast_1d(np.asarray(self.lengthscales, dtype=np.float64))
         if not (np.all(lengthscales > 0) and np.all(np.isfinite(lengthscales))):
-            raise ConfigurationError(f"lengthscales must be positive and finite, got {self.lengthscales!r}")
+            raise ConfigurationError(
+                f"lengthscales must be positive and finite, got {self.lengthscales!r}"
+            )
         if not 0 < self.norm_bound < math.inf:
             raise ConfigurationError(
-                f"norm_bound must be positive and finite, got {self.norm_bound!r}: it bounds the size of f in the units of its values"
+                f"norm_bound must be positive and finite, got {self.norm_bound!r}: it bounds the"
+                " size of f in the units of its values"
             )
         object.__setattr__(self, "lengthscales", lengthscales)
 
@@ -42,11 +45,15 @@ class FunctionClass:
     def widened(self, g: float, b: float, norm_power: NormPower = "tight") -> FunctionClass:
         """θ/g and b·g^(d·q)·B, with q = 1 as printed or ½, which the norm lemma gives. SPEC §4."""
         if g < 1 or b < 1:
-            raise ConfigurationError(f"a class is widened by g ≥ 1 and b ≥ 1, got g={g!r}, b={b!r}: it never shrinks")
+            raise ConfigurationError(
+                f"a class is widened by g ≥ 1 and b ≥ 1, got g={g!r}, b={b!r}: it never shrinks"
+            )
         return self.at(self.lengthscales / g, b, norm_power)
 
     def at(self, lengthscales: Array, b: float, norm_power: NormPower) -> FunctionClass:
-        """The class with other lengthscales whose ball still holds this one, times b: B_t = b·G^q·B_0, SPEC §6."""
+        """The class with other lengthscales whose ball still holds this one, times b: B_t =
+        b·G^q·B_0, SPEC §6.
+        """
         volume_ratio = float(np.prod(self.lengthscales / lengthscales))
         return FunctionClass(lengthscales, b * volume_ratio ** _POWER[norm_power] * self.norm_bound)
 

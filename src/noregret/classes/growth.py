@@ -9,7 +9,10 @@ from typing import Any
 
 from noregret.errors import ConfigurationError
 
-BUILT_IN = '"constant", "log", "power" (or ConstantGrowth(), LogGrowth(rate), PowerGrowth(scale, exponent))'
+BUILT_IN = (
+    '"constant", "log", "power" (or ConstantGrowth(), LogGrowth(rate), PowerGrowth(scale,'
+    " exponent))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,31 +53,43 @@ class PowerGrowth:
 
 
 Growth = ConstantGrowth | LogGrowth | PowerGrowth
-_NAMED: dict[str, Growth] = {"constant": ConstantGrowth(), "log": LogGrowth(), "power": PowerGrowth()}
+_NAMED: dict[str, Growth] = {
+    "constant": ConstantGrowth(),
+    "log": LogGrowth(),
+    "power": PowerGrowth(),
+}
 
 
 def as_growth(curve: Any) -> Growth | Callable[[float], float]:
-    """A growth curve from a name, a built-in value, or a callable of t, which is checked to start at ≥ 1 and not to fall."""
+    """A growth curve from a name, a built-in value, or a callable of t, which is checked to start
+    at ≥ 1 and not to fall.
+    """
     if isinstance(curve, (ConstantGrowth, LogGrowth, PowerGrowth)):
         return curve
     if isinstance(curve, str):
         if curve not in _NAMED:
-            raise ConfigurationError(f"unknown schedule {curve!r}: the built-in ones are {BUILT_IN}; any callable of t works too")
+            raise ConfigurationError(
+                f"unknown schedule {curve!r}: the built-in ones are {BUILT_IN}; any callable of t"
+                " works too"
+            )
         return _NAMED[curve]
     if not callable(curve):
         raise ConfigurationError(
-            f"a schedule is a name, a growth value or a callable of t, got {curve!r}: the built-in ones are {BUILT_IN}"
+            f"a schedule is a name, a growth value or a callable of t, got {curve!r}: the built-in"
+            f" ones are {BUILT_IN}"
         )
     previous = 1.0
     for t in (*range(100), *range(100, 10_001, 100)):
         value = curve(t)
         if not (isinstance(value, (int, float)) and math.isfinite(value) and value >= 1):
             raise ConfigurationError(
-                f"a schedule must be a finite number of at least 1, got {value!r} at t={t}: the class starts as given and only grows"
+                f"a schedule must be a finite number of at least 1, got {value!r} at t={t}: the"
+                " class starts as given and only grows"
             )
         if value < previous:
             raise ConfigurationError(
-                f"a schedule must not fall, got {value!r} at t={t} after {previous!r}: a class that shrinks may lose f again"
+                f"a schedule must not fall, got {value!r} at t={t} after {previous!r}: a class that"
+                " shrinks may lose f again"
             )
         previous = value
     return curve

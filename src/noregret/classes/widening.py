@@ -1,6 +1,7 @@
 """How the function class grows: never, by schedule, by reference regret, or by minimum uncertainty.
 
-A rule sees a ``Probe``: the questions it may ask about a trial scaling h at this step. It answers with a ``Scaling``.
+A rule sees a ``Probe``: the questions it may ask about a trial scaling h at this step. It answers
+with a ``Scaling``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ LARGEST = 1e12  # a scaling nobody means: the search gives up here even without 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The decision for one step; reference and estimate are what was compared, where a rule compares."""
+    """The decision for one step; reference and estimate are what was compared, where a rule
+    compares.
+    """
 
     h: float
     g: float
@@ -47,7 +50,9 @@ class Probe(Protocol):
     surveys: tuple[int, ...]  # the decisions so far that were surveys, counted from 1
     survey_g: float  # of the last of them; 1 before the first
     noise_std: float  # of a value to come, in units of the prior std
-    hiding_dimension: int  # the inputs in which something may hide: 1 where the whole space can be listed
+    hiding_dimension: (
+        int  # the inputs in which something may hide: 1 where the whole space can be listed
+    )
     lengthscale: float  # of the fitted class, on the unit cube: the geometric mean over the inputs
 
     def regret_bound(self, g: float, b: float, information: Information) -> float: ...
@@ -70,7 +75,9 @@ class Schedule:
 
     g: Any = "log"
     b: Any = "log"
-    _curves: tuple[Callable[[float], float], Callable[[float], float]] = field(init=False, repr=False, compare=False)
+    _curves: tuple[Callable[[float], float], Callable[[float], float]] = field(
+        init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_curves", (as_growth(self.g), as_growth(self.b)))
@@ -79,7 +86,8 @@ class Schedule:
         g, b = (float(curve(probe.t)) for curve in self._curves)
         if g < probe.previous.g or b < probe.previous.b:
             raise ConfigurationError(
-                f"the schedule fell to g={g}, b={b} at t={probe.t} after g={probe.previous.g}, b={probe.previous.b}: it must not"
+                f"the schedule fell to g={g}, b={b} at t={probe.t} after g={probe.previous.g},"
+                f" b={probe.previous.b}: it must not"
             )
         return Scaling(merge(g, b, probe.dimension), g, b)
 
@@ -101,7 +109,9 @@ class PowerReference:
 
 @dataclass(frozen=True, slots=True)
 class AnchoredReference:
-    """p(t) = R̄(1)·(t/t_first)^exponent with R̄(1) the estimate at the first decision: p in the estimator's own units."""
+    """p(t) = R̄(1)·(t/t_first)^exponent with R̄(1) the estimate at the first decision: p in the
+    estimator's own units.
+    """
 
     exponent: float = 0.9
 
@@ -117,8 +127,8 @@ class AnchoredReference:
 class ReferenceRegret:
     """h(t): as wide as keeps the regret estimate at the reference p(t). Paper eq. (10), SPEC §5.
 
-    weight is λ_w, the share of the norm ball in the widening. cap and floor are growth curves of t that bound h;
-    maximum bounds it for good. count_initial lets t count the initial points too.
+    weight is λ_w, the share of the norm ball in the widening. cap and floor are growth curves of t
+    that bound h; maximum bounds it for good. count_initial lets t count the initial points too.
     """
 
     estimator: Estimator = "one_step"
@@ -132,18 +142,26 @@ class ReferenceRegret:
 
     def __post_init__(self) -> None:
         if self.estimator not in ("regret_bound", "one_step"):
-            raise ConfigurationError(f'estimator is "regret_bound" or "one_step", got {self.estimator!r}')
+            raise ConfigurationError(
+                f'estimator is "regret_bound" or "one_step", got {self.estimator!r}'
+            )
         if self.information not in ("ratio", "printed", "exact"):
-            raise ConfigurationError(f'information is "ratio", "printed" or "exact", got {self.information!r}')
+            raise ConfigurationError(
+                f'information is "ratio", "printed" or "exact", got {self.information!r}'
+            )
         if not isinstance(self.reference, (PowerReference, AnchoredReference)):
-            raise ConfigurationError(f"reference is a PowerReference or an AnchoredReference, got {self.reference!r}")
+            raise ConfigurationError(
+                f"reference is a PowerReference or an AnchoredReference, got {self.reference!r}"
+            )
         if not self.weight >= 0:
             raise ConfigurationError(f"weight (λ_w) must be in [0, ∞], got {self.weight!r}")
         if not self.maximum >= 1:
             raise ConfigurationError(f"maximum bounds h, so it is at least 1, got {self.maximum!r}")
         for name, curve in (("cap", self.cap), ("floor", self.floor)):
             if curve is not None and not isinstance(curve, Growth):
-                raise ConfigurationError(f"{name} is a growth value such as PowerGrowth(2, 0.3), got {curve!r}")
+                raise ConfigurationError(
+                    f"{name} is a growth value such as PowerGrowth(2, 0.3), got {curve!r}"
+                )
 
     def scaling(self, probe: Probe) -> Scaling:
         def pair(h: float) -> tuple[float, float]:
@@ -161,8 +179,14 @@ class ReferenceRegret:
         if scale is None:
             scale = self.reference.scale_at(t, current)
         reference = scale * t**self.reference.exponent
-        upper = min(self.maximum, LARGEST, math.inf if self.cap is None else max(self.cap(t), previous.h))
-        h = previous.h if current >= reference else first_crossing(estimate, reference, previous.h, upper)
+        upper = min(
+            self.maximum, LARGEST, math.inf if self.cap is None else max(self.cap(t), previous.h)
+        )
+        h = (
+            previous.h
+            if current >= reference
+            else first_crossing(estimate, reference, previous.h, upper)
+        )
         if self.floor is not None:
             h = max(h, min(self.floor(t), self.maximum))
         g, b = pair(h)
@@ -173,8 +197,9 @@ class ReferenceRegret:
 class MinimumStd:
     """The least further shrinkage with σ_t(x_{t+1}) ≥ kappa·t^−decay, in units of the prior std.
 
-    decay=0 is Wang & de Freitas' rule as the paper modifies it (L474): linear regret. With decay > 0 it is a reference
-    regret in instantaneous form, p(t) − p(t−1) = 2β^½·kappa·t^−decay, which is sublinear and forgets earlier excess.
+    decay=0 is Wang & de Freitas' rule as the paper modifies it (L474): linear regret. With decay >
+    0 it is a reference regret in instantaneous form, p(t) − p(t−1) = 2β^½·kappa·t^−decay, which is
+    sublinear and forgets earlier excess.
     """
 
     kappa: float = 0.1
@@ -195,15 +220,18 @@ class MinimumStd:
 
 @dataclass(frozen=True, slots=True)
 class Stagnation:
-    """Widen only where the search stagnates, for one decision, and look around in the widened class: a survey.
+    """Widen only where the search stagnates, for one decision, and look around in the widened
+    class: a survey.
 
-    Stagnation is σ_t(x_{t+1}) < max(kappa·t^−decay, noise_share·noise std) under the fitted class, in units of the prior std: the
-    next value would tell next to nothing, or only the noise. The class is then widened, for this decision, until its mean std over
-    the space reaches ``target``, and the point is taken that teaches most about it. Of t decisions at most
-    ``allowance(t, d)`` ∝ t^exponent are surveys, no two of them within ``every``: what they add to the regret is sublinear, and
-    they never end. While the fitted lengthscale is below ``fine``·d the fitted class is wide by itself, as where the paper
-    takes the smaller of fit and schedule, and ``fine_share`` of the allowance must do. In a finite list a stagnant decision that is no
-    survey goes to a design not measured yet. docs/decisions/0013.
+    Stagnation is σ_t(x_{t+1}) < max(kappa·t^−decay, noise_share·noise std) under the fitted class,
+    in units of the prior std: the next value would tell next to nothing, or only the noise. The
+    class is then widened, for this decision, until its mean std over the space reaches ``target``,
+    and the point is taken that teaches most about it. Of t decisions at most ``allowance(t, d)`` ∝
+    t^exponent are surveys, no two of them within ``every``: what they add to the regret is
+    sublinear, and they never end. While the fitted lengthscale is below ``fine``·d the fitted class
+    is wide by itself, as where the paper takes the smaller of fit and schedule, and ``fine_share``
+    of the allowance must do. In a finite list a stagnant decision that is no survey goes to a
+    design not measured yet. docs/decisions/0013.
     """
 
     kappa: float = 0.03
@@ -220,23 +248,38 @@ class Stagnation:
     def __post_init__(self) -> None:
         _check_level(self.kappa, self.decay)
         if not 0 <= self.fine < math.inf:
-            raise ConfigurationError(f"fine is a lengthscale on the unit cube of at least 0, got {self.fine!r}")
+            raise ConfigurationError(
+                f"fine is a lengthscale on the unit cube of at least 0, got {self.fine!r}"
+            )
         if not 0 < self.fine_share <= 1:
             raise ConfigurationError(
-                f"fine_share must lie in (0, 1], got {self.fine_share!r}: the part of the surveys left in a class that is wide already"
+                f"fine_share must lie in (0, 1], got {self.fine_share!r}: the part of the surveys"
+                " left in a class that is wide already"
             )
         if not 0 <= self.noise_share < math.inf:
             raise ConfigurationError(f"noise_share must be at least 0, got {self.noise_share!r}")
         if not 0 < self.share <= 1:
-            raise ConfigurationError(f"share must lie in (0, 1], got {self.share!r}: share·2^(d−1)·t^exponent bounds the number of surveys")
+            raise ConfigurationError(
+                f"share must lie in (0, 1], got {self.share!r}: share·2^(d−1)·t^exponent bounds the"
+                " number of surveys"
+            )
         if not 0 < self.exponent <= 1:
-            raise ConfigurationError(f"exponent must lie in (0, 1], got {self.exponent!r}: t^exponent bounds the number of surveys")
+            raise ConfigurationError(
+                f"exponent must lie in (0, 1], got {self.exponent!r}: t^exponent bounds the number"
+                " of surveys"
+            )
         if not (isinstance(self.every, int) and self.every >= 1):
-            raise ConfigurationError(f"every must be a whole number of at least 1, got {self.every!r}")
+            raise ConfigurationError(
+                f"every must be a whole number of at least 1, got {self.every!r}"
+            )
         if not 0 < self.target < 1:
-            raise ConfigurationError(f"target must lie in (0, 1), the prior std being 1, got {self.target!r}")
+            raise ConfigurationError(
+                f"target must lie in (0, 1), the prior std being 1, got {self.target!r}"
+            )
         if not 1 < self.maximum < math.inf:
-            raise ConfigurationError(f"maximum bounds g, so it is above 1 and finite, got {self.maximum!r}")
+            raise ConfigurationError(
+                f"maximum bounds g, so it is above 1 and finite, got {self.maximum!r}"
+            )
 
     def scaling(self, probe: Probe) -> Scaling:
         level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
@@ -245,14 +288,29 @@ class Stagnation:
             return Scaling(1.0, 1.0, 1.0, level, None, std)
         recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
         fine = probe.lengthscale < self.fine * probe.dimension
-        if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(probe.t, probe.hiding_dimension):
+        if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(
+            probe.t, probe.hiding_dimension
+        ):
             return Scaling(1.0, 1.0, 1.0, level, None, std, stagnant=True)
-        g = crossing_near(lambda g: probe.mean_std(g, 1.0), self.target, min(probe.survey_g, self.maximum), 1.0, self.maximum)
-        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, stagnant=True, survey=True)
+        g = crossing_near(
+            lambda g: probe.mean_std(g, 1.0),
+            self.target,
+            min(probe.survey_g, self.maximum),
+            1.0,
+            self.maximum,
+        )
+        return Scaling(
+            merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, stagnant=True, survey=True
+        )
 
     def allowance(self, t: int, dimension: int) -> float:
-        """How many of t decisions may be surveys. Every input hides as much again, up to three; beyond, a survey sees next to nothing of the space."""
-        return max(LEAST_SHARE, self.share * 2.0 ** (dimension - 1) * min(1.0, 8.0 ** (3 - dimension))) * t**self.exponent
+        """How many of t decisions may be surveys. Every input hides as much again, up to three;
+        beyond, a survey sees next to nothing of the space.
+        """
+        return (
+            max(LEAST_SHARE, self.share * 2.0 ** (dimension - 1) * min(1.0, 8.0 ** (3 - dimension)))
+            * t**self.exponent
+        )
 
 
 def _check_level(kappa: float, decay: float) -> None:
@@ -263,10 +321,17 @@ def _check_level(kappa: float, decay: float) -> None:
 
 
 def crossing_near(
-    function: Callable[[float], float], level: float, guess: float, lower: float, upper: float, tolerance: float = 0.2
+    function: Callable[[float], float],
+    level: float,
+    guess: float,
+    lower: float,
+    upper: float,
+    tolerance: float = 0.2,
 ) -> float:
-    """Some g with function(g) ≥ level and function(g·e^−tolerance) < level, ``lower`` or ``upper`` if there is none between them; two
-    evaluations if the guess is right, steps that double if not. For a function that rises."""
+    """Some g with function(g) ≥ level and function(g·e^−tolerance) < level, ``lower`` or ``upper``
+    if there is none between them; two evaluations if the guess is right, steps that double if not.
+    For a function that rises.
+    """
     rises = function(guess) < level
     end, near, step = (upper if rises else lower), guess, tolerance
     while near != end:
@@ -277,10 +342,14 @@ def crossing_near(
     return end
 
 
-def first_crossing(function: Callable[[float], float], level: float, start: float, upper: float) -> float:
-    """The first h > start with function(h) ≥ level, to TOLERANCE in log h; ``upper`` if there is none below it.
+def first_crossing(
+    function: Callable[[float], float], level: float, start: float, upper: float
+) -> float:
+    """The first h > start with function(h) ≥ level, to TOLERANCE in log h; ``upper`` if there is
+    none below it.
 
-    function(start) < level. The function need not be monotone: the bracket moves up until it first contains a crossing.
+    function(start) < level. The function need not be monotone: the bracket moves up until it first
+    contains a crossing.
     """
     low = high = start
     while True:
@@ -291,7 +360,9 @@ def first_crossing(function: Callable[[float], float], level: float, start: floa
             return _bisected(function, level, low, high, TOLERANCE)
 
 
-def _bisected(function: Callable[[float], float], level: float, low: float, high: float, tolerance: float) -> float:
+def _bisected(
+    function: Callable[[float], float], level: float, low: float, high: float, tolerance: float
+) -> float:
     while math.log(high / low) > tolerance * (1 + 1e-9):
         middle = math.sqrt(low * high)
         if function(middle) >= level:

@@ -1,4 +1,6 @@
-"""The command line. Errors go to stderr with exit code 2; ``--json`` makes output, and errors, for machines."""
+"""The command line. Errors go to stderr with exit code 2; ``--json`` makes output, and errors, for
+machines.
+"""
 
 from __future__ import annotations
 

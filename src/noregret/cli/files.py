@@ -13,13 +13,19 @@ from noregret.cli.flags import numbers
 from noregret.errors import ConfigurationError, SpaceError
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
 
-KINDS: dict[Any, type[Float] | type[Int] | type[Choice]] = {"float": Float, "int": Int, "choice": Choice}
+KINDS: dict[Any, type[Float] | type[Int] | type[Choice]] = {
+    "float": Float,
+    "int": Int,
+    "choice": Choice,
+}
 FIELDS = {"float": ("low", "high", "log"), "int": ("low", "high", "log"), "choice": ("options",)}
 KEYS = ("goal", "seed", "strategy", "parameters", "candidates")
 
 
 def read_study(path: Path) -> dict[str, Any]:
-    """The keys of a study's file, by its ending TOML or JSON; what they mean is not looked at yet."""
+    """The keys of a study's file, by its ending TOML or JSON; what they mean is not looked
+    at yet.
+    """
     text = _text(path)
     try:
         if path.suffix == ".toml":
@@ -29,12 +35,16 @@ def read_study(path: Path) -> dict[str, Any]:
         else:
             raise ConfigurationError(f"{path} must end in .toml or .json: that says how to read it")
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"{path} is not valid {path.suffix[1:].upper()}: {error}") from None
+        raise ConfigurationError(
+            f"{path} is not valid {path.suffix[1:].upper()}: {error}"
+        ) from None
     if not isinstance(found, dict):
         raise ConfigurationError(f"{path} must hold a JSON object, got {type(found).__name__}")
     unknown = [key for key in found if key not in KEYS]
     if unknown:
-        raise ConfigurationError(f"{path}: unknown key {unknown[0]!r}; a study has {', '.join(KEYS)}")
+        raise ConfigurationError(
+            f"{path}: unknown key {unknown[0]!r}; a study has {', '.join(KEYS)}"
+        )
     return found
 
 
@@ -46,9 +56,17 @@ def read_candidates(path: Path) -> Candidates:
     header, *body = rows
     for row in body:
         if len(row) != len(header):
-            raise SpaceError(f"{path}: the line {','.join(row)!r} has {len(row)} values, the first line names {len(header)}")
+            raise SpaceError(
+                f"{path}: the line {','.join(row)!r} has {len(row)} values, the first line names"
+                f" {len(header)}"
+            )
     columns = [numbers([row[index].strip() for row in body]) for index in range(len(header))]
-    return Candidates([dict(zip((name.strip() for name in header), values, strict=True)) for values in zip(*columns, strict=True)])
+    return Candidates(
+        [
+            dict(zip((name.strip() for name in header), values, strict=True))
+            for values in zip(*columns, strict=True)
+        ]
+    )
 
 
 def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
@@ -58,11 +76,15 @@ def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidate
         return read_candidates(folder / listed)
     if listed is not None:
         if not isinstance(listed, list):
-            raise ConfigurationError(f"candidates must be a list of designs, or the name of a CSV file, got {listed!r}")
+            raise ConfigurationError(
+                f"candidates must be a list of designs, or the name of a CSV file, got {listed!r}"
+            )
         return Candidates(listed)
     tables = written["parameters"]
     if not isinstance(tables, Mapping):
-        raise ConfigurationError(f"parameters must be a table of name = {{ type = …, … }}, got {tables!r}")
+        raise ConfigurationError(
+            f"parameters must be a table of name = {{ type = …, … }}, got {tables!r}"
+        )
     return Space([(name, _parameter(name, fields)) for name, fields in tables.items()])
 
 
@@ -70,13 +92,17 @@ def _parameter(name: str, fields: Any) -> Parameter:
     kind = fields.get("type") if isinstance(fields, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigurationError(
-            f'parameter {name!r} needs a type, "float", "int" or "choice", such as {{ type = "float", low = 0, high = 1 }}; got {fields!r}'
+            f'parameter {name!r} needs a type, "float", "int" or "choice", such as {{ type ='
+            f' "float", low = 0, high = 1 }}; got {fields!r}'
         )
     values = {key: value for key, value in fields.items() if key != "type"}
     unknown = [key for key in values if key not in FIELDS[kind]]
     missing = [key for key in FIELDS[kind] if key not in values and key != "log"]
     if unknown or missing:
-        raise ConfigurationError(f"parameter {name!r}: a {kind} has {', '.join(FIELDS[kind])}; unknown {unknown!r}, missing {missing!r}")
+        raise ConfigurationError(
+            f"parameter {name!r}: a {kind} has {', '.join(FIELDS[kind])}; unknown {unknown!r},"
+            f" missing {missing!r}"
+        )
     try:
         return KINDS[kind](**values)
     except SpaceError as error:

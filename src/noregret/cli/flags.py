@@ -1,4 +1,6 @@
-"""Parameters typed as flags: ``--float lr 1e-5 1e-1 log --int layers 1 8 --choice solvent water dmf``."""
+"""Parameters typed as flags: ``--float lr 1e-5 1e-1 log --int layers 1 8 --choice solvent water
+dmf``.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,17 @@ class CreateCommand(click.Command):
             word, place = args[place], place + 1
             gathered.append(word)
             if word in FLAGS:
-                end = next((i for i in range(place, len(args)) if args[i].startswith("-") and not NEGATIVE.match(args[i])), len(args))
-                gathered.append(json.dumps([place, *args[place:end]]))  # the place keeps the order in which they were typed
+                end = next(
+                    (
+                        i
+                        for i in range(place, len(args))
+                        if args[i].startswith("-") and not NEGATIVE.match(args[i])
+                    ),
+                    len(args),
+                )
+                gathered.append(
+                    json.dumps([place, *args[place:end]])
+                )  # the place keeps the order in which they were typed
                 place = end
         return super().parse_args(ctx, gathered)
 
@@ -58,12 +69,15 @@ class ParameterType(click.ParamType[Flag]):
     def _parameter(self, words: list[str]) -> Parameter:
         if self.name == "choice":
             if len(words) < 2:
-                raise SpaceError("write --choice NAME OPTION OPTION …, such as --choice solvent water dmf")
+                raise SpaceError(
+                    "write --choice NAME OPTION OPTION …, such as --choice solvent water dmf"
+                )
             return Choice(numbers(words[1:]))
         if len(words) not in (3, 4) or words[3:] not in ([], ["log"]):
             example = "lr 1e-5 1e-1 log" if self.name == "float" else "layers 1 8"
             raise SpaceError(
-                f"write --{self.name} NAME LOW HIGH, with log for a log scale, such as --{self.name} {example}; got {' '.join(words)!r}. The study's name comes first"
+                f"write --{self.name} NAME LOW HIGH, with log for a log scale, such as"
+                f" --{self.name} {example}; got {' '.join(words)!r}. The study's name comes first"
             )
         low, high = numbers(words[1:3])
         return (Float if self.name == "float" else Int)(low, high, log=len(words) == 4)

@@ -28,8 +28,16 @@ def load(name: str) -> Callable[[Any], Any]:
     function = module
     for part in attribute.split("."):
         if not hasattr(function, part):
-            there = ", ".join(sorted(key for key, value in vars(module).items() if callable(value) and not key.startswith("_")))
-            raise ConfigurationError(f"{where} has no function {attribute!r}: it has {there or 'none'}")
+            there = ", ".join(
+                sorted(
+                    key
+                    for key, value in vars(module).items()
+                    if callable(value) and not key.startswith("_")
+                )
+            )
+            raise ConfigurationError(
+                f"{where} has no function {attribute!r}: it has {there or 'none'}"
+            )
         function = getattr(function, part)
     if not callable(function):
         raise ConfigurationError(f"{attribute} in {where} is not a function but {function!r}")
@@ -39,7 +47,10 @@ def load(name: str) -> Callable[[Any], Any]:
 def _module(name: str) -> ModuleType:
     sys.path.insert(0, "")
     if importlib.util.find_spec(name.split(".")[0]) is None:
-        raise ConfigurationError(f"there is no module {name}: write its dotted name, or a script as path/to/script.py:function")
+        raise ConfigurationError(
+            f"there is no module {name}: write its dotted name, or a script as"
+            " path/to/script.py:function"
+        )
     return importlib.import_module(name)
 
 

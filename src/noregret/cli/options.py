@@ -35,7 +35,10 @@ class Target:
         url = storage_url(self.storage)
         path = url.removeprefix("sqlite:///")
         if path != url and not Path(path).exists():
-            raise StorageError(f"there is no database {path}: make a study with `noregret create`, or name another database with --storage")
+            raise StorageError(
+                f"there is no database {path}: make a study with `noregret create`, or name another"
+                " database with --storage"
+            )
         return self.storage
 
     def open(self) -> Study:
@@ -46,23 +49,42 @@ class Target:
             if not names:
                 raise StorageError("there is no study yet: make one with `noregret create`")
             if len(names) > 1:
-                raise StorageError(f"there are {len(names)} studies ({', '.join(names)}): say which one with --study NAME")
+                raise StorageError(
+                    f"there are {len(names)} studies ({', '.join(names)}): say which one with"
+                    " --study NAME"
+                )
             name = names[0]
         return Study.open(name, storage=self.existing())
 
     def again(self, command: str) -> str:
         """Another command on the same study, as it must be typed; a password is left out."""
-        typed = [("--study", self.study), ("--storage", PASSWORD.sub(r"\1***@", self.storage) if self.storage else None)]
-        return " ".join([f"noregret {command}", *(f"{option} {shlex.quote(value)}" for option, value in typed if value is not None)])
+        typed = [
+            ("--study", self.study),
+            ("--storage", PASSWORD.sub(r"\1***@", self.storage) if self.storage else None),
+        ]
+        return " ".join(
+            [
+                f"noregret {command}",
+                *(f"{option} {shlex.quote(value)}" for option, value in typed if value is not None),
+            ]
+        )
 
     def emit(self, document: Any, text: str) -> None:
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) if self.as_json else text)
+        click.echo(
+            json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+            if self.as_json
+            else text
+        )
 
 
 def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names for the shell's completion; a storage that cannot be read completes nothing."""
     try:
-        return [name for name in Study.names(storage=Target(ctx.params.get("storage"), False).existing()) if name.startswith(incomplete)]
+        return [
+            name
+            for name in Study.names(storage=Target(ctx.params.get("storage"), False).existing())
+            if name.startswith(incomplete)
+        ]
     except NoRegretError:
         return []
 
@@ -70,12 +92,21 @@ def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) 
 _STORAGE = click.option(
     "--storage",
     metavar="FILE|URL",
-    help="The database: a file, or a URL such as postgresql://host/db.  [default: NOREGRET_STORAGE, or noregret.db]",
+    help=(
+        "The database: a file, or a URL such as postgresql://host/db.  [default: NOREGRET_STORAGE,"
+        " or noregret.db]"
+    ),
 )
 _STUDY = click.option(
-    "--study", "-s", metavar="NAME", shell_complete=complete_study, help="The study.  [default: NOREGRET_STUDY, or the only one there is]"
+    "--study",
+    "-s",
+    metavar="NAME",
+    shell_complete=complete_study,
+    help="The study.  [default: NOREGRET_STUDY, or the only one there is]",
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout; errors as JSON on stderr.")
+_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="One JSON document on stdout; errors as JSON on stderr."
+)
 
 
 def on_storage(function: Callable[..., None]) -> Callable[..., None]:
@@ -97,7 +128,9 @@ def on_study(function: Callable[..., None]) -> Callable[..., None]:
     @_STORAGE
     @_JSON
     @functools.wraps(function)
-    def command(*arguments: Any, study: str | None, storage: str | None, as_json: bool, **options: Any) -> None:
+    def command(
+        *arguments: Any, study: str | None, storage: str | None, as_json: bool, **options: Any
+    ) -> None:
         function(Target(storage, as_json, study), *arguments, **options)
 
     return command
@@ -107,4 +140,6 @@ class NumbersCommand(click.Command):
     """A command whose arguments may be negative numbers, which would otherwise read as options."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [f" {word}" if NEGATIVE.match(word) else word for word in args])
+        return super().parse_args(
+            ctx, [f" {word}" if NEGATIVE.match(word) else word for word in args]
+        )

@@ -13,7 +13,12 @@ from noregret.space import Choice, Parameter
 from noregret.study import Study
 from noregret.trials import STATES, Trial, standing
 
-SAID: dict[str, str] = {"complete": "complete", "running": "under way", "waiting": "waiting", "failed": "failed"}
+SAID: dict[str, str] = {
+    "complete": "complete",
+    "running": "under way",
+    "waiting": "waiting",
+    "failed": "failed",
+}
 
 
 def number(value: float | None) -> str:
@@ -35,8 +40,13 @@ def text_of(value: Any) -> str:
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Aligned columns; those numbered in ``right`` to the right."""
     widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    lines = ["  ".join(text.rjust(width) if column in right else text.ljust(width) for column, (text, width) in enumerate(zip(row, widths, strict=True)))
-             for row in [header, *rows]]  # fmt: skip
+    lines = [
+        "  ".join(
+            text.rjust(width) if column in right else text.ljust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [header, *rows]
+    ]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -44,13 +54,17 @@ def named_params(study: Study, params: Any) -> dict[str, Any]:
     """A point by name in plain values, whether it is a dict or an array."""
     values = params.values() if isinstance(params, dict) else params
     return {
-        name: value.item() if isinstance(value, np.generic) else value for name, value in zip(study.space.parameters, values, strict=True)
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in zip(study.space.parameters, values, strict=True)
     }
 
 
 def point_text(study: Study, params: Any) -> str:
     """As ``add`` and ``enqueue`` take it."""
-    return " ".join(shlex.quote(f"{name}={text_of(value)}") for name, value in named_params(study, params).items())
+    return " ".join(
+        shlex.quote(f"{name}={text_of(value)}")
+        for name, value in named_params(study, params).items()
+    )
 
 
 def trial_document(study: Study, trial: Trial) -> dict[str, Any]:
@@ -58,20 +72,39 @@ def trial_document(study: Study, trial: Trial) -> dict[str, Any]:
 
 
 def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True) -> str:
-    """A line per trial; outcomes=False leaves out what a trial just asked for cannot have. Empty columns are left out too."""
-    columns: list[tuple[str, bool, list[str]]] = [("trial", True, [str(trial.number) for trial in trials])]
+    """A line per trial; outcomes=False leaves out what a trial just asked for cannot have. Empty
+    columns are left out too.
+    """
+    columns: list[tuple[str, bool, list[str]]] = [
+        ("trial", True, [str(trial.number) for trial in trials])
+    ]
     if outcomes:
         corrected = {trial.corrects for trial in study.trials}
-        columns.append(("state", False, ["corrected" if trial.number in corrected else SAID[trial.state] for trial in trials]))
+        columns.append(
+            (
+                "state",
+                False,
+                [
+                    "corrected" if trial.number in corrected else SAID[trial.state]
+                    for trial in trials
+                ],
+            )
+        )
         columns.append(("value", True, [number(trial.value) for trial in trials]))
         columns.append(("noise", True, [number(trial.noise_std) for trial in trials]))
     points = [named_params(study, trial.params) for trial in trials]
     for name, parameter in study.space.parameters.items():
-        columns.append((name, not isinstance(parameter, Choice), [text_of(each[name]) for each in points]))
+        columns.append(
+            (name, not isinstance(parameter, Choice), [text_of(each[name]) for each in points])
+        )
     columns.append(("why", False, [reason(study, trial) for trial in trials]))
     shown = [column for column in columns if any(column[2])]
     right = [index for index, (_, to_right, _) in enumerate(shown) if to_right]
-    return table([name for name, _, _ in shown], list(zip(*(cells for _, _, cells in shown), strict=True)), right)
+    return table(
+        [name for name, _, _ in shown],
+        list(zip(*(cells for _, _, cells in shown), strict=True)),
+        right,
+    )
 
 
 def prediction(study: Study, trial: Trial) -> tuple[float, float] | None:
@@ -89,14 +122,19 @@ def reason(study: Study, trial: Trial) -> str:
     if predicted is not None:
         why = "survey of a wider class" if trial.info.get("survey") else "model"
         return f"{why}, expects {plus_minus(*predicted)}"
-    return {"initial": "initial design", "random": "random", "enqueued": "enqueued"}.get(trial.info.get("source", ""), "added")
+    return {"initial": "initial design", "random": "random", "enqueued": "enqueued"}.get(
+        trial.info.get("source", ""), "added"
+    )
 
 
 def parameter_range(parameter: Parameter) -> str:
     if isinstance(parameter, Choice):
         return ", ".join(str(option) for option in parameter.options)
     whole = "whole numbers " if type(parameter).__name__ == "Int" else ""
-    return f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}{', log scale' if parameter.log else ''}"
+    return (
+        f"{whole}{text_of(parameter.low)} to"
+        f" {text_of(parameter.high)}{', log scale' if parameter.log else ''}"
+    )
 
 
 def counts(study: Study) -> dict[str, int]:

@@ -23,11 +23,15 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
 
 
 def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
-    """The values named, read by the study's space; which names must be there is the study's to say."""
+    """The values named, read by the study's space; which names must be there is the
+    study's to say.
+    """
     parameters = study.space.parameters
     point = {}
     for name, text in pairs(words).items():
         if name not in parameters:
-            raise SpaceError(f"there is no parameter {name!r}: this study has {', '.join(parameters)}")
+            raise SpaceError(
+                f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
+            )
         point[name] = parsed(text, name, parameters[name])
     return point

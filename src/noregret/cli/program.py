@@ -1,4 +1,6 @@
-"""A program in any language as an objective: started once per trial, its value read from its output."""
+"""A program in any language as an objective: started once per trial, its value read from its
+output.
+"""
 
 from __future__ import annotations
 
@@ -36,23 +38,33 @@ class NotStartedError(NoRegretError):
 class Program:
     """``with Program("./train --lr {lr}", ["lr"]) as objective``. Leaving ends what still runs.
 
-    The command is split into words first and each {name} replaced by its value after that: no shell sees it, so nothing in a value is ever run.
+    The command is split into words first and each {name} replaced by its value after that: no shell
+    sees it, so nothing in a value is ever run.
     """
 
     def __init__(self, command: str, names: Sequence[str], timeout: float | None = None) -> None:
         try:
             self.words = shlex.split(command)
         except ValueError as error:
-            raise ConfigurationError(f"the command {command!r} cannot be split into words: {error}") from None
+            raise ConfigurationError(
+                f"the command {command!r} cannot be split into words: {error}"
+            ) from None
         if not self.words:
-            raise ConfigurationError("the command is empty: write the program and its arguments, such as './train --lr {lr}'")
+            raise ConfigurationError(
+                "the command is empty: write the program and its arguments, such as './train --lr"
+                " {lr}'"
+            )
         unused = [name for name in names if not any(f"{{{name}}}" in word for word in self.words)]
         if unused:
             raise ConfigurationError(
-                f"the command does not use {{{unused[0]}}}: write every parameter in braces where its value belongs, of {', '.join(names)}"
+                f"the command does not use {{{unused[0]}}}: write every parameter in braces where"
+                f" its value belongs, of {', '.join(names)}"
             )
         if "{" not in self.words[0] and shutil.which(self.words[0]) is None:
-            raise ConfigurationError(f"there is no program {self.words[0]!r} that can be run: check its path, and that it is executable")
+            raise ConfigurationError(
+                f"there is no program {self.words[0]!r} that can be run: check its path, and that"
+                " it is executable"
+            )
         self.names, self.timeout = list(names), timeout
         self._places = re.compile("|".join(re.escape(f"{{{name}}}") for name in names))
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -70,8 +82,13 @@ class Program:
 
     def arguments(self, params: Any) -> list[str]:
         """The words of one evaluation."""
-        values = params if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
-        return [self._places.sub(lambda found: _word(values[found[0][1:-1]]), word) for word in self.words]
+        values = (
+            params if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
+        )
+        return [
+            self._places.sub(lambda found: _word(values[found[0][1:-1]]), word)
+            for word in self.words
+        ]
 
     def __call__(self, params: Any) -> tuple[float, float | None]:
         with (
@@ -95,20 +112,32 @@ class Program:
                 raise EvaluationError(how + (f", its last words: {said[-1]}" if said else ""))
             return read_value(_lines(out))
 
-    def _start(self, arguments: list[str], out: IO[bytes], err: IO[bytes]) -> subprocess.Popen[bytes]:
+    def _start(
+        self, arguments: list[str], out: IO[bytes], err: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._over:
                 raise RunOverError("the run is over")
             try:
-                process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+                process = subprocess.Popen(
+                    arguments,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
             except (OSError, ValueError) as error:
-                raise NotStartedError(f"cannot start {arguments[0]!r}: {getattr(error, 'strerror', None) or error}") from None
+                raise NotStartedError(
+                    f"cannot start {arguments[0]!r}: {getattr(error, 'strerror', None) or error}"
+                ) from None
             self._running.add(process)
         return process
 
 
 def read_value(lines: Sequence[str]) -> tuple[float, float | None]:
-    """The value and its noise: the last line if it is a number, else the last line that is a JSON object with a value."""
+    """The value and its noise: the last line if it is a number, else the last line that is a JSON
+    object with a value.
+    """
     if not lines:
         raise EvaluationError("it printed nothing: the last line of its output must be the value")
     found: Any = None
@@ -120,7 +149,10 @@ def read_value(lines: Sequence[str]) -> tuple[float, float | None]:
             if found is not None:
                 break
     if found is None:
-        raise EvaluationError(f'the last line of its output is no number and no line is JSON with a "value": {lines[-1][:200]!r}')
+        raise EvaluationError(
+            'the last line of its output is no number and no line is JSON with a "value":'
+            f" {lines[-1][:200]!r}"
+        )
     try:
         return check_value(found["value"]), check_noise(found.get("noise_std"))
     except NoRegretError as error:
@@ -139,7 +171,11 @@ def _lines(file: IO[bytes]) -> list[str]:
     """The last lines that are not empty."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - TAIL))
-    return [line.strip() for line in file.read().decode("utf-8", errors="replace").splitlines() if line.strip()]
+    return [
+        line.strip()
+        for line in file.read().decode("utf-8", errors="replace").splitlines()
+        if line.strip()
+    ]
 
 
 def _word(value: Any) -> str:

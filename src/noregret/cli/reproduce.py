@@ -1,4 +1,6 @@
-"""``noregret reproduce``: the paper's figures, each from one command. The experiments live in the repository."""
+"""``noregret reproduce``: the paper's figures, each from one command. The experiments live in the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +15,46 @@ from noregret.errors import MissingExtraError, NoRegretError
 FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "errata")
 
 
-@click.command(short_help="The paper's figures", epilog="Example: noregret reproduce fig4 --seeds 10 --out out/reproduction")
+@click.command(
+    short_help="The paper's figures",
+    epilog="Example: noregret reproduce fig4 --seeds 10 --out out/reproduction",
+)
 @click.argument("figures", nargs=-1, required=True, type=click.Choice([*FIGURES, "all"]))
 @click.option("--seeds", type=click.IntRange(min=1), help="Number of starts or samples.")
-@click.option("--iterations", type=click.IntRange(min=10), help="Decisions per run, the initial points not counted.")
 @click.option(
-    "--noise", type=click.FloatRange(min=0, min_open=True), help="Standard deviation of the noise (figures 1 to 5).  [default: 0.05]"
+    "--iterations",
+    type=click.IntRange(min=10),
+    help="Decisions per run, the initial points not counted.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("out/reproduction"), show_default=True, help="Where results go."
+    "--noise",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Standard deviation of the noise (figures 1 to 5).  [default: 0.05]",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out/reproduction"),
+    show_default=True,
+    help="Where results go.",
 )
 @click.option("--quick", is_flag=True, help="Fewer seeds and steps: a few minutes for everything.")
 @click.option(
-    "--mnist", type=click.Path(path_type=Path, file_okay=False), help="Folder with the four MNIST files, gzipped or not (figure 6)."
+    "--mnist",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with the four MNIST files, gzipped or not (figure 6).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summaries as JSON.")
-def reproduce(figures: tuple[str, ...], seeds: int | None, iterations: int | None, noise: float | None, out: Path, quick: bool, mnist: Path | None,
-              as_json: bool) -> None:  # fmt: skip
+def reproduce(
+    figures: tuple[str, ...],
+    seeds: int | None,
+    iterations: int | None,
+    noise: float | None,
+    out: Path,
+    quick: bool,
+    mnist: Path | None,
+    as_json: bool,
+) -> None:
     """Compute the paper's figures: curves (CSV), picture (PNG, PDF) and summary (JSON).
 
     Runs on all cores. A killed run continues where it stopped.
@@ -38,9 +63,12 @@ def reproduce(figures: tuple[str, ...], seeds: int | None, iterations: int | Non
         runner = importlib.import_module("research.paper.runner")
     except ImportError as error:
         raise MissingExtraError(
-            f"the experiments are not installed ({error}): they live in the repository. Clone it, run `make setup` there, and call .venv/bin/noregret reproduce"
+            f"the experiments are not installed ({error}): they live in the repository. Clone it,"
+            " run `make setup` there, and call .venv/bin/noregret reproduce"
         ) from None
-    options = runner.Options(out=out, quick=quick, seeds=seeds, iterations=iterations, noise=noise, mnist=mnist)
+    options = runner.Options(
+        out=out, quick=quick, seeds=seeds, iterations=iterations, noise=noise, mnist=mnist
+    )
     summaries, problems = [], []
     for name in FIGURES if "all" in figures else dict.fromkeys(figures):
         try:
@@ -52,9 +80,13 @@ def reproduce(figures: tuple[str, ...], seeds: int | None, iterations: int | Non
         summaries.append(summary)
         if not as_json:
             click.echo(
-                f"{name}: {summary['title']} ({summary['runs']} runs, {summary['seconds']:.0f} s of computing) → {out / name}/{name}.png"
+                f"{name}: {summary['title']} ({summary['runs']} runs, {summary['seconds']:.0f} s of"
+                f" computing) → {out / name}/{name}.png"
             )
     if as_json:
         click.echo(json.dumps(summaries, indent=2))
     if problems:
-        raise NoRegretError(f"{len(problems)} of {len(problems) + len(summaries)} figures were not computed, see above")
+        raise NoRegretError(
+            f"{len(problems)} of {len(problems) + len(summaries)} figures were not computed, see"
+            " above"
+        )

@@ -1,4 +1,6 @@
-"""What a study has found so far: the best value, the point to use, and what is certified about it."""
+"""What a study has found so far: the best value, the point to use, and what is certified
+about it.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,24 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
         best, recommended = study.best, study.recommended
     except TrialError:  # nothing told yet
         return found
-    found["best"], found["recommended"] = trial_document(study, best), trial_document(study, recommended)
+    found["best"], found["recommended"] = (
+        trial_document(study, best),
+        trial_document(study, recommended),
+    )
     belief = study.belief(delta)
     if belief is None:
         return found
     mean, std = belief.predict(study.space.encode(recommended.params)[None, :])
-    found["predicted"] = {"mean": (1.0 if study.goal == "maximize" else -1.0) * float(mean[0]), "std": float(std[0])}
+    found["predicted"] = {
+        "mean": (1.0 if study.goal == "maximize" else -1.0) * float(mean[0]),
+        "std": float(std[0]),
+    }
     if certifies(study.strategy):
         certificate = study.certificate(delta)
-        found["certificate"] = {"regret_bound": certificate.regret_bound, "condition": certificate.condition}
+        found["certificate"] = {
+            "regret_bound": certificate.regret_bound,
+            "condition": certificate.condition,
+        }
     return found
 
 
@@ -32,7 +43,10 @@ def results_text(study: Study, found: dict[str, Any]) -> str:
     if found["best"] is None:
         return "best         none yet: no value was told"
     best, recommended = found["best"], found["recommended"]
-    lines = [f"best         {number(best['value'])} at trial {best['number']}:  {point_text(study, best['params'])}"]
+    lines = [
+        f"best         {number(best['value'])} at trial {best['number']}: "
+        f" {point_text(study, best['params'])}"
+    ]
     if found["predicted"] is not None:
         predicted = found["predicted"]
         same = (
@@ -43,6 +57,7 @@ def results_text(study: Study, found: dict[str, Any]) -> str:
         lines.append(f"recommended  {same}  (the model expects {plus_minus(**predicted)})")
     if found["certificate"] is not None:
         lines.append(
-            f"certified    at most {found['certificate']['regret_bound']:.4g} from the optimum, {found['certificate']['condition']}"
+            f"certified    at most {found['certificate']['regret_bound']:.4g} from the optimum,"
+            f" {found['certificate']['condition']}"
         )
     return "\n".join(lines)

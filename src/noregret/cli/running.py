@@ -1,4 +1,6 @@
-"""``noregret run``: evaluates a Python function or any program until trials, time, a value or a certificate say enough."""
+"""``noregret run``: evaluates a Python function or any program until trials, time, a value or a
+certificate say enough.
+"""
 
 from __future__ import annotations
 
@@ -29,42 +31,123 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.command(
     cls=NumbersCommand,
     short_help="Evaluate a function or a program",
-    epilog='Example: noregret run train.py:loss --trials 50, or noregret run --command "./train --lr {lr}" --trials 50 --workers 4',
+    epilog=(
+        'Example: noregret run train.py:loss --trials 50, or noregret run --command "./train --lr'
+        ' {lr}" --trials 50 --workers 4'
+    ),
 )
 @click.argument("function", required=False, metavar="[MODULE:FUNCTION|SCRIPT.py:FUNCTION]")
-@click.option("--command", "-c", help="A program instead, with {NAME} where a parameter's value belongs. It is started without a shell.")
+@click.option(
+    "--command",
+    "-c",
+    help=(
+        "A program instead, with {NAME} where a parameter's value belongs. It is started without a"
+        " shell."
+    ),
+)
 @click.option("--trials", type=click.IntRange(min=0), help="How many to start here.")
-@click.option("--total", type=click.IntRange(min=0), help="How many the study shall have in all; those under way elsewhere are waited for.")
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="SECONDS", help="Start no more trials after this time.")
-@click.option("--target", "value", type=click.FLOAT, metavar="VALUE", help="Stop once a value as good as this was told.")
 @click.option(
-    "--certified", type=POSITIVE, metavar="REGRET", help="Stop once the recommended point's regret is certified to be below this."
+    "--total",
+    type=click.IntRange(min=0),
+    help="How many the study shall have in all; those under way elsewhere are waited for.",
 )
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="How many at once, in threads.")
-@click.option("--trial-timeout", type=POSITIVE, metavar="SECONDS", help="End a program that takes longer: its trial has failed.")
-@click.option("--max-failures", type=click.IntRange(min=1), default=3, show_default=True, help="Stop after so many failed trials in a row.")
-@click.option("--grace", type=POSITIVE, default=60.0, show_default=True, metavar="SECONDS", help="A worker silent for so long is dead.")
 @click.option(
-    "--dead", type=click.Choice(["retry", "fail", "leave"]), default="retry", show_default=True, help="What becomes of its trials."
+    "--timeout",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Start no more trials after this time.",
 )
-@click.option("--dry-run", is_flag=True, help="Evaluate once, at the point the next ask would give, and record nothing.")
+@click.option(
+    "--target",
+    "value",
+    type=click.FLOAT,
+    metavar="VALUE",
+    help="Stop once a value as good as this was told.",
+)
+@click.option(
+    "--certified",
+    type=POSITIVE,
+    metavar="REGRET",
+    help="Stop once the recommended point's regret is certified to be below this.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many at once, in threads.",
+)
+@click.option(
+    "--trial-timeout",
+    type=POSITIVE,
+    metavar="SECONDS",
+    help="End a program that takes longer: its trial has failed.",
+)
+@click.option(
+    "--max-failures",
+    type=click.IntRange(min=1),
+    default=3,
+    show_default=True,
+    help="Stop after so many failed trials in a row.",
+)
+@click.option(
+    "--grace",
+    type=POSITIVE,
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="A worker silent for so long is dead.",
+)
+@click.option(
+    "--dead",
+    type=click.Choice(["retry", "fail", "leave"]),
+    default="retry",
+    show_default=True,
+    help="What becomes of its trials.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Evaluate once, at the point the next ask would give, and record nothing.",
+)
 @on_study
-def run(target: Target, function: str | None, command: str | None, value: float | None, certified: float | None, trial_timeout: float | None,
-        max_failures: int, dead: Literal["retry", "fail", "leave"], dry_run: bool, **limits: Any) -> None:  # fmt: skip
+def run(
+    target: Target,
+    function: str | None,
+    command: str | None,
+    value: float | None,
+    certified: float | None,
+    trial_timeout: float | None,
+    max_failures: int,
+    dead: Literal["retry", "fail", "leave"],
+    dry_run: bool,
+    **limits: Any,
+) -> None:
     """Evaluate a FUNCTION of the parameters (a dict), or a program, trial by trial.
 
-    A function returns its value, or the pair (value, noise std). A program prints its value in the last line of its output, or a JSON line
-    such as {"value": 0.3, "noise_std": 0.01}; an exit code other than 0 is a failed trial. Any number of shells and machines may run one
-    study at once. Ctrl-C loses nothing: type the same command again to go on.
+    A function returns its value, or the pair (value, noise std). A program prints its value in the
+    last line of its output, or a JSON line such as {"value": 0.3, "noise_std": 0.01}; an exit code
+    other than 0 is a failed trial. Any number of shells and machines may run one study at once.
+    Ctrl-C loses nothing: type the same command again to go on.
     """
     if (function is None) == (command is None):
-        raise click.UsageError("name a function, such as train.py:loss, or a program with --command")
+        raise click.UsageError(
+            "name a function, such as train.py:loss, or a program with --command"
+        )
     if trial_timeout is not None and command is None:
-        raise click.UsageError("--trial-timeout needs --command: a Python function cannot be ended from outside")
+        raise click.UsageError(
+            "--trial-timeout needs --command: a Python function cannot be ended from outside"
+        )
     stops: list[Callable[[Study], bool]] = [Reached(value)] if value is not None else []
     stops += [CertifiedWithin(certified)] if certified is not None else []
-    if not stops and not dry_run and all(limits[name] is None for name in ("trials", "total", "timeout")):
-        raise click.UsageError("say when to stop: --trials, --total, --timeout, --target or --certified")
+    if (
+        not stops
+        and not dry_run
+        and all(limits[name] is None for name in ("trials", "total", "timeout"))
+    ):
+        raise click.UsageError(
+            "say when to stop: --trials, --total, --timeout, --target or --certified"
+        )
     study = target.open()
     before, started = len(study.trials), time.monotonic()
     with _objective(study, function, command, trial_timeout) as objective, _signals(), _logging():
@@ -72,21 +155,39 @@ def run(target: Target, function: str | None, command: str | None, value: float 
             _try(target, study, objective)
             return
         watched = Watched(study, objective, max_failures)
-        _run(study, watched, stops, reclaim=None if dead == "leave" else dead, progress=False if target.as_json else None, **limits)
+        _run(
+            study,
+            watched,
+            stops,
+            reclaim=None if dead == "leave" else dead,
+            progress=False if target.as_json else None,
+            **limits,
+        )
     if watched.gave_up:
         raise NoRegretError(
-            f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}. Everything told is kept; repair it and type the same command again"
+            f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}."
+            " Everything told is kept; repair it and type the same command again"
         )
     _report(target, study, before, watched.failed, time.monotonic() - started)
 
 
-def _run(study: Study, watched: Watched, stops: list[Callable[[Study], bool]], **settings: Any) -> None:
+def _run(
+    study: Study, watched: Watched, stops: list[Callable[[Study], bool]], **settings: Any
+) -> None:
     try:
-        study.run(watched, until=lambda now: watched.gave_up or any(stop(now) for stop in stops), catch=(EvaluationError,), **settings)
+        study.run(
+            watched,
+            until=lambda now: watched.gave_up or any(stop(now) for stop in stops),
+            catch=(EvaluationError,),
+            **settings,
+        )
     except UnusableError as error:
         raise ConfigurationError(str(error)) from None
     except KeyboardInterrupt as error:
-        error.__notes__ = ["What was under way waits to be given out again; everything told is kept. Type the same command again to go on."]
+        error.__notes__ = [
+            "What was under way waits to be given out again; everything told is kept. Type the same"
+            " command again to go on."
+        ]
         raise
 
 
@@ -96,10 +197,20 @@ def _try(target: Target, study: Study, objective: Objective) -> None:
     try:
         value, noise_std = measured(objective(params))
     except (EvaluationError, NotStartedError) as error:
-        raise NoRegretError(f"it failed at {point_text(study, params)}: {error}. Nothing was recorded") from None
+        raise NoRegretError(
+            f"it failed at {point_text(study, params)}: {error}. Nothing was recorded"
+        ) from None
     except Exception as error:
-        raise NoRegretError(f"it failed at {point_text(study, params)}: {reason(error)}. Nothing was recorded") from None
-    document = {"study": study.name, "params": named_params(study, params), "value": value, "noise_std": noise_std, "command": words}
+        raise NoRegretError(
+            f"it failed at {point_text(study, params)}: {reason(error)}. Nothing was recorded"
+        ) from None
+    document = {
+        "study": study.name,
+        "params": named_params(study, params),
+        "value": value,
+        "noise_std": noise_std,
+        "command": words,
+    }
     said = "" if words is None else f"ran {shlex.join(words)}\n"
     told = number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
     target.emit(document, f"{said}{told} at {point_text(study, params)}; nothing was recorded")
@@ -107,12 +218,24 @@ def _try(target: Target, study: Study, objective: Objective) -> None:
 
 def _report(target: Target, study: Study, before: int, failed: int, seconds: float) -> None:
     found, new = results(study), len(study.trials) - before
-    document = {"study": study.name, "new": new, "failed_here": failed, "seconds": seconds, **counts(study), **found}
-    text = f"{new} new trials in {seconds:.1f} s; {study.name} has {counted(counts(study))}\n{results_text(study, found)}"
+    document = {
+        "study": study.name,
+        "new": new,
+        "failed_here": failed,
+        "seconds": seconds,
+        **counts(study),
+        **found,
+    }
+    text = (
+        f"{new} new trials in {seconds:.1f} s; {study.name} has"
+        f" {counted(counts(study))}\n{results_text(study, found)}"
+    )
     target.emit(document, f"{text}\n\nnext: {target.again('plot')}")
 
 
-def _objective(study: Study, function: str | None, command: str | None, timeout: float | None) -> AbstractContextManager[Objective]:
+def _objective(
+    study: Study, function: str | None, command: str | None, timeout: float | None
+) -> AbstractContextManager[Objective]:
     if command is not None:
         return Program(command, list(study.space.parameters), timeout)
     assert function is not None

@@ -28,14 +28,27 @@ class Settings:
     seed: Any
 
 
-def settings(file: Path | None, flags: Sequence[Flag], candidates: Path | None, *, goal: str | None, strategy: str | None, options: Sequence[str],
-             seed: int | None) -> Settings:  # fmt: skip
+def settings(
+    file: Path | None,
+    flags: Sequence[Flag],
+    candidates: Path | None,
+    *,
+    goal: str | None,
+    strategy: str | None,
+    options: Sequence[str],
+    seed: int | None,
+) -> Settings:
     written = {} if file is None else read_study(file)
     chosen = goal or written.get("goal")
     if chosen not in ("maximize", "minimize"):
-        raise ConfigurationError(f"say what is wanted: --goal maximize or --goal minimize{'' if chosen is None else f', got {chosen!r}'}")
+        raise ConfigurationError(
+            "say what is wanted: --goal maximize or --goal"
+            f" minimize{'' if chosen is None else f', got {chosen!r}'}"
+        )
     if options and strategy is None:
-        raise ConfigurationError("--with sets an option of the strategy named by --strategy: name it")
+        raise ConfigurationError(
+            "--with sets an option of the strategy named by --strategy: name it"
+        )
     space = _space(written, file, flags, candidates)
     typed = None if strategy is None else {"name": strategy, **_typed(pairs(options))}
     made = _strategy(typed or written.get("strategy", "practical"))
@@ -43,15 +56,30 @@ def settings(file: Path | None, flags: Sequence[Flag], candidates: Path | None, 
     return Settings(space, chosen, made, seed if seed is not None else written.get("seed", 0))
 
 
-def _space(written: Mapping[str, Any], file: Path | None, flags: Sequence[Flag], candidates: Path | None) -> Space | Candidates:
+def _space(
+    written: Mapping[str, Any], file: Path | None, flags: Sequence[Flag], candidates: Path | None
+) -> Space | Candidates:
     """From one place only."""
-    sources = [bool(flags), candidates is not None, "parameters" in written, "candidates" in written]
+    sources = [
+        bool(flags),
+        candidates is not None,
+        "parameters" in written,
+        "candidates" in written,
+    ]
     if not any(sources):
-        raise ConfigurationError("a study needs parameters: --float, --int, --choice, a list with --candidates, or a file with --file")
+        raise ConfigurationError(
+            "a study needs parameters: --float, --int, --choice, a list with --candidates, or a"
+            " file with --file"
+        )
     if sum(sources) > 1:
-        raise ConfigurationError("the parameters are given twice: as flags, with --candidates or in the file, but not in two of these")
+        raise ConfigurationError(
+            "the parameters are given twice: as flags, with --candidates or in the file, but not in"
+            " two of these"
+        )
     if flags:
-        space: Space | Candidates = Space([(flag.name, flag.parameter) for flag in sorted(flags, key=lambda flag: flag.place)])
+        space: Space | Candidates = Space(
+            [(flag.name, flag.parameter) for flag in sorted(flags, key=lambda flag: flag.place)]
+        )
     elif candidates is not None:
         space = read_candidates(candidates)
     else:
@@ -60,7 +88,8 @@ def _space(written: Mapping[str, Any], file: Path | None, flags: Sequence[Flag],
     for name in space.parameters:
         if "=" in name or not name.isprintable():
             raise SpaceError(
-                f"a parameter called {name!r} cannot be typed as NAME=VALUE: call it something without = and control characters"
+                f"a parameter called {name!r} cannot be typed as NAME=VALUE: call it something"
+                " without = and control characters"
             )
     return space
 
@@ -70,10 +99,15 @@ def _strategy(wanted: Any) -> Strategy:
     if isinstance(wanted, str):
         return named(wanted, {})
     if not isinstance(wanted, Mapping) or ("name" in wanted) == ("type" in wanted):
-        raise ConfigurationError(f"a strategy is a name, or a table with its name and options, got {wanted!r}")
+        raise ConfigurationError(
+            f"a strategy is a name, or a table with its name and options, got {wanted!r}"
+        )
     try:
         if "name" in wanted:
-            return named(wanted["name"], {key: codec.from_json(value) for key, value in wanted.items() if key != "name"})
+            return named(
+                wanted["name"],
+                {key: codec.from_json(value) for key, value in wanted.items() if key != "name"},
+            )
         whole = codec.from_json(wanted)
     except (TypeError, StorageError) as error:
         raise ConfigurationError(f"the strategy cannot be read: {error}") from None

@@ -38,12 +38,27 @@ SHOWN = 20  # trials in a table unless --all
 @click.command(
     short_help="Make a study",
     cls=CreateCommand,
-    epilog="Example: noregret create lab --float temperature 20 90 --int stirring 1 5 --choice solvent water dmf --goal maximize",
+    epilog=(
+        "Example: noregret create lab --float temperature 20 90 --int stirring 1 5 --choice solvent"
+        " water dmf --goal maximize"
+    ),
 )
 @click.argument("name")
-@click.option("--float", "floats", type=ParameterType("float"), multiple=True, metavar="NAME LOW HIGH [log]", help="A real parameter.")
 @click.option(
-    "--int", "ints", type=ParameterType("int"), multiple=True, metavar="NAME LOW HIGH [log]", help="A whole number, both ends included."
+    "--float",
+    "floats",
+    type=ParameterType("float"),
+    multiple=True,
+    metavar="NAME LOW HIGH [log]",
+    help="A real parameter.",
+)
+@click.option(
+    "--int",
+    "ints",
+    type=ParameterType("int"),
+    multiple=True,
+    metavar="NAME LOW HIGH [log]",
+    help="A whole number, both ends included.",
 )
 @click.option(
     "--choice",
@@ -66,44 +81,81 @@ SHOWN = 20  # trials in a table unless --all
     metavar="FILE.toml|json",
     help="All of this from a file: goal, seed, strategy, parameters or candidates.",
 )
-@click.option("--goal", type=click.Choice(["maximize", "minimize"]), help="What is wanted; required, here or in the file.")
 @click.option(
-    "--strategy", type=click.Choice(list(NAMED)), metavar="NAME", help=f"How points are chosen: {', '.join(NAMED)}.  [default: practical]"
+    "--goal",
+    type=click.Choice(["maximize", "minimize"]),
+    help="What is wanted; required, here or in the file.",
 )
 @click.option(
-    "--with", "options", multiple=True, metavar="OPTION=VALUE", help="An option of the strategy, such as noise_bound=0.1 for rigorous."
+    "--strategy",
+    type=click.Choice(list(NAMED)),
+    metavar="NAME",
+    help=f"How points are chosen: {', '.join(NAMED)}.  [default: practical]",
+)
+@click.option(
+    "--with",
+    "options",
+    multiple=True,
+    metavar="OPTION=VALUE",
+    help="An option of the strategy, such as noise_bound=0.1 for rigorous.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="Of the random numbers.  [default: 0]")
 @on_storage
-def create(target: Target, name: str, floats: tuple[Flag, ...], ints: tuple[Flag, ...], choices: tuple[Flag, ...], candidates: Path | None,
-           file: Path | None, **chosen: Any) -> None:  # fmt: skip
+def create(
+    target: Target,
+    name: str,
+    floats: tuple[Flag, ...],
+    ints: tuple[Flag, ...],
+    choices: tuple[Flag, ...],
+    candidates: Path | None,
+    file: Path | None,
+    **chosen: Any,
+) -> None:
     """Make a study: what may vary, and what is wanted."""
     if not name.strip() or not name.isprintable():
         raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         wanted = settings(file, [*floats, *ints, *choices], candidates, **chosen)
-        study = Study.create(name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=target.storage)
+        study = Study.create(
+            name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=target.storage
+        )
     for warning in said:
         click.echo(f"noregret: {warning.message}", err=True)
-    again = Target(target.storage, target.as_json, name if len(Study.names(storage=target.storage)) > 1 else None)
-    target.emit(study_document(study), f"study {name}: {study.goal}, {_parameters(study)}\n\nnext: {again.again('ask')}")
+    again = Target(
+        target.storage,
+        target.as_json,
+        name if len(Study.names(storage=target.storage)) > 1 else None,
+    )
+    target.emit(
+        study_document(study),
+        f"study {name}: {study.goal}, {_parameters(study)}\n\nnext: {again.again('ask')}",
+    )
 
 
 def _parameters(study: Study) -> str:
-    ranges = "; ".join(f"{name} {parameter_range(parameter)}" for name, parameter in study.space.parameters.items())
+    ranges = "; ".join(
+        f"{name} {parameter_range(parameter)}" for name, parameter in study.space.parameters.items()
+    )
     return f"one of {len(study.space.rows)} candidates" if hasattr(study.space, "rows") else ranges
 
 
 def study_document(study: Study) -> dict[str, Any]:
     return {
-        "study": study.name, "goal": study.goal, "seed": study.seed, "space": codec.to_json(study.space), "strategy": codec.to_json(study.strategy),
-        "strategy_name": strategy_name(study.strategy), "theorem": study.strategy.theorem,
-    }  # fmt: skip
+        "study": study.name,
+        "goal": study.goal,
+        "seed": study.seed,
+        "space": codec.to_json(study.space),
+        "strategy": codec.to_json(study.strategy),
+        "strategy_name": strategy_name(study.strategy),
+        "theorem": study.strategy.theorem,
+    }
 
 
 def strategy_name(strategy: Strategy) -> str:
-    """The name under which ``create`` makes it, if its options are the defaults; else its type's."""
+    """The name under which ``create`` makes it, if its options are the defaults; else its
+    type's.
+    """
     for name, make in NAMED.items():
         try:
             if make() == strategy:
@@ -113,36 +165,74 @@ def strategy_name(strategy: Strategy) -> str:
     return type(strategy).__name__
 
 
-@click.command("list", short_help="The studies of a database", epilog="Example: noregret list --storage lab.db")
+@click.command(
+    "list", short_help="The studies of a database", epilog="Example: noregret list --storage lab.db"
+)
 @on_storage
 def list_(target: Target) -> None:
     """The studies of a database at a glance."""
     summaries = Study.summaries(storage=target.existing())
     rows = [
-        [each.name, each.goal, str(each.trials), str(each.complete), str(each.running), str(each.waiting), str(each.failed), number(each.best),
-         each.last_activity[:16].replace("T", " ")] for each in summaries
-    ]  # fmt: skip
-    header = ["study", "goal", "trials", "complete", "under way", "waiting", "failed", "best", "last activity (UTC)"]
-    text = table(header, rows, right=range(2, 8)) if rows else "no studies yet: make one with `noregret create`"
+        [
+            each.name,
+            each.goal,
+            str(each.trials),
+            str(each.complete),
+            str(each.running),
+            str(each.waiting),
+            str(each.failed),
+            number(each.best),
+            each.last_activity[:16].replace("T", " "),
+        ]
+        for each in summaries
+    ]
+    header = [
+        "study",
+        "goal",
+        "trials",
+        "complete",
+        "under way",
+        "waiting",
+        "failed",
+        "best",
+        "last activity (UTC)",
+    ]
+    text = (
+        table(header, rows, right=range(2, 8))
+        if rows
+        else "no studies yet: make one with `noregret create`"
+    )
     target.emit({"studies": [asdict(each) for each in summaries]}, text)
 
 
-@click.command(short_help="A study, or one of its trials", epilog="Example: noregret show, or noregret show 7 for one trial")
+@click.command(
+    short_help="A study, or one of its trials",
+    epilog="Example: noregret show, or noregret show 7 for one trial",
+)
 @click.argument("trial", type=click.INT, required=False)
 @click.option("--all", "everything", is_flag=True, help=f"All trials, not only the last {SHOWN}.")
 @on_study
 def show(target: Target, trial: int | None, everything: bool) -> None:
-    """A study: its parameters, its trials, the best so far. With a TRIAL's number: that trial, and why it was chosen."""
+    """A study: its parameters, its trials, the best so far. With a TRIAL's number: that trial, and
+    why it was chosen.
+    """
     study = target.open()
     trials = study.trials
     if trial is not None:
         if not 0 <= trial < len(trials):
-            raise TrialError(f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)")
+            raise TrialError(
+                f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
+            )
         document = trial_document(study, trials[trial])
         target.emit({"study": study.name, "trial": document}, _trial_text(study, trial))
         return
     found = results(study)
-    document = {**study_document(study), **counts(study), **found, "trials": [trial_document(study, each) for each in trials]}
+    document = {
+        **study_document(study),
+        **counts(study),
+        **found,
+        "trials": [trial_document(study, each) for each in trials],
+    }
     target.emit(document, _study_text(target, study, found, everything))
 
 
@@ -150,7 +240,13 @@ def _study_text(target: Target, study: Study, found: dict[str, Any], everything:
     trials = study.trials
     shown = trials if everything else trials[-SHOWN:]
     lines = [f"study {study.name}: {study.goal}, {counted(counts(study))}", ""]
-    lines += [table(["parameter", "range"], [[name, parameter_range(p)] for name, p in study.space.parameters.items()]), ""]
+    lines += [
+        table(
+            ["parameter", "range"],
+            [[name, parameter_range(p)] for name, p in study.space.parameters.items()],
+        ),
+        "",
+    ]
     lines += [
         f"strategy     {strategy_name(study.strategy)}, seed {study.seed}",
         f"guarantee    {study.strategy.theorem}",
@@ -159,10 +255,16 @@ def _study_text(target: Target, study: Study, found: dict[str, Any], everything:
     ]
     if shown:
         hidden = len(trials) - len(shown)
-        lines += [*([f"({hidden} earlier trials: --all shows them)"] if hidden else []), trial_table(study, shown), ""]
+        lines += [
+            *([f"({hidden} earlier trials: --all shows them)"] if hidden else []),
+            trial_table(study, shown),
+            "",
+        ]
     open_trials = [each for each in trials if each.state == "running"]
     if open_trials:
-        lines.append(f"next: {target.again(f'tell {open_trials[0].number} VALUE')}, once it is measured")
+        lines.append(
+            f"next: {target.again(f'tell {open_trials[0].number} VALUE')}, once it is measured"
+        )
     else:
         lines.append(f"next: {target.again('ask')}")
     return "\n".join(lines)
@@ -170,8 +272,14 @@ def _study_text(target: Target, study: Study, found: dict[str, Any], everything:
 
 def _trial_text(study: Study, index: int) -> str:
     trial = study.trials[index]
-    rows = [["state", SAID[trial.state]], ["value", number(trial.value)], ["noise", number(trial.noise_std)], ["why", reason(study, trial)],
-            ["asked (UTC)", trial.created or ""], ["ended (UTC)", trial.finished or ""]]  # fmt: skip
+    rows = [
+        ["state", SAID[trial.state]],
+        ["value", number(trial.value)],
+        ["noise", number(trial.noise_std)],
+        ["why", reason(study, trial)],
+        ["asked (UTC)", trial.created or ""],
+        ["ended (UTC)", trial.finished or ""],
+    ]
     rows += [[name, text_of(value)] for name, value in named_params(study, trial.params).items()]
     info = [[key, _short(value)] for key, value in trial.info.items() if value is not None]
     text = table([f"trial {index}", ""], [row for row in rows if row[1]])
@@ -179,11 +287,21 @@ def _trial_text(study: Study, index: int) -> str:
 
 
 def _short(value: Any) -> str:
-    return ", ".join(text_of(each) for each in value) if isinstance(value, (list, tuple)) else text_of(value)
+    return (
+        ", ".join(text_of(each) for each in value)
+        if isinstance(value, (list, tuple))
+        else text_of(value)
+    )
 
 
-@click.command(short_help="The best value and the point to use", epilog="Example: noregret best --study lab")
-@click.option("--delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), help="Failure probability of the certificate.")
+@click.command(
+    short_help="The best value and the point to use", epilog="Example: noregret best --study lab"
+)
+@click.option(
+    "--delta",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Failure probability of the certificate.",
+)
 @on_study
 def best(target: Target, delta: float | None) -> None:
     """The best value, the point to use, and what is certified about it.
@@ -206,7 +324,9 @@ def delete(target: Target, name: str, yes: bool) -> None:
     what = f"study {name} ({counted(counts(study))})"
     if not yes:
         if target.as_json:
-            raise ConfigurationError(f"{what} would be deleted for good: add --yes (with --json nothing is asked)")
+            raise ConfigurationError(
+                f"{what} would be deleted for good: add --yes (with --json nothing is asked)"
+            )
         try:
             click.confirm(f"delete {what} for good?", abort=True, err=True)
         except click.Abort:
@@ -215,10 +335,17 @@ def delete(target: Target, name: str, yes: bool) -> None:
     target.emit({"deleted": name}, f"deleted {what}")
 
 
-@click.command(short_help="Bring an older database up to date", epilog="Example: noregret upgrade --storage lab.db")
+@click.command(
+    short_help="Bring an older database up to date",
+    epilog="Example: noregret upgrade --storage lab.db",
+)
 @on_storage
 def upgrade(target: Target) -> None:
     """Bring a database written by an older version up to this one's form."""
     before, after = upgrade_storage(target.existing())
-    text = f"the database has schema {after} already" if before == after else f"upgraded the database from schema {before} to {after}"
+    text = (
+        f"the database has schema {after} already"
+        if before == after
+        else f"upgraded the database from schema {before} to {after}"
+    )
     target.emit({"from": before, "to": after}, text)

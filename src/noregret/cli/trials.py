@@ -13,38 +13,80 @@ from noregret.study import Study
 from noregret.trials import Trial, standing
 
 NOISE = click.option(
-    "--noise", "noise_std", type=click.FLOAT, metavar="STD", help="Standard deviation of this value's noise, if it is known."
+    "--noise",
+    "noise_std",
+    type=click.FLOAT,
+    metavar="STD",
+    help="Standard deviation of this value's noise, if it is known.",
 )
 POINT = click.argument("point", nargs=-1, required=True, metavar="NAME=VALUE...")
 
 
-@click.command(short_help="The next point to measure", epilog="Example: noregret ask --count 3 --fix solvent=water")
-@click.option("--count", type=click.IntRange(min=1), default=1, show_default=True, help="How many points at once.")
-@click.option("--fix", multiple=True, metavar="NAME=VALUE", help="Hold a parameter at a value, this time only.")
+@click.command(
+    short_help="The next point to measure",
+    epilog="Example: noregret ask --count 3 --fix solvent=water",
+)
+@click.option(
+    "--count",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many points at once.",
+)
+@click.option(
+    "--fix",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Hold a parameter at a value, this time only.",
+)
 @on_study
 def ask(target: Target, count: int, fix: tuple[str, ...]) -> None:
-    """The next point to measure. Points under way are taken into account, so you may ask again before you tell."""
+    """The next point to measure. Points under way are taken into account, so you may ask again
+    before you tell.
+    """
     study = target.open()
     trials = study.ask(count, fixed=parse_point(study, fix) if fix else None)
     first = trials[0].number
-    lines = [trial_table(study, trials, outcomes=False), "", f"measured:  {target.again(f'tell {first} VALUE')}",
-             f"failed:    {target.again(f'tell {first} --failed')}"]  # fmt: skip
-    target.emit({"study": study.name, "trials": [trial_document(study, trial) for trial in trials]}, "\n".join(lines))
+    lines = [
+        trial_table(study, trials, outcomes=False),
+        "",
+        f"measured:  {target.again(f'tell {first} VALUE')}",
+        f"failed:    {target.again(f'tell {first} --failed')}",
+    ]
+    target.emit(
+        {"study": study.name, "trials": [trial_document(study, trial) for trial in trials]},
+        "\n".join(lines),
+    )
 
 
 @click.command(
-    short_help="The value of a trial", cls=NumbersCommand, epilog="Example: noregret tell 3 61.2 --noise 0.5, or noregret tell 3 --failed"
+    short_help="The value of a trial",
+    cls=NumbersCommand,
+    epilog="Example: noregret tell 3 61.2 --noise 0.5, or noregret tell 3 --failed",
 )
 @click.argument("trial", type=click.INT)
 @click.argument("value", type=click.FLOAT, required=False)
 @NOISE
-@click.option("--failed", is_flag=True, help="It could not be measured: the point is not proposed again, and its surroundings are avoided.")
+@click.option(
+    "--failed",
+    is_flag=True,
+    help=(
+        "It could not be measured: the point is not proposed again, and its surroundings are"
+        " avoided."
+    ),
+)
 @on_study
-def tell(target: Target, trial: int, value: float | None, noise_std: float | None, failed: bool) -> None:
-    """The VALUE of a TRIAL. It is on the disk when this returns, and it stands: a mistake is put right with `correct`."""
+def tell(
+    target: Target, trial: int, value: float | None, noise_std: float | None, failed: bool
+) -> None:
+    """The VALUE of a TRIAL. It is on the disk when this returns, and it stands: a mistake is put
+    right with `correct`.
+    """
     _one_of(value, failed)
     study = target.open()
-    _told(target, study, study.tell(trial, value, noise_std, state="failed" if failed else "complete"))
+    _told(
+        target, study, study.tell(trial, value, noise_std, state="failed" if failed else "complete")
+    )
 
 
 @click.command(
@@ -57,11 +99,17 @@ def tell(target: Target, trial: int, value: float | None, noise_std: float | Non
 @NOISE
 @click.option("--failed", is_flag=True, help="It was no valid measurement at all.")
 @on_study
-def correct(target: Target, trial: int, value: float | None, noise_std: float | None, failed: bool) -> None:
+def correct(
+    target: Target, trial: int, value: float | None, noise_std: float | None, failed: bool
+) -> None:
     """Replace what was told of a TRIAL. The old entry is kept and no longer counts."""
     _one_of(value, failed)
     study = target.open()
-    _told(target, study, study.correct(trial, value, noise_std, state="failed" if failed else "complete"))
+    _told(
+        target,
+        study,
+        study.correct(trial, value, noise_std, state="failed" if failed else "complete"),
+    )
 
 
 @click.command(
@@ -79,7 +127,10 @@ def add(target: Target, point: tuple[str, ...], value: float, noise_std: float |
     _told(target, study, study.add(parse_point(study, point), value, noise_std))
 
 
-@click.command(short_help="A point you want tried next", epilog="Example: noregret enqueue temperature=40 solvent=dmf")
+@click.command(
+    short_help="A point you want tried next",
+    epilog="Example: noregret enqueue temperature=40 solvent=dmf",
+)
 @POINT
 @on_study
 def enqueue(target: Target, point: tuple[str, ...]) -> None:
@@ -88,12 +139,14 @@ def enqueue(target: Target, point: tuple[str, ...]) -> None:
     trial = study.enqueue(parse_point(study, point))
     target.emit(
         {"study": study.name, "trial": trial_document(study, trial)},
-        f"trial {trial.number} waits: {point_text(study, trial.params)}\n\nnext: {target.again('ask')}",
+        f"trial {trial.number} waits: {point_text(study, trial.params)}\n\nnext:"
+        f" {target.again('ask')}",
     )
 
 
 @click.command(
-    short_help="Take back trials whose worker died", epilog="Example: noregret reclaim --grace 600, or noregret reclaim 3 4 --then fail"
+    short_help="Take back trials whose worker died",
+    epilog="Example: noregret reclaim --grace 600, or noregret reclaim 3 4 --then fail",
 )
 @click.argument("trials", type=click.INT, nargs=-1)
 @click.option(
@@ -105,18 +158,30 @@ def enqueue(target: Target, point: tuple[str, ...]) -> None:
     help="How long a worker may have been silent.",
 )
 @click.option(
-    "--then", type=click.Choice(["retry", "fail"]), default="retry", show_default=True, help="Give them out again, or mark them failed."
+    "--then",
+    type=click.Choice(["retry", "fail"]),
+    default="retry",
+    show_default=True,
+    help="Give them out again, or mark them failed.",
 )
 @on_study
-def reclaim(target: Target, trials: tuple[int, ...], grace: float, then: Literal["retry", "fail"]) -> None:
-    """Take back trials whose worker died; or the TRIALS named, such as an experiment that will never be told."""
+def reclaim(
+    target: Target, trials: tuple[int, ...], grace: float, then: Literal["retry", "fail"]
+) -> None:
+    """Take back trials whose worker died; or the TRIALS named, such as an experiment that will
+    never be told.
+    """
     study = target.open()
     back = study.reclaim(grace, then=then, numbers=list(trials) or None)
     became = "wait to be given out again" if then == "retry" else "are marked failed"
     text = (
-        f"{trial_table(study, back)}\n\nthese {became}" if back else "no trial to take back: every worker gave a sign of life, or none runs"
+        f"{trial_table(study, back)}\n\nthese {became}"
+        if back
+        else "no trial to take back: every worker gave a sign of life, or none runs"
     )
-    target.emit({"study": study.name, "trials": [trial_document(study, trial) for trial in back]}, text)
+    target.emit(
+        {"study": study.name, "trials": [trial_document(study, trial) for trial in back]}, text
+    )
 
 
 def _one_of(value: float | None, failed: bool) -> None:
@@ -126,7 +191,11 @@ def _one_of(value: float | None, failed: bool) -> None:
 
 def _told(target: Target, study: Study, trial: Trial) -> None:
     """What was recorded, and how it compares."""
-    document: dict[str, Any] = {"study": study.name, "trial": trial_document(study, trial), "best": None}
+    document: dict[str, Any] = {
+        "study": study.name,
+        "trial": trial_document(study, trial),
+        "best": None,
+    }
     told = "failed" if trial.value is None else number(trial.value)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]
     trials = standing(study.trials)
@@ -135,7 +204,12 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         document["best"] = trial_document(study, best)
         same = best.number == trial.number
         lines.append(
-            "the best so far" if same else f"best so far: {number(best.value)} at trial {best.number}, {point_text(study, best.params)}"
+            "the best so far"
+            if same
+            else (
+                f"best so far: {number(best.value)} at trial {best.number},"
+                f" {point_text(study, best.params)}"
+            )
         )
     running = [str(each.number) for each in trials if each.state == "running"]
     lines += [f"still under way: trial {', '.join(running)}"] if running else []

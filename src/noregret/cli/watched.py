@@ -1,4 +1,6 @@
-"""An objective under observation: what goes wrong is said in a line, counted, and ends the run when it goes wrong again and again."""
+"""An objective under observation: what goes wrong is said in a line, counted, and ends the run when
+it goes wrong again and again.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Objective = Callable[[Any], Any]
 
 
 class UnusableError(BaseException):
-    """No point is to blame. As Ctrl-C does, it passes through the run, so that the trials under way wait to be given out again."""
+    """No point is to blame. As Ctrl-C does, it passes through the run, so that the trials under way
+    wait to be given out again.
+    """
 
 
 @dataclass(slots=True)
@@ -54,7 +58,9 @@ class Watched:
         with self._lock:
             self.in_a_row, self.failed, self.last = self.in_a_row + 1, self.failed + 1, why
             clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # a progress bar may be in the line
-            click.echo(f"{clear}noregret: failed at {point_text(self.study, params)}: {why}", err=True)
+            click.echo(
+                f"{clear}noregret: failed at {point_text(self.study, params)}: {why}", err=True
+            )
 
     @property
     def gave_up(self) -> bool:
@@ -66,5 +72,7 @@ def reason(error: Exception) -> str:
     if isinstance(error, EvaluationError):
         return str(error)
     if isinstance(error, NoRegretError):
-        return str(error).partition(":")[0]  # what is wrong; the advice after it is for those who tell
+        return str(error).partition(":")[
+            0
+        ]  # what is wrong; the advice after it is for those who tell
     return describe(error)

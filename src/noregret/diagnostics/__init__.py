@@ -24,4 +24,4 @@ __all__ = [
     "outcomes",
     "predictions",
     "why",
-]  # fmt: skip
+]

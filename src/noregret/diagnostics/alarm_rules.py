@@ -21,7 +21,9 @@ EXACT = 1e-6  # noise variance, in units of the prior's
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """serious: False where it is as it should be for some studies, and only the person who runs it can tell."""
+    """serious: False where it is as it should be for some studies, and only the person who runs it
+    can tell.
+    """
 
     kind: str
     what: str
@@ -29,10 +31,18 @@ class Alarm:
     serious: bool = True
 
 
-def alarms(space: SearchSpace, trials: Sequence[Trial], made: Sequence[Prediction | None], goal: str, strategy: Strategy) -> list[Alarm]:
+def alarms(
+    space: SearchSpace,
+    trials: Sequence[Trial],
+    made: Sequence[Prediction | None],
+    goal: str,
+    strategy: Strategy,
+) -> list[Alarm]:
     """Of trials as they stand (``outcomes``) and their predictions; the most serious first."""
     decided = [trial for trial in trials if "h" in trial.info][-RECENT:]
-    points = np.array([space.encode(trial.params) for trial in decided]).reshape(-1, space.dimension)
+    points = np.array([space.encode(trial.params) for trial in decided]).reshape(
+        -1, space.dimension
+    )
     found = [
         _coverage(made, strategy),
         _stuck(points),
@@ -48,14 +58,20 @@ def _coverage(made: Sequence[Prediction | None], strategy: Strategy) -> Alarm | 
     if not found.failing:
         return None
     action = (
-        "the objective is rougher than the fitted class: go on with AdaptiveGPUCB.rigorous(…), or give shorter lengthscales."
+        "the objective is rougher than the fitted class: go on with AdaptiveGPUCB.rigorous(…), or"
+        " give shorter lengthscales."
         if not isinstance(getattr(strategy, "width", None), str)
-        else "the theorem's condition does not hold here yet: norm_bound or the noise bound is too small for this objective, or offset is far from its values."
+        else (
+            "the theorem's condition does not hold here yet: norm_bound or the noise bound is too"
+            " small for this objective, or offset is far from its values."
+        )
     )
     return Alarm(
         "coverage",
-        f"Only {found.inside} of {len(found.predictions)} values fell into the band in which {LEVEL:.0%} were expected: the model is surer than it may be.",
-        f"Look for values that are wrong and correct them, and tell noise_std if you know it. If neither helps, {action}",
+        f"Only {found.inside} of {len(found.predictions)} values fell into the band in which"
+        f" {LEVEL:.0%} were expected: the model is surer than it may be.",
+        "Look for values that are wrong and correct them, and tell noise_std if you know it. If"
+        f" neither helps, {action}",
     )
 
 
@@ -64,9 +80,11 @@ def _stuck(points: Array) -> Alarm | None:
         return None
     return Alarm(
         "stuck",
-        f"The last {RECENT} proposals are one and the same point: the search is stuck there, or done.",
-        "Compare with a measurement far away: add a point of your own where little is known. If it surprises the model, the class is too narrow: go on with "
-        "AdaptiveGPUCB.practical() or rigorous(…), which widen it. If not, stop: more values here only average the noise.",
+        f"The last {RECENT} proposals are one and the same point: the search is stuck there, or"
+        " done.",
+        "Compare with a measurement far away: add a point of your own where little is known. If it"
+        " surprises the model, the class is too narrow: go on with AdaptiveGPUCB.practical() or"
+        " rigorous(…), which widen it. If not, stop: more values here only average the noise.",
     )
 
 
@@ -74,7 +92,9 @@ def _edges(space: SearchSpace, points: Array, trials: Sequence[Trial], goal: str
     done = [trial for trial in trials if trial.value is not None]
     if not isinstance(space, Space) or len(points) < RECENT or not done:
         return []
-    best = space.encode(max(done, key=lambda trial: sign_of(goal) * float(trial.value or 0.0)).params)
+    best = space.encode(
+        max(done, key=lambda trial: sign_of(goal) * float(trial.value or 0.0)).params
+    )
     found, start = [], 0
     for name, parameter in space.parameters.items():
         column, start = start, start + parameter.width
@@ -83,11 +103,15 @@ def _edges(space: SearchSpace, points: Array, trials: Sequence[Trial], goal: str
         for edge, bound, word in ((0.0, parameter.low, "lower"), (1.0, parameter.high, "upper")):
             near = np.abs(points[:, column] - edge) < EDGE
             if abs(best[column] - edge) < EDGE and 2 * near.sum() > len(points):
-                found.append(Alarm(
-                    "boundary",
-                    f"{name} sits on its {word} bound {bound:g}: the best value and {near.sum()} of the last {len(points)} proposals are there.",
-                    f"The optimum may lie outside. If {name} may go further, start a study with a wider range and import these trials.",
-                ))  # fmt: skip
+                found.append(
+                    Alarm(
+                        "boundary",
+                        f"{name} sits on its {word} bound {bound:g}: the best value and"
+                        f" {near.sum()} of the last {len(points)} proposals are there.",
+                        f"The optimum may lie outside. If {name} may go further, start a study with"
+                        " a wider range and import these trials.",
+                    )
+                )
     return found
 
 
@@ -100,15 +124,19 @@ def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
     if noise_var <= EXACT:
         return Alarm(
             "noise",
-            "The noise estimate is below a thousandth of the values' spread: the model takes them for exact.",
-            "Right for a deterministic simulation. If your measurements are noisy, tell noise_std with them, or repeat a point now and then.",
+            "The noise estimate is below a thousandth of the values' spread: the model takes them"
+            " for exact.",
+            "Right for a deterministic simulation. If your measurements are noisy, tell noise_std"
+            " with them, or repeat a point now and then.",
             serious=False,
         )
     if noise_var >= 0.95:
         return Alarm(
             "noise",
-            "The noise estimate is at its upper limit: the model sees nothing but noise in the values.",
-            "Check that the inputs reach the experiment, repeat one point a few times to measure the noise, and tell it as noise_std.",
+            "The noise estimate is at its upper limit: the model sees nothing but noise in the"
+            " values.",
+            "Check that the inputs reach the experiment, repeat one point a few times to measure"
+            " the noise, and tell it as noise_std.",
         )
     return None
 
@@ -121,5 +149,6 @@ def _failures(trials: Sequence[Trial]) -> Alarm | None:
     return Alarm(
         "failures",
         f"{failed} of the last {len(recent)} trials failed.",
-        "Failed points and their surroundings are avoided, but a large region that fails wastes trials: narrow the space to where experiments work.",
+        "Failed points and their surroundings are avoided, but a large region that fails wastes"
+        " trials: narrow the space to where experiments work.",
     )

@@ -1,4 +1,6 @@
-"""What was predicted at a point before its value was seen, and how often the value was where it was expected."""
+"""What was predicted at a point before its value was seen, and how often the value was where it was
+expected.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ _MULTIPLE = float(ndtri(0.5 + LEVEL / 2))
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A proposal's own forecast, in the values' units and sign. (low, high): where a value was expected with probability ``LEVEL``;
-    (lower, upper): the strategy's band of f, None without a width. residual: in standard deviations of a value, None before it is known."""
+    """A proposal's own forecast, in the values' units and sign. (low, high): where a value was
+    expected with probability ``LEVEL``; (lower, upper): the strategy's band of f, None without a
+    width. residual: in standard deviations of a value, None before it is known.
+    """
 
     number: int
     mean: float
@@ -41,53 +45,93 @@ def sign_of(goal: str) -> float:
 
 
 def outcomes(trials: Sequence[Trial]) -> list[Trial]:
-    """All but the corrections, each with the outcome that counts now and the reasons it was chosen for. trials: all of them, by number."""
+    """All but the corrections, each with the outcome that counts now and the reasons it was chosen
+    for. trials: all of them, by number.
+    """
     replaced_by = corrections(trials)
     kept = []
     for trial in trials:
         told = trials[latest(trial.number, replaced_by)]
         if trial.corrects is None:
-            kept.append(trial if told is trial else replace(trial, state=told.state, value=told.value, noise_std=told.noise_std))
+            kept.append(
+                trial
+                if told is trial
+                else replace(trial, state=told.state, value=told.value, noise_std=told.noise_std)
+            )
     return kept
 
 
 def predictions(trials: Sequence[Trial], goal: str) -> list[Prediction | None]:
-    """One per trial; None if its point came from no model: an initial design, a random point, or one measured elsewhere."""
+    """One per trial; None if its point came from no model: an initial design, a random point, or
+    one measured elsewhere.
+    """
     made: list[Prediction | None] = [None] * len(trials)
     groups: dict[int, list[int]] = {}
     for index, trial in enumerate(trials):
         if trial.info.get("mean") is not None and trial.info.get("std") is not None:
             groups.setdefault(len(trial.info.get("compression", ())), []).append(index)
     for passes, rows in groups.items():
-        for index, each in zip(rows, _predictions([trials[row] for row in rows], goal, passes), strict=True):
+        for index, each in zip(
+            rows, _predictions([trials[row] for row in rows], goal, passes), strict=True
+        ):
             made[index] = each
     return made
 
 
 def _predictions(trials: list[Trial], goal: str, passes: int) -> list[Prediction]:
-    """Of proposals whose values were compressed equally often; all of them at once, since a study may have thousands."""
+    """Of proposals whose values were compressed equally often; all of them at once, since a study
+    may have thousands.
+    """
     sign = sign_of(goal)
     infos = [trial.info for trial in trials]
     offset, scale, center = (_column(infos, key) for key in ("offset", "scale", "mean"))
-    bend = Compression(tuple((np.array([info["compression"][k][0] for info in infos]), np.array([info["compression"][k][1] for info in infos])) for k in range(passes)))  # fmt: skip
+    bend = Compression(
+        tuple(
+            (
+                np.array([info["compression"][k][0] for info in infos]),
+                np.array([info["compression"][k][1] for info in infos]),
+            )
+            for k in range(passes)
+        )
+    )
     width = _column(infos, "beta_sqrt")
     # compressed predictions are Gaussian in the model's units only, and there 2β^½σ was recorded
-    std = _column(infos, "instant_regret_bound") / (2 * width) if passes else _column(infos, "std") / scale
+    std = (
+        _column(infos, "instant_regret_bound") / (2 * width)
+        if passes
+        else _column(infos, "std") / scale
+    )
     mean = bend.forward((center - offset) / scale)
-    value = np.array([np.nan if trial.value is None or trial.state != "complete" else sign * trial.value for trial in trials])
+    value = np.array(
+        [
+            np.nan if trial.value is None or trial.state != "complete" else sign * trial.value
+            for trial in trials
+        ]
+    )
     z = (value - offset) / scale
     told = np.array([np.nan if trial.noise_std is None else trial.noise_std for trial in trials])
     known = np.isfinite(told) & np.isfinite(z)
     slope = bend.slope(np.where(known, z, 1.0))
-    spread = np.hypot(std, np.where(known, told, np.nan_to_num(_column(infos, "noise_std"))) / scale * slope)
+    spread = np.hypot(
+        std, np.where(known, told, np.nan_to_num(_column(infos, "noise_std"))) / scale * slope
+    )
     residual = sign * (bend.forward(z) - mean) / spread
 
     def ends(multiple: Array | float, std: Array) -> Array:
         """(low, high) in the values' units and sign, NaN where there is no width."""
-        return np.sort([sign * (offset + scale * bend.inverse(mean + side * multiple * std)) for side in (-1.0, 1.0)], axis=0)
+        return np.sort(
+            [
+                sign * (offset + scale * bend.inverse(mean + side * multiple * std))
+                for side in (-1.0, 1.0)
+            ],
+            axis=0,
+        )
 
     columns = [*ends(_MULTIPLE, spread), *ends(width, std), residual]
-    rows = ([None if np.isnan(number) else float(number) for number in row] for row in np.transpose(columns))
+    rows = (
+        [None if np.isnan(number) else float(number) for number in row]
+        for row in np.transpose(columns)
+    )
     return [
         Prediction(trial.number, sign * float(trial.info["mean"]), float(trial.info["std"]), *row)  # type: ignore[arg-type]
         for trial, row in zip(trials, rows, strict=True)
@@ -95,12 +139,16 @@ def _predictions(trials: list[Trial], goal: str, passes: int) -> list[Prediction
 
 
 def _column(infos: list[Info], key: str) -> Array:
-    return np.array([np.nan if info.get(key) is None else info[key] for info in infos], dtype=np.float64)
+    return np.array(
+        [np.nan if info.get(key) is None else info[key] for info in infos], dtype=np.float64
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Coverage after each value, and the least that chance allows (once in a hundred) if the forecasts are right."""
+    """Coverage after each value, and the least that chance allows (once in a hundred) if the
+    forecasts are right.
+    """
 
     predictions: tuple[Prediction, ...]
     coverage: tuple[float, ...]
@@ -127,7 +175,9 @@ def calibration(made: Sequence[Prediction | None]) -> Calibration:
 
 
 def _quantile(share: float, counts: Indices, chance: float) -> Array:
-    """The least k that a binomial count stays at or below with probability ``share``. scipy.stats has it too, and takes half a second to import."""
+    """The least k that a binomial count stays at or below with probability ``share``. scipy.stats
+    has it too, and takes half a second to import.
+    """
     above = np.ceil(bdtrik(share, counts, chance))
     below = np.maximum(above - 1, 0)
     return np.where(bdtr(below, counts, chance) >= share, below, above)

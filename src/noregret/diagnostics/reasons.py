@@ -13,10 +13,12 @@ from noregret.trials import Trial
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """One entry per trial. best: the best value so far. (lower, upper): where the optimum of f lies by the last decision's band; None without one.
+    """One entry per trial. best: the best value so far. (lower, upper): where the optimum of f lies
+    by the last decision's band; None without one.
 
-    For maximising: the optimum is at least the lower bound at the recommended point and at most the largest upper bound, which is that at the point
-    UCB chose. Their distance is the certificate of that step. Both hold under the strategy's condition and not otherwise.
+    For maximising: the optimum is at least the lower bound at the recommended point and at most the
+    largest upper bound, which is that at the point UCB chose. Their distance is the certificate of
+    that step. Both hold under the strategy's condition and not otherwise.
     """
 
     best: tuple[float | None, ...]
@@ -24,21 +26,31 @@ class Convergence:
     upper: tuple[float | None, ...]
 
 
-def convergence(trials: Sequence[Trial], made: Sequence[Prediction | None], goal: str) -> Convergence:
+def convergence(
+    trials: Sequence[Trial], made: Sequence[Prediction | None], goal: str
+) -> Convergence:
     sign = sign_of(goal)
     best: list[float | None] = []
     bounds: list[tuple[float | None, float | None]] = []
     for trial, each in zip(trials, made, strict=True):
-        known = [value for value in (*best[-1:], trial.value if trial.state == "complete" else None) if value is not None]
+        known = [
+            value
+            for value in (*best[-1:], trial.value if trial.state == "complete" else None)
+            if value is not None
+        ]
         best.append(max(known, key=lambda value: sign * value) if known else None)
         bounds.append(_certificate(trial, each, sign) or (bounds[-1] if bounds else (None, None)))
-    return Convergence(tuple(best), tuple(low for low, _ in bounds), tuple(high for _, high in bounds))
+    return Convergence(
+        tuple(best), tuple(low for low, _ in bounds), tuple(high for _, high in bounds)
+    )
 
 
 def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[float, float] | None:
     lower = trial.info.get("recommended_lower")
     optimistic = _optimistic(made, sign)
-    elsewhere = trial.info.get("survey") or trial.info.get("exploration", 1.0) < 1  # the point is not where the whole band is highest
+    elsewhere = (
+        trial.info.get("survey") or trial.info.get("exploration", 1.0) < 1
+    )  # the point is not where the whole band is highest
     if lower is None or optimistic is None or elsewhere:
         return None
     return (lower, optimistic) if sign > 0 else (optimistic, -lower)
@@ -52,7 +64,9 @@ def _optimistic(made: Prediction | None, sign: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a point was chosen: UCB = mean + exploration, to be read with the goal's sign; both None where no UCB decided."""
+    """Why a point was chosen: UCB = mean + exploration, to be read with the goal's sign; both None
+    where no UCB decided.
+    """
 
     rule: str
     mean: float | None = None
@@ -62,7 +76,9 @@ class Reason:
 
 ACTIVE = {
     "fit": "The lengthscales estimated from the data are in force.",
-    "schedule": "The widening schedule is in force: it asks for shorter lengthscales than the data suggest.",
+    "schedule": (
+        "The widening schedule is in force: it asks for shorter lengthscales than the data suggest."
+    ),
     "both": "Both are in force: lengthscales estimated from the data, shortened by the widening.",
 }
 
@@ -75,12 +91,20 @@ def why(trial: Trial, made: Prediction | None, goal: str, strategy: Strategy) ->
     if info.get("beta_sqrt") is None or getattr(strategy, "acquisition", "ucb") != "ucb":
         return Reason("Expected improvement is largest here.", made.mean, None, active)
     optimistic = _optimistic(made, sign_of(goal))
-    exploration = None if optimistic is None else info.get("exploration", 1.0) * (optimistic - made.mean)
+    exploration = (
+        None if optimistic is None else info.get("exploration", 1.0) * (optimistic - made.mean)
+    )
     if info.get("survey"):
-        rule = "A survey: the search had stopped learning, so this point was chosen to teach most about a widened class, not for its value."
+        rule = (
+            "A survey: the search had stopped learning, so this point was chosen to teach most"
+            " about a widened class, not for its value."
+        )
     else:
         name = "upper" if goal == "maximize" else "lower"
-        rule = f"Its {name} confidence bound was the best of all points: what is expected here, plus what might be here."
+        rule = (
+            f"Its {name} confidence bound was the best of all points: what is expected here, plus"
+            " what might be here."
+        )
     return Reason(rule, made.mean, exploration, active)
 
 

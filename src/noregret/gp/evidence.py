@@ -1,6 +1,7 @@
 """The log posterior of the hyperparameters, which MAP maximises and HMC samples.
 
-Parameters φ: log θ (d,), then log λ if the noise is unknown. λ is common to all points whose noise was not told.
+Parameters φ: log θ (d,), then log λ if the noise is unknown. λ is common to all points whose noise
+was not told.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ from noregret.gp.posterior import log_evidence_gradient
 from noregret.gp.priors import Prior
 from noregret.space import Array, Indices
 
-SMALLEST_NOISE_VAR = 1e-8  # of an estimated noise, in units of the prior variance: keeps every factorisation safe
+SMALLEST_NOISE_VAR = (
+    1e-8  # of an estimated noise, in units of the prior variance: keeps every factorisation safe
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """p(y | φ) p(φ) for data in the model's units; told (n,): the noise variance of each point, NaN: estimate it."""
+    """p(y | φ) p(φ) for data in the model's units; told (n,): the noise variance of each point,
+    NaN: estimate it.
+    """
 
     kernel: Kernel
     X: Array
@@ -38,7 +43,11 @@ class Evidence:
 
     def part(self, rows: Indices) -> Evidence:
         """The same for some of the points; the noise stays unknown if it was."""
-        rows = np.append(rows, np.flatnonzero(np.isnan(self.told))[:1]) if self.estimates_noise else rows
+        rows = (
+            np.append(rows, np.flatnonzero(np.isnan(self.told))[:1])
+            if self.estimates_noise
+            else rows
+        )
         return replace(self, X=self.X[rows], y=self.y[rows], told=self.told[rows])
 
     def noise_var(self, common: float) -> Array:
@@ -48,7 +57,9 @@ class Evidence:
         """Value and gradient in φ; a density of θ, or of log θ with its Jacobian."""
         d = self.dimension
         common = float(np.exp(phi[d])) if self.estimates_noise else np.nan
-        value, by_theta, by_noise = log_evidence_gradient(self.kernel, np.exp(phi[:d]), self.X, self.y, self.noise_var(common))
+        value, by_theta, by_noise = log_evidence_gradient(
+            self.kernel, np.exp(phi[:d]), self.X, self.y, self.noise_var(common)
+        )
         prior, by_prior = self.prior.log_density(phi[:d], d)
         value, gradient = value + prior, by_theta + by_prior
         if self.estimates_noise:

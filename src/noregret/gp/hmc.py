@@ -29,7 +29,9 @@ class HMC:
         for name in ("samples", "warm_up", "thin"):
             value = getattr(self, name)
             if not (isinstance(value, int) and value >= 1):
-                raise ConfigurationError(f"{name} must be a whole number of at least 1, got {value!r}")
+                raise ConfigurationError(
+                    f"{name} must be a whole number of at least 1, got {value!r}"
+                )
 
 
 def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Generator) -> Array:
@@ -37,10 +39,15 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
     try:
         import mici
     except ImportError:
-        raise MissingExtraError("sampling lengthscales needs the library mici: install it with `pip install noregret[hmc]`") from None
+        raise MissingExtraError(
+            "sampling lengthscales needs the library mici: install it with `pip install"
+            " noregret[hmc]`"
+        ) from None
 
     def negative(phi: Array) -> tuple[Array, float]:
-        inside = np.all((phi[: evidence.dimension] > LOG_RANGE[0]) & (phi[: evidence.dimension] < LOG_RANGE[1]))
+        inside = np.all(
+            (phi[: evidence.dimension] > LOG_RANGE[0]) & (phi[: evidence.dimension] < LOG_RANGE[1])
+        )
         if evidence.estimates_noise:
             inside &= phi[-1] > np.log(SMALLEST_NOISE_VAR)
         if not inside:
@@ -51,16 +58,24 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
             return np.zeros_like(phi), float("inf")
         return -gradient, -value
 
-    system = mici.systems.EuclideanMetricSystem(neg_log_dens=lambda phi: negative(phi)[1], grad_neg_log_dens=negative)
-    sampler = mici.samplers.DynamicMultinomialHMC(system, mici.integrators.LeapfrogIntegrator(system), rng, max_tree_depth=4)
+    system = mici.systems.EuclideanMetricSystem(
+        neg_log_dens=lambda phi: negative(phi)[1], grad_neg_log_dens=negative
+    )
+    sampler = mici.samplers.DynamicMultinomialHMC(
+        system, mici.integrators.LeapfrogIntegrator(system), rng, max_tree_depth=4
+    )
     with np.errstate(all="ignore"):
-        chains = sampler.sample_chains(settings.warm_up, settings.samples * settings.thin, [start], display_progress=False)
+        chains = sampler.sample_chains(
+            settings.warm_up, settings.samples * settings.thin, [start], display_progress=False
+        )
     return np.asarray(chains.traces["pos"][0])[settings.thin - 1 :: settings.thin]
 
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """Posteriors of equally likely hyperparameters, moment-matched: μ̄ = mean μ_s, σ̄² = mean(σ_s² + μ_s²) − μ̄². SPEC §7."""
+    """Posteriors of equally likely hyperparameters, moment-matched: μ̄ = mean μ_s, σ̄² = mean(σ_s²
+    + μ_s²) − μ̄². SPEC §7.
+    """
 
     parts: tuple[Posterior, ...]
 
@@ -71,8 +86,13 @@ class Mixture:
         return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
-        means, stds, dmeans, dstds = (np.array(v) for v in zip(*(part.predict_gradients(A) for part in self.parts), strict=True))
+        means, stds, dmeans, dstds = (
+            np.array(v)
+            for v in zip(*(part.predict_gradients(A) for part in self.parts), strict=True)
+        )
         mean, dmean = means.mean(axis=0), dmeans.mean(axis=0)
         std = np.sqrt(np.maximum((stds**2).mean(axis=0) + means.var(axis=0), VARIANCE_FLOOR))
-        half = (stds[..., None] * dstds).mean(axis=0) + ((means - mean)[..., None] * (dmeans - dmean)).mean(axis=0)
+        half = (stds[..., None] * dstds).mean(axis=0) + (
+            (means - mean)[..., None] * (dmeans - dmean)
+        ).mean(axis=0)
         return mean, std, dmean, half / std[:, None]

@@ -1,7 +1,7 @@
 """Stationary kernels as functions of the squared scaled distance.
 
-With s = Σ ((x_i − x'_i)/θ_i)² a kernel is k_θ(x, x') = value(s), and one pair (value, slope = d value/d s) gives every
-gradient with lengthscales per input:
+With s = Σ ((x_i − x'_i)/θ_i)² a kernel is k_θ(x, x') = value(s), and one pair (value, slope = d
+value/d s) gives every gradient with lengthscales per input:
 
     ∂k/∂x_i     =  slope(s) · 2 (x_i − x'_i)/θ_i²
     ∂k/∂log θ_i = −slope(s) · 2 (x_i − x'_i)²/θ_i²
@@ -22,14 +22,17 @@ from scipy.special import gamma, kv
 from noregret.errors import ConfigurationError
 from noregret.space import Array
 
-BLOCK = 16_384  # entries of a covariance matrix that are worked on at once: they stay in the processor's cache
+# entries of a covariance matrix that are worked on at once: they stay in the processor's cache
+BLOCK = 16_384
 
 
 @runtime_checkable
 class Kernel(Protocol):
     """A stationary kernel of unit variance. Bring your own by writing these four."""
 
-    decreasing_spectrum: ClassVar[bool]  # spectral density falls in each |ω_i|: what the norm lemma needs, SPEC §2
+    decreasing_spectrum: ClassVar[
+        bool
+    ]  # spectral density falls in each |ω_i|: what the norm lemma needs, SPEC §2
 
     def value(self, sq: Array) -> Array: ...
     def slope(self, sq: Array) -> Array: ...
@@ -55,7 +58,9 @@ class SquaredExponential:
 
 @dataclass(frozen=True, slots=True)
 class Matern:
-    """Matérn of any smoothness nu > 0; closed forms at 1/2, 3/2, 5/2, Bessel functions elsewhere."""
+    """Matérn of any smoothness nu > 0; closed forms at 1/2, 3/2, 5/2, Bessel functions
+    elsewhere.
+    """
 
     nu: float = 2.5
     decreasing_spectrum: ClassVar[bool] = True
@@ -63,7 +68,8 @@ class Matern:
     def __post_init__(self) -> None:
         if not (isinstance(self.nu, (int, float)) and 0 < self.nu < math.inf):
             raise ConfigurationError(
-                f"Matern needs a smoothness nu > 0, got {self.nu!r}: 2.5 is the usual choice; for nu → ∞ use SquaredExponential"
+                f"Matern needs a smoothness nu > 0, got {self.nu!r}: 2.5 is the usual choice; for"
+                " nu → ∞ use SquaredExponential"
             )
 
     def value(self, sq: Array) -> Array:
@@ -82,7 +88,8 @@ class Matern:
             return -1.5 * np.exp(-z)
         if self.nu == 2.5:
             return -(5 / 6) * (1 + z) * np.exp(-z)
-        # d/dz (z^ν K_ν(z)) = −z^ν K_{ν−1}(z) and dz/ds = ν/z; for ν ≤ 1 the slope at 0 is infinite: a kink, taken as 0
+        # d/dz (z^ν K_ν(z)) = −z^ν K_{ν−1}(z) and dz/ds = ν/z; for ν ≤ 1 the slope at 0 is infinite:
+        # a kink, taken as 0
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.nu == 0.5:
                 slope = -np.exp(-z) / (2 * z)
@@ -105,12 +112,16 @@ def _bessel(order: float, z: Array) -> Array:
 
 
 def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
-    """s for all pairs, (len(A), len(B)); by differences, so that equal points are at distance 0 exactly."""
+    """s for all pairs, (len(A), len(B)); by differences, so that equal points are at distance 0
+    exactly.
+    """
     return np.asarray(cdist(A / lengthscales, B / lengthscales, "sqeuclidean"))
 
 
 def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
-    """Both at once; one exponential where the kernel allows it, and sq itself may be overwritten."""
+    """Both at once; one exponential where the kernel allows it, and sq itself may be
+    overwritten.
+    """
     if isinstance(kernel, SquaredExponential):
         value = kernel.value(sq)
         return value, np.multiply(value, -0.5, out=sq)

@@ -1,7 +1,8 @@
-"""Dense linear algebra of positive definite matrices: the only file that knows which array library it runs on.
+"""Dense linear algebra of positive definite matrices: the only file that knows which array library
+it runs on.
 
-L is always lower triangular with L @ L.T = K. Costs: cholesky n³/3, inverse 2n³/3, a solve n² per right-hand side,
-a row append n².
+L is always lower triangular with L @ L.T = K. Costs: cholesky n³/3, inverse 2n³/3, a solve n² per
+right-hand side, a row append n².
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ def cholesky(K: Array) -> Array:
     L, info = lapack.dpotrf(np.asfortranarray(K), lower=1, clean=1, overwrite_a=1)
     if info != 0:
         raise NumericalError(
-            f"the covariance of {len(K)} points is not positive definite in double precision: the noise variance is too small "
-            "beside the prior variance of 1 for points this close together. Raise the noise (a standard deviation of 1e-4 of the "
-            "values' range always works), or pass regulariser= where a strategy takes it. No jitter was added behind your back."
+            f"the covariance of {len(K)} points is not positive definite in double precision: the"
+            " noise variance is too small beside the prior variance of 1 for points this close"
+            " together. Raise the noise (a standard deviation of 1e-4 of the values' range always"
+            " works), or pass regulariser= where a strategy takes it. No jitter was added behind"
+            " your back."
         )
     return np.asarray(L)
 
@@ -36,7 +39,9 @@ def solve_lower(L: Array, B: Array, *, transposed: bool = False, overwrite: bool
 
 
 def lower_inverse(L: Array) -> Array:
-    """L⁻¹, n³/6. A product with it is twice as fast as a solve, and as accurate: for many right-hand sides."""
+    """L⁻¹, n³/6. A product with it is twice as fast as a solve, and as accurate: for many
+    right-hand sides.
+    """
     if len(L) == 0:
         return np.empty((0, 0))
     inverse, _ = lapack.dtrtri(L, lower=1)
@@ -85,7 +90,8 @@ def append_row(L: Array, cross: Array, corner: float) -> Array:
     rest = corner - row @ row
     if not rest > 0:
         raise NumericalError(
-            f"appending a point to {n} others lost positive definiteness: the noise variance is too small; raise the noise"
+            f"appending a point to {n} others lost positive definiteness: the noise variance is too"
+            " small; raise the noise"
         )
     bigger = np.zeros((n + 1, n + 1), order="F")
     bigger[:n, :n] = L

@@ -1,4 +1,6 @@
-"""Maximum a posteriori lengthscales and noise, by L-BFGS from several starts, and how they meet the widening."""
+"""Maximum a posteriori lengthscales and noise, by L-BFGS from several starts, and how they meet the
+widening.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,10 @@ class MAP:
     """How lengthscales are estimated online, SPEC §6.
 
     combine: "min" takes min(θ^MAP, θ_0/g) per input, "scale" takes θ^MAP/g. θ^MAP is kept within
-    [truncation·θ_0, ceiling·θ_0]. noise_prior is used when the strategy's noise is unknown; it is a prior of the noise
-    variance in units of the prior variance. All ``starts`` are searched when the number of points has grown by the factor
-    ``patience`` since that was last done; in between the last estimate is improved when it has grown by ``refresh``, or kept.
+    [truncation·θ_0, ceiling·θ_0]. noise_prior is used when the strategy's noise is unknown; it is a
+    prior of the noise variance in units of the prior variance. All ``starts`` are searched when the
+    number of points has grown by the factor ``patience`` since that was last done; in between the
+    last estimate is improved when it has grown by ``refresh``, or kept.
     """
 
     prior: Prior = Gamma()
@@ -37,14 +40,24 @@ class MAP:
         if self.combine not in ("min", "scale"):
             raise ConfigurationError(f'combine is "min" or "scale", got {self.combine!r}')
         if not 0 < self.truncation < 1:
-            raise ConfigurationError(f"truncation is the smallest θ^MAP as a fraction of θ_0, in (0, 1), got {self.truncation!r}")
+            raise ConfigurationError(
+                "truncation is the smallest θ^MAP as a fraction of θ_0, in (0, 1), got"
+                f" {self.truncation!r}"
+            )
         if not 1 <= self.ceiling < np.inf:
-            raise ConfigurationError(f"ceiling is the largest θ^MAP in units of θ_0, at least 1, got {self.ceiling!r}")
+            raise ConfigurationError(
+                f"ceiling is the largest θ^MAP in units of θ_0, at least 1, got {self.ceiling!r}"
+            )
         for name in ("patience", "refresh"):
             if not 1 <= getattr(self, name) < np.inf:
-                raise ConfigurationError(f"{name} is a factor of at least 1 by which the data grow, got {getattr(self, name)!r}")
+                raise ConfigurationError(
+                    f"{name} is a factor of at least 1 by which the data grow, got"
+                    f" {getattr(self, name)!r}"
+                )
         if not (isinstance(self.starts, int) and self.starts >= 1):
-            raise ConfigurationError(f"starts must be a whole number of at least 1, got {self.starts!r}")
+            raise ConfigurationError(
+                f"starts must be a whole number of at least 1, got {self.starts!r}"
+            )
 
     def combined(self, fitted: Array, initial: Array, g: float) -> Array:
         """θ_t from the estimate and the widening."""
@@ -63,7 +76,9 @@ class Fit:
     improved: int = 0  # and when the estimate was last improved
 
 
-def fit_map(evidence: Evidence, lower: Array, upper: Array, starts: Array, searched: int = 0) -> Fit:
+def fit_map(
+    evidence: Evidence, lower: Array, upper: Array, starts: Array, searched: int = 0
+) -> Fit:
     """argmax of the posterior over lower ≤ θ ≤ upper; ``starts`` (k, d or d+1) are values of φ."""
     d = evidence.dimension
     bounds = [(float(np.log(a)), float(np.log(b))) for a, b in zip(lower, upper, strict=True)]
@@ -74,23 +89,38 @@ def fit_map(evidence: Evidence, lower: Array, upper: Array, starts: Array, searc
         try:
             value, gradient = evidence.log_posterior(phi, jacobian=False)
         except NumericalError:
-            return 1e25, np.zeros_like(phi)  # a corner where the matrix is singular: never the optimum
+            return 1e25, np.zeros_like(
+                phi
+            )  # a corner where the matrix is singular: never the optimum
         return -value, -gradient
 
     low, high = np.array(bounds).T
     best, best_loss = np.clip(starts[0], low, high), np.inf
     for start in starts:
-        result = minimize(loss, np.clip(start, low, high), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 100})
+        result = minimize(
+            loss,
+            np.clip(start, low, high),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 100},
+        )
         if result.fun < best_loss:
             best, best_loss = np.asarray(result.x), float(result.fun)
     if not best_loss < 1e25:
-        loss_value, _ = evidence.log_posterior(best, jacobian=False)  # raises the error that explains it
-        raise NumericalError(f"no lengthscales between {lower} and {upper} have a finite likelihood ({loss_value})")
+        loss_value, _ = evidence.log_posterior(
+            best, jacobian=False
+        )  # raises the error that explains it
+        raise NumericalError(
+            f"no lengthscales between {lower} and {upper} have a finite likelihood ({loss_value})"
+        )
     noise_var = float(np.exp(best[d])) if evidence.estimates_noise else float("nan")
     return Fit(np.clip(np.exp(best[:d]), lower, upper), noise_var, searched, len(evidence.y))
 
 
-def starting_points(evidence: Evidence, estimation: MAP, previous: Fit | None, rng: np.random.Generator) -> Array:
+def starting_points(
+    evidence: Evidence, estimation: MAP, previous: Fit | None, rng: np.random.Generator
+) -> Array:
     """The last estimate first, then the prior's centre, then draws of the prior."""
     d = evidence.dimension
     rows = [] if previous is None else [previous.lengthscales]

@@ -1,7 +1,8 @@
 """Gaussian-process posterior as a value.
 
-Notation: X (n, d) points, y (n,) values, λ = noise_var (n,) regulariser per point, K = k_θ(X, X), L Lᵀ = K + diag λ,
-z = L⁻¹y, weights = (K + diag λ)⁻¹y. The prior has mean 0 and variance 1. ``std`` is the latent one: of f, not of y.
+Notation: X (n, d) points, y (n,) values, λ = noise_var (n,) regulariser per point, K = k_θ(X, X), L
+Lᵀ = K + diag λ, z = L⁻¹y, weights = (K + diag λ)⁻¹y. The prior has mean 0 and variance 1. ``std``
+is the latent one: of f, not of y.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from noregret.gp import linalg
 from noregret.gp.kernels import BLOCK, Kernel, covariance, squared_distances, value_and_slope
 from noregret.space import Array
 
-VARIANCE_FLOOR = 1e-20  # 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
+# 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
+VARIANCE_FLOOR = 1e-20
 
 
 class Predictor(Protocol):
@@ -29,7 +31,9 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Posterior:
-    """f given the data. Rows of X from ``observed`` on are pending: they narrow the variance, not the mean."""
+    """f given the data. Rows of X from ``observed`` on are pending: they narrow the variance, not
+    the mean.
+    """
 
     kernel: Kernel
     lengthscales: Array
@@ -47,7 +51,9 @@ class Posterior:
         step = max(BLOCK // max(len(self.X), 1), 64)
         for start in range(0, len(A), step):
             rows = slice(start, start + step)
-            k = covariance(self.kernel, self.lengthscales, A[rows], self.X)  # (m, n): its transpose is in LAPACK's order
+            k = covariance(
+                self.kernel, self.lengthscales, A[rows], self.X
+            )  # (m, n): its transpose is in LAPACK's order
             mean[rows] = k @ self.weights  # paper eq. (3), SPEC §2
             v = whiten(k.T)
             var[rows] = 1.0 - np.einsum("nm,nm->m", v, v)
@@ -55,7 +61,9 @@ class Posterior:
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and their gradients (m, d) in the rows of A. O(m n² + m n d)."""
-        k, slope = value_and_slope(self.kernel, squared_distances(A, self.X, self.lengthscales))  # (m, n)
+        k, slope = value_and_slope(
+            self.kernel, squared_distances(A, self.X, self.lengthscales)
+        )  # (m, n)
         mean = k @ self.weights
         v = linalg.solve_lower(self.L, k.T, overwrite=True)
         std = np.sqrt(np.maximum(1.0 - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
@@ -93,36 +101,76 @@ class Posterior:
         return self._information(slice(self.observed, None))
 
     def _information(self, rows: slice) -> float:
-        return float(np.sum(np.log(np.diag(self.L)[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows])))
+        return float(
+            np.sum(np.log(np.diag(self.L)[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
+        )
 
     @property
     def log_evidence(self) -> float:
         """log p(y) of the observed points."""
         n = self.observed
-        return float(-0.5 * self.z @ self.z - np.sum(np.log(np.diag(self.L)[:n])) - 0.5 * n * np.log(2 * np.pi))
+        return float(
+            -0.5 * self.z @ self.z
+            - np.sum(np.log(np.diag(self.L)[:n]))
+            - 0.5 * n * np.log(2 * np.pi)
+        )
 
     def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
         """One more point in O(n²); y=None: its value is not known yet (pending)."""
         if y is not None and self.observed < len(self.X):
             raise ConfigurationError(
-                "append observed points before pending ones: the mean of a posterior must not depend on unknown values"
+                "append observed points before pending ones: the mean of a posterior must not"
+                " depend on unknown values"
             )
         x = np.asarray(x, dtype=np.float64).reshape(1, -1)
         cross = covariance(self.kernel, self.lengthscales, self.X, x)[:, 0]
         L = linalg.append_row(self.L, cross, 1.0 + noise_var)
         n = len(self.X)
         z_last = 0.0 if y is None else (y - L[n, :n] @ self.z) / L[n, n]
-        return _finish(self.kernel, self.lengthscales, np.vstack([self.X, x]), np.append(self.noise_var, noise_var), L,
-                       np.append(self.z, z_last), self.observed + (y is not None))  # fmt: skip
+        return _finish(
+            self.kernel,
+            self.lengthscales,
+            np.vstack([self.X, x]),
+            np.append(self.noise_var, noise_var),
+            L,
+            np.append(self.z, z_last),
+            self.observed + (y is not None),
+        )
 
 
-def _finish(kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array, L: Array, z: Array, observed: int) -> Posterior:
-    return Posterior(kernel, lengthscales, X, noise_var, L, z, linalg.solve_lower(L, z, transposed=True), observed)
+def _finish(
+    kernel: Kernel,
+    lengthscales: Array,
+    X: Array,
+    noise_var: Array,
+    L: Array,
+    z: Array,
+    observed: int,
+) -> Posterior:
+    return Posterior(
+        kernel,
+        lengthscales,
+        X,
+        noise_var,
+        L,
+        z,
+        linalg.solve_lower(L, z, transposed=True),
+        observed,
+    )
 
 
-def condition(kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var: Array | float, pending: Array | None = None,
-              pending_noise_var: float | None = None) -> Posterior:  # fmt: skip
-    """The posterior of f given y = f(X) + noise, n³/3. ``pending`` rows count in variance and information only."""
+def condition(
+    kernel: Kernel,
+    lengthscales: Array,
+    X: Array,
+    y: Array,
+    noise_var: Array | float,
+    pending: Array | None = None,
+    pending_noise_var: float | None = None,
+) -> Posterior:
+    """The posterior of f given y = f(X) + noise, n³/3. ``pending`` rows count in variance and
+    information only.
+    """
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, dimension = X.shape
     lam = np.broadcast_to(np.asarray(noise_var, dtype=np.float64), (n,))
@@ -131,25 +179,36 @@ def condition(kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var
         raise ConfigurationError(f"lengthscales must be positive and finite, got {lengthscales}")
     if not (np.all(lam > 0) and np.all(np.isfinite(lam))):
         raise ConfigurationError(
-            "noise variances must be positive and finite: with exact observations use a small value such as (1e-4 × range of y)²"
+            "noise variances must be positive and finite: with exact observations use a small value"
+            " such as (1e-4 × range of y)²"
         )
     if pending is not None and len(pending):
         if pending_noise_var is None:
-            raise ConfigurationError("pending points need pending_noise_var, the noise their values will have")
+            raise ConfigurationError(
+                "pending points need pending_noise_var, the noise their values will have"
+            )
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
     K = covariance(kernel, lengthscales, X, X)
     K[np.diag_indices_from(K)] += lam
     L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
-    z = np.concatenate([linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)])  # pending at the mean: innovation 0
+    z = np.concatenate(
+        [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
+    )  # pending at the mean: innovation 0
     return _finish(kernel, lengthscales, X, lam.copy(), L, z, n)
 
 
-def log_evidence_gradient(kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var: Array) -> tuple[float, Array, Array]:
-    """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, three n×n arrays, and no (n, n, d) array."""
+def log_evidence_gradient(
+    kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var: Array
+) -> tuple[float, Array, Array]:
+    """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, three n×n
+    arrays, and no (n, n, d) array.
+    """
     K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
     K[np.diag_indices_from(K)] += noise_var
-    L = linalg.cholesky(K.T)  # K is symmetric: its transpose is in LAPACK's order, so that it is factorised in place
+    L = linalg.cholesky(
+        K.T
+    )  # K is symmetric: its transpose is in LAPACK's order, so that it is factorised in place
     z = linalg.solve_lower(L, y)
     weights = linalg.solve_lower(L, z, transposed=True)
     value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))

@@ -13,7 +13,9 @@ from noregret.space import Array
 
 @dataclass(frozen=True, slots=True)
 class Gamma:
-    """Gamma(shape, rate), mean shape/rate. The paper's experiments: shape 2, rate 10 on the unit cube (SPEC §6)."""
+    """Gamma(shape, rate), mean shape/rate. The paper's experiments: shape 2, rate 10 on the unit
+    cube (SPEC §6).
+    """
 
     shape: float = 2.0
     rate: float = 10.0
@@ -25,7 +27,10 @@ class Gamma:
     def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
         """log p(v) up to a constant, of v = exp(log_value), and its gradient in log v."""
         value = np.exp(log_value)
-        return float(np.sum((self.shape - 1) * log_value - self.rate * value)), (self.shape - 1) - self.rate * value
+        return (
+            float(np.sum((self.shape - 1) * log_value - self.rate * value)),
+            (self.shape - 1) - self.rate * value,
+        )
 
     def draw(self, rng: np.random.Generator, size: int, dimension: int) -> Array:
         return rng.gamma(self.shape, 1 / self.rate, size)
@@ -36,7 +41,9 @@ class Gamma:
 
 @dataclass(frozen=True, slots=True)
 class LogNormal:
-    """log v ~ N(location, scale²); with dimension_scaled the location grows by ½ log d (Hvarfner et al. 2024)."""
+    """log v ~ N(location, scale²); with dimension_scaled the location grows by ½ log d (Hvarfner et
+    al. 2024).
+    """
 
     location: float = 0.0
     scale: float = 1.0
@@ -44,7 +51,9 @@ class LogNormal:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.location) and 0 < self.scale < math.inf):
-            raise ConfigurationError(f"LogNormal needs a finite location and a positive scale, got {self}")
+            raise ConfigurationError(
+                f"LogNormal needs a finite location and a positive scale, got {self}"
+            )
 
     def _location(self, dimension: int) -> float:
         return self.location + (0.5 * math.log(dimension) if self.dimension_scaled else 0.0)

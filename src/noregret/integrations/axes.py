@@ -1,4 +1,6 @@
-"""Search spaces of other libraries in terms of ours: an axis is one of our parameters and the way to their values and back."""
+"""Search spaces of other libraries in terms of ours: an axis is one of our parameters and the way
+to their values and back.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ class Axes:
     @property
     def space(self) -> Space:
         if not self.named:
-            raise SpaceError(f"every parameter has a single value, {dict(self.fixed)!r}: there is nothing to optimise")
+            raise SpaceError(
+                f"every parameter has a single value, {dict(self.fixed)!r}: there is nothing to"
+                " optimise"
+            )
         return Space({name: axis.parameter for name, axis in self.named.items()})
 
     def ours(self, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,7 +52,10 @@ class Axes:
         return {name: axis.ours(params[name]) for name, axis in self.named.items()}
 
     def theirs(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        return {**{name: axis.theirs(params[name]) for name, axis in self.named.items()}, **self.fixed}
+        return {
+            **{name: axis.theirs(params[name]) for name, axis in self.named.items()},
+            **self.fixed,
+        }
 
 
 def plain(parameter: Parameter) -> Axis:
@@ -56,14 +64,17 @@ def plain(parameter: Parameter) -> Axis:
 
     def ours(value: Any) -> Any:
         if type(value) not in quick or not parameter.low <= value <= parameter.high:  # type: ignore[union-attr]
-            parameter.encode(value)  # raises SpaceError for a value outside; histories are long, so what is plainly inside is not encoded
+            # SpaceError outside; histories are long, so what is plainly inside is not encoded
+            parameter.encode(value)
         return value
 
     return Axis(parameter, ours, lambda value: value)
 
 
 def listed(values: Sequence[Any]) -> Axis:
-    """A list of values: three or more numbers in increasing order are ordered levels, anything else are options without order."""
+    """A list of values: three or more numbers in increasing order are ordered levels, anything else
+    are options without order.
+    """
     items = [value.item() if isinstance(value, np.generic) else value for value in values]
     if (
         len(items) > 2
@@ -80,7 +91,9 @@ def listed(values: Sequence[Any]) -> Axis:
 def _by_position(parameter: Parameter, items: Sequence[Any]) -> Axis:
     def ours(value: Any) -> int:
         for index, item in enumerate(items):
-            if item is value or (isinstance(item, bool) == isinstance(value, bool) and bool(item == value)):
+            if item is value or (
+                isinstance(item, bool) == isinstance(value, bool) and bool(item == value)
+            ):
                 return index
         raise SpaceError(f"{value!r} is not one of {list(items)!r}")
 
@@ -94,21 +107,34 @@ def stepped(low: float, high: float, step: float) -> Axis:
 
 def multiples(low: float, high: float, step: float, *, log: bool) -> Axis:
     """The multiples of step from low to high."""
-    return _multiples(Int(math.ceil(low / step - TOLERANCE), math.floor(high / step + TOLERANCE), log), 0, step, high)
+    return _multiples(
+        Int(math.ceil(low / step - TOLERANCE), math.floor(high / step + TOLERANCE), log),
+        0,
+        step,
+        high,
+    )
 
 
 def _multiples(parameter: Int, origin: float, step: float, high: float) -> Axis:
     def ours(value: Any) -> int:
         position = (value - origin) / step
-        if abs(position - round(position)) > TOLERANCE or not parameter.low <= round(position) <= parameter.high:
-            raise SpaceError(f"{value!r} is not {origin!r} plus {parameter.low} to {parameter.high} times {step!r}")
+        if (
+            abs(position - round(position)) > TOLERANCE
+            or not parameter.low <= round(position) <= parameter.high
+        ):
+            raise SpaceError(
+                f"{value!r} is not {origin!r} plus {parameter.low} to {parameter.high} times"
+                f" {step!r}"
+            )
         return round(position)
 
     return Axis(parameter, ours, lambda index: min(origin + index * step, high))
 
 
 def quantiles(distribution: Any) -> Axis:
-    """A continuous scipy.stats distribution: its own probabilities as the scale, without the last CUT of a tail that has no end."""
+    """A continuous scipy.stats distribution: its own probabilities as the scale, without the last
+    CUT of a tail that has no end.
+    """
     low, high = distribution.support()
     ends = Float(0.0 if math.isfinite(low) else CUT, 1.0 if math.isfinite(high) else 1 - CUT)
 

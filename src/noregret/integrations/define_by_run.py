@@ -1,4 +1,6 @@
-"""Spaces declared by running a function: ``def space(trial): trial.suggest_float("lr", 1e-5, 1, log=True)``; branches make conditional parameters."""
+"""Spaces declared by running a function: ``def space(trial): trial.suggest_float("lr", 1e-5, 1,
+log=True)``; branches make conditional parameters.
+"""
 
 from __future__ import annotations
 
@@ -38,18 +40,31 @@ class Declared:
 
 
 class Suggestions:
-    """What the function is called with. Parameters that the model proposed get its value, all others a random one."""
+    """What the function is called with. Parameters that the model proposed get its value, all
+    others a random one.
+    """
 
-    def __init__(self, proposed: Mapping[str, Any], declared: Mapping[str, Declared], rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        proposed: Mapping[str, Any],
+        declared: Mapping[str, Declared],
+        rng: np.random.Generator,
+    ) -> None:
         self._proposed, self._known, self._rng = proposed, declared, rng
         self.values: dict[str, Any] = {}
         self.declared: dict[str, Declared] = {}
 
-    def suggest_float(self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False) -> float:
+    def suggest_float(
+        self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False
+    ) -> float:
         return float(self._suggest(name, Declared("float", low, high, step, log)))
 
-    def suggest_int(self, name: str, low: int, high: int, *, step: int = 1, log: bool = False) -> int:
-        return int(self._suggest(name, Declared("int", low, high, None if step == 1 else step, log)))
+    def suggest_int(
+        self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
+    ) -> int:
+        return int(
+            self._suggest(name, Declared("int", low, high, None if step == 1 else step, log))
+        )
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
         return self._suggest(name, Declared("categorical", None, None, choices=tuple(choices)))
@@ -75,10 +90,16 @@ class Suggestions:
 
 
 def common(runs: Sequence[Mapping[str, Declared]]) -> dict[str, Declared]:
-    """The parameters that every run had, declared in the same way: what can be modelled together."""
+    """The parameters that every run had, declared in the same way: what can be modelled
+    together.
+    """
     if not runs:
         return {}
-    return {name: declared for name, declared in runs[0].items() if all(run.get(name) == declared for run in runs)}
+    return {
+        name: declared
+        for name, declared in runs[0].items()
+        if all(run.get(name) == declared for run in runs)
+    }
 
 
 def axes_of(declared: Mapping[str, Declared]) -> Axes:
@@ -88,8 +109,13 @@ def axes_of(declared: Mapping[str, Declared]) -> Axes:
 def run(function: Callable[[Any], Any], suggestions: Suggestions) -> dict[str, Any]:
     """The function's parameters, with the constants that it returned."""
     constants = function(suggestions)
-    if constants is not None and not (isinstance(constants, Mapping) and all(isinstance(name, str) for name in constants)):
+    if constants is not None and not (
+        isinstance(constants, Mapping) and all(isinstance(name, str) for name in constants)
+    ):
         raise SpaceError(f"a space function returns None or a dict of constants, got {constants!r}")
     if not suggestions.values:
-        raise SpaceError("the space function suggested no parameter: call trial.suggest_float, suggest_int or suggest_categorical in it")
+        raise SpaceError(
+            "the space function suggested no parameter: call trial.suggest_float, suggest_int or"
+            " suggest_categorical in it"
+        )
     return {**suggestions.values, **(constants or {})}

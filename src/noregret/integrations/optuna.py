@@ -1,7 +1,7 @@
 """noregret inside Optuna: ``optuna.create_study(sampler=NoRegretSampler())``.
 
-The sampler keeps no state: every proposal is made from the study's trials and the ``noregret`` entry of their system attributes, so any
-number of processes may share a study.
+The sampler keeps no state: every proposal is made from the study's trials and the ``noregret``
+entry of their system attributes, so any number of processes may share a study.
 """
 
 from __future__ import annotations
@@ -26,35 +26,63 @@ from noregret.trials import State, Trial
 
 try:
     import optuna
-    from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution, distribution_to_json
+    from optuna.distributions import (
+        BaseDistribution,
+        CategoricalDistribution,
+        FloatDistribution,
+        IntDistribution,
+        distribution_to_json,
+    )
     from optuna.samplers import BaseSampler, RandomSampler
     from optuna.search_space import IntersectionSearchSpace
     from optuna.study import StudyDirection
     from optuna.trial import FrozenTrial, TrialState
 except ImportError:
-    raise MissingExtraError("NoRegretSampler needs Optuna, version 4 or newer: install it with `pip install noregret[optuna]`") from None
+    raise MissingExtraError(
+        "NoRegretSampler needs Optuna, version 4 or newer: install it with `pip install"
+        " noregret[optuna]`"
+    ) from None
 
-KEY = "noregret"  # of the system attribute: what the strategy recorded, and for which point of which space
+KEY = (  # of the system attribute: what the strategy recorded, and for which point of which space
+    "noregret"
+)
 logger = optuna.logging.get_logger(__name__)
 
 
 class NoRegretSampler(BaseSampler):
     """An Optuna sampler that proposes by a noregret strategy.
 
-    strategy: by default ``AdaptiveGPUCB.practical()``. n_startup_trials: that many finished trials come from ``independent_sampler`` before the
-    strategy takes over; None leaves the start to the strategy's own design. Parameters outside the intersection of the finished trials'
-    search spaces (conditional ones, and all of the first trial) always come from ``independent_sampler``, by default a random one.
+    strategy: by default ``AdaptiveGPUCB.practical()``. n_startup_trials: that many finished trials
+    come from ``independent_sampler`` before the strategy takes over; None leaves the start to the
+    strategy's own design. Parameters outside the intersection of the finished trials' search spaces
+    (conditional ones, and all of the first trial) always come from ``independent_sampler``, by
+    default a random one.
     """
 
-    def __init__(self, strategy: Strategy | None = None, *, seed: int | None = None, n_startup_trials: int | None = None,
-                 independent_sampler: BaseSampler | None = None, warn_independent_sampling: bool = True, constraints_func: None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        strategy: Strategy | None = None,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int | None = None,
+        independent_sampler: BaseSampler | None = None,
+        warn_independent_sampling: bool = True,
+        constraints_func: None = None,
+    ) -> None:
         if constraints_func is not None:
             raise _constrained("constraints_func")
         if n_startup_trials is not None and (
-            isinstance(n_startup_trials, bool) or not isinstance(n_startup_trials, int) or n_startup_trials < 0
+            isinstance(n_startup_trials, bool)
+            or not isinstance(n_startup_trials, int)
+            or n_startup_trials < 0
         ):
-            raise ConfigurationError(f"n_startup_trials must be a whole number of at least 0, or None, got {n_startup_trials!r}")
-        chosen = Study([(0.0, 1.0)], strategy=strategy).strategy  # the default and the checks are the study's
+            raise ConfigurationError(
+                "n_startup_trials must be a whole number of at least 0, or None, got"
+                f" {n_startup_trials!r}"
+            )
+        chosen = Study(
+            [(0.0, 1.0)], strategy=strategy
+        ).strategy  # the default and the checks are the study's
         self._strategy = chosen if n_startup_trials is None else _without_initial_design(chosen)
         self._startup = n_startup_trials or 0
         self._seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -63,16 +91,29 @@ class NoRegretSampler(BaseSampler):
         self._intersection = IntersectionSearchSpace()
 
     def reseed_rng(self) -> None:
-        """Called per worker thread. Proposals draw by trial number, which no two workers share: only the independent sampler has a stream."""
+        """Called per worker thread. Proposals draw by trial number, which no two workers share:
+        only the independent sampler has a stream.
+        """
         self._independent.reseed_rng()
 
-    def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        return {name: distribution for name, distribution in self._intersection.calculate(study).items() if not distribution.single()}
+    def infer_relative_search_space(
+        self, study: optuna.Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        return {
+            name: distribution
+            for name, distribution in self._intersection.calculate(study).items()
+            if not distribution.single()
+        }
 
-    def sample_relative(self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]) -> dict[str, Any]:
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
         _refuse_many_objectives(study)
         others = _others(study, trial)
-        if not search_space or sum(other.state == TrialState.COMPLETE for other in others) < self._startup:
+        if (
+            not search_space
+            or sum(other.state == TrialState.COMPLETE for other in others) < self._startup
+        ):
             return {}
         axes = Axes({name: _axis(distribution) for name, distribution in search_space.items()})
         fixed = _enqueued(trial, axes)
@@ -81,29 +122,57 @@ class NoRegretSampler(BaseSampler):
         space_key = _fingerprint(search_space)
         goal: Goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
         seed = int(np.random.SeedSequence([self._seed, trial.number]).generate_state(1)[0])
-        while True:  # workers in step would all take the same best point: if another proposed meanwhile, think again with its point pending
-            known = Study(axes.space, goal, self._strategy, seed, trials=_history(others, axes, goal, space_key))
+        # workers in step would all take the same best point: if another proposed meanwhile, think
+        # again with its point pending
+        while True:
+            known = Study(
+                axes.space,
+                goal,
+                self._strategy,
+                seed,
+                trials=_history(others, axes, goal, space_key),
+            )
             asked = known.ask(fixed=fixed or None)
-            seen, others = {other.number for other in others if KEY in other.system_attrs}, _others(study, trial)
+            seen, others = (
+                {other.number for other in others if KEY in other.system_attrs},
+                _others(study, trial),
+            )
             if seen.issuperset(other.number for other in others if KEY in other.system_attrs):
                 break
-        info = {key: value for key, value in asked.info.items() if key != "pending"}  # numbers of a study that is gone
-        study._storage.set_trial_system_attr(trial._trial_id, KEY, {**info, "point": asked.params, "space": space_key})
+        info = {
+            key: value for key, value in asked.info.items() if key != "pending"
+        }  # numbers of a study that is gone
+        study._storage.set_trial_system_attr(
+            trial._trial_id, KEY, {**info, "point": asked.params, "space": space_key}
+        )
         return axes.theirs(asked.params)
 
-    def sample_independent(self, study: optuna.Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
+    def sample_independent(
+        self,
+        study: optuna.Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
         _refuse_many_objectives(study)
         if self._warns and KEY in trial.system_attrs:
             logger.warning(
-                f"Trial {trial.number}: {param_name!r} is sampled by {type(self._independent).__name__}, not by the model, because not every trial has it "
-                "with this range. Pass warn_independent_sampling=False if that is meant."
+                f"Trial {trial.number}: {param_name!r} is sampled by"
+                f" {type(self._independent).__name__}, not by the model, because not every trial"
+                " has it with this range. Pass warn_independent_sampling=False if that is meant."
             )
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         self._independent.before_trial(study, trial)
 
-    def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+    def after_trial(
+        self,
+        study: optuna.Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
         self._independent.after_trial(study, trial, state, values)
 
 
@@ -116,7 +185,9 @@ def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
 
 
 def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
-    """The values that an enqueued trial prescribes, as far as they are points of the space: the rest is chosen best for them."""
+    """The values that an enqueued trial prescribes, as far as they are points of the space: the
+    rest is chosen best for them.
+    """
     given = trial.system_attrs.get("fixed_params", {})
     fixed = {}
     for name in axes.named.keys() & given.keys():
@@ -128,26 +199,37 @@ def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
 def _refuse_many_objectives(study: optuna.Study) -> None:
     if len(study.directions) > 1:
         raise ConfigurationError(
-            f"NoRegretSampler optimises one objective, this study has {len(study.directions)}: use another sampler such as NSGAIISampler, or combine them into one value"
+            f"NoRegretSampler optimises one objective, this study has {len(study.directions)}: use"
+            " another sampler such as NSGAIISampler, or combine them into one value"
         )
 
 
 def _constrained(what: str) -> ConfigurationError:
     return ConfigurationError(
-        f"NoRegretSampler does not handle constraints, got {what}: raise optuna.TrialPruned or return a bad value for infeasible points, or use GPSampler or TPESampler"
+        f"NoRegretSampler does not handle constraints, got {what}: raise optuna.TrialPruned or"
+        " return a bad value for infeasible points, or use GPSampler or TPESampler"
     )
 
 
 def _fingerprint(search_space: dict[str, BaseDistribution]) -> str:
-    """Names one search space: what was recorded in another one (other lengthscales, other inputs) is not read in this one."""
-    text = "\n".join(f"{name} {distribution_to_json(distribution)}" for name, distribution in search_space.items())
+    """Names one search space: what was recorded in another one (other lengthscales, other inputs)
+    is not read in this one.
+    """
+    text = "\n".join(
+        f"{name} {distribution_to_json(distribution)}"
+        for name, distribution in search_space.items()
+    )
     return hashlib.blake2s(text.encode(), digest_size=8).hexdigest()
 
 
 def _axis(distribution: BaseDistribution) -> Axis:
     if isinstance(distribution, CategoricalDistribution):
         choices = distribution.choices
-        return Axis(Choice(range(len(choices))), lambda value: int(distribution.to_internal_repr(value)), lambda index: choices[index])
+        return Axis(
+            Choice(range(len(choices))),
+            lambda value: int(distribution.to_internal_repr(value)),
+            lambda index: choices[index],
+        )
     if isinstance(distribution, FloatDistribution):
         if distribution.step is not None:
             return stepped(distribution.low, distribution.high, distribution.step)
@@ -156,18 +238,28 @@ def _axis(distribution: BaseDistribution) -> Axis:
         if distribution.step != 1:
             return stepped(distribution.low, distribution.high, distribution.step)
         return plain(Int(distribution.low, distribution.high, distribution.log))
-    raise SpaceError(f"NoRegretSampler knows float, int and categorical distributions, got {distribution!r}")
+    raise SpaceError(
+        f"NoRegretSampler knows float, int and categorical distributions, got {distribution!r}"
+    )
 
 
 def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: str) -> list[Trial]:
-    """Optuna's trials as ours. Left out: those still waiting, those that lack a parameter of this space, and points outside it."""
+    """Optuna's trials as ours. Left out: those still waiting, those that lack a parameter of this
+    space, and points outside it.
+    """
     complete = [
-        trial.value for trial in trials if trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value)
+        trial.value
+        for trial in trials
+        if trial.state == TrialState.COMPLETE
+        and trial.value is not None
+        and math.isfinite(trial.value)
     ]
     middle = statistics.median(complete) if complete else None
     history: list[Trial] = []
     for trial in trials:
-        if any(key == "constraints" or key.startswith("constraints:") for key in trial.system_attrs):
+        if any(
+            key == "constraints" or key.startswith("constraints:") for key in trial.system_attrs
+        ):
             raise _constrained(f"constraint values in trial {trial.number}")
         if trial.state == TrialState.WAITING:
             continue
@@ -175,18 +267,38 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
         decided = recorded if recorded.get("space") == space_key else {}
         point = decided.get("point", {})
         try:
-            ours = {name: axis.ours(trial.params[name]) if name in trial.params else point[name] for name, axis in axes.named.items()}
-        except (KeyError, ValueError):  # SpaceError, and what Optuna raises for a category it does not know
+            ours = {
+                name: axis.ours(trial.params[name]) if name in trial.params else point[name]
+                for name, axis in axes.named.items()
+            }
+        except (
+            KeyError,
+            ValueError,
+        ):  # SpaceError, and what Optuna raises for a category it does not know
             continue
-        info = {key: value for key, value in decided.items() if key not in ("point", "space")} if ours == point else {}
+        info = (
+            {key: value for key, value in decided.items() if key not in ("point", "space")}
+            if ours == point
+            else {}
+        )
         value = _value(trial, goal, middle)
-        state: State = "running" if trial.state == TrialState.RUNNING else "failed" if value is None else "complete"
-        history.append(Trial(len(history), ours, state, value if state == "complete" else None, info=info))
+        state: State = (
+            "running"
+            if trial.state == TrialState.RUNNING
+            else "failed"
+            if value is None
+            else "complete"
+        )
+        history.append(
+            Trial(len(history), ours, state, value if state == "complete" else None, info=info)
+        )
     return history
 
 
 def _value(trial: FrozenTrial, goal: Goal, middle: float | None) -> float | None:
-    """What the model learns: None as from a failed trial. A pruned trial has its last intermediate value, but is never better than the median."""
+    """What the model learns: None as from a failed trial. A pruned trial has its last intermediate
+    value, but is never better than the median.
+    """
     if trial.state == TrialState.FAIL or trial.value is None or not math.isfinite(trial.value):
         return None
     if trial.state == TrialState.PRUNED and middle is not None:

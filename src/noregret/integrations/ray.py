@@ -1,4 +1,6 @@
-"""noregret inside Ray Tune: ``tune.TuneConfig(search_alg=NoRegretSearch(), metric="loss", mode="min")``."""
+"""noregret inside Ray Tune: ``tune.TuneConfig(search_alg=NoRegretSearch(), metric="loss",
+mode="min")``.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,16 @@ try:
     from ray.tune.search import Searcher, sample
     from ray.tune.utils.util import flatten_dict, unflatten_dict
 except ImportError:
-    raise MissingExtraError("NoRegretSearch needs Ray Tune: install it with `pip install noregret[ray]`") from None
+    raise MissingExtraError(
+        "NoRegretSearch needs Ray Tune: install it with `pip install noregret[ray]`"
+    ) from None
 
 
 @dataclass(slots=True)
 class _Run:
-    """A trial: its flat parameters in Tune's values, what a space function declared of them, and what the strategy recorded for which parameters."""
+    """A trial: its flat parameters in Tune's values, what a space function declared of them, and
+    what the strategy recorded for which parameters.
+    """
 
     params: dict[str, Any]
     state: State = "running"
@@ -43,26 +49,45 @@ class _Run:
 class NoRegretSearch(Searcher):  # type: ignore[misc]
     """A Ray Tune search algorithm that proposes by a noregret strategy.
 
-    space: a dict (nested, if you like) of Tune's own domains, noregret parameters and constants, or a function that calls ``trial.suggest_float``,
-    ``suggest_int`` and ``suggest_categorical``; left out, it is the Tuner's ``param_space``. Trials under way are taken into account; trials that failed or
-    reported no finite metric count as failed, those a scheduler stopped with their last result. points_to_evaluate: configurations to begin with, with
-    evaluated_rewards if their values are known.
+    space: a dict (nested, if you like) of Tune's own domains, noregret parameters and constants, or
+    a function that calls ``trial.suggest_float``, ``suggest_int`` and ``suggest_categorical``; left
+    out, it is the Tuner's ``param_space``. Trials under way are taken into account; trials that
+    failed or reported no finite metric count as failed, those a scheduler stopped with their last
+    result. points_to_evaluate: configurations to begin with, with evaluated_rewards if their values
+    are known.
     """
 
-    def __init__(self, space: Any = None, metric: str | None = None, mode: str | None = None, *, strategy: Strategy | None = None, seed: int | None = None,
-                 points_to_evaluate: Sequence[Mapping[str, Any]] | None = None, evaluated_rewards: Sequence[float] | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        space: Any = None,
+        metric: str | None = None,
+        mode: str | None = None,
+        *,
+        strategy: Strategy | None = None,
+        seed: int | None = None,
+        points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
+        evaluated_rewards: Sequence[float] | None = None,
+    ) -> None:
         if mode not in (None, "min", "max") or not isinstance(metric, (str, type(None))):
-            raise ConfigurationError(f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r}, mode={mode!r}')
+            raise ConfigurationError(
+                f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r},'
+                f" mode={mode!r}"
+            )
         super().__init__(metric=metric, mode=mode)
         self._metric: str | None = metric or (DEFAULT_METRIC if mode else None)
         self._mode: str | None = mode
-        self._strategy = Study([(0.0, 1.0)], strategy=strategy).strategy  # the default and the checks are the study's
+        self._strategy = Study(
+            [(0.0, 1.0)], strategy=strategy
+        ).strategy  # the default and the checks are the study's
         self._seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
         self._runs: dict[str, _Run] = {}
         self._first = [dict(point) for point in points_to_evaluate or ()]
         self._rewards = None if evaluated_rewards is None else list(evaluated_rewards)
         if self._rewards is not None and len(self._rewards) != len(self._first):
-            raise ConfigurationError(f"{len(self._rewards)} evaluated_rewards for {len(self._first)} points_to_evaluate: give one each")
+            raise ConfigurationError(
+                f"{len(self._rewards)} evaluated_rewards for {len(self._first)} points_to_evaluate:"
+                " give one each"
+            )
         self._space: Any = None
         if space:
             self._use(space)
@@ -83,7 +108,9 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     def _axes(self) -> tuple[Axes, tuple[Any, ...]]:
         """What is modelled now, and a name for it: decisions made on other axes are not read."""
         if callable(self._space):
-            declared = define_by_run.common([run.declared for run in self._runs.values() if run.declared])
+            declared = define_by_run.common(
+                [run.declared for run in self._runs.values() if run.declared]
+            )
             return define_by_run.axes_of(declared), tuple(declared.items())
         axes = _dict_axes(self._space)
         _ = axes.space
@@ -96,9 +123,14 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
             axes.space.encode(axes.ours(flat))
         return flat
 
-    def set_search_properties(self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any) -> bool:
+    def set_search_properties(
+        self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any
+    ) -> bool:
         if mode not in (None, "min", "max") or not isinstance(metric, (str, type(None))):
-            raise ConfigurationError(f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r}, mode={mode!r}')
+            raise ConfigurationError(
+                f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r},'
+                f" mode={mode!r}"
+            )
         if self._space is not None and _dict_axes(config or {}).named:
             return False  # a second space
         self._metric = metric or self._metric or (DEFAULT_METRIC if mode else None)
@@ -128,7 +160,9 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
                 trials=self._history(axes, decided),
             ).ask()
             params = axes.theirs(asked.params)
-            info = {key: value for key, value in asked.info.items() if key != "pending"}  # numbers of a study that is gone
+            info = {
+                key: value for key, value in asked.info.items() if key != "pending"
+            }  # numbers of a study that is gone
         run = _Run(params, info=info, decided=decided)
         if callable(self._space):
             rng = np.random.default_rng([self._seed, len(self._runs), 1])
@@ -145,19 +179,41 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
                 ours = axes.ours(run.params)
             except SpaceError:  # of another branch of a space function
                 continue
-            history.append(Trial(len(history), ours, run.state, run.value, info=run.info if run.decided == decided else {}))
+            history.append(
+                Trial(
+                    len(history),
+                    ours,
+                    run.state,
+                    run.value,
+                    info=run.info if run.decided == decided else {},
+                )
+            )
         return history
 
-    def on_trial_complete(self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False) -> None:
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+    ) -> None:
         run = self._runs.get(trial_id)
         if run is not None and run.state == "running":
-            run.state, run.value = _outcome(None if error or not result else result.get(self._metric or ""))
+            run.state, run.value = _outcome(
+                None if error or not result else result.get(self._metric or "")
+            )
 
-    def add_evaluated_point(self, parameters: dict[str, Any], value: float | None, error: bool = False, pruned: bool = False,
-                            intermediate_values: list[float] | None = None) -> None:  # fmt: skip
-        """A point evaluated elsewhere: data, not a decision. A pruned one counts with its value, or else with its last intermediate value."""
+    def add_evaluated_point(
+        self,
+        parameters: dict[str, Any],
+        value: float | None,
+        error: bool = False,
+        pruned: bool = False,
+        intermediate_values: list[float] | None = None,
+    ) -> None:
+        """A point evaluated elsewhere: data, not a decision. A pruned one counts with its value, or
+        else with its last intermediate value.
+        """
         if self._space is None:
-            raise ConfigurationError("NoRegretSearch has no space yet: give it one before adding points")
+            raise ConfigurationError(
+                "NoRegretSearch has no space yet: give it one before adding points"
+            )
         if value is None and pruned and intermediate_values:
             value = intermediate_values[-1]
         state, known = _outcome(None if error else value)
@@ -165,9 +221,14 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
 
     def _ready(self) -> None:
         if self._space is None:
-            raise ConfigurationError("NoRegretSearch has no space: pass space= to it, or param_space= with Tune's domains to the Tuner")
+            raise ConfigurationError(
+                "NoRegretSearch has no space: pass space= to it, or param_space= with Tune's"
+                " domains to the Tuner"
+            )
         if not self._metric or not self._mode:
-            raise ConfigurationError("NoRegretSearch needs metric and mode: pass them to it or to tune.TuneConfig")
+            raise ConfigurationError(
+                "NoRegretSearch needs metric and mode: pass them to it or to tune.TuneConfig"
+            )
 
     # -- save and restore --
 
@@ -198,12 +259,18 @@ def _dict_axes(space: Any) -> Axes:
     if isinstance(space, Space) and not space.vector:
         space = space.parameters
     if not isinstance(space, Mapping):
-        raise SpaceError(f"a space is a dict of Tune's domains or noregret parameters, or a function of a trial, got {space!r}")
+        raise SpaceError(
+            "a space is a dict of Tune's domains or noregret parameters, or a function of a trial,"
+            f" got {space!r}"
+        )
     axes: dict[str, Axis] = {}
     fixed: dict[str, Any] = {}
     for name, spec in _flat(space).items():
         if name.endswith("/grid_search") or name == "grid_search":
-            raise SpaceError(f"parameter {name.rpartition('/')[0]!r}: a grid search cannot be modelled: write tune.choice([...])")
+            raise SpaceError(
+                f"parameter {name.rpartition('/')[0]!r}: a grid search cannot be modelled: write"
+                " tune.choice([...])"
+            )
         if isinstance(spec, (Float, Int, Choice)):
             axes[name] = plain(spec)
         elif isinstance(spec, sample.Domain):
@@ -213,7 +280,9 @@ def _dict_axes(space: Any) -> Axes:
     return Axes(axes, fixed)
 
 
-def _add_domain(name: str, domain: sample.Domain, axes: dict[str, Axis], fixed: dict[str, Any]) -> None:
+def _add_domain(
+    name: str, domain: sample.Domain, axes: dict[str, Axis], fixed: dict[str, Any]
+) -> None:
     if isinstance(domain, sample.Categorical):
         if len(domain.categories) == 1:
             fixed[name] = domain.categories[0]
@@ -229,7 +298,9 @@ def _add_domain(name: str, domain: sample.Domain, axes: dict[str, Axis], fixed: 
         if isinstance(sampler, sample.Normal) and step is None:
             axes[name] = quantiles(scipy.stats.norm(sampler.mean, sampler.sd))
         elif isinstance(sampler, sample.Normal):
-            axes[name] = multiples(sampler.mean - 3 * sampler.sd, sampler.mean + 3 * sampler.sd, step, log=False)
+            axes[name] = multiples(
+                sampler.mean - 3 * sampler.sd, sampler.mean + 3 * sampler.sd, step, log=False
+            )
         elif isinstance(domain, sample.Integer):  # Tune's upper end is exclusive, except in steps
             axes[name] = (
                 plain(Int(domain.lower, domain.upper - 1, log))
@@ -238,11 +309,14 @@ def _add_domain(name: str, domain: sample.Domain, axes: dict[str, Axis], fixed: 
             )
         elif isinstance(domain, sample.Float):
             axes[name] = (
-                plain(Float(domain.lower, domain.upper, log)) if step is None else multiples(domain.lower, domain.upper, step, log=log)
+                plain(Float(domain.lower, domain.upper, log))
+                if step is None
+                else multiples(domain.lower, domain.upper, step, log=log)
             )
         else:
             raise SpaceError(
-                f"{domain!r} (tune.sample_from) can only be sampled, not modelled: give a function that calls trial.suggest_float and the like as space"
+                f"{domain!r} (tune.sample_from) can only be sampled, not modelled: give a function"
+                " that calls trial.suggest_float and the like as space"
             )
     except SpaceError as error:
         raise SpaceError(f"parameter {name!r}: {error}") from None

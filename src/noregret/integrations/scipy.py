@@ -17,26 +17,48 @@ from noregret.study import Study
 STOPPED = 99  # SciPy's status for a callback that raised StopIteration
 
 
-def minimize_noisy(fun: Callable[..., Any], bounds: Any, args: tuple[Any, ...] = (), *, maxfun: int = 50, x0: Any = None, y0: Any = None,
-                   integrality: Any = None, noise_std: float | None = None, strategy: Strategy | None = None, rng: Any = None,
-                   callback: Callable[..., Any] | None = None) -> OptimizeResult:  # fmt: skip
+def minimize_noisy(
+    fun: Callable[..., Any],
+    bounds: Any,
+    args: tuple[Any, ...] = (),
+    *,
+    maxfun: int = 50,
+    x0: Any = None,
+    y0: Any = None,
+    integrality: Any = None,
+    noise_std: float | None = None,
+    strategy: Strategy | None = None,
+    rng: Any = None,
+    callback: Callable[..., Any] | None = None,
+) -> OptimizeResult:
     """Minimises ``fun(x, *args)``, which may be noisy and expensive, over a box.
 
-    bounds: ``scipy.optimize.Bounds`` or ``(low, high)`` pairs. maxfun: how often ``fun`` is called. x0: a point, or rows of points, to begin with; y0: their
-    values if they are known already. integrality: which variables are whole numbers. noise_std: the noise's standard deviation if it is known. rng: a seed or a
-    Generator. callback: called after each evaluation, with ``intermediate_result`` if that is its argument's name, else with x; ``StopIteration`` ends the run.
-    A value that is not finite marks its point as failed.
+    bounds: ``scipy.optimize.Bounds`` or ``(low, high)`` pairs. maxfun: how often ``fun`` is called.
+    x0: a point, or rows of points, to begin with; y0: their values if they are known already.
+    integrality: which variables are whole numbers. noise_std: the noise's standard deviation if it
+    is known. rng: a seed or a Generator. callback: called after each evaluation, with
+    ``intermediate_result`` if that is its argument's name, else with x; ``StopIteration`` ends the
+    run. A value that is not finite marks its point as failed.
 
-    The result's ``x`` is the evaluated point with the lowest posterior mean and ``fun`` that mean, with ``fun_std``; ``x_observed`` and ``fun_observed`` are the
-    lowest value seen, which under noise is partly luck. ``x_iters`` and ``func_vals`` are all evaluations, ``study`` is the study behind them.
+    The result's ``x`` is the evaluated point with the lowest posterior mean and ``fun`` that mean,
+    with ``fun_std``; ``x_observed`` and ``fun_observed`` are the lowest value seen, which under
+    noise is partly luck. ``x_iters`` and ``func_vals`` are all evaluations, ``study`` is the study
+    behind them.
     """
     if isinstance(maxfun, bool) or not isinstance(maxfun, (int, np.integer)) or maxfun < 1:
         raise ConfigurationError(f"maxfun must be a whole number of at least 1, got {maxfun!r}")
     if strategy is not None and noise_std is not None:
-        raise ConfigurationError("give noise_std or a strategy, not both: a strategy has its own noise_std")
+        raise ConfigurationError(
+            "give noise_std or a strategy, not both: a strategy has its own noise_std"
+        )
     box = _Box(bounds, integrality)
     seed = int(np.random.default_rng(rng).integers(2**31))
-    study = Study(box.space, "minimize", AdaptiveGPUCB.practical(noise_std) if strategy is None else strategy, seed)
+    study = Study(
+        box.space,
+        "minimize",
+        AdaptiveGPUCB.practical(noise_std) if strategy is None else strategy,
+        seed,
+    )
     start = _start(box, x0, y0)
     if y0 is None:
         for x in start:
@@ -72,19 +94,29 @@ class _Box:
     def __init__(self, bounds: Any, integrality: Any) -> None:
         self.low, self.high = _limits(bounds)
         try:
-            whole = np.broadcast_to(np.asarray(False if integrality is None else integrality), self.low.shape).astype(bool)
+            whole = np.broadcast_to(
+                np.asarray(False if integrality is None else integrality), self.low.shape
+            ).astype(bool)
         except ValueError:
-            raise SpaceError(f"integrality must be one flag or {len(self.low)}, got {integrality!r}") from None
+            raise SpaceError(
+                f"integrality must be one flag or {len(self.low)}, got {integrality!r}"
+            ) from None
         self.varies = self.low < self.high
         parameters: dict[str, Parameter] = {}
         for index in np.flatnonzero(self.varies):
             try:
                 low, high = float(self.low[index]), float(self.high[index])
-                parameters[f"x{index}"] = Int(int(np.ceil(low)), int(np.floor(high))) if whole[index] else Float(low, high)
+                parameters[f"x{index}"] = (
+                    Int(int(np.ceil(low)), int(np.floor(high)))
+                    if whole[index]
+                    else Float(low, high)
+                )
             except (SpaceError, OverflowError) as error:
                 raise SpaceError(f"bounds at position {index}: {error}") from None
         if not parameters:
-            raise SpaceError(f"every variable has equal bounds, {bounds!r}: there is nothing to optimise")
+            raise SpaceError(
+                f"every variable has equal bounds, {bounds!r}: there is nothing to optimise"
+            )
         self.space = Space(parameters, vector=True)
 
     def full(self, free: Array) -> Array:
@@ -101,11 +133,22 @@ def _limits(bounds: Any) -> tuple[Array, Array]:
         low, high = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
     else:
         try:
-            low, high = np.array([[float(low), float(high)] for low, high in bounds]).reshape(-1, 2).T
+            low, high = (
+                np.array([[float(low), float(high)] for low, high in bounds]).reshape(-1, 2).T
+            )
         except (TypeError, ValueError):
-            raise SpaceError(f"bounds must be scipy.optimize.Bounds or finite (low, high) pairs, got {bounds!r}") from None
-    if len(low) == 0 or not (np.isfinite(low).all() and np.isfinite(high).all()) or not (low <= high).all():
-        raise SpaceError(f"bounds must be finite with low ≤ high, got {bounds!r}: choose the widest values you would accept")
+            raise SpaceError(
+                f"bounds must be scipy.optimize.Bounds or finite (low, high) pairs, got {bounds!r}"
+            ) from None
+    if (
+        len(low) == 0
+        or not (np.isfinite(low).all() and np.isfinite(high).all())
+        or not (low <= high).all()
+    ):
+        raise SpaceError(
+            f"bounds must be finite with low ≤ high, got {bounds!r}: choose the widest values you"
+            " would accept"
+        )
     return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
 
 
@@ -116,9 +159,14 @@ def _start(box: _Box, x0: Any, y0: Any) -> list[Array]:
         return []
     rows = np.atleast_2d(np.asarray(x0, dtype=np.float64))
     if rows.ndim != 2 or rows.shape[1] != len(box.low):
-        raise SpaceError(f"x0 must be a point of {len(box.low)} numbers or rows of them, got shape {np.shape(x0)}")
+        raise SpaceError(
+            f"x0 must be a point of {len(box.low)} numbers or rows of them, got shape"
+            f" {np.shape(x0)}"
+        )
     if y0 is not None and np.size(y0) != len(rows):
-        raise ConfigurationError(f"y0 must have one value per point of x0, got {np.size(y0)} for {len(rows)}")
+        raise ConfigurationError(
+            f"y0 must have one value per point of x0, got {np.size(y0)} for {len(rows)}"
+        )
     for row in rows:
         box.space.encode(box.free(row))
         if not np.array_equal(row[~box.varies], box.low[~box.varies]):
@@ -142,9 +190,30 @@ def _call(callback: Callable[..., Any] | None, x: Array, value: float, nfev: int
         callback(x.copy())
 
 
-def _result(study: Study, box: _Box, X: Sequence[Array], values: Sequence[float], given: int, status: int, message: str) -> OptimizeResult:
-    result = OptimizeResult(x=X[0], fun=np.nan, fun_std=np.nan, x_observed=X[0], fun_observed=np.nan, success=False, status=status, message=message,
-                            nfev=len(X), nit=len(X) - given, x_iters=np.array(X), func_vals=np.array(values), study=study)  # fmt: skip
+def _result(
+    study: Study,
+    box: _Box,
+    X: Sequence[Array],
+    values: Sequence[float],
+    given: int,
+    status: int,
+    message: str,
+) -> OptimizeResult:
+    result = OptimizeResult(
+        x=X[0],
+        fun=np.nan,
+        fun_std=np.nan,
+        x_observed=X[0],
+        fun_observed=np.nan,
+        success=False,
+        status=status,
+        message=message,
+        nfev=len(X),
+        nit=len(X) - given,
+        x_iters=np.array(X),
+        func_vals=np.array(values),
+        study=study,
+    )
     if not any(trial.state == "complete" for trial in study.trials):
         result.update(status=1, message="no value was finite.")
         return result

@@ -23,31 +23,63 @@ try:
     from sklearn.model_selection._search import BaseSearchCV
     from sklearn.utils import check_random_state
 except ImportError:
-    raise MissingExtraError("NoRegretSearchCV needs scikit-learn: install it with `pip install noregret[sklearn]`") from None
+    raise MissingExtraError(
+        "NoRegretSearchCV needs scikit-learn: install it with `pip install noregret[sklearn]`"
+    ) from None
 
 
 class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
-    """A search over an estimator's parameters by cross-validation, with the attributes and options of ``RandomizedSearchCV``.
+    """A search over an estimator's parameters by cross-validation, with the attributes and options
+    of ``RandomizedSearchCV``.
 
-    param_distributions: a dict of lists, scipy.stats distributions and noregret parameters in any mixture, or a ``Space`` or ``Candidates``. n_iter: how
-    many points are evaluated; a space with no more points than that is evaluated whole. batch_size: points evaluated at once, by default as many
-    as keep n_jobs busy. metric: which of several scores is optimised, by default the one that ``refit`` names. ``study_`` is the study behind the search.
+    param_distributions: a dict of lists, scipy.stats distributions and noregret parameters in any
+    mixture, or a ``Space`` or ``Candidates``. n_iter: how many points are evaluated; a space with
+    no more points than that is evaluated whole. batch_size: points evaluated at once, by default as
+    many as keep n_jobs busy. metric: which of several scores is optimised, by default the one that
+    ``refit`` names. ``study_`` is the study behind the search.
     """
 
-    def __init__(self, estimator: Any, param_distributions: Any, *, n_iter: int = 30, strategy: Strategy | None = None, metric: str | None = None,
-                 batch_size: int | None = None, scoring: Any = None, n_jobs: int | None = None, refit: Any = True, cv: Any = None, verbose: int = 0,
-                 pre_dispatch: Any = "2*n_jobs", random_state: Any = None, error_score: Any = np.nan, return_train_score: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        estimator: Any,
+        param_distributions: Any,
+        *,
+        n_iter: int = 30,
+        strategy: Strategy | None = None,
+        metric: str | None = None,
+        batch_size: int | None = None,
+        scoring: Any = None,
+        n_jobs: int | None = None,
+        refit: Any = True,
+        cv: Any = None,
+        verbose: int = 0,
+        pre_dispatch: Any = "2*n_jobs",
+        random_state: Any = None,
+        error_score: Any = np.nan,
+        return_train_score: bool = False,
+    ) -> None:
         self.param_distributions = param_distributions
         self.n_iter = n_iter
         self.strategy = strategy
         self.metric = metric
         self.batch_size = batch_size
         self.random_state = random_state
-        super().__init__(estimator, scoring=scoring, n_jobs=n_jobs, refit=refit, cv=cv, verbose=verbose, pre_dispatch=pre_dispatch,
-                         error_score=error_score, return_train_score=return_train_score)  # fmt: skip
+        super().__init__(
+            estimator,
+            scoring=scoring,
+            n_jobs=n_jobs,
+            refit=refit,
+            cv=cv,
+            verbose=verbose,
+            pre_dispatch=pre_dispatch,
+            error_score=error_score,
+            return_train_score=return_train_score,
+        )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "scorer_")  # what fit sets last: an interrupted search has results, but cannot predict
+        return hasattr(
+            self, "scorer_"
+        )  # what fit sets last: an interrupted search has results, but cannot predict
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         for name in ("n_iter", "batch_size"):
@@ -55,14 +87,19 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
             if (value is not None or name == "n_iter") and (
                 isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1
             ):
-                raise ConfigurationError(f"{name} must be a whole number of at least 1, got {value!r}")
+                raise ConfigurationError(
+                    f"{name} must be a whole number of at least 1, got {value!r}"
+                )
         space, theirs = _search_space(self.param_distributions)
         every = space.enumeration()
         whole = every is not None and len(every) <= self.n_iter
         count = len(every) if every is not None and whole else self.n_iter
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.study_ = Study(space, "maximize", _InTurn() if whole else self.strategy, seed)
-        self._failed: dict[int, dict[str, Any]] = {}  # candidates none of whose fits succeeded: scikit-learn leaves them out of its results
+        self._failed: dict[
+            int, dict[str, Any]
+            # candidates none of whose fits succeeded: scikit-learn leaves them out of its results
+        ] = {}
         batch = self.batch_size or math.ceil(effective_n_jobs(self.n_jobs) / self.n_splits_)
         splits, metric, results, error = _Splits(self._checked_cv_orig), self._metric(), None, None
         try:
@@ -76,7 +113,12 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
                         raise
                     error = raised
                     warnings.warn(str(raised), FitFailedWarning, stacklevel=2)
-                    self._failed.update({trial.number: params for trial, params in zip(trials, candidates, strict=True)})
+                    self._failed.update(
+                        {
+                            trial.number: params
+                            for trial, params in zip(trials, candidates, strict=True)
+                        }
+                    )
                 self._tell(trials, results, metric)
             if results is None:
                 raise error or ConfigurationError("no candidate was evaluated")
@@ -85,21 +127,29 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         except BaseException as stopped:
             self._keep(results, metric)
             if isinstance(stopped, KeyboardInterrupt):
-                stopped.add_note("What was evaluated is kept: cv_results_, best_params_ and best_score_, and the study in study_.")
+                stopped.add_note(
+                    "What was evaluated is kept: cv_results_, best_params_ and best_score_, and the"
+                    " study in study_."
+                )
             raise
         finally:
             self._forget("_failed", "_formatted")
 
     def _metric(self) -> str:
         chosen = self.metric or (self.refit if isinstance(self.refit, str) else "score")
-        known = list(self.scoring) if isinstance(self.scoring, (list, tuple, set, Mapping)) else None
+        known = (
+            list(self.scoring) if isinstance(self.scoring, (list, tuple, set, Mapping)) else None
+        )
         if known is not None and chosen not in known:
             raise _which_metric(known, chosen)
         return str(chosen)
 
     def _tell(self, trials: list[Trial], results: dict[str, Any] | None, metric: str) -> None:
         if results is not None and f"mean_test_{metric}" not in results:
-            raise _which_metric([key.removeprefix("mean_test_") for key in results if key.startswith("mean_test_")], metric)
+            raise _which_metric(
+                [key.removeprefix("mean_test_") for key in results if key.startswith("mean_test_")],
+                metric,
+            )
         for trial in trials:
             failed = trial.number in self._failed or results is None
             score = self.error_score if failed else results[f"mean_test_{metric}"][trial.number]  # type: ignore[index]
@@ -109,14 +159,20 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
                 self.study_.tell(trial, state="failed")
 
     def _format_results(
-        self, candidate_params: Sequence[Any], n_splits: int, out: Sequence[Any], more_results: Any = None
+        self,
+        candidate_params: Sequence[Any],
+        n_splits: int,
+        out: Sequence[Any],
+        more_results: Any = None,
     ) -> dict[str, Any]:
         """scikit-learn's table, with the candidates that it leaves out at their places."""
         self._formatted = candidate_params, n_splits, out, more_results
         params, rows = list(candidate_params), list(out)
         for position, failed in self._failed.items():
             params.insert(position, failed)
-            rows[position * n_splits : position * n_splits] = [_failed_row(out[0], self.error_score)] * n_splits
+            rows[position * n_splits : position * n_splits] = [
+                _failed_row(out[0], self.error_score)
+            ] * n_splits
         formatted: dict[str, Any] = super()._format_results(params, n_splits, rows, more_results)
         return formatted
 
@@ -127,7 +183,15 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _keep(self, results: dict[str, Any] | None, metric: str) -> None:
         """The results of an interrupted search, and nothing that an earlier fit may have left."""
-        self._forget("best_estimator_", "best_index_", "best_score_", "best_params_", "refit_time_", "scorer_", "cv_results_")
+        self._forget(
+            "best_estimator_",
+            "best_index_",
+            "best_score_",
+            "best_params_",
+            "refit_time_",
+            "scorer_",
+            "cv_results_",
+        )
         if results is not None and f"mean_test_{metric}" in results:
             self.cv_results_ = results
             self.best_index_ = int(results[f"rank_test_{metric}"].argmin())
@@ -147,14 +211,21 @@ class _InTurn:
         every = space.enumeration()
         if every is None:
             raise SpaceError("only a finite space can be evaluated whole")
-        return Proposal(every[len(history.X) + len(history.pending) + len(history.failed)], {"source": "exhaustive"})
+        return Proposal(
+            every[len(history.X) + len(history.pending) + len(history.failed)],
+            {"source": "exhaustive"},
+        )
 
-    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
         return None
 
 
 class _Splits:
-    """A splitter that splits once: candidates of different batches are compared on the same folds, whatever the splitter's random_state."""
+    """A splitter that splits once: candidates of different batches are compared on the same folds,
+    whatever the splitter's random_state.
+    """
 
     def __init__(self, cv: Any) -> None:
         self._cv, self._splits = cv, None
@@ -167,7 +238,8 @@ class _Splits:
 
 def _which_metric(known: list[str], chosen: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the search optimises one score, but there are {known!r} and {chosen!r} is none of them: name it by metric=, or by refit= if it is also to choose the best"
+        f"the search optimises one score, but there are {known!r} and {chosen!r} is none of them:"
+        " name it by metric=, or by refit= if it is also to choose the best"
     )
 
 
@@ -178,20 +250,25 @@ def _failed_row(example: Mapping[str, Any], error_score: float) -> dict[str, Any
         return dict.fromkeys(scores, error_score) if isinstance(scores, Mapping) else error_score
 
     return {
-        **example, "fit_time": np.nan, "score_time": np.nan,
+        **example,
+        "fit_time": np.nan,
+        "score_time": np.nan,
         **{key: failed(example[key]) for key in ("test_scores", "train_scores") if key in example},
-    }  # fmt: skip
+    }
 
 
 def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, Any]]]:
     """Our space, and the way from its points to the estimator's parameters."""
     if isinstance(given, Candidates) or (isinstance(given, Space) and not given.vector):
         if not isinstance(given.decode(np.zeros(given.dimension)), Mapping):
-            raise SpaceError("param_distributions needs named parameters: give the candidates as dicts")
+            raise SpaceError(
+                "param_distributions needs named parameters: give the candidates as dicts"
+            )
         return given, dict
     if not isinstance(given, Mapping):
         raise SpaceError(
-            f"param_distributions is a dict from parameter names to lists, distributions or noregret parameters, got {given!r}"
+            "param_distributions is a dict from parameter names to lists, distributions or"
+            f" noregret parameters, got {given!r}"
         )
     axes: dict[str, Axis] = {}
     fixed: dict[str, Any] = {}
@@ -205,7 +282,9 @@ def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, An
 
 
 def _is_list(spec: Any) -> bool:
-    return (isinstance(spec, Sequence) and not isinstance(spec, str)) or (isinstance(spec, np.ndarray) and spec.ndim == 1)
+    return (isinstance(spec, Sequence) and not isinstance(spec, str)) or (
+        isinstance(spec, np.ndarray) and spec.ndim == 1
+    )
 
 
 def _axis(name: str, spec: Any) -> Axis:
@@ -215,13 +294,16 @@ def _axis(name: str, spec: Any) -> Axis:
         return _distribution(spec)
     if not _is_list(spec) or len(spec) == 0:
         raise SpaceError(
-            f"parameter {name!r}: give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got {spec!r}"
+            f"parameter {name!r}: give a list of values, a frozen scipy.stats distribution, or"
+            f" Float, Int or Choice, got {spec!r}"
         )
     return listed(spec)
 
 
 def _distribution(frozen: Any) -> Axis:
-    """A frozen scipy.stats distribution: its range where it is uniform on some scale, else its own probabilities as the scale."""
+    """A frozen scipy.stats distribution: its range where it is uniform on some scale, else its own
+    probabilities as the scale.
+    """
     low, high = (float(end) for end in frozen.support())
     kind = frozen.dist.name
     if kind in ("uniform", "loguniform", "reciprocal"):
@@ -229,5 +311,10 @@ def _distribution(frozen: Any) -> Axis:
     if kind == "randint":
         return plain(Int(int(low), int(high)))
     if hasattr(frozen, "pmf"):
-        return plain(Int(int(low if math.isfinite(low) else frozen.ppf(CUT)), int(high if math.isfinite(high) else frozen.ppf(1 - CUT))))
+        return plain(
+            Int(
+                int(low if math.isfinite(low) else frozen.ppf(CUT)),
+                int(high if math.isfinite(high) else frozen.ppf(1 - CUT)),
+            )
+        )
     return quantiles(frozen)

@@ -1,6 +1,8 @@
-"""Pictures of a study: each function draws one thing into ``ax`` (or a new figure) and returns the axes. Needs the extra ``plot``.
+"""Pictures of a study: each function draws one thing into ``ax`` (or a new figure) and returns the
+axes. Needs the extra ``plot``.
 
-Everything is in the user's units and sign; colours differ in lightness, and every curve has a line style or marker of its own.
+Everything is in the user's units and sign; colours differ in lightness, and every curve has a line
+style or marker of its own.
 """
 
 from noregret.plot.beliefs import slice  # noqa: A004 — called as plot.slice

@@ -30,18 +30,32 @@ if TYPE_CHECKING:
 
 
 def slice(  # noqa: A001 — called as plot.slice
-    study: Study, parameters: str | Sequence[str] | None = None, *, at: Mapping[str, Any] | None = None, ax: Axes | None = None
+    study: Study,
+    parameters: str | Sequence[str] | None = None,
+    *,
+    at: Mapping[str, Any] | None = None,
+    ax: Axes | None = None,
 ) -> Axes:
-    """The model's mean and band along a parameter, or its mean over two; the data, and the point the next ask would give.
+    """The model's mean and band along a parameter, or its mean over two; the data, and the point
+    the next ask would give.
 
-    ``at`` fixes the other parameters, by default at the recommended point. Points off the slice are the paler the farther they are.
+    ``at`` fixes the other parameters, by default at the recommended point. Points off the slice are
+    the paler the farther they are.
     """
     belief = study.belief()
     if belief is None:
-        raise TrialError("a slice needs a strategy with a model and at least one value: tell one first")
-    names = [parameters] if isinstance(parameters, str) else list(parameters or list(study.space.parameters)[:1])
+        raise TrialError(
+            "a slice needs a strategy with a model and at least one value: tell one first"
+        )
+    names = (
+        [parameters]
+        if isinstance(parameters, str)
+        else list(parameters or list(study.space.parameters)[:1])
+    )
     if len(names) not in (1, 2) or len(set(names)) < len(names):
-        raise ConfigurationError(f"a slice is along one parameter or two different ones, got {names!r}")
+        raise ConfigurationError(
+            f"a slice is along one parameter or two different ones, got {names!r}"
+        )
     coordinates = [coordinate(study, name) for name in names]
     fixed = {**by_name(study, study.recommended.params), **_checked(study, at or {}, names)}
     ax = new_axes(ax)
@@ -50,7 +64,10 @@ def slice(  # noqa: A001 — called as plot.slice
     else:
         _map(study, belief, coordinates[0], coordinates[1], fixed, ax)
     rest = {name: value for name, value in fixed.items() if name not in names}
-    given = ", ".join(f"{name} = {f'{value:.4g}' if isinstance(value, float) else value}" for name, value in rest.items())
+    given = ", ".join(
+        f"{name} = {f'{value:.4g}' if isinstance(value, float) else value}"
+        for name, value in rest.items()
+    )
     if given and not isinstance(study.space, Candidates):
         ax.set_title(f"{study.name}\nat {given}", fontsize=10, wrap=True)
     else:
@@ -61,12 +78,20 @@ def slice(  # noqa: A001 — called as plot.slice
 
 def _checked(study: Study, at: Mapping[str, Any], names: list[str]) -> Mapping[str, Any]:
     if at and isinstance(study.space, Candidates):
-        raise ConfigurationError("a list of candidates has no slices to choose: every candidate is drawn; leave out `at`")
+        raise ConfigurationError(
+            "a list of candidates has no slices to choose: every candidate is drawn; leave out `at`"
+        )
     unknown = [name for name in at if name not in study.space.parameters]
     if unknown:
-        raise ConfigurationError(f"there is no parameter {unknown[0]!r}: this study has {', '.join(study.space.parameters)}")
+        raise ConfigurationError(
+            f"there is no parameter {unknown[0]!r}: this study has"
+            f" {', '.join(study.space.parameters)}"
+        )
     if any(name in at for name in names):
-        raise ConfigurationError(f"the slice runs along {' and '.join(names)}: `at` holds other parameters, got {dict(at)!r}")
+        raise ConfigurationError(
+            f"the slice runs along {' and '.join(names)}: `at` holds other parameters, got"
+            f" {dict(at)!r}"
+        )
     return at
 
 
@@ -79,7 +104,9 @@ def _sign(study: Study) -> float:
     return 1.0 if study.goal == "maximize" else -1.0
 
 
-def _line(study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, Any], ax: Axes) -> None:
+def _line(
+    study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, Any], ax: Axes
+) -> None:
     if isinstance(study.space, Candidates):
         points = [by_name(study, row) for row in study.space.rows]
     else:
@@ -93,30 +120,73 @@ def _line(study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, A
         ax.fill_between(positions, lower, upper, color=BAND, lw=0, label="band")
         ax.plot(positions, mean, color=INK, lw=1.8, label="mean")
     else:
-        ax.vlines(positions, np.minimum(lower, upper), np.maximum(lower, upper), color="0.75", lw=5, label="band")
+        ax.vlines(
+            positions,
+            np.minimum(lower, upper),
+            np.maximum(lower, upper),
+            color="0.75",
+            lw=5,
+            label="band",
+        )
         ax.plot(positions, mean, ls="none", marker="_", ms=13, mew=2, color=INK, label="mean")
     along.dress(ax, "x")
     ax.set_ylabel(f"value ({study.goal}d)")
     trials = standing(study.trials)
     _data(study, belief, [t for t in trials if t.value is not None], along, None, fixed, ax)
     for state in ("failed", "running", "waiting"):
-        mark_below(ax, [along.position(by_name(study, t.params)[along.name]) for t in trials if t.state == state], state)
+        mark_below(
+            ax,
+            [
+                along.position(by_name(study, t.params)[along.name])
+                for t in trials
+                if t.state == state
+            ],
+            state,
+        )
     at = along.position(by_name(study, study.preview().params)[along.name])
     ax.axvline(at, color=GREEN, lw=1.4, ls="-.", zorder=1)
-    ax.plot([at], [0.97], marker="v", ms=10, mfc=GREEN, mec=INK, ls="none", transform=ax.get_xaxis_transform(), label="next point")
+    ax.plot(
+        [at],
+        [0.97],
+        marker="v",
+        ms=10,
+        mfc=GREEN,
+        mec=INK,
+        ls="none",
+        transform=ax.get_xaxis_transform(),
+        label="next point",
+    )
 
 
-def _map(study: Study, belief: Belief, across: Coordinate, up: Coordinate, fixed: Mapping[str, Any], ax: Axes) -> None:
+def _map(
+    study: Study,
+    belief: Belief,
+    across: Coordinate,
+    up: Coordinate,
+    fixed: Mapping[str, Any],
+    ax: Axes,
+) -> None:
     cmap = "viridis" if study.goal == "maximize" else "viridis_r"  # bright is good
     if isinstance(study.space, Candidates):
         rows = [by_name(study, row) for row in study.space.rows]
         mean, _ = belief.predict(np.array([_encode(study, row) for row in rows]))
-        painted: Any = ax.scatter([across.position(r[across.name]) for r in rows], [up.position(r[up.name]) for r in rows],
-                                  c=_sign(study) * mean, marker="s", s=220, zorder=1, cmap=cmap)  # fmt: skip
+        painted: Any = ax.scatter(
+            [across.position(r[across.name]) for r in rows],
+            [up.position(r[up.name]) for r in rows],
+            c=_sign(study) * mean,
+            marker="s",
+            s=220,
+            zorder=1,
+            cmap=cmap,
+        )
     else:
-        thin = 4 if across.smooth and up.smooth else 1  # the square of a curve's points would be slow
+        thin = (
+            4 if across.smooth and up.smooth else 1
+        )  # the square of a curve's points would be slow
         wide, high = across.values[::thin], up.values[::thin]
-        X = np.array([_encode(study, {**fixed, across.name: a, up.name: b}) for b in high for a in wide])
+        X = np.array(
+            [_encode(study, {**fixed, across.name: a, up.name: b}) for b in high for a in wide]
+        )
         mean, _ = belief.predict(X)
         z = (_sign(study) * mean).reshape(len(high), len(wide))
         positions = [across.position(a) for a in wide], [up.position(b) for b in high]
@@ -132,15 +202,33 @@ def _map(study: Study, belief: Belief, across: Coordinate, up: Coordinate, fixed
     for state in ("failed", "running", "waiting"):
         found = [by_name(study, t.params) for t in trials if t.state == state]
         if found:
-            places = [across.position(p[across.name]) for p in found], [up.position(p[up.name]) for p in found]
+            places = (
+                [across.position(p[across.name]) for p in found],
+                [up.position(p[up.name]) for p in found],
+            )
             ax.plot(*places, ls="none", ms=10, mec="white", zorder=4, **LOOK[state])
     point = by_name(study, study.preview().params)
-    ax.plot([across.position(point[across.name])], [up.position(point[up.name])], ls="none", marker="*", ms=16, mfc="white", mec=INK,
-            label="next point", clip_on=False)  # fmt: skip
+    ax.plot(
+        [across.position(point[across.name])],
+        [up.position(point[up.name])],
+        ls="none",
+        marker="*",
+        ms=16,
+        mfc="white",
+        mec=INK,
+        label="next point",
+        clip_on=False,
+    )
 
 
 def _data(
-    study: Study, belief: Belief, done: list[Trial], across: Coordinate, up: Coordinate | None, fixed: Mapping[str, Any], ax: Axes
+    study: Study,
+    belief: Belief,
+    done: list[Trial],
+    across: Coordinate,
+    up: Coordinate | None,
+    fixed: Mapping[str, Any],
+    ax: Axes,
 ) -> None:
     """Told points, paler off the slice: by the kernel's own measure of distance."""
     if not done:
@@ -151,7 +239,9 @@ def _data(
     if isinstance(study.space, Candidates):
         near = np.ones(len(done))
     else:
-        foot = np.array([_encode(study, {**fixed, **{name: p[name] for name in drawn}}) for p in points])
+        foot = np.array(
+            [_encode(study, {**fixed, **{name: p[name] for name in drawn}}) for p in points]
+        )
         near = np.exp(-0.5 * (((X - foot) / belief.lengthscales) ** 2).sum(axis=1))
     y = [up.position(p[up.name]) for p in points] if up else [float(t.value or 0.0) for t in done]
     from matplotlib.colors import to_rgba

@@ -1,4 +1,6 @@
-"""What all pictures share: axes to draw into, the look of each kind of trial, and parameters as axes."""
+"""What all pictures share: axes to draw into, the look of each kind of trial, and parameters as
+axes.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def new_axes(ax: Axes | None) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingExtraError("pictures need matplotlib: install it with `pip install noregret[plot]`") from None
+        raise MissingExtraError(
+            "pictures need matplotlib: install it with `pip install noregret[plot]`"
+        ) from None
     _, made = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
     return made
 
@@ -43,9 +47,17 @@ def new_axes(ax: Axes | None) -> Axes:
 def legend(ax: Axes, *, below: bool = False) -> None:
     """A legend beside the axes or below them, where it covers nothing."""
     if below:
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=5, frameon=False, fontsize=9)
+        ax.legend(
+            loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=5, frameon=False, fontsize=9
+        )
     else:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False, fontsize=9)
+        ax.legend(
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            fontsize=9,
+        )
 
 
 def by_trial(ax: Axes, label: str = "trial") -> None:
@@ -70,7 +82,15 @@ def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
     """Trials without a value: marks along the lower edge, in a margin of their own."""
     ax.margins(y=0.12)
     if positions:
-        ax.plot(positions, [0.03] * len(positions), ls="none", ms=7, clip_on=False, transform=ax.get_xaxis_transform(), **LOOK[state])
+        ax.plot(
+            positions,
+            [0.03] * len(positions),
+            ls="none",
+            ms=7,
+            clip_on=False,
+            transform=ax.get_xaxis_transform(),
+            **LOOK[state],
+        )
 
 
 # -- parameters as axes --
@@ -94,7 +114,11 @@ class Coordinate:
         axis.set_label_text(self.name)
         if self.options is not None:
             texts = [str(option) for option in self.options]
-            axis.set_ticks(range(len(texts)), texts, rotation=30 if side == "x" and len("".join(texts)) > 40 else 0)
+            axis.set_ticks(
+                range(len(texts)),
+                texts,
+                rotation=30 if side == "x" and len("".join(texts)) > 40 else 0,
+            )
             ax.set(**{f"{side}lim": (-0.5, len(texts) - 0.5)})
         elif self.log:
             ax.set(**{f"{side}scale": "log"})
@@ -102,18 +126,26 @@ class Coordinate:
 
 def by_name(study: Study, params: Any) -> dict[str, Any]:
     """A point's values by name, whether it is a dict or an array."""
-    return params if isinstance(params, dict) else dict(zip(study.space.parameters, params, strict=True))
+    return (
+        params
+        if isinstance(params, dict)
+        else dict(zip(study.space.parameters, params, strict=True))
+    )
 
 
 def coordinate(study: Study, name: str) -> Coordinate:
     parameters = study.space.parameters
     if name not in parameters:
-        raise ConfigurationError(f"there is no parameter {name!r}: this study has {', '.join(parameters)}")
+        raise ConfigurationError(
+            f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
+        )
     parameter = parameters[name]
     if isinstance(parameter, Choice):
         return Coordinate(name, parameter.options, parameter.options)
     if isinstance(study.space, Candidates):
-        return Coordinate(name, tuple(sorted({by_name(study, row)[name] for row in study.space.rows})))
+        return Coordinate(
+            name, tuple(sorted({by_name(study, row)[name] for row in study.space.rows}))
+        )
     if isinstance(parameter, Int) and parameter.size <= LEVELS:
         return Coordinate(name, tuple(range(parameter.low, parameter.high + 1)), log=parameter.log)
     grid = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, SMOOTH)]
@@ -123,9 +155,14 @@ def coordinate(study: Study, name: str) -> Coordinate:
 def coordinate_labels(study: Study) -> list[str]:
     """A label per coordinate of the unit cube: a choice of three has three."""
     return [
-        f"{name}={parameter.options[index]}" if isinstance(parameter, Choice) and parameter.width > 1 else name
-        for name, parameter in study.space.parameters.items() for index in range(parameter.width)
-    ]  # fmt: skip
+        (
+            f"{name}={parameter.options[index]}"
+            if isinstance(parameter, Choice) and parameter.width > 1
+            else name
+        )
+        for name, parameter in study.space.parameters.items()
+        for index in range(parameter.width)
+    ]
 
 
 def spans_decades(values: Sequence[float]) -> bool:

@@ -1,4 +1,6 @@
-"""Why points were chosen: the class in force at each decision, and whether its predictions came true."""
+"""Why points were chosen: the class in force at each decision, and whether its predictions came
+true.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +38,39 @@ def _decisions(study: Study) -> list[Trial]:
     decided = [trial for trial in study.trials if "h" in trial.info]
     if not decided:
         raise TrialError(
-            "no decision of a model yet: the first trials are an initial design (and a random search never has one); ask and tell on"
+            "no decision of a model yet: the first trials are an initial design (and a random"
+            " search never has one); ask and tell on"
         )
     return decided
 
 
 def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
-    """The lengthscales in force at each decision (lines) and those fitted to the data (dots), as shares of the input's range."""
+    """The lengthscales in force at each decision (lines) and those fitted to the data (dots), as
+    shares of the input's range.
+    """
     decided = _decisions(study)
     ax = new_axes(ax)
     numbers = [trial.number for trial in decided]
-    for index, (label, color, marker) in enumerate(zip(coordinate_labels(study), cycle(COLORS), cycle(MARKERS), strict=False)):
+    for index, (label, color, marker) in enumerate(
+        zip(coordinate_labels(study), cycle(COLORS), cycle(MARKERS), strict=False)
+    ):
         inside = [trial.info["lengthscales"][index] for trial in decided]
-        ax.plot(numbers, inside, color=color, lw=1.4, marker=marker, ms=5, mfc="none", markevery=max(1, len(numbers) // 8), label=label)
-        fitted = [(trial.number, trial.info["fitted_lengthscales"][index]) for trial in decided if trial.info.get("fitted_lengthscales")]
+        ax.plot(
+            numbers,
+            inside,
+            color=color,
+            lw=1.4,
+            marker=marker,
+            ms=5,
+            mfc="none",
+            markevery=max(1, len(numbers) // 8),
+            label=label,
+        )
+        fitted = [
+            (trial.number, trial.info["fitted_lengthscales"][index])
+            for trial in decided
+            if trial.info.get("fitted_lengthscales")
+        ]
         if fitted:
             ax.plot(*zip(*fitted, strict=True), color=color, lw=1.4, ls=":")
     if any(trial.info.get("fitted_lengthscales") for trial in decided):
@@ -66,11 +87,24 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     """h over time: how much wider than the first (or fitted) class the one in force is."""
     decided = _decisions(study)
     ax = new_axes(ax)
-    ax.step([trial.number for trial in decided], [trial.info["h"] for trial in decided], where="mid", color=INK, lw=1.4, label="h")
+    ax.step(
+        [trial.number for trial in decided],
+        [trial.info["h"] for trial in decided],
+        where="mid",
+        color=INK,
+        lw=1.4,
+        label="h",
+    )
     surveys = [trial for trial in decided if trial.info.get("survey")]
     if surveys:
         ax.plot(
-            [trial.number for trial in surveys], [trial.info["h"] for trial in surveys], "D", color=ORANGE, mec=INK, ms=6, label="survey"
+            [trial.number for trial in surveys],
+            [trial.info["h"] for trial in surveys],
+            "D",
+            color=ORANGE,
+            mec=INK,
+            ms=6,
+            label="survey",
         )
     top = max(trial.info["h"] for trial in decided)
     ax.set_ylim(0.9, max(2.0, 1.1 * top))
@@ -83,21 +117,44 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
 
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
-    """How often values fell inside the central intervals predicted before they were told: on the diagonal if the model is honest."""
+    """How often values fell inside the central intervals predicted before they were told: on the
+    diagonal if the model is honest.
+    """
     made = predictions(outcomes(study.trials), study.goal)
-    residuals = [abs(each.residual) for each in made if each is not None and each.residual is not None]
+    residuals = [
+        abs(each.residual) for each in made if each is not None and each.residual is not None
+    ]
     if not residuals:
-        raise TrialError("no value of a point that a model proposed yet: there is no prediction to compare with")
+        raise TrialError(
+            "no value of a point that a model proposed yet: there is no prediction to compare with"
+        )
     ax = new_axes(ax)
     inside = np.sort(2 * ndtr(residuals) - 1)  # the level of the interval that just holds the value
     levels = np.linspace(0, 1, 101)
     spread = 1.96 * np.sqrt(levels * (1 - levels) / len(residuals))
     ax.fill_between(
-        levels, np.clip(levels - spread, 0, 1), np.clip(levels + spread, 0, 1), color="0.9", label=f"chance, {len(residuals)} values"
+        levels,
+        np.clip(levels - spread, 0, 1),
+        np.clip(levels + spread, 0, 1),
+        color="0.9",
+        label=f"chance, {len(residuals)} values",
     )
     ax.plot([0, 1], [0, 1], color="0.5", ls="--", lw=1, label="honest")
-    ax.step([0, *inside, 1], [0, *np.arange(1, len(residuals) + 1) / len(residuals), 1], where="post", color=BLUE, lw=1.8, label="observed")
-    ax.set(xlabel="predicted probability of the interval", ylabel="share of values inside", title=study.name, xlim=(0, 1), ylim=(0, 1))
+    ax.step(
+        [0, *inside, 1],
+        [0, *np.arange(1, len(residuals) + 1) / len(residuals), 1],
+        where="post",
+        color=BLUE,
+        lw=1.8,
+        label="observed",
+    )
+    ax.set(
+        xlabel="predicted probability of the interval",
+        ylabel="share of values inside",
+        title=study.name,
+        xlim=(0, 1),
+        ylim=(0, 1),
+    )
     ax.set_aspect("equal")
     legend(ax)
     return ax

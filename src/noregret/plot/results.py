@@ -26,20 +26,41 @@ if TYPE_CHECKING:
 
 
 def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
-    """Every value told, the best so far, the recommended point; failures and points under way along the lower edge."""
+    """Every value told, the best so far, the recommended point; failures and points under way along
+    the lower edge.
+    """
     ax = new_axes(ax)
     trials = standing(study.trials)
     done = [trial for trial in trials if trial.value is not None]
-    numbers, values = [trial.number for trial in done], [float(trial.value or 0.0) for trial in done]
+    numbers, values = (
+        [trial.number for trial in done],
+        [float(trial.value or 0.0) for trial in done],
+    )
     for state in ("failed", "running", "waiting"):
         mark_below(ax, [trial.number for trial in trials if trial.state == state], state)
     ax.plot(numbers, values, ls="none", ms=5, mfc="none", mew=1.2, **LOOK["complete"])
     if done:
         best = (np.maximum if study.goal == "maximize" else np.minimum).accumulate(values)
-        ax.step([*numbers, len(study.trials) - 1], [*best, best[-1]], where="post", color=INK, lw=1.8, label=f"best so far: {best[-1]:.4g}")
+        ax.step(
+            [*numbers, len(study.trials) - 1],
+            [*best, best[-1]],
+            where="post",
+            color=INK,
+            lw=1.8,
+            label=f"best so far: {best[-1]:.4g}",
+        )
         chosen = study.recommended
-        ax.plot([chosen.number], [float(chosen.value or 0.0)], marker="*", ms=14, ls="none", mfc=GREEN, mec=INK, mew=0.8,
-                label=f"recommended: trial {chosen.number}")  # fmt: skip
+        ax.plot(
+            [chosen.number],
+            [float(chosen.value or 0.0)],
+            marker="*",
+            ms=14,
+            ls="none",
+            mfc=GREEN,
+            mec=INK,
+            mew=0.8,
+            label=f"recommended: trial {chosen.number}",
+        )
         if spans_decades(values):
             ax.set_yscale("log")
     by_trial(ax)
@@ -48,15 +69,22 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def certificate(study: Study, *, delta: float | None = None, steps: int = 40, ax: Axes | None = None) -> Axes:
-    """The bound on the recommended point's regret given the first n trials, for up to ``steps`` n; its condition is below the picture."""
+def certificate(
+    study: Study, *, delta: float | None = None, steps: int = 40, ax: Axes | None = None
+) -> Axes:
+    """The bound on the recommended point's regret given the first n trials, for up to ``steps`` n;
+    its condition is below the picture.
+    """
     trials = study.trials
     first = next((trial.number for trial in trials if trial.value is not None), None)
     if first is None:
         raise TrialError("a certificate needs at least one value: tell one first")
     ax = new_axes(ax)
     counts = np.unique(np.linspace(first + 1, len(trials), steps).round().astype(int))
-    known = [Study(study.space, study.goal, study.strategy, study.seed, trials=trials[:count]) for count in counts]
+    known = [
+        Study(study.space, study.goal, study.strategy, study.seed, trials=trials[:count])
+        for count in counts
+    ]
     certificates = [earlier.certificate(delta) for earlier in known]
     ax.plot(counts, [each.regret_bound for each in certificates], "-o", ms=4, color=BLUE, lw=1.6)
     if spans_decades([each.regret_bound for each in certificates]):
@@ -64,7 +92,11 @@ def certificate(study: Study, *, delta: float | None = None, steps: int = 40, ax
     else:
         ax.set_ylim(bottom=0)
     condition = certificates[-1].condition
-    ax.set_ylabel("max UCB − LCB: no bound" if condition.startswith("none") else "regret of the recommended\npoint, at most")
+    ax.set_ylabel(
+        "max UCB − LCB: no bound"
+        if condition.startswith("none")
+        else "regret of the recommended\npoint, at most"
+    )
     by_trial(ax, f"trials known\n\nCondition: {condition}")
     ax.set_title(study.name)
     return ax

@@ -56,7 +56,8 @@ def log_ei(posterior: Predictor, best: float) -> Acquisition:
 def log_h(u: Array) -> Array:
     """log(φ(u) + u Φ(u)) without cancellation.
 
-    For u < −1: h = φ(u)·(1 − |u|·√(π/2)·erfcx(|u|/√2)); beyond −1e3 the bracket is 1/u² to all digits.
+    For u < −1: h = φ(u)·(1 − |u|·√(π/2)·erfcx(|u|/√2)); beyond −1e3 the bracket is 1/u² to all
+    digits.
     """
     u = np.asarray(u, dtype=np.float64)
     log_phi = -0.5 * u**2 - 0.5 * np.log(2 * np.pi)
@@ -65,5 +66,7 @@ def log_h(u: Array) -> Array:
     far = np.minimum(u, -1.0)
     mills = -np.abs(far) * np.sqrt(np.pi / 2) * erfcx(np.abs(far) / np.sqrt(2))
     with np.errstate(divide="ignore", invalid="ignore"):
-        tail = np.where(far > -1e3, np.log1p(mills), -2 * np.log(np.abs(far)) + np.log1p(-3 / far**2))
+        tail = np.where(
+            far > -1e3, np.log1p(mills), -2 * np.log(np.abs(far)) + np.log1p(-3 / far**2)
+        )
     return np.where(u > -1.0, direct, log_phi + tail)

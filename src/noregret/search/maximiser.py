@@ -1,7 +1,8 @@
 """argmax of an acquisition over the unit cube: a candidate sweep, then all starts refined together.
 
-As the lengthscales shrink the number of local maxima grows like g^d, so the sweep's spacing is θ/2 while that is
-affordable (d ≤ 2: down to θ = 0.01), and the number of starts grows with the number of local maxima. SPEC §4.
+As the lengthscales shrink the number of local maxima grows like g^d, so the sweep's spacing is θ/2
+while that is affordable (d ≤ 2: down to θ = 0.01), and the number of starts grows with the number
+of local maxima. SPEC §4.
 """
 
 from __future__ import annotations
@@ -23,28 +24,46 @@ SETTLED = 4  # iterations after which the starts are compared: of two
 MEETING = 0.02  # lengthscales or less apart the better goes on, and none goes on for which
 HOPE = 10.0  # times the predicted gain does not reach the best
 EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
-LARGEST_EXCLUSION = 0.1  # it doubles with every other failure this close, up to this: a region that fails again and again
+# it doubles with every other failure this close, up to this: a region that fails again and again
+LARGEST_EXCLUSION = 0.1
 
 
 def argmax(
-    acquisition: Acquisition, space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array, excluded: Array
+    acquisition: Acquisition,
+    space: SearchSpace,
+    lengthscales: Array,
+    rng: np.random.Generator,
+    incumbents: Array,
+    excluded: Array,
 ) -> Array:
-    """The best point found. ``incumbents``: good points to search around; ``excluded``: failed points to stay away from."""
+    """The best point found. ``incumbents``: good points to search around; ``excluded``: failed
+    points to stay away from.
+    """
     every = space.enumeration()
     if every is not None:
-        return best(every, np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf), excluded)
+        return best(
+            every,
+            np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf),
+            excluded,
+        )
     points, shape = _sweep(space, lengthscales, rng, incumbents)
     values = np.where(allowed(points, excluded), acquisition.values(points), -np.inf)
     starts = _starts(points, values, shape, lengthscales)
     found = refine(acquisition, points[starts], lengthscales, space.continuous)
     found = _jump(acquisition, space, found, lengthscales)
     found = np.vstack([found, points[np.argmax(values)][None, :]])
-    return best(found, np.where(allowed(found, excluded), acquisition.values(found), -np.inf), excluded)
+    return best(
+        found, np.where(allowed(found, excluded), acquisition.values(found), -np.inf), excluded
+    )
 
 
 def best(points: Array, values: Array, excluded: Array) -> Array:
-    """The point with the largest value, −∞ standing for forbidden; the one farthest from ``excluded`` if all are."""
-    if np.all(values == -np.inf):  # everything near failed before: go as far from the failures as possible
+    """The point with the largest value, −∞ standing for forbidden; the one farthest from
+    ``excluded`` if all are.
+    """
+    if np.all(
+        values == -np.inf
+    ):  # everything near failed before: go as far from the failures as possible
         distance = ((points[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
         return points[int(np.argmax(distance))]
     return points[int(np.argmax(values))]
@@ -60,7 +79,9 @@ def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) ->
     return mask
 
 
-def _sweep(space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array) -> tuple[Array, tuple[int, ...]]:
+def _sweep(
+    space: SearchSpace, lengthscales: Array, rng: np.random.Generator, incumbents: Array
+) -> tuple[Array, tuple[int, ...]]:
     """Candidates, and the shape of the grid at their beginning (empty: no grid)."""
     d = space.dimension
     wanted = np.ceil(2.0 / np.minimum(lengthscales, 2.0)) + 1
@@ -68,21 +89,30 @@ def _sweep(space: SearchSpace, lengthscales: Array, rng: np.random.Generator, in
         smallest = {1: 129, 2: 33}[d]
         counts = np.maximum(wanted, smallest)
         if np.prod(counts) > GRID_BUDGET:
-            counts = np.maximum(smallest, np.floor(counts * (GRID_BUDGET / np.prod(counts)) ** (1 / d)))
+            counts = np.maximum(
+                smallest, np.floor(counts * (GRID_BUDGET / np.prod(counts)) ** (1 / d))
+            )
         axes = [np.linspace(0.0, 1.0, int(count)) for count in counts]
-        base, shape = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d), tuple(len(axis) for axis in axes)
+        base, shape = (
+            np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d),
+            tuple(len(axis) for axis in axes),
+        )
     else:
         log_count = min(float(np.sum(np.log(wanted))), math.log(CLOUD_BUDGET))
         base, shape = low_discrepancy(max(int(math.exp(log_count)), 1024), d, rng), ()
     local = [incumbents]
     for width in (0.05, 0.3):  # of a lengthscale
-        steps = rng.standard_normal((len(incumbents) * 8, d)) * np.minimum(lengthscales, 1.0) * width
+        steps = (
+            rng.standard_normal((len(incumbents) * 8, d)) * np.minimum(lengthscales, 1.0) * width
+        )
         local.append(np.repeat(incumbents, 8, axis=0) + steps)
     return space.snap(np.clip(np.vstack([base, *local]), 0.0, 1.0)), shape
 
 
 def low_discrepancy(count: int, dimension: int, rng: np.random.Generator) -> Array:
-    """A randomly shifted additive recurrence with the generalised golden ratio; plain uniform above 12 dimensions."""
+    """A randomly shifted additive recurrence with the generalised golden ratio; plain uniform above
+    12 dimensions.
+    """
     if dimension > 12:
         return rng.random((count, dimension))
     ratio = 2.0
@@ -93,7 +123,9 @@ def low_discrepancy(count: int, dimension: int, rng: np.random.Generator) -> Arr
 
 
 def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: Array) -> Indices:
-    """Indices of well-separated good candidates: the grid's local maxima, or the best ones a lengthscale/2 apart."""
+    """Indices of well-separated good candidates: the grid's local maxima, or the best ones a
+    lengthscale/2 apart.
+    """
     order = np.argsort(-values, kind="stable")
     if shape:
         grid = values[: math.prod(shape)].reshape(shape)
@@ -119,14 +151,17 @@ def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: 
 
 
 def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable: Mask) -> Array:
-    """Projected BFGS ascent from all starts at once, in units of the lengthscales; never worse than the start, and where a start meets
-    a better one or falls behind it is left where it is."""
+    """Projected BFGS ascent from all starts at once, in units of the lengthscales; never worse than
+    the start, and where a start meets a better one or falls behind it is left where it is.
+    """
     if not movable.any():
         return starts
     unit = np.minimum(lengthscales, 1.0)
     x = starts.copy()
     f, gradient = acquisition.gradients(x)
-    scale = float(np.max(np.abs(f))) or 1.0  # the values may be of any scale: the search sees them of order 1
+    scale = (
+        float(np.max(np.abs(f))) or 1.0
+    )  # the values may be of any scale: the search sees them of order 1
 
     def scaled(A: Array) -> tuple[Array, Array]:
         value, slope = acquisition.gradients(A)
@@ -151,7 +186,14 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
         going = uphill > PRECISION
         if iteration >= SETTLED:
             going &= _distinct(at / unit, f[active]) & (f[active] + HOPE * promise >= f.max())
-        active, p, g, at, free, uphill = active[going], p[going], g[going], at[going], free[going], uphill[going]
+        active, p, g, at, free, uphill = (
+            active[going],
+            p[going],
+            g[going],
+            at[going],
+            free[going],
+            uphill[going],
+        )
         if len(active) == 0:
             break
         moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill)
@@ -171,9 +213,17 @@ def _distinct(at: Array, f: Array) -> Mask:
 
 
 def _line_search(
-    function: Callable[[Array], tuple[Array, Array]], x: Array, f: Array, gradient: Array, active: Indices, p: Array, uphill: Array
+    function: Callable[[Array], tuple[Array, Array]],
+    x: Array,
+    f: Array,
+    gradient: Array,
+    active: Indices,
+    p: Array,
+    uphill: Array,
 ) -> Mask:
-    """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which starts moved."""
+    """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which
+    starts moved.
+    """
     moved = np.zeros(len(active), dtype=np.bool_)
     step = np.ones(len(active))
     for _ in range(12):
@@ -207,7 +257,9 @@ def _bfgs_update(H: Array, rows: Indices, s: Array, y: Array) -> None:
 
 
 def _jump(acquisition: Acquisition, space: SearchSpace, found: Array, lengthscales: Array) -> Array:
-    """Best-improvement steps in the discrete parameters of the three best points, re-refined after each."""
+    """Best-improvement steps in the discrete parameters of the three best points, re-refined after
+    each.
+    """
     if space.continuous.all():
         return found
     best = found[np.argsort(-acquisition.values(found), kind="stable")[:3]]

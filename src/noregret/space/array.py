@@ -1,4 +1,6 @@
-"""The one array type of the project: float64, any shape; shapes are in comments where they matter."""
+"""The one array type of the project: float64, any shape; shapes are in comments where they
+matter.
+"""
 
 from typing import TypeAlias
 

@@ -19,13 +19,21 @@ from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A box of named parameters: ``Space({"lr": Float(1e-6, 1, log=True), "batch": Int(20, 2000)})``."""
+    """A box of named parameters: ``Space({"lr": Float(1e-6, 1, log=True), "batch": Int(20,
+    2000)})``.
+    """
 
     parameters: dict[str, Parameter]
-    vector: bool = False  # points are arrays instead of dicts: the space was given as (low, high) pairs
+    vector: bool = (
+        False  # points are arrays instead of dicts: the space was given as (low, high) pairs
+    )
     _slices: tuple[slice, ...] = field(init=False, repr=False, compare=False)
 
-    def __init__(self, parameters: Mapping[str, Parameter] | Sequence[tuple[str, Parameter]], vector: bool = False) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter] | Sequence[tuple[str, Parameter]],
+        vector: bool = False,
+    ) -> None:
         pairs = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
         names = [name for name, _ in pairs]
         if not pairs:
@@ -34,15 +42,22 @@ class Space:
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
             if not isinstance(parameter, (Float, Int, Choice)):
-                raise SpaceError(f"parameter {name!r} must be a Float, Int or Choice, got {parameter!r}: e.g. Float(0, 1)")
+                raise SpaceError(
+                    f"parameter {name!r} must be a Float, Int or Choice, got {parameter!r}: e.g."
+                    " Float(0, 1)"
+                )
         if len(set(names)) < len(names):
             raise SpaceError(f"duplicate parameter names in {names!r}: each name may stand once")
         object.__setattr__(self, "parameters", dict(pairs))
         object.__setattr__(self, "vector", bool(vector))
         starts = np.cumsum([0] + [parameter.width for _, parameter in pairs])
-        object.__setattr__(self, "_slices", tuple(slice(int(a), int(b)) for a, b in pairwise(starts)))
+        object.__setattr__(
+            self, "_slices", tuple(slice(int(a), int(b)) for a, b in pairwise(starts))
+        )
         if self.dimension == 0:
-            raise SpaceError("every parameter of this space has a single option: there is nothing to optimise")
+            raise SpaceError(
+                "every parameter of this space has a single option: there is nothing to optimise"
+            )
 
     @staticmethod
     def from_bounds(bounds: Sequence[tuple[float, float]]) -> Space:
@@ -52,7 +67,9 @@ class Space:
             try:
                 low, high = pair
             except (TypeError, ValueError):
-                raise SpaceError(f"bounds must be (low, high) pairs, got {pair!r} at position {index}") from None
+                raise SpaceError(
+                    f"bounds must be (low, high) pairs, got {pair!r} at position {index}"
+                ) from None
             try:
                 parameters[f"x{index}"] = Float(low, high)
             except SpaceError as error:
@@ -65,7 +82,10 @@ class Space:
 
     @property
     def continuous(self) -> NDArray[np.bool_]:
-        return np.array([isinstance(p, Float) for p in self.parameters.values() for _ in range(p.width)], dtype=np.bool_)
+        return np.array(
+            [isinstance(p, Float) for p in self.parameters.values() for _ in range(p.width)],
+            dtype=np.bool_,
+        )
 
     def encode(self, params: Any) -> Array:
         values = self._values(params)
@@ -83,19 +103,29 @@ class Space:
             unknown = [name for name in params if name not in self.parameters]
             if missing or unknown:
                 raise SpaceError(
-                    f"a point needs exactly the parameters {list(self.parameters)!r}; missing {missing!r}, unknown {unknown!r}"
+                    f"a point needs exactly the parameters {list(self.parameters)!r}; missing"
+                    f" {missing!r}, unknown {unknown!r}"
                 )
             return params
         if not self.vector:
-            raise SpaceError(f"a point of this space is a dict with the keys {list(self.parameters)!r}, got {params!r}")
+            raise SpaceError(
+                f"a point of this space is a dict with the keys {list(self.parameters)!r}, got"
+                f" {params!r}"
+            )
         row = np.asarray(params, dtype=object).ravel()
         if len(row) != len(self.parameters):
-            raise SpaceError(f"a point of this space has {len(self.parameters)} numbers, got {len(row)}: {params!r}")
+            raise SpaceError(
+                f"a point of this space has {len(self.parameters)} numbers, got {len(row)}:"
+                f" {params!r}"
+            )
         return dict(zip(self.parameters, row, strict=True))
 
     def decode(self, u: Array) -> Params:
         u = np.clip(np.asarray(u, dtype=np.float64), 0.0, 1.0)
-        values = {name: p.decode(u[s]) for (name, p), s in zip(self.parameters.items(), self._slices, strict=True)}
+        values = {
+            name: p.decode(u[s])
+            for (name, p), s in zip(self.parameters.items(), self._slices, strict=True)
+        }
         return np.array(list(values.values()), dtype=np.float64) if self.vector else values
 
     def normal(self, params: Any) -> Params:
@@ -103,13 +133,18 @@ class Space:
         if self.vector:
             return np.array([float(values[name]) for name in self.parameters])
         assert isinstance(decoded, dict)
-        return {name: float(values[name]) if isinstance(p, Float) else decoded[name] for name, p in self.parameters.items()}
+        return {
+            name: float(values[name]) if isinstance(p, Float) else decoded[name]
+            for name, p in self.parameters.items()
+        }
 
     def snap(self, U: Array) -> Array:
         U = np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
         if self.continuous.all():
             return U
-        return np.hstack([p.snap(U[:, s]) for p, s in zip(self.parameters.values(), self._slices, strict=True)])
+        return np.hstack(
+            [p.snap(U[:, s]) for p, s in zip(self.parameters.values(), self._slices, strict=True)]
+        )
 
     def jumps(self, u: Array) -> Array:
         rows = []
@@ -121,7 +156,13 @@ class Space:
             else:  # a long range of integers: one and a few steps either way, and jumps across
                 value = parameter.decode(u[s])
                 steps = np.unique(np.geomspace(1, parameter.size - 1, 8).astype(int))
-                near = np.unique(np.clip(np.concatenate([value - steps, value + steps]), parameter.low, parameter.high))
+                near = np.unique(
+                    np.clip(
+                        np.concatenate([value - steps, value + steps]),
+                        parameter.low,
+                        parameter.high,
+                    )
+                )
                 levels = np.array([parameter.encode(int(v)) for v in near])
             block = np.repeat(u[None, :], len(levels), axis=0)
             block[:, s] = levels

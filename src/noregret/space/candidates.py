@@ -19,10 +19,11 @@ from noregret.space.search_space import Params
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """A finite list of designs, such as a laboratory's catalogue: dicts with equal keys, or rows of numbers.
+    """A finite list of designs, such as a laboratory's catalogue: dicts with equal keys, or rows of
+    numbers.
 
-    Columns of numbers are scaled to the unit interval by their range, other columns are treated as ``Choice``. Equal
-    rows are one design.
+    Columns of numbers are scaled to the unit interval by their range, other columns are treated as
+    ``Choice``. Equal rows are one design.
     """
 
     rows: tuple[Any, ...]
@@ -39,11 +40,20 @@ class Candidates:
             raise SpaceError("Candidates needs at least one row, got none")
         vector = not isinstance(listed[0], Mapping)
         table = [_row(row, listed[0], index, vector) for index, row in enumerate(listed)]
-        box = Space({name: _column(name, [row[name] for row in table]) for name in table[0]}, vector=vector)
-        encoded = np.array([[v for name, p in box.parameters.items() for v in p.encode(row[name])] for row in table])
+        box = Space(
+            {name: _column(name, [row[name] for row in table]) for name in table[0]}, vector=vector
+        )
+        encoded = np.array(
+            [
+                [v for name, p in box.parameters.items() for v in p.encode(row[name])]
+                for row in table
+            ]
+        )
         _, first = np.unique(encoded, axis=0, return_index=True)
         keep = np.sort(first)
-        object.__setattr__(self, "rows", tuple(tuple(table[i].values()) if vector else table[i] for i in keep))
+        object.__setattr__(
+            self, "rows", tuple(tuple(table[i].values()) if vector else table[i] for i in keep)
+        )
         object.__setattr__(self, "_box", box)
         object.__setattr__(self, "_encoded", encoded[keep])
 
@@ -68,7 +78,10 @@ class Candidates:
         u = self._box.encode(params)
         match = np.flatnonzero(np.all(self._encoded == u, axis=1))
         if len(match) == 0:
-            raise SpaceError(f"{params!r} is not one of the {len(self.rows)} candidates: only listed designs can be evaluated or added")
+            raise SpaceError(
+                f"{params!r} is not one of the {len(self.rows)} candidates: only listed designs can"
+                " be evaluated or added"
+            )
         return u
 
     def normal(self, params: Any) -> Params:
@@ -94,20 +107,28 @@ def _row(row: Any, first: Any, index: int, vector: bool) -> dict[str, Any]:
             values = [float(v) for v in row]
         except (TypeError, ValueError):
             raise SpaceError(
-                f"candidate {index} must be a row of numbers like the first, got {row!r}: use dicts for named or categorical columns"
+                f"candidate {index} must be a row of numbers like the first, got {row!r}: use dicts"
+                " for named or categorical columns"
             ) from None
         if len(values) != len(list(first)):
-            raise SpaceError(f"candidate {index} has {len(values)} numbers, the first has {len(list(first))}")
+            raise SpaceError(
+                f"candidate {index} has {len(values)} numbers, the first has {len(list(first))}"
+            )
         return {f"x{i}": v for i, v in enumerate(values)}
     if not isinstance(row, Mapping) or set(row) != set(first):
         raise SpaceError(f"candidate {index} must have the keys {sorted(first)!r}, got {row!r}")
-    return {name: row[name].item() if isinstance(row[name], np.generic) else row[name] for name in first}
+    return {
+        name: row[name].item() if isinstance(row[name], np.generic) else row[name] for name in first
+    }
 
 
 def _column(name: str, values: list[Any]) -> Parameter:
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
         if not all(math.isfinite(v) for v in values):
-            raise SpaceError(f"column {name!r} of the candidates holds a value that is not finite: drop or repair those rows")
+            raise SpaceError(
+                f"column {name!r} of the candidates holds a value that is not finite: drop or"
+                " repair those rows"
+            )
         if min(values) < max(values):
             return Float(min(values), max(values))
         return Choice([values[0]])
@@ -115,11 +136,18 @@ def _column(name: str, values: list[Any]) -> Parameter:
 
 
 def as_space(space: Any) -> Space | Candidates:
-    """A space from what users write: a Space, Candidates, a dict of parameters, or ``(low, high)`` pairs."""
+    """A space from what users write: a Space, Candidates, a dict of parameters, or ``(low, high)``
+    pairs.
+    """
     if isinstance(space, (Space, Candidates)):
         return space
     if isinstance(space, Mapping):
         return Space(space)
-    if isinstance(space, np.ndarray) or (isinstance(space, Sequence) and not isinstance(space, str)):
+    if isinstance(space, np.ndarray) or (
+        isinstance(space, Sequence) and not isinstance(space, str)
+    ):
         return Space.from_bounds(list(space))
-    raise SpaceError(f"a space is a Space, Candidates, a dict of parameters or a list of (low, high) pairs, got {space!r}")
+    raise SpaceError(
+        "a space is a Space, Candidates, a dict of parameters or a list of (low, high) pairs, got"
+        f" {space!r}"
+    )

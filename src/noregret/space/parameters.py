@@ -20,12 +20,19 @@ def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
             raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
         if not math.isfinite(bound):
             raise SpaceError(
-                f"{kind} {name} must be finite, got {bound!r}: the search needs a bounded box; choose the widest values you would accept"
+                f"{kind} {name} must be finite, got {bound!r}: the search needs a bounded box;"
+                " choose the widest values you would accept"
             )
     if low >= high:
-        raise SpaceError(f"{kind} needs low < high, got low={low!r}, high={high!r}: swap them, or drop a parameter that cannot vary")
+        raise SpaceError(
+            f"{kind} needs low < high, got low={low!r}, high={high!r}: swap them, or drop a"
+            " parameter that cannot vary"
+        )
     if log and low <= 0:
-        raise SpaceError(f"{kind} on a log scale needs low > 0, got low={low!r}: use a small positive bound, or log=False")
+        raise SpaceError(
+            f"{kind} on a log scale needs low > 0, got low={low!r}: use a small positive bound, or"
+            " log=False"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +59,21 @@ class Float:
     def encode(self, value: Any) -> list[float]:
         number = _number(value, self)
         if not self.low <= number <= self.high:
-            raise SpaceError(f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the value")
+            raise SpaceError(
+                f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the"
+                " value"
+            )
         if self.log:
-            return [(math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))]
+            return [
+                (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
+            ]
         return [number / (self.high - self.low) - self.low / (self.high - self.low)]
 
     def decode(self, u: Array) -> float:
         if self.log:
-            value = math.exp(math.log(self.low) + float(u[0]) * (math.log(self.high) - math.log(self.low)))
+            value = math.exp(
+                math.log(self.low) + float(u[0]) * (math.log(self.high) - math.log(self.low))
+            )
         else:
             value = self.low * (1 - float(u[0])) + self.high * float(u[0])
         return min(max(value, self.low), self.high)
@@ -82,7 +96,10 @@ class Int:
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
         if int(self.low) != self.low or int(self.high) != self.high:
-            raise SpaceError(f"Int needs whole bounds, got low={self.low!r}, high={self.high!r}: round them or use Float")
+            raise SpaceError(
+                f"Int needs whole bounds, got low={self.low!r}, high={self.high!r}: round them or"
+                " use Float"
+            )
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
 
@@ -96,11 +113,17 @@ class Int:
 
     def _position(self, value: Array) -> Array:
         if self.log:
-            return np.asarray(np.log(value / self.low) / math.log(self.high / self.low), dtype=np.float64)
+            return np.asarray(
+                np.log(value / self.low) / math.log(self.high / self.low), dtype=np.float64
+            )
         return np.asarray((value - self.low) / (self.high - self.low), dtype=np.float64)
 
     def _nearest(self, u: Array) -> Array:
-        value = self.low * (self.high / self.low) ** u if self.log else self.low + u * (self.high - self.low)
+        value = (
+            self.low * (self.high / self.low) ** u
+            if self.log
+            else self.low + u * (self.high - self.low)
+        )
         return np.clip(np.rint(value), self.low, self.high)
 
     def encode(self, value: Any) -> list[float]:
@@ -108,7 +131,10 @@ class Int:
         if number != round(number):
             raise SpaceError(f"{value!r} is not a whole number: this parameter is an Int")
         if not self.low <= number <= self.high:
-            raise SpaceError(f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the value")
+            raise SpaceError(
+                f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the"
+                " value"
+            )
         return [float(self._position(np.float64(number)))]  # type: ignore[arg-type]
 
     def decode(self, u: Array) -> int:
@@ -125,22 +151,25 @@ class Int:
 class Choice:
     """One of several unordered options.
 
-    Two options take one coordinate, more take one coordinate each (so that all are equally far apart), a single
-    option takes none. Options must be JSON values, so that a study can be stored.
+    Two options take one coordinate, more take one coordinate each (so that all are equally far
+    apart), a single option takes none. Options must be JSON values, so that a study can be stored.
     """
 
     options: tuple[Any, ...]
 
     def __init__(self, options: Sequence[Any]) -> None:
         if isinstance(options, str) or not isinstance(options, Sequence):
-            raise SpaceError(f"Choice needs a list of options, got {options!r}: write Choice([...])")
+            raise SpaceError(
+                f"Choice needs a list of options, got {options!r}: write Choice([...])"
+            )
         listed = tuple(options)
         if not listed:
             raise SpaceError("Choice needs at least one option, got an empty list")
         for option in listed:
             if not isinstance(option, (str, int, float, bool, type(None))):
                 raise SpaceError(
-                    f"a Choice option must be a string, number, bool or None, got {option!r}: name it by a string and look it up in the objective"
+                    f"a Choice option must be a string, number, bool or None, got {option!r}: name"
+                    " it by a string and look it up in the objective"
                 )
         keys = [(type(option), option) for option in listed]
         if len(set(keys)) < len(keys):
@@ -173,7 +202,9 @@ class Choice:
             if type(option) is type(plain) and option == plain:
                 return [float(v) for v in self.levels()[index]]
         for index, option in enumerate(self.options):
-            if option == plain and not isinstance(plain, bool) and not isinstance(option, bool):  # 1 for 1.0
+            if (
+                option == plain and not isinstance(plain, bool) and not isinstance(option, bool)
+            ):  # 1 for 1.0
                 return [float(v) for v in self.levels()[index]]
         raise SpaceError(f"{value!r} is not one of the options {list(self.options)!r}")
 
@@ -188,7 +219,9 @@ Parameter = Float | Int | Choice
 
 
 def _number(value: Any, parameter: Parameter) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(
+        value, (int, float, np.integer, np.floating)
+    ):
         raise SpaceError(f"{parameter} needs a number, got {value!r}")
     if not math.isfinite(value):
         raise SpaceError(f"{parameter} needs a finite number, got {value!r}")

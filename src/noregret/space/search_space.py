@@ -34,7 +34,9 @@ class SearchSpace(Protocol):
     def encode(self, params: Any) -> Array: ...
     def decode(self, u: Array) -> Params: ...
     def normal(self, params: Any) -> Params:
-        """The point as a study keeps it: checked, of plain Python types, every number exactly as given."""
+        """The point as a study keeps it: checked, of plain Python types, every number exactly as
+        given.
+        """
 
     def snap(self, U: Array) -> Array:
         """Each row moved to the encoding of the point it decodes to."""
@@ -50,5 +52,7 @@ def product(levels: Sequence[Array]) -> Array:
     """Every combination of the parameters' levels."""
     points = np.empty((1, 0))
     for block in levels:
-        points = np.hstack([np.repeat(points, len(block), axis=0), np.tile(block, (len(points), 1))])
+        points = np.hstack(
+            [np.repeat(points, len(block), axis=0), np.tile(block, (len(points), 1))]
+        )
     return points

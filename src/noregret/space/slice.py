@@ -1,4 +1,6 @@
-"""A space with some parameters held: the same coordinates, so that a model of the whole space serves, and fewer that move."""
+"""A space with some parameters held: the same coordinates, so that a model of the whole space
+serves, and fewer that move.
+"""
 
 from __future__ import annotations
 
@@ -68,24 +70,50 @@ class Slice:
 def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
     """The points of a space at which the named parameters have the given values."""
     if not isinstance(fixed, Mapping) or not fixed:
-        raise SpaceError(f"fixed is a dict of at least one parameter's name and value, got {fixed!r}")
+        raise SpaceError(
+            f"fixed is a dict of at least one parameter's name and value, got {fixed!r}"
+        )
     unknown = [name for name in fixed if name not in space.parameters]
     if unknown:
-        raise SpaceError(f"fixed names {unknown!r}, which this space does not have: its parameters are {list(space.parameters)!r}")
-    encoded = {name: np.array(_encode(name, space.parameters[name], value)) for name, value in fixed.items()}
-    values = {name: _plain(space.parameters[name], value, encoded[name]) for name, value in fixed.items()}
-    free = {name: np.zeros(parameter.width) for name, parameter in space.parameters.items() if name not in fixed}
-    held = np.concatenate([np.full(parameter.width, name in fixed) for name, parameter in space.parameters.items()])
+        raise SpaceError(
+            f"fixed names {unknown!r}, which this space does not have: its parameters are"
+            f" {list(space.parameters)!r}"
+        )
+    encoded = {
+        name: np.array(_encode(name, space.parameters[name], value))
+        for name, value in fixed.items()
+    }
+    values = {
+        name: _plain(space.parameters[name], value, encoded[name]) for name, value in fixed.items()
+    }
+    free = {
+        name: np.zeros(parameter.width)
+        for name, parameter in space.parameters.items()
+        if name not in fixed
+    }
+    held = np.concatenate(
+        [np.full(parameter.width, name in fixed) for name, parameter in space.parameters.items()]
+    )
     at = np.concatenate([(free | encoded)[name] for name in space.parameters])
     if isinstance(space, Candidates):
         every = space.enumeration()
         points = every[np.all(every[:, held] == at[held], axis=1)]
         if len(points) == 0:
-            raise SpaceError(f"none of the {len(space.rows)} candidates has {dict(fixed)!r}: choose values of a listed design")
-        return Slice(space, {}, held, at, points, values)  # a design keeps its own values: 20 and not 20.0
+            raise SpaceError(
+                f"none of the {len(space.rows)} candidates has {dict(fixed)!r}: choose values of a"
+                " listed design"
+            )
+        return Slice(
+            space, {}, held, at, points, values
+        )  # a design keeps its own values: 20 and not 20.0
     few = math.prod(space.parameters[name].size for name in free) <= ENUMERATION_LIMIT
     levels = (
-        [encoded[name][None, :] if name in fixed else parameter.levels() for name, parameter in space.parameters.items()] if few else []
+        [
+            encoded[name][None, :] if name in fixed else parameter.levels()
+            for name, parameter in space.parameters.items()
+        ]
+        if few
+        else []
     )
     return Slice(space, values, held, at, product(levels) if few else None, values)
 

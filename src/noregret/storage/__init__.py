@@ -6,4 +6,13 @@ from noregret.storage.protocol import Goal, Storage, StudyRecord, StudySummary
 from noregret.storage.schema import upgrade
 from noregret.storage.sql import SQLStorage
 
-__all__ = ["Goal", "MemoryStorage", "SQLStorage", "Storage", "StudyRecord", "StudySummary", "storage_url", "upgrade"]
+__all__ = [
+    "Goal",
+    "MemoryStorage",
+    "SQLStorage",
+    "Storage",
+    "StudyRecord",
+    "StudySummary",
+    "storage_url",
+    "upgrade",
+]

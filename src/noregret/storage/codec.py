@@ -1,4 +1,6 @@
-"""Spaces and strategies as JSON and back. Nothing is pickled, and nothing is loaded that is not listed here."""
+"""Spaces and strategies as JSON and back. Nothing is pickled, and nothing is loaded that is not
+listed here.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,36 @@ from noregret.strategies import (
 KNOWN: dict[str, Callable[..., Any]] = {
     kind.__name__: kind
     for kind in (
-        Float, Int, Choice, Space, Candidates, SquaredExponential, Matern, Gamma, LogNormal, MAP, HMC, ConstantGrowth, LogGrowth, PowerGrowth,
-        NoWidening, Schedule, ReferenceRegret, MinimumStd, Stagnation, PowerReference, AnchoredReference,
-        AdaptiveGPUCB, GPUCB, LBGPUCB, MarginalGPUCB, MinimumUncertainty, RandomSearch, LogEI,
+        Float,
+        Int,
+        Choice,
+        Space,
+        Candidates,
+        SquaredExponential,
+        Matern,
+        Gamma,
+        LogNormal,
+        MAP,
+        HMC,
+        ConstantGrowth,
+        LogGrowth,
+        PowerGrowth,
+        NoWidening,
+        Schedule,
+        ReferenceRegret,
+        MinimumStd,
+        Stagnation,
+        PowerReference,
+        AnchoredReference,
+        AdaptiveGPUCB,
+        GPUCB,
+        LBGPUCB,
+        MarginalGPUCB,
+        MinimumUncertainty,
+        RandomSearch,
+        LogEI,
     )
-}  # fmt: skip
+}
 
 
 def to_json(value: Any) -> Any:
@@ -50,7 +77,9 @@ def to_json(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str, int)):
         return value
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else {"type": "float", "value": repr(float(value))}
+        return (
+            float(value) if math.isfinite(value) else {"type": "float", "value": repr(float(value))}
+        )
     if isinstance(value, np.generic):
         return to_json(value.item())
     if isinstance(value, Mapping):
@@ -58,14 +87,20 @@ def to_json(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
     if type(value).__name__ in KNOWN and KNOWN[type(value).__name__] is type(value):
-        fields = {field.name: to_json(getattr(value, field.name)) for field in dataclasses.fields(value) if field.init}
+        fields = {
+            field.name: to_json(getattr(value, field.name))
+            for field in dataclasses.fields(value)
+            if field.init
+        }
         return {"type": type(value).__name__, **fields}
     if callable(value) and not dataclasses.is_dataclass(value):
         raise StorageError(
-            f"a schedule given as a Python callable ({value!r}) cannot be stored: use a built-in one, {BUILT_IN}, or keep the study in memory"
+            f"a schedule given as a Python callable ({value!r}) cannot be stored: use a built-in"
+            f" one, {BUILT_IN}, or keep the study in memory"
         )
     raise StorageError(
-        f"{value!r} cannot be stored: a stored study takes the built-in kernels, widenings and strategies only; keep the study in memory"
+        f"{value!r} cannot be stored: a stored study takes the built-in kernels, widenings and"
+        " strategies only; keep the study in memory"
     )
 
 
@@ -81,5 +116,8 @@ def from_json(data: Any) -> Any:
     if kind == "dict":
         return {key: from_json(item) for key, item in data["items"]}
     if kind not in KNOWN:
-        raise StorageError(f"unknown type {kind!r} in a stored study: it was written by a newer version of noregret, or by something else")
+        raise StorageError(
+            f"unknown type {kind!r} in a stored study: it was written by a newer version of"
+            " noregret, or by something else"
+        )
     return KNOWN[kind](**{key: from_json(item) for key, item in data.items() if key != "type"})

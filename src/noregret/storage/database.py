@@ -1,4 +1,6 @@
-"""A connection to SQLite or PostgreSQL: which database, how it is opened, and what happens when it does not answer."""
+"""A connection to SQLite or PostgreSQL: which database, how it is opened, and what happens when it
+does not answer.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +21,34 @@ if TYPE_CHECKING:
 DEFAULT_FILE = "noregret.db"
 LOCK_SECONDS = 30.0  # how long SQLite waits for another writer
 PATIENCE = 10.0  # seconds for which a statement is tried again after a lost connection
-FIRST_PATIENCE = 1.0  # the same while nothing has answered yet: a mistyped address should not take long to find out
+# the same while nothing has answered yet: a mistyped address should not take long to find out
+FIRST_PATIENCE = 1.0
 LONGEST_WAIT = 1.0  # between two attempts
 FINAL = (
-    "readonly", "full", "No space left", "unable to open", "does not exist", "password", "no such table", "malformed", "not a database", "locked",
-)  # fmt: skip  # trying again is no use; a lock was waited for already
+    "readonly",
+    "full",
+    "No space left",
+    "unable to open",
+    "does not exist",
+    "password",
+    "no such table",
+    "malformed",
+    "not a database",
+    "locked",
+)  # trying again is no use; a lock was waited for already
 
 T = TypeVar("T")
 
 
 def storage_url(storage: str | os.PathLike[str] | None = None) -> str:
-    """A database's URL from a URL, a file's path, or nothing: NOREGRET_STORAGE, or noregret.db in the working folder."""
-    chosen = os.fspath(storage) if storage is not None else os.environ.get("NOREGRET_STORAGE") or DEFAULT_FILE
+    """A database's URL from a URL, a file's path, or nothing: NOREGRET_STORAGE, or noregret.db in
+    the working folder.
+    """
+    chosen = (
+        os.fspath(storage)
+        if storage is not None
+        else os.environ.get("NOREGRET_STORAGE") or DEFAULT_FILE
+    )
     if chosen.startswith(("postgres://", "postgresql://")):
         return "postgresql+psycopg://" + chosen.split("://", 1)[1]
     return chosen if "://" in chosen else f"sqlite:///{Path(chosen)}"
@@ -45,16 +63,22 @@ class TakenError(Exception):
 
 
 class Database:
-    """Every statement is a transaction of its own, so none is ever left open; several go through ``transaction``.
+    """Every statement is a transaction of its own, so none is ever left open; several go through
+    ``transaction``.
 
-    A forked child gets connections of its own: two processes on one connection would mix up their answers.
+    A forked child gets connections of its own: two processes on one connection would mix up their
+    answers.
     """
 
-    def __init__(self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False) -> None:
+    def __init__(
+        self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False
+    ) -> None:
         try:
             import sqlalchemy
         except ImportError:
-            raise MissingExtraError("a stored study needs SQLAlchemy: install it with `pip install noregret[sql]`") from None
+            raise MissingExtraError(
+                "a stored study needs SQLAlchemy: install it with `pip install noregret[sql]`"
+            ) from None
         self.sql = sqlalchemy
         self.url = storage_url(storage)
         self._patience = FIRST_PATIENCE
@@ -62,15 +86,25 @@ class Database:
             self.engine = _engine(self.url)
         except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
             raise StorageError(
-                f"{self.url!r} is not a database this can open ({error}): give a file, or a URL such as sqlite:///study.db or postgresql://host/db"
+                f"{self.url!r} is not a database this can open ({error}): give a file, or a URL"
+                " such as sqlite:///study.db or postgresql://host/db"
             ) from None
         except ModuleNotFoundError as error:
             raise MissingExtraError(
-                f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install noregret[postgres]`"
+                f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install"
+                " noregret[postgres]`"
             ) from None
         file = self.engine.url.database or ""
-        if must_exist and self.is_sqlite and not file.startswith((":", "file:")) and not Path(file).exists():
-            raise StorageError(f"there is no file {file!r}: create a study first, or say where it is (storage, or NOREGRET_STORAGE)")
+        if (
+            must_exist
+            and self.is_sqlite
+            and not file.startswith((":", "file:"))
+            and not Path(file).exists()
+        ):
+            raise StorageError(
+                f"there is no file {file!r}: create a study first, or say where it is (storage, or"
+                " NOREGRET_STORAGE)"
+            )
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
 
@@ -83,7 +117,9 @@ class Database:
         return result
 
     def counted(self, what: str, action: Callable[[Connection], T]) -> tuple[T, int]:
-        """An action, tried again after a lost connection; how many attempts it took. Every failure in words."""
+        """An action, tried again after a lost connection; how many attempts it took. Every failure
+        in words.
+        """
         errors = self.sql.exc
         deadline, attempt, pause = time.monotonic() + self._patience, 0, 0.05
         while True:
@@ -100,26 +136,35 @@ class Database:
                 passing = error.connection_invalidated or isinstance(error, errors.OperationalError)
                 passing = passing and not any(word in text for word in FINAL)
                 if not passing or time.monotonic() + pause > deadline:
-                    raise UnavailableError(f"could not {what} in {self.engine.url!r} ({text}): {_advice(text)}", passing) from None
+                    raise UnavailableError(
+                        f"could not {what} in {self.engine.url!r} ({text}): {_advice(text)}",
+                        passing,
+                    ) from None
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_WAIT)
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[None]:
-        """All of it or nothing; SQLite's lock is taken at the start, so that it cannot be refused halfway."""
+        """All of it or nothing; SQLite's lock is taken at the start, so that it cannot be refused
+        halfway.
+        """
         connection.exec_driver_sql("BEGIN IMMEDIATE" if self.is_sqlite else "BEGIN")
         try:
             yield
             connection.exec_driver_sql("COMMIT")
         except BaseException:
-            with suppress(self.sql.exc.DBAPIError):  # a full disk or a lost connection has done it already
+            with suppress(
+                self.sql.exc.DBAPIError
+            ):  # a full disk or a lost connection has done it already
                 connection.exec_driver_sql("ROLLBACK")
             raise
 
 
 def _after_fork() -> None:
     for database in _in_use:
-        _inherited.append(database.engine.pool)  # kept: to close a connection here might end it for the parent too
+        _inherited.append(
+            database.engine.pool
+        )  # kept: to close a connection here might end it for the parent too
         database.engine.dispose(close=False)
 
 
@@ -135,7 +180,10 @@ def _advice(text: str) -> str:
     if "full" in text or "No space left" in text:
         return "the disk is full; nothing was changed, free some space and call again"
     if "locked" in text:
-        return f"another process held the lock for longer than {LOCK_SECONDS:g} s; nothing was changed, call again"
+        return (
+            f"another process held the lock for longer than {LOCK_SECONDS:g} s; nothing was"
+            " changed, call again"
+        )
     if "unable to open" in text:
         return "the folder does not exist or cannot be read"
     return "nothing was changed as far as is known; call again once the database answers"
@@ -149,14 +197,21 @@ def _engine(url: str) -> Engine:
         return sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT")
     if sqlite3.sqlite_version_info < (3, 35):
         raise StorageError(
-            f"this Python's SQLite is {sqlite3.sqlite_version}, noregret needs 3.35 or newer: use a newer Python, or PostgreSQL"
+            f"this Python's SQLite is {sqlite3.sqlite_version}, noregret needs 3.35 or newer: use a"
+            " newer Python, or PostgreSQL"
         )
-    engine = sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT", connect_args={"timeout": LOCK_SECONDS})
+    engine = sqlalchemy.create_engine(
+        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": LOCK_SECONDS}
+    )
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, record: Any) -> None:
-        connection.execute("PRAGMA journal_mode=WAL")  # readers and a writer at once, one flush per change
-        connection.execute("PRAGMA synchronous=FULL")  # a value whose tell returned survives a power cut
+        connection.execute(
+            "PRAGMA journal_mode=WAL"
+        )  # readers and a writer at once, one flush per change
+        connection.execute(
+            "PRAGMA synchronous=FULL"
+        )  # a value whose tell returned survives a power cut
         connection.execute("PRAGMA foreign_keys=ON")
 
     return engine

@@ -44,7 +44,9 @@ class MemoryStorage:
         self._studies: dict[str, _Kept] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_studies": self._studies}  # a lock cannot be copied or pickled: the copy gets its own
+        return {
+            "_studies": self._studies
+        }  # a lock cannot be copied or pickled: the copy gets its own
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._lock = threading.Lock()
@@ -53,12 +55,16 @@ class MemoryStorage:
     def create(self, record: StudyRecord) -> None:
         with self._lock:
             if record.name in self._studies:
-                raise StorageError(f"a study named {record.name!r} exists already: open it, or choose another name")
+                raise StorageError(
+                    f"a study named {record.name!r} exists already: open it, or choose another name"
+                )
             self._studies[record.name] = _Kept(record)
 
     def _find(self, name: str) -> _Kept:
         if name not in self._studies:
-            raise StorageError(f"there is no study named {name!r}; there are {sorted(self._studies)!r}")
+            raise StorageError(
+                f"there is no study named {name!r}; there are {sorted(self._studies)!r}"
+            )
         return self._studies[name]
 
     def open(self, name: str) -> StudyRecord:
@@ -92,7 +98,14 @@ class MemoryStorage:
                     lease.take(worker)
                 kept.leases.append(lease)
                 finished = (trial.finished or now) if trial.is_finished else None
-                kept.trials.append(replace(trial, created=trial.created or now, finished=finished, worker=worker if running else None))
+                kept.trials.append(
+                    replace(
+                        trial,
+                        created=trial.created or now,
+                        finished=finished,
+                        worker=worker if running else None,
+                    )
+                )
             return True
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
@@ -104,16 +117,31 @@ class MemoryStorage:
             kept.trials[number] = replace(kept.trials[number], state="running", worker=worker)
             return kept.trials[number]
 
-    def finish(self, name: str, number: int, state: State, value: float | None, noise_std: float | None, *,
-               worker: str | None = None) -> Trial | None:  # fmt: skip
+    def finish(
+        self,
+        name: str,
+        number: int,
+        state: State,
+        value: float | None,
+        noise_std: float | None,
+        *,
+        worker: str | None = None,
+    ) -> Trial | None:
         with self._lock:
             kept = self._find(name)
             if not 0 <= number < len(kept.trials) or kept.trials[number].is_finished:
                 return None
-            if worker is not None and (kept.trials[number].state != "running" or kept.trials[number].worker != worker):
+            if worker is not None and (
+                kept.trials[number].state != "running" or kept.trials[number].worker != worker
+            ):
                 return None
             kept.trials[number] = replace(
-                kept.trials[number], state=state, value=value, noise_std=noise_std, finished=utc_now(), worker=None
+                kept.trials[number],
+                state=state,
+                value=value,
+                noise_std=noise_std,
+                finished=utc_now(),
+                worker=None,
             )
             return kept.trials[number]
 
@@ -124,8 +152,15 @@ class MemoryStorage:
                 if kept.trials[number].worker == worker:
                     kept.leases[number].heard = time.monotonic()
 
-    def reclaim(self, name: str, attempts: int, *, grace: float = 0.0, numbers: Sequence[int] | None = None,
-                worker: str | None = None) -> list[Trial]:  # fmt: skip
+    def reclaim(
+        self,
+        name: str,
+        attempts: int,
+        *,
+        grace: float = 0.0,
+        numbers: Sequence[int] | None = None,
+        worker: str | None = None,
+    ) -> list[Trial]:
         def is_meant(trial: Trial, lease: _Lease) -> bool:
             if worker not in (None, trial.worker):
                 return False
@@ -139,7 +174,9 @@ class MemoryStorage:
                 if trial.state == "running" and is_meant(trial, lease):
                     over = lease.attempts >= attempts
                     state: State = "failed" if over else "waiting"
-                    kept.trials[number] = replace(trial, state=state, finished=utc_now() if over else None, worker=None)
+                    kept.trials[number] = replace(
+                        trial, state=state, finished=utc_now() if over else None, worker=None
+                    )
                     lease.heard = None
                     taken.append(kept.trials[number])
             return taken
@@ -148,9 +185,25 @@ class MemoryStorage:
 def _summary(kept: _Kept) -> StudySummary:
     counting = standing(kept.trials)
     states = Counter(trial.state for trial in counting)
-    values = [trial.value for trial in counting if trial.state == "complete" and trial.value is not None]
+    values = [
+        trial.value for trial in counting if trial.state == "complete" and trial.value is not None
+    ]
     best = (max if kept.record.goal == "maximize" else min)(values, default=None)
-    times = [text for trial in kept.trials for text in (trial.created, trial.finished) if text is not None]
+    times = [
+        text
+        for trial in kept.trials
+        for text in (trial.created, trial.finished)
+        if text is not None
+    ]
     return StudySummary(
-        kept.record.name, kept.record.goal, len(counting), states["waiting"], states["running"], states["complete"], states["failed"],
-        best, kept.created, max([kept.created, *times]))  # fmt: skip
+        kept.record.name,
+        kept.record.goal,
+        len(counting),
+        states["waiting"],
+        states["running"],
+        states["complete"],
+        states["failed"],
+        best,
+        kept.created,
+        max([kept.created, *times]),
+    )

@@ -1,4 +1,6 @@
-"""What a study needs of a storage: values in, values out, and compare-and-set changes. Nothing locks for long."""
+"""What a study needs of a storage: values in, values out, and compare-and-set changes. Nothing
+locks for long.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class StudyRecord:
 
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """A study at a glance. Corrected trials are not counted, their corrections are. Times are UTC."""
+    """A study at a glance. Corrected trials are not counted, their corrections are. Times
+    are UTC.
+    """
 
     name: str
     goal: Goal
@@ -41,9 +45,11 @@ class StudySummary:
 
 
 class Storage(Protocol):
-    """Trials are keyed by (study, number); numbers are gap-free from 0. A finished trial never changes.
+    """Trials are keyed by (study, number); numbers are gap-free from 0. A finished trial never
+    changes.
 
-    worker: who evaluates a trial and sends heartbeats for it; None: nobody does, as for an experiment by hand.
+    worker: who evaluates a trial and sends heartbeats for it; None: nobody does, as for an
+    experiment by hand.
     """
 
     @property
@@ -68,21 +74,42 @@ class Storage(Protocol):
         """All trials by number."""
 
     def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        """Adds trials under their numbers, the next free ones: all of them, or none (False) if another worker took a number."""
+        """Adds trials under their numbers, the next free ones: all of them, or none (False) if
+        another worker took a number.
+        """
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         """A waiting trial, now running; None if it is not waiting any more."""
 
-    def finish(self, name: str, number: int, state: State, value: float | None, noise_std: float | None, *,
-               worker: str | None = None) -> Trial | None:  # fmt: skip
-        """Ends a running or waiting trial; None if it has ended already or does not exist. worker: only if it runs there still."""
+    def finish(
+        self,
+        name: str,
+        number: int,
+        state: State,
+        value: float | None,
+        noise_std: float | None,
+        *,
+        worker: str | None = None,
+    ) -> Trial | None:
+        """Ends a running or waiting trial; None if it has ended already or does not exist. worker:
+        only if it runs there still.
+        """
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
         """Says that these trials are alive, as far as they still run at this worker."""
 
-    def reclaim(self, name: str, attempts: int, *, grace: float = 0.0, numbers: Sequence[int] | None = None,
-                worker: str | None = None) -> list[Trial]:  # fmt: skip
-        """Takes running trials back: those whose last heartbeat is older than grace, or those named (by worker: if they run there still).
+    def reclaim(
+        self,
+        name: str,
+        attempts: int,
+        *,
+        grace: float = 0.0,
+        numbers: Sequence[int] | None = None,
+        worker: str | None = None,
+    ) -> list[Trial]:
+        """Takes running trials back: those whose last heartbeat is older than grace, or those named
+        (by worker: if they run there still).
 
-        They wait to be given out again, or have failed if they were given out that many times already.
+        They wait to be given out again, or have failed if they were given out that many times
+        already.
         """

@@ -1,6 +1,7 @@
 """The two tables, their version, and how older ones become the newest.
 
-Version 2 added to a trial who evaluates it, when that worker last gave a sign of life, how often it was given out, and what it corrects.
+Version 2 added to a trial who evaluates it, when that worker last gave a sign of life, how often it
+was given out, and what it corrects.
 """
 
 from __future__ import annotations
@@ -15,27 +16,49 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 VERSION = 2  # written into every study's row
-ADDED = {2: ("worker", "heartbeat", "attempts", "corrects")}  # columns of noregret_trials by the version that brought them
+ADDED = {
+    2: ("worker", "heartbeat", "attempts", "corrects")
+}  # columns of noregret_trials by the version that brought them
 
 
 def tables(sql: Any) -> tuple[Any, Any]:
     metadata = sql.MetaData()
     studies = sql.Table(
-        "noregret_studies", metadata,
-        sql.Column("id", sql.Integer, primary_key=True), sql.Column("name", sql.Text, nullable=False, unique=True),
-        *(sql.Column(name, sql.Text, nullable=False) for name in ("space", "goal", "strategy", "seed", "created", "library")),
-        sql.Column("version", sql.Integer, nullable=False), sqlite_autoincrement=True,  # ids are never used again
-    )  # fmt: skip
+        "noregret_studies",
+        metadata,
+        sql.Column("id", sql.Integer, primary_key=True),
+        sql.Column("name", sql.Text, nullable=False, unique=True),
+        *(
+            sql.Column(name, sql.Text, nullable=False)
+            for name in ("space", "goal", "strategy", "seed", "created", "library")
+        ),
+        sql.Column("version", sql.Integer, nullable=False),
+        sqlite_autoincrement=True,  # ids are never used again
+    )
     trials = sql.Table(
-        "noregret_trials", metadata,
-        sql.Column("study", sql.Integer, sql.ForeignKey("noregret_studies.id", ondelete="CASCADE"), primary_key=True),
+        "noregret_trials",
+        metadata,
+        sql.Column(
+            "study",
+            sql.Integer,
+            sql.ForeignKey("noregret_studies.id", ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
-        sql.Column("state", sql.Text, nullable=False), sql.Column("params", sql.Text, nullable=False),
-        sql.Column("value", sql.Double), sql.Column("noise_std", sql.Double), sql.Column("info", sql.Text, nullable=False),
-        sql.Column("created", sql.Text, nullable=False), sql.Column("finished", sql.Text),
-        sql.Column("worker", sql.Text), sql.Column("heartbeat", sql.Double),  # seconds since 1970 by the database's clock; NULL: none is sent
-        sql.Column("attempts", sql.Integer, nullable=False, server_default="1"), sql.Column("corrects", sql.Integer),
-    )  # fmt: skip
+        sql.Column("state", sql.Text, nullable=False),
+        sql.Column("params", sql.Text, nullable=False),
+        sql.Column("value", sql.Double),
+        sql.Column("noise_std", sql.Double),
+        sql.Column("info", sql.Text, nullable=False),
+        sql.Column("created", sql.Text, nullable=False),
+        sql.Column("finished", sql.Text),
+        sql.Column("worker", sql.Text),
+        sql.Column(
+            "heartbeat", sql.Double
+        ),  # seconds since 1970 by the database's clock; NULL: none is sent
+        sql.Column("attempts", sql.Integer, nullable=False, server_default="1"),
+        sql.Column("corrects", sql.Integer),
+    )
     return studies, trials
 
 
@@ -45,14 +68,21 @@ def prepare(database: Database, studies: Any) -> None:
         try:
             version = database.attempt("set up", lambda connection: _found(database, connection))
             if version is None:
-                database.attempt("set up", lambda connection: studies.metadata.create_all(connection))
+                database.attempt(
+                    "set up", lambda connection: studies.metadata.create_all(connection)
+                )
             elif version < VERSION:
                 raise StorageError(
-                    f"{database.engine.url!r} holds studies in schema {version}, this noregret writes schema {VERSION}: stop older workers, then run "
-                    f"`noregret upgrade` on it (or noregret.storage.upgrade); nothing is lost, but older versions cannot open it afterwards"
+                    f"{database.engine.url!r} holds studies in schema {version}, this noregret"
+                    f" writes schema {VERSION}: stop older workers, then run `noregret upgrade` on"
+                    " it (or noregret.storage.upgrade); nothing is lost, but older versions cannot"
+                    " open it afterwards"
                 )
             return
-        except (TakenError, StorageError) as error:  # another process may have created them at the same moment
+        except (
+            TakenError,
+            StorageError,
+        ) as error:  # another process may have created them at the same moment
             if last or (isinstance(error, StorageError) and "already exists" not in str(error)):
                 raise
 
@@ -65,17 +95,30 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
     def change(connection: Connection) -> int:
         found = _found(database, connection)
         if found is None:
-            raise StorageError(f"there are no studies in {database.engine.url!r}: nothing to upgrade")
-        newest = connection.execute(database.sql.select(database.sql.func.max(studies.c.version))).scalar_one()
+            raise StorageError(
+                f"there are no studies in {database.engine.url!r}: nothing to upgrade"
+            )
+        newest = connection.execute(
+            database.sql.select(database.sql.func.max(studies.c.version))
+        ).scalar_one()
         if newest is not None and newest > VERSION:
-            raise StorageError(f"{database.engine.url!r} holds studies of a newer version of noregret (schema {newest}): upgrade noregret")
+            raise StorageError(
+                f"{database.engine.url!r} holds studies of a newer version of noregret (schema"
+                f" {newest}): upgrade noregret"
+            )
         if found < VERSION:
             with database.transaction(connection):
                 for version in range(found + 1, VERSION + 1):
                     for name in ADDED[version]:
-                        column = database.sql.schema.CreateColumn(trials.c[name]).compile(dialect=database.engine.dialect)
-                        connection.exec_driver_sql(f"ALTER TABLE noregret_trials ADD COLUMN {column}")
-                connection.execute(studies.update().where(studies.c.version < VERSION).values(version=VERSION))
+                        column = database.sql.schema.CreateColumn(trials.c[name]).compile(
+                            dialect=database.engine.dialect
+                        )
+                        connection.exec_driver_sql(
+                            f"ALTER TABLE noregret_trials ADD COLUMN {column}"
+                        )
+                connection.execute(
+                    studies.update().where(studies.c.version < VERSION).values(version=VERSION)
+                )
         return found
 
     try:
@@ -90,4 +133,6 @@ def _found(database: Database, connection: Connection) -> int | None:
     if not inspector.has_table("noregret_trials"):
         return None
     present = {column["name"] for column in inspector.get_columns("noregret_trials")}
-    return max((version for version, names in ADDED.items() if present.issuperset(names)), default=1)
+    return max(
+        (version for version, names in ADDED.items() if present.issuperset(names)), default=1
+    )

@@ -1,4 +1,5 @@
-"""Studies in SQLite or PostgreSQL through SQLAlchemy Core: two tables, JSON text, UTC times, every change one statement.
+"""Studies in SQLite or PostgreSQL through SQLAlchemy Core: two tables, JSON text, UTC times, every
+change one statement.
 
 What was read finished never changes, so it is never read again. Needs the extra ``sql``.
 """
@@ -25,18 +26,24 @@ if TYPE_CHECKING:
 
 
 class SQLStorage:
-    """Safe for any number of threads, processes and machines. must_exist: a SQLite file that is not there is an error, not made."""
+    """Safe for any number of threads, processes and machines. must_exist: a SQLite file that is not
+    there is an error, not made.
+    """
 
     shared = True
 
-    def __init__(self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False) -> None:
+    def __init__(
+        self, storage: str | os.PathLike[str] | None = None, *, must_exist: bool = False
+    ) -> None:
         self._database = Database(storage, must_exist=must_exist)
         self.url = self._database.url
         self._sql = self._database.sql
         self._studies, self._trials = tables(self._sql)
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
-        self._read: dict[int, tuple[list[Trial], set[int]]] = {}  # by study: its trials, and the numbers of those not finished
+        self._read: dict[
+            int, tuple[list[Trial], set[int]]
+        ] = {}  # by study: its trials, and the numbers of those not finished
         prepare(self._database, self._studies)
         self._statements()
 
@@ -47,31 +54,66 @@ class SQLStorage:
             self._clock = (sql.func.julianday("now") - 2440587.5) * 86400.0
         else:  # by the server: machines disagree
             self._clock = sql.cast(sql.extract("epoch", sql.func.clock_timestamp()), sql.Double)
-        attended = sql.case((sql.and_(t.state == "running", t.heartbeat.is_not(None)), t.worker)).label("attended_by")
-        self._columns = [t.number, t.state, t.params, t.value, t.noise_std, t.info, t.created, t.finished, attended]
+        attended = sql.case(
+            (sql.and_(t.state == "running", t.heartbeat.is_not(None)), t.worker)
+        ).label("attended_by")
+        self._columns = [
+            t.number,
+            t.state,
+            t.params,
+            t.value,
+            t.noise_std,
+            t.info,
+            t.created,
+            t.finished,
+            attended,
+        ]
         mine = t.study == bind("study_id")
-        self._select_new = sql.select(*self._columns).where(mine, t.number >= bind("from_number")).order_by(t.number)
+        self._select_new = (
+            sql.select(*self._columns)
+            .where(mine, t.number >= bind("from_number"))
+            .order_by(t.number)
+        )
         self._select_changed = (
             sql.select(*self._columns)
-            .where(mine, sql.or_(t.number >= bind("from_number"), t.number.in_(bind("unfinished", expanding=True))))
+            .where(
+                mine,
+                sql.or_(
+                    t.number >= bind("from_number"),
+                    t.number.in_(bind("unfinished", expanding=True)),
+                ),
+            )
             .order_by(t.number)
         )
         before = table.alias("before")
         follows = sql.exists().where(
-            before.c.study == bind("study", type_=sql.Integer), before.c.number == bind("number", type_=sql.Integer) - 1
+            before.c.study == bind("study", type_=sql.Integer),
+            before.c.number == bind("number", type_=sql.Integer) - 1,
         )
         names = [column.name for column in table.c]
         values = {name: bind(name, type_=t[name].type) for name in names}
 
         def insert_next(row: dict[str, Any]) -> Any:
-            chosen = sql.select(*(row[name].label(name) for name in names)).where(sql.or_(values["number"] == 0, follows))
-            return table.insert().from_select(names, chosen).execution_options(preserve_rowcount=True)
+            chosen = sql.select(*(row[name].label(name) for name in names)).where(
+                sql.or_(values["number"] == 0, follows)
+            )
+            return (
+                table.insert().from_select(names, chosen).execution_options(preserve_rowcount=True)
+            )
 
-        self._insert_next, self._insert_beating = insert_next(values), insert_next({**values, "heartbeat": self._clock})
+        self._insert_next, self._insert_beating = (
+            insert_next(values),
+            insert_next({**values, "heartbeat": self._clock}),
+        )
         self._finish = (
             table.update()
             .where(mine, t.number == bind("at_number"), t.state.in_(["running", "waiting"]))
-            .values(state=bind("new_state"), value=bind("new_value"), noise_std=bind("new_noise_std"), finished=bind("now"))
+            .values(
+                state=bind("new_state"),
+                value=bind("new_value"),
+                noise_std=bind("new_noise_std"),
+                finished=bind("now"),
+            )
             .returning(*self._columns)
         )
 
@@ -79,30 +121,55 @@ class SQLStorage:
 
     def create(self, record: StudyRecord) -> None:
         row = {
-            "name": record.name, "space": json.dumps(codec.to_json(record.space)), "goal": record.goal,
-            "strategy": json.dumps(codec.to_json(record.strategy)), "seed": str(record.seed), "created": utc_now(), "library": version("noregret"), "version": VERSION,
-        }  # fmt: skip
+            "name": record.name,
+            "space": json.dumps(codec.to_json(record.space)),
+            "goal": record.goal,
+            "strategy": json.dumps(codec.to_json(record.strategy)),
+            "seed": str(record.seed),
+            "created": utc_now(),
+            "library": version("noregret"),
+            "version": VERSION,
+        }
         try:
-            self._database.attempt("create", lambda connection: connection.execute(self._studies.insert().values(row)))
+            self._database.attempt(
+                "create", lambda connection: connection.execute(self._studies.insert().values(row))
+            )
         except TakenError:
-            raise StorageError(f"a study named {record.name!r} exists already: open it, or choose another name") from None
+            raise StorageError(
+                f"a study named {record.name!r} exists already: open it, or choose another name"
+            ) from None
 
     def open(self, name: str) -> StudyRecord:
         s = self._studies.c
-        query = self._sql.select(s.id, s.space, s.goal, s.strategy, s.seed, s.version).where(s.name == name)
-        row = self._database.attempt("open", lambda connection: connection.execute(query).one_or_none())
+        query = self._sql.select(s.id, s.space, s.goal, s.strategy, s.seed, s.version).where(
+            s.name == name
+        )
+        row = self._database.attempt(
+            "open", lambda connection: connection.execute(query).one_or_none()
+        )
         if row is None:
             raise StorageError(f"there is no study named {name!r}; there are {self.names()!r}")
         if row.version > VERSION:
             raise StorageError(
-                f"study {name!r} was written by a newer version of noregret (schema {row.version}, this one reads {VERSION}): upgrade noregret"
+                f"study {name!r} was written by a newer version of noregret (schema {row.version},"
+                f" this one reads {VERSION}): upgrade noregret"
             )
         self._ids[name] = row.id
-        return StudyRecord(name, codec.from_json(json.loads(row.space)), row.goal, codec.from_json(json.loads(row.strategy)), int(row.seed))
+        return StudyRecord(
+            name,
+            codec.from_json(json.loads(row.space)),
+            row.goal,
+            codec.from_json(json.loads(row.strategy)),
+            int(row.seed),
+        )
 
     def delete(self, name: str) -> None:
-        statement = self._studies.delete().where(self._studies.c.name == name)  # its trials go with it
-        count, attempts = self._database.counted("delete", lambda connection: connection.execute(statement).rowcount)
+        statement = self._studies.delete().where(
+            self._studies.c.name == name
+        )  # its trials go with it
+        count, attempts = self._database.counted(
+            "delete", lambda connection: connection.execute(statement).rowcount
+        )
         if count == 0 and attempts == 1:
             raise StorageError(f"there is no study named {name!r}; there are {self.names()!r}")
         with self._lock:
@@ -110,7 +177,11 @@ class SQLStorage:
 
     def names(self) -> list[str]:
         query = self._sql.select(self._studies.c.name)
-        return sorted(self._database.attempt("list", lambda connection: connection.execute(query).scalars().all()))
+        return sorted(
+            self._database.attempt(
+                "list", lambda connection: connection.execute(query).scalars().all()
+            )
+        )
 
     def summaries(self) -> list[StudySummary]:
         sql, s, t = self._sql, self._studies.c, self._trials.c
@@ -121,9 +192,20 @@ class SQLStorage:
             corrections, sql.and_(corrections.c.study == s.id, corrections.c.corrects == t.number)
         )
         query = (
-            sql.select(s.name, s.goal, sql.func.count(t.number), *counted, best, s.created, sql.func.max(t.created), sql.func.max(t.finished))
-            .select_from(joined).where(corrections.c.study.is_(None)).group_by(s.id, s.name, s.goal, s.created)
-        )  # fmt: skip
+            sql.select(
+                s.name,
+                s.goal,
+                sql.func.count(t.number),
+                *counted,
+                best,
+                s.created,
+                sql.func.max(t.created),
+                sql.func.max(t.finished),
+            )
+            .select_from(joined)
+            .where(corrections.c.study.is_(None))
+            .group_by(s.id, s.name, s.goal, s.created)
+        )
         rows = self._database.attempt("list", lambda connection: connection.execute(query).all())
         return sorted((_summary(row) for row in rows), key=lambda summary: summary.name)
 
@@ -134,8 +216,14 @@ class SQLStorage:
         with self._lock:
             known, unfinished = self._read.setdefault(study, ([], set()))
             query = self._select_changed if unfinished else self._select_new
-            values = {"study_id": study, "from_number": len(known), **({"unfinished": sorted(unfinished)} if unfinished else {})}
-            rows = self._database.attempt("read", lambda connection: connection.execute(query, values).all())
+            values = {
+                "study_id": study,
+                "from_number": len(known),
+                **({"unfinished": sorted(unfinished)} if unfinished else {}),
+            }
+            rows = self._database.attempt(
+                "read", lambda connection: connection.execute(query, values).all()
+            )
             if not rows and not known:
                 self._must_exist(name, study)
             for row in rows:
@@ -150,7 +238,9 @@ class SQLStorage:
         study, numbers = self._id(name), [trial.number for trial in trials]
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             return False
-        ticket = worker or uuid.uuid4().hex  # by which an insert whose answer got lost is recognised
+        ticket = (
+            worker or uuid.uuid4().hex
+        )  # by which an insert whose answer got lost is recognised
         rows = [_row(study, trial, ticket) for trial in trials]
         first = self._insert_next if worker is None else self._insert_beating
 
@@ -177,20 +267,39 @@ class SQLStorage:
         statement = (
             self._trials.update()
             .where(t.study == study, t.number == number, t.state == "waiting")
-            .values(state="running", worker=ticket, heartbeat=None if worker is None else self._clock, attempts=t.attempts + 1)
+            .values(
+                state="running",
+                worker=ticket,
+                heartbeat=None if worker is None else self._clock,
+                attempts=t.attempts + 1,
+            )
             .returning(*self._columns)
         )
-        row, attempts = self._database.counted("claim", lambda connection: connection.execute(statement).one_or_none())
+        row, attempts = self._database.counted(
+            "claim", lambda connection: connection.execute(statement).one_or_none()
+        )
         if row is not None:
             return _trial(row)
         if attempts > 1 and self._holder(study, number) == ticket:
             return self.trials(name)[number]
         return None
 
-    def finish(self, name: str, number: int, state: State, value: float | None, noise_std: float | None, *,
-               worker: str | None = None) -> Trial | None:  # fmt: skip
+    def finish(
+        self,
+        name: str,
+        number: int,
+        state: State,
+        value: float | None,
+        noise_std: float | None,
+        *,
+        worker: str | None = None,
+    ) -> Trial | None:
         study, t = self._id(name), self._trials.c
-        statement = self._finish if worker is None else self._finish.where(t.worker == worker, t.state == "running")
+        statement = (
+            self._finish
+            if worker is None
+            else self._finish.where(t.worker == worker, t.state == "running")
+        )
         values = {
             "study_id": study,
             "at_number": number,
@@ -199,13 +308,20 @@ class SQLStorage:
             "new_noise_std": noise_std,
             "now": utc_now(),
         }
-        row, attempts = self._database.counted("finish", lambda connection: connection.execute(statement, values).one_or_none())
+        row, attempts = self._database.counted(
+            "finish", lambda connection: connection.execute(statement, values).one_or_none()
+        )
         if row is not None:
             return _trial(row)
         self._must_exist(name, study)
         if attempts > 1:  # an attempt whose answer got lost may have succeeded
             found = next((trial for trial in self.trials(name)[number : number + 1]), None)
-            if found is not None and (found.state, found.value, found.noise_std, found.finished) == (
+            if found is not None and (
+                found.state,
+                found.value,
+                found.noise_std,
+                found.finished,
+            ) == (
                 state,
                 value,
                 noise_std,
@@ -216,12 +332,24 @@ class SQLStorage:
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
         study, t = self._id(name), self._trials.c
-        where = (t.study == study, t.number.in_(list(numbers)), t.worker == worker, t.state == "running")
+        where = (
+            t.study == study,
+            t.number.in_(list(numbers)),
+            t.worker == worker,
+            t.state == "running",
+        )
         statement = self._trials.update().where(*where).values(heartbeat=self._clock)
         self._database.attempt("heartbeat", lambda connection: connection.execute(statement))
 
-    def reclaim(self, name: str, attempts: int, *, grace: float = 0.0, numbers: Sequence[int] | None = None,
-                worker: str | None = None) -> list[Trial]:  # fmt: skip
+    def reclaim(
+        self,
+        name: str,
+        attempts: int,
+        *,
+        grace: float = 0.0,
+        numbers: Sequence[int] | None = None,
+        worker: str | None = None,
+    ) -> list[Trial]:
         study, t, sql = self._id(name), self._trials.c, self._sql
         where = [t.study == study, t.state == "running"]
         if numbers is None:
@@ -232,10 +360,19 @@ class SQLStorage:
             where.append(t.worker == worker)
         over = t.attempts >= attempts
         statement = (
-            self._trials.update().where(*where).returning(*self._columns)
-            .values(state=sql.case((over, "failed"), else_="waiting"), finished=sql.case((over, utc_now()), else_=None), worker=None, heartbeat=None)
-        )  # fmt: skip
-        rows = self._database.attempt("reclaim", lambda connection: connection.execute(statement).all())
+            self._trials.update()
+            .where(*where)
+            .returning(*self._columns)
+            .values(
+                state=sql.case((over, "failed"), else_="waiting"),
+                finished=sql.case((over, utc_now()), else_=None),
+                worker=None,
+                heartbeat=None,
+            )
+        )
+        rows = self._database.attempt(
+            "reclaim", lambda connection: connection.execute(statement).all()
+        )
         return sorted((_trial(row) for row in rows), key=lambda trial: trial.number)
 
     def close(self) -> None:
@@ -252,16 +389,24 @@ class SQLStorage:
     def _must_exist(self, name: str, study: int) -> None:
         """Raises if the study was deleted, by whomever."""
         query = self._sql.select(self._studies.c.id).where(self._studies.c.name == name)
-        now = self._database.attempt("read", lambda connection: connection.execute(query).scalar_one_or_none())
+        now = self._database.attempt(
+            "read", lambda connection: connection.execute(query).scalar_one_or_none()
+        )
         if now is None:
-            raise StorageError(f"there is no study named {name!r} any more; there are {self.names()!r}")
+            raise StorageError(
+                f"there is no study named {name!r} any more; there are {self.names()!r}"
+            )
         if now != study:
-            raise StorageError(f"study {name!r} was deleted and made anew by another process: open it again")
+            raise StorageError(
+                f"study {name!r} was deleted and made anew by another process: open it again"
+            )
 
     def _holder(self, study: int, number: int) -> str | None:
         t = self._trials.c
         query = self._sql.select(t.worker).where(t.study == study, t.number == number)
-        holder: str | None = self._database.attempt("read", lambda connection: connection.execute(query).scalar_one_or_none())
+        holder: str | None = self._database.attempt(
+            "read", lambda connection: connection.execute(query).scalar_one_or_none()
+        )
         return holder
 
 
@@ -269,23 +414,41 @@ def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     data, now = trial.to_json(), utc_now()
     try:
         return {
-            "study": study, "number": trial.number, "state": trial.state, "params": json.dumps(data["params"], allow_nan=False),
-            "value": trial.value, "noise_std": trial.noise_std, "info": json.dumps(data["info"], allow_nan=False),
-            "created": trial.created or now, "finished": (trial.finished or now) if trial.is_finished else None,
-            "worker": ticket, "heartbeat": None, "attempts": int(trial.state == "running"), "corrects": trial.corrects,
-        }  # fmt: skip
+            "study": study,
+            "number": trial.number,
+            "state": trial.state,
+            "params": json.dumps(data["params"], allow_nan=False),
+            "value": trial.value,
+            "noise_std": trial.noise_std,
+            "info": json.dumps(data["info"], allow_nan=False),
+            "created": trial.created or now,
+            "finished": (trial.finished or now) if trial.is_finished else None,
+            "worker": ticket,
+            "heartbeat": None,
+            "attempts": int(trial.state == "running"),
+            "corrects": trial.corrects,
+        }
     except (TypeError, ValueError) as error:
-        raise StorageError(f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}") from None
+        raise StorageError(
+            f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}"
+        ) from None
 
 
 def _trial(row: Any) -> Trial:
     number, state, params, value, noise_std, info, created, finished, worker = row
     return Trial.from_json(
         {
-            "number": number, "params": json.loads(params), "state": state, "value": value, "noise_std": noise_std, "info": json.loads(info),
-            "created": created, "finished": finished, "worker": worker,
+            "number": number,
+            "params": json.loads(params),
+            "state": state,
+            "value": value,
+            "noise_std": noise_std,
+            "info": json.loads(info),
+            "created": created,
+            "finished": finished,
+            "worker": worker,
         }
-    )  # fmt: skip
+    )
 
 
 def _summary(row: Any) -> StudySummary:

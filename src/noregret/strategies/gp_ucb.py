@@ -1,4 +1,6 @@
-"""GP-UCB: Srinivas, Krause, Kakade, Seeger 2010/2012. With h ≡ 1, A-GP-UCB is this algorithm, and here it is run as that."""
+"""GP-UCB: Srinivas, Krause, Kakade, Seeger 2010/2012. With h ≡ 1, A-GP-UCB is this algorithm, and
+here it is run as that.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ WIDEST = 10.0  # estimated lengthscales are sought up to this multiple of the cu
 
 @dataclass(frozen=True, slots=True)
 class GPUCB:
-    """Known hyperparameters (lengthscales, norm_bound, noise_std), or estimated ones where they are None.
+    """Known hyperparameters (lengthscales, norm_bound, noise_std), or estimated ones where they are
+    None.
 
-    width: a theorem's name for known noise and norm, or a constant β^½ (values standardised), the common practice.
+    width: a theorem's name for known noise and norm, or a constant β^½ (values standardised), the
+    common practice.
     """
 
     lengthscales: float | tuple[float, ...] | None = None
@@ -42,27 +46,48 @@ class GPUCB:
     def _adaptive(self, dimension: int) -> AdaptiveGPUCB:
         estimated = self.lengthscales is None
         return AdaptiveGPUCB(
-            kernel=self.kernel, lengthscales=WIDEST * math.sqrt(dimension) if self.lengthscales is None else self.lengthscales,
-            norm_bound=self.norm_bound, noise_std=self.noise_std, regulariser=self.regulariser, width=self.width, delta=self.delta,
-            widening=NoWidening(), estimation=self.estimation if estimated else None, norm_power="tight",
-            standardise=not isinstance(self.width, str), offset=self.offset, initial_points=self.initial_points,
-            initial_design=self.initial_design)  # fmt: skip
+            kernel=self.kernel,
+            lengthscales=(
+                WIDEST * math.sqrt(dimension) if self.lengthscales is None else self.lengthscales
+            ),
+            norm_bound=self.norm_bound,
+            noise_std=self.noise_std,
+            regulariser=self.regulariser,
+            width=self.width,
+            delta=self.delta,
+            widening=NoWidening(),
+            estimation=self.estimation if estimated else None,
+            norm_power="tight",
+            standardise=not isinstance(self.width, str),
+            offset=self.offset,
+            initial_points=self.initial_points,
+            initial_design=self.initial_design,
+        )
 
     @property
     def theorem(self) -> str:
         if not isinstance(self.width, str):
             return "none: a constant width with standardised values is a rule of thumb"
         if self.lengthscales is None:
-            return "none: with estimated lengthscales the band may miss f, and the search may stick for ever (Bull 2011)"
+            return (
+                "none: with estimated lengthscales the band may miss f, and the search may stick"
+                " for ever (Bull 2011)"
+            )
         if self.width == "paper":
-            return "as printed in Berkenkamp et al. 2019, Lemma 1: a confidence bound only for noise_std ≥ 0.354; no guarantee is claimed below"
+            return (
+                "as printed in Berkenkamp et al. 2019, Lemma 1: a confidence bound only for"
+                " noise_std ≥ 0.354; no guarantee is claimed below"
+            )
         return (
-            f"Srinivas et al. 2012 with the {self.width} width: sublinear regret with probability at least 1 − delta if f − offset has RKHS norm at most norm_bound "
-            "at exactly these lengthscales and the noise is noise_std-sub-Gaussian"
+            f"Srinivas et al. 2012 with the {self.width} width: sublinear regret with probability"
+            " at least 1 − delta if f − offset has RKHS norm at most norm_bound at exactly these"
+            " lengthscales and the noise is noise_std-sub-Gaussian"
         )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._adaptive(space.dimension).propose(space, history, rng)
 
-    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
         return self._adaptive(space.dimension).belief(space, history, delta)

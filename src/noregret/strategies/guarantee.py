@@ -21,9 +21,14 @@ WIDTHS = ("paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture")
 
 
 def check_positive(name: str, value: float | None) -> None:
-    if value is not None and not (isinstance(value, (int, float, np.floating)) and not isinstance(value, bool) and 0 < value < math.inf):
+    if value is not None and not (
+        isinstance(value, (int, float, np.floating))
+        and not isinstance(value, bool)
+        and 0 < value < math.inf
+    ):
         hint = (
-            ": with exact observations the width is undefined; pass a small value such as 1e-3 × the range of y"
+            ": with exact observations the width is undefined; pass a small value such as 1e-3 ×"
+            " the range of y"
             if name == "noise_std"
             else ""
         )
@@ -39,45 +44,65 @@ def check_settings(s: AdaptiveGPUCB) -> None:
         check_positive("lengthscales", value)
     if not 0 < s.delta < 1:
         raise ConfigurationError(
-            f"delta is a failure probability in (0, 1), got {s.delta!r}: 0.1 means that the band holds with probability 0.9"
+            f"delta is a failure probability in (0, 1), got {s.delta!r}: 0.1 means that the band"
+            " holds with probability 0.9"
         )
     if isinstance(s.width, str):
         if s.width not in WIDTHS:
-            raise ConfigurationError(f"width is one of {', '.join(WIDTHS)}, or a number for a constant β^½, got {s.width!r}")
+            raise ConfigurationError(
+                f"width is one of {', '.join(WIDTHS)}, or a number for a constant β^½, got"
+                f" {s.width!r}"
+            )
         if s.noise_std is None:
             raise ConfigurationError(
-                f"the width {s.width!r} comes from a theorem that needs noise_std; give it, or use a constant width such as 2.0"
+                f"the width {s.width!r} comes from a theorem that needs noise_std; give it, or use"
+                " a constant width such as 2.0"
             )
         if s.standardise:
             raise ConfigurationError(
-                f"the width {s.width!r} is in the values' units, which standardise=True changes at every step: set standardise=False"
+                f"the width {s.width!r} is in the values' units, which standardise=True changes at"
+                " every step: set standardise=False"
             )
         if s.width == "chowdhury_gopalan" and s.regulariser is None:
             raise ConfigurationError(
-                'the width "chowdhury_gopalan" holds for λ = 1 + 2/T: pass regulariser=1 + 2/T with T the number of trials you plan'
+                'the width "chowdhury_gopalan" holds for λ = 1 + 2/T: pass regulariser=1 + 2/T with'
+                " T the number of trials you plan"
             )
     else:
         check_positive("width", s.width)
         if isinstance(s.widening, ReferenceRegret) and s.widening.maximum == math.inf:
             raise ConfigurationError(
-                "with a constant width the regret estimate is bounded, so h may run away: give the widening a finite maximum"
+                "with a constant width the regret estimate is bounded, so h may run away: give the"
+                " widening a finite maximum"
             )
     if s.greedy_above is not None and not (
-        isinstance(s.greedy_above, int) and not isinstance(s.greedy_above, bool) and s.greedy_above >= 1
+        isinstance(s.greedy_above, int)
+        and not isinstance(s.greedy_above, bool)
+        and s.greedy_above >= 1
     ):
-        raise ConfigurationError(f"greedy_above is a number of inputs of at least 1, or None for the full width, got {s.greedy_above!r}")
+        raise ConfigurationError(
+            "greedy_above is a number of inputs of at least 1, or None for the full width, got"
+            f" {s.greedy_above!r}"
+        )
     if s.norm_power not in ("paper", "tight"):
         raise ConfigurationError(f'norm_power is "paper" or "tight", got {s.norm_power!r}')
     if s.quantisation is not None and not 1 < s.quantisation < math.inf:
         raise ConfigurationError(f"quantisation is the grid ratio ρ > 1, got {s.quantisation!r}")
     if s.initial_design not in ("uniform", "spread"):
-        raise ConfigurationError(f'initial_design is "uniform" or "spread", got {s.initial_design!r}')
+        raise ConfigurationError(
+            f'initial_design is "uniform" or "spread", got {s.initial_design!r}'
+        )
     if not math.isfinite(s.offset):
         raise ConfigurationError(f"offset must be finite, got {s.offset!r}")
     if not (isinstance(s.compress, int) and 0 <= s.compress <= 5):
-        raise ConfigurationError(f"compress says how often bad values are compressed, a whole number from 0 to 5, got {s.compress!r}")
+        raise ConfigurationError(
+            "compress says how often bad values are compressed, a whole number from 0 to 5, got"
+            f" {s.compress!r}"
+        )
     if s.compress and not s.standardise:
-        raise ConfigurationError("compress works on standardised values: set standardise=True, or compress=0")
+        raise ConfigurationError(
+            "compress works on standardised values: set standardise=True, or compress=0"
+        )
     if s.acquisition not in ("ucb", "log_ei"):
         raise ConfigurationError(f'acquisition is "ucb" or "log_ei", got {s.acquisition!r}')
     check_initial_points(s.initial_points)
@@ -85,55 +110,87 @@ def check_settings(s: AdaptiveGPUCB) -> None:
 
 def check_guarantee(s: AdaptiveGPUCB) -> None:
     if not getattr(s.kernel, "decreasing_spectrum", False):
-        raise GuaranteeError(f"{s.kernel!r} does not declare a spectral density that falls in each frequency (decreasing_spectrum): the norm of f may then "
-                             "grow without bound as lengthscales shrink, and the theorem fails. Use SquaredExponential or Matern.")  # fmt: skip
+        raise GuaranteeError(
+            f"{s.kernel!r} does not declare a spectral density that falls in each frequency"
+            " (decreasing_spectrum): the norm of f may then grow without bound as lengthscales"
+            " shrink, and the theorem fails. Use SquaredExponential or Matern."
+        )
     if not isinstance(s.kernel, (SquaredExponential, Matern)):
         raise GuaranteeError(
-            f"the information capacity of {s.kernel!r} is not known here, so sublinear regret cannot be promised: use SquaredExponential or Matern"
+            f"the information capacity of {s.kernel!r} is not known here, so sublinear regret"
+            " cannot be promised: use SquaredExponential or Matern"
         )
     if s.standardise:
         raise GuaranteeError(
-            "standardise=True changes the units of norm_bound and noise_std at every step: set standardise=False, and offset= for a fixed prior mean"
+            "standardise=True changes the units of norm_bound and noise_std at every step: set"
+            " standardise=False, and offset= for a fixed prior mean"
         )
     if s.greedy_above is not None:
         raise GuaranteeError("the theorem needs the full width in UCB: leave greedy_above at None")
     if s.width not in ("mixture", "abbasi_yadkori"):
-        raise GuaranteeError(f'width {s.width!r} is not a proved bound for these settings: use "mixture" (tighter) or "abbasi_yadkori"')
+        raise GuaranteeError(
+            f'width {s.width!r} is not a proved bound for these settings: use "mixture" (tighter)'
+            ' or "abbasi_yadkori"'
+        )
     if s.acquisition != "ucb":
-        raise GuaranteeError(f'the theorem is about the upper confidence bound, got acquisition={s.acquisition!r}: use "ucb"')
+        raise GuaranteeError(
+            f"the theorem is about the upper confidence bound, got acquisition={s.acquisition!r}:"
+            ' use "ucb"'
+        )
     if s.estimation is not None and s.estimation.ceiling > 1:
         raise GuaranteeError(
-            "lengthscales above θ_0 make the class smaller than the one that f is assumed to be in: leave MAP's ceiling at 1"
+            "lengthscales above θ_0 make the class smaller than the one that f is assumed to be in:"
+            " leave MAP's ceiling at 1"
         )
     if s.quantisation is None:
-        raise GuaranteeError("θ_t depends on the data, so the bound needs a union over a grid of scalings: give quantisation, such as 1.1")
+        raise GuaranteeError(
+            "θ_t depends on the data, so the bound needs a union over a grid of scalings: give"
+            " quantisation, such as 1.1"
+        )
     if not s.monotone:
-        raise GuaranteeError("lengthscales that may grow again can lose f after it was captured: set monotone=True")
+        raise GuaranteeError(
+            "lengthscales that may grow again can lose f after it was captured: set monotone=True"
+        )
     if not s.charge_estimate:
-        raise GuaranteeError("estimated lengthscales shorten the class too, and the norm of f grows with that: set charge_estimate=True")
+        raise GuaranteeError(
+            "estimated lengthscales shorten the class too, and the norm of f grows with that: set"
+            " charge_estimate=True"
+        )
     w = s.widening
     if isinstance(w, ReferenceRegret):
         if w.weight == 0 and s.norm_power == "tight":
             raise GuaranteeError(
-                "weight λ_w = 0 with the tight norm power never grows the norm ball, so an f with a larger norm stays outside for ever: use weight > 0"
+                "weight λ_w = 0 with the tight norm power never grows the norm ball, so an f with a"
+                " larger norm stays outside for ever: use weight > 0"
             )
         if w.weight == math.inf:
             raise GuaranteeError(
-                "weight λ_w = ∞ never shortens the lengthscales, so a rougher f stays outside for ever: use a finite weight"
+                "weight λ_w = ∞ never shortens the lengthscales, so a rougher f stays outside for"
+                " ever: use a finite weight"
             )
         if w.cap is None or w.floor is None or isinstance(w.floor, ConstantGrowth):
-            raise GuaranteeError("reference regret needs a cap, which keeps the regret sublinear, and a growing floor, which captures f in the end: e.g. "
-                                 "cap=PowerGrowth(2, 0.4), floor=LogGrowth(0.1)")  # fmt: skip
+            raise GuaranteeError(
+                "reference regret needs a cap, which keeps the regret sublinear, and a growing"
+                " floor, which captures f in the end: e.g. cap=PowerGrowth(2, 0.4),"
+                " floor=LogGrowth(0.1)"
+            )
         if w.maximum < math.inf:
-            raise GuaranteeError(f"maximum={w.maximum} stops the widening for good, so f may stay outside for ever: leave it at infinity")
+            raise GuaranteeError(
+                f"maximum={w.maximum} stops the widening for good, so f may stay outside for ever:"
+                " leave it at infinity"
+            )
     elif isinstance(w, Schedule):
         for name, curve in (("g", w._curves[0]), ("b", w._curves[1])):
             if not isinstance(curve, (LogGrowth, PowerGrowth)):
-                raise GuaranteeError(f"the schedule {name}(t) must be a built-in curve that grows without bound, LogGrowth or PowerGrowth, got {curve!r}: "
-                                     "nothing can be proved about other callables")  # fmt: skip
+                raise GuaranteeError(
+                    f"the schedule {name}(t) must be a built-in curve that grows without bound,"
+                    f" LogGrowth or PowerGrowth, got {curve!r}: nothing can be proved about other"
+                    " callables"
+                )
     else:
         raise GuaranteeError(
-            f"{type(w).__name__} does not widen the class as the theorem needs: use ReferenceRegret with cap and floor, or Schedule"
+            f"{type(w).__name__} does not widen the class as the theorem needs: use ReferenceRegret"
+            " with cap and floor, or Schedule"
         )
 
 
@@ -142,7 +199,8 @@ def check_growth(s: AdaptiveGPUCB, dimension: int) -> None:
     limit = largest_exponent(s.kernel, dimension, s.norm_power)
     if limit <= 0:
         raise GuaranteeError(
-            f"no sublinear regret bound is known for {s.kernel!r} in {dimension} dimensions (it needs 2ν > d): use a smoother kernel or SquaredExponential"
+            f"no sublinear regret bound is known for {s.kernel!r} in {dimension} dimensions (it"
+            " needs 2ν > d): use a smoother kernel or SquaredExponential"
         )
     w = s.widening
     if isinstance(w, ReferenceRegret):
@@ -152,8 +210,11 @@ def check_growth(s: AdaptiveGPUCB, dimension: int) -> None:
     else:
         growth = 0.0
     if growth >= limit:
-        raise GuaranteeError(f"the class may grow like t^{growth:.3g}, but in {dimension} dimensions with {s.kernel!r} the regret is sublinear only below "
-                             f"t^{limit:.3g}: lower the exponent of the cap (or schedule)")  # fmt: skip
+        raise GuaranteeError(
+            f"the class may grow like t^{growth:.3g}, but in {dimension} dimensions with"
+            f" {s.kernel!r} the regret is sublinear only below t^{limit:.3g}: lower the exponent of"
+            " the cap (or schedule)"
+        )
 
 
 def _exponent(curve: object) -> float:

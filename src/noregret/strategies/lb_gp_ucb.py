@@ -1,34 +1,45 @@
-"""LB-GP-UCB: Ziomek, Adachi, Osborne, "Bayesian Optimisation with Unknown Hyperparameters: Regret Bounds Logarithmically
-Closer to Optimal", NeurIPS 2024 (arXiv 2410.10384), Algorithm 1. SPEC §11.
+"""LB-GP-UCB: Ziomek, Adachi, Osborne, "Bayesian Optimisation with Unknown Hyperparameters: Regret
+Bounds Logarithmically Closer to Optimal", NeurIPS 2024 (arXiv 2410.10384), Algorithm 1. SPEC §11.
 
-Instead of shortening one lengthscale it keeps candidates θ_i = θ_0 e^(−i/d) with norms B(θ_i) = (θ_0/θ_i)^(d/2) N, plays the one whose
-suspected regret R^θ(n_θ + 1) is least, and drops those that do worse than their own bound allows. Data are shared.
+Instead of shortening one lengthscale it keeps candidates θ_i = θ_0 e^(−i/d) with norms B(θ_i) =
+(θ_0/θ_i)^(d/2) N, plays the one whose suspected regret R^θ(n_θ + 1) is least, and drops those that
+do worse than their own bound allows. Data are shared.
 
 Where the paper is silent, or not to be taken by the letter:
 
-- *Elimination.* Line 12 prints −√(ξ/n) on both sides; the proof (Lemma B.2) has + on the left, as here. One union bound suffices: with û the
-  longest candidate that holds f, the proof uses Σε ≤ √(nξ) for every other candidate and Σε ≥ −√(nξ) for û, so one-sided tails of |A| sums,
-  δ/2 in all; its two-sided Lemma B.1 would cost twice that. |A| may be the number A_t of candidates introduced before step t: candidate i, there
-  from step t_i + 1 on, has its n-th value no earlier than step t_i + n, ξ_t does not fall, and Σ_i Σ_n 1/(A_(t_i+n) (t_i+n)²) = Σ_t 1/t² = π²/6. ∎
-  The band of û takes the other δ/2; no other band is needed, so widths are at δ/2 and not divided by |A|.
-- *Candidates without a value* are kept and not compared. Line 9 stops all comparison while there is one, which the proof does not need (and
-  Lemma B.4 does not allow for), and which one whose every evaluation fails would do for ever.
-- *Adding.* Line 14 prints q(l+1) ≤ θ_0/g(t), which is true at once and adds one for ever; meant is ≥ (so SPEC, and the authors' code). It starts
-  at l = 1, which skips θ_1; here all candidates are used. All that fit θ_0/g(t) are added at once: at decision t those with i ≤ d ln g(t − 1),
-  a function of t alone. The default g = √t is that of the paper's experiments: the bound pays only d ln g, and with 1 + log(1 + t) there are two
-  candidates until t = 595 in d = 1, which on the bump of SPEC §10 sticks in 2 of 10 starts to T = 150. û is in play
-  for t > g⁻¹(e^(1/d) θ_0/θ*) at the latest; the paper prints e^(−1/d).
-- *Capacity.* γ_n(θ) is computed, by greedy information over a fixed cloud of the cube: within the factor 1 − 1/e of the capacity over it, the
-  same for all θ, where the balance only needs orders. The closed form (θ_0/θ)^d (log n)^(d+1) has an unknown constant, is 0 at n = 1, and
-  exceeds the trivial (n/2) log(1 + 1/λ) from d = 3 on (35-fold at d = 5, n = 150, λ = .0025). The realised information of the data would not
-  do: it is no function of n_θ. What the proof needs of γ holds: cutting the cube into ⌈g⌉^d boxes, information being subadditive,
-  γ_n(θ/g) ≤ ⌈g⌉^d γ_n(θ) for every stationary kernel, and lengthscales per input may differ. "R(n+1) − R(n) ≤ 2B" is assumed in the paper
-  and false for small n, but R(n+1) ≤ 2√2 R(n), since γ_(n+1) ≤ 2γ_n, serves as well.
-- *Units.* R^θ(n) = √n (B√γ + (R/√λ) γ): SPEC's formula for λ = R², and for other λ the one that does not depend on the values' unit.
-- Pending and failed decisions count as plays in n_θ of the balance (or a batch would be one candidate's, and failures would stop the others), and
-  not in S^θ of the elimination. Noise told with a value replaces R² by the mean of R_s² in ξ.
-- Not repaired: 2Σβσ ≤ C·R^θ(n_θ) is used in Lemma B.4, but β_t carries the information of all t shared points, not of n_θ: the bound proved
-  that way is √n (B√γ_n + √(γ_t γ_n)), larger by at most √(γ_T/γ_n).
+- *Elimination.* Line 12 prints −√(ξ/n) on both sides; the proof (Lemma B.2) has + on the left, as
+  here. One union bound suffices: with û the longest candidate that holds f, the proof uses Σε ≤
+  √(nξ) for every other candidate and Σε ≥ −√(nξ) for û, so one-sided tails of |A| sums, δ/2 in all;
+  its two-sided Lemma B.1 would cost twice that. |A| may be the number A_t of candidates introduced
+  before step t: candidate i, there from step t_i + 1 on, has its n-th value no earlier than step
+  t_i + n, ξ_t does not fall, and Σ_i Σ_n 1/(A_(t_i+n) (t_i+n)²) = Σ_t 1/t² = π²/6. ∎ The band of û
+  takes the other δ/2; no other band is needed, so widths are at δ/2 and not divided by |A|.
+- *Candidates without a value* are kept and not compared. Line 9 stops all comparison while there is
+  one, which the proof does not need (and Lemma B.4 does not allow for), and which one whose every
+  evaluation fails would do for ever.
+- *Adding.* Line 14 prints q(l+1) ≤ θ_0/g(t), which is true at once and adds one for ever; meant is
+  ≥ (so SPEC, and the authors' code). It starts at l = 1, which skips θ_1; here all candidates are
+  used. All that fit θ_0/g(t) are added at once: at decision t those with i ≤ d ln g(t − 1), a
+  function of t alone. The default g = √t is that of the paper's experiments: the bound pays only d
+  ln g, and with 1 + log(1 + t) there are two candidates until t = 595 in d = 1, which on the bump
+  of SPEC §10 sticks in 2 of 10 starts to T = 150. û is in play for t > g⁻¹(e^(1/d) θ_0/θ*) at the
+  latest; the paper prints e^(−1/d).
+- *Capacity.* γ_n(θ) is computed, by greedy information over a fixed cloud of the cube: within the
+  factor 1 − 1/e of the capacity over it, the same for all θ, where the balance only needs orders.
+  The closed form (θ_0/θ)^d (log n)^(d+1) has an unknown constant, is 0 at n = 1, and exceeds the
+  trivial (n/2) log(1 + 1/λ) from d = 3 on (35-fold at d = 5, n = 150, λ = .0025). The realised
+  information of the data would not do: it is no function of n_θ. What the proof needs of γ holds:
+  cutting the cube into ⌈g⌉^d boxes, information being subadditive, γ_n(θ/g) ≤ ⌈g⌉^d γ_n(θ) for
+  every stationary kernel, and lengthscales per input may differ. "R(n+1) − R(n) ≤ 2B" is assumed in
+  the paper and false for small n, but R(n+1) ≤ 2√2 R(n), since γ_(n+1) ≤ 2γ_n, serves as well.
+- *Units.* R^θ(n) = √n (B√γ + (R/√λ) γ): SPEC's formula for λ = R², and for other λ the one that
+  does not depend on the values' unit.
+- Pending and failed decisions count as plays in n_θ of the balance (or a batch would be one
+  candidate's, and failures would stop the others), and not in S^θ of the elimination. Noise told
+  with a value replaces R² by the mean of R_s² in ξ.
+- Not repaired: 2Σβσ ≤ C·R^θ(n_θ) is used in Lemma B.4, but β_t carries the information of all t
+  shared points, not of n_θ: the bound proved that way is √n (B√γ_n + √(γ_t γ_n)), larger by at most
+  √(γ_T/γ_n).
 """
 
 from __future__ import annotations
@@ -57,7 +68,9 @@ ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
 
 @dataclass(frozen=True, slots=True)
 class Plays:
-    """One candidate's record: decisions made with it; and of those with a value their values, noise variances and 2β^½σ."""
+    """One candidate's record: decisions made with it; and of those with a value their values, noise
+    variances and 2β^½σ.
+    """
 
     decisions: int
     values: Array
@@ -82,9 +95,11 @@ class Balance:
 class LBGPUCB:
     """GP-UCB with several lengthscales in competition.
 
-    noise_std is R and norm_bound is N, the norm bound at θ_0, both in the values' units. lengthscales is θ_0 on the unit cube (None: √d).
-    growth is g: the shortest candidate at step t is about θ_0/g(t). width is a theorem's name; the authors' own is "chowdhury_gopalan"
-    with regulariser 1 + 2/T, "paper" is the one printed by Berkenkamp et al. regulariser is λ (None: noise_std²).
+    noise_std is R and norm_bound is N, the norm bound at θ_0, both in the values' units.
+    lengthscales is θ_0 on the unit cube (None: √d). growth is g: the shortest candidate at step t
+    is about θ_0/g(t). width is a theorem's name; the authors' own is "chowdhury_gopalan" with
+    regulariser 1 + 2/T, "paper" is the one printed by Berkenkamp et al. regulariser is λ (None:
+    noise_std²).
     """
 
     noise_std: float
@@ -102,68 +117,108 @@ class LBGPUCB:
     def __post_init__(self) -> None:
         if self.noise_std is None:
             raise ConfigurationError(
-                "LB-GP-UCB needs noise_std, got None: candidates are dropped where they fall behind by more than the noise explains"
+                "LB-GP-UCB needs noise_std, got None: candidates are dropped where they fall behind"
+                " by more than the noise explains"
             )
         check_positive("noise_std", self.noise_std)
         if self.width not in WIDTHS:
             raise ConfigurationError(
-                f"width is one of {', '.join(WIDTHS)}, got {self.width!r}: candidates are compared by their bands, so the width must be a theorem's"
+                f"width is one of {', '.join(WIDTHS)}, got {self.width!r}: candidates are compared"
+                " by their bands, so the width must be a theorem's"
             )
         if not isinstance(self.growth, get_args(Growth)):
             raise ConfigurationError(
-                f"growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of noregret.classes.growth, got {self.growth!r}"
+                "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
+                f" noregret.classes.growth, got {self.growth!r}"
             )
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            object.__setattr__(self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales)))
+            object.__setattr__(
+                self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales))
+            )
         self._base()
 
     def _base(self) -> AdaptiveGPUCB:
-        """The GP-UCB that every candidate runs, at its own (θ, B); half of delta is for its band, the other for the elimination."""
+        """The GP-UCB that every candidate runs, at its own (θ, B); half of delta is for its band,
+        the other for the elimination.
+        """
         return AdaptiveGPUCB(
-            kernel=self.kernel, lengthscales=self.lengthscales, norm_bound=self.norm_bound, noise_std=self.noise_std,
-            regulariser=self.regulariser, width=self.width, delta=self.delta / 2 if 0 < self.delta < 1 else self.delta,
-            widening=NoWidening(), norm_power="tight", standardise=False, offset=self.offset, initial_points=self.initial_points,
-            initial_design=self.initial_design)  # fmt: skip
+            kernel=self.kernel,
+            lengthscales=self.lengthscales,
+            norm_bound=self.norm_bound,
+            noise_std=self.noise_std,
+            regulariser=self.regulariser,
+            width=self.width,
+            delta=self.delta / 2 if 0 < self.delta < 1 else self.delta,
+            widening=NoWidening(),
+            norm_power="tight",
+            standardise=False,
+            offset=self.offset,
+            initial_points=self.initial_points,
+            initial_design=self.initial_design,
+        )
 
     @property
     def theorem(self) -> str:
         if self.width == "paper":
-            return "none claimed: Ziomek et al. 2024 with the width printed in Berkenkamp et al. 2019, a confidence bound only for noise_std ≥ 0.354"
+            return (
+                "none claimed: Ziomek et al. 2024 with the width printed in Berkenkamp et al. 2019,"
+                " a confidence bound only for noise_std ≥ 0.354"
+            )
         if not getattr(self.kernel, "decreasing_spectrum", False):
             return (
-                "none: the norm of f may grow faster than (θ_0/θ)^(d/2), since this kernel does not declare a decreasing spectral density"
+                "none: the norm of f may grow faster than (θ_0/θ)^(d/2), since this kernel does not"
+                " declare a decreasing spectral density"
             )
         return (
-            "Theorem 4.1 of Ziomek et al. 2024: with probability at least 1 − delta the longest candidate whose class holds f is never dropped once it is "
-            "in play (proved in the module's text), and the regret is that of GP-UCB with the best lengthscale times d·log g(T), up to the logarithms "
-            "named there. Needs noise that is noise_std-sub-Gaussian, f − offset of norm at most norm_bound·(θ_0/θ)^(d/2) at some lengthscales θ ≤ θ_0, "
-            "growth without bound, one evaluation at a time, and an argmax of UCB found to precision."
+            "Theorem 4.1 of Ziomek et al. 2024: with probability at least 1 − delta the longest"
+            " candidate whose class holds f is never dropped once it is in play (proved in the"
+            " module's text), and the regret is that of GP-UCB with the best lengthscale times"
+            " d·log g(T), up to the logarithms named there. Needs noise that is"
+            " noise_std-sub-Gaussian, f − offset of norm at most norm_bound·(θ_0/θ)^(d/2) at some"
+            " lengthscales θ ≤ θ_0, growth without bound, one evaluation at a time, and an argmax"
+            " of UCB found to precision."
         )
 
     # -- candidates --
 
     def introduced(self, t: int, dimension: int) -> int:
-        """How many candidates, dropped ones included, there are at decision t: those with θ_i ≥ θ_0/g(t − 1)."""
+        """How many candidates, dropped ones included, there are at decision t: those with θ_i ≥
+        θ_0/g(t − 1).
+        """
         return 1 + math.floor(dimension * math.log(self.growth(t - 1)) + ROUNDING)  # SPEC §11
 
     def suspected_regret(self, index: int, plays: int, dimension: int) -> float:
         """R^θ(n) of candidate ``index`` after n = plays decisions."""
-        held = self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)  # B(θ) = (θ_0/θ)^(d/2) N, SPEC §11
+        held = (
+            self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
+        )  # B(θ) = (θ_0/θ)^(d/2) N, SPEC §11
         regulariser = self.noise_std**2 if self.regulariser is None else self.regulariser
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
-        capacity = float(greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)[-1])
+        capacity = float(
+            greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)[-1]
+        )
         ratio = self.noise_std / math.sqrt(regulariser)
-        return math.sqrt(plays) * (held.norm_bound * math.sqrt(capacity) + ratio * capacity)  # SPEC §11
+        return math.sqrt(plays) * (
+            held.norm_bound * math.sqrt(capacity) + ratio * capacity
+        )  # SPEC §11
 
     def balance(self, history: History, dimension: int) -> Balance:
-        """The candidates before the next decision, from the history alone. A candidate dropped once stays dropped."""
+        """The candidates before the next decision, from the history alone. A candidate dropped once
+        stays dropped.
+        """
         decisions = history.scaled_decisions
         t = len(decisions)
         plays = _plays(history, self.noise_std, self.introduced(t + 1, dimension))
-        eliminated = frozenset(int(index) for info in decisions for index in info.get("eliminated", ()))
+        eliminated = frozenset(
+            int(index) for info in decisions for index in info.get("eliminated", ())
+        )
         if t:
             before = self.introduced(t, dimension)
-            playing = {index: record for index, record in plays.items() if index < before and index not in eliminated}
+            playing = {
+                index: record
+                for index, record in plays.items()
+                if index < before and index not in eliminated
+            }
             eliminated |= outdone(playing, t, before, self.delta)
         return Balance(self.introduced(t + 1, dimension), eliminated, plays)
 
@@ -175,18 +230,33 @@ class LBGPUCB:
             return start
         d = space.dimension
         balance = self.balance(history, d)
-        regrets = [self.suspected_regret(index, balance.plays[index].decisions + 1, d) for index in balance.active]
-        index = balance.active[int(np.argmin(regrets))]  # Algorithm 1, line 3; the longest of equals
+        regrets = [
+            self.suspected_regret(index, balance.plays[index].decisions + 1, d)
+            for index in balance.active
+        ]
+        index = balance.active[
+            int(np.argmin(regrets))
+        ]  # Algorithm 1, line 3; the longest of equals
         scaling = _scaling(index, d)
         step = self._base()._step(space, history, rng)
         choice = step.choice(scaling.g, scaling.b)
-        return Proposal(choice.x, {
-            **step._info(scaling, step.model(scaling.g, scaling.b, exact=True), choice),
-            "candidate": index, "introduced": balance.introduced, "eliminated": sorted(balance.eliminated), "suspected_regret": min(regrets),
-        })  # fmt: skip
+        return Proposal(
+            choice.x,
+            {
+                **step._info(scaling, step.model(scaling.g, scaling.b, exact=True), choice),
+                "candidate": index,
+                "introduced": balance.introduced,
+                "eliminated": sorted(balance.eliminated),
+                "suspected_regret": min(regrets),
+            },
+        )
 
-    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
-        """The shortest candidate in play, conditioned on everything told: its class contains those of the longer ones."""
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        """The shortest candidate in play, conditioned on everything told: its class contains those
+        of the longer ones.
+        """
         if len(history.X) == 0:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
@@ -195,26 +265,45 @@ class LBGPUCB:
         model = step.model(scaling.g, scaling.b, exact=True)
         theta = ", ".join(f"{v:.3g}" for v in model.function_class.lengthscales)
         condition = (
-            f"with probability at least {1 - chosen.delta / 2:g} if f − {self.offset:g} has RKHS norm at most {model.function_class.norm_bound:.3g} at "
-            f"lengthscales [{theta}] and the noise is {self.noise_std:g}-sub-Gaussian. Shorter candidates may follow, so the bound need not fall for good."
+            f"with probability at least {1 - chosen.delta / 2:g} if f − {self.offset:g} has RKHS"
+            f" norm at most {model.function_class.norm_bound:.3g} at lengthscales [{theta}] and the"
+            f" noise is {self.noise_std:g}-sub-Gaussian. Shorter candidates may follow, so the"
+            " bound need not fall for good."
         )
         if self.width == "paper":
-            condition = "as printed in Berkenkamp et al. 2019, not proved (see .theorem): " + condition
-        return Belief(model.posterior, model.beta_sqrt, model.function_class.lengthscales, step.framed.offset, step.framed.scale, condition)
+            condition = (
+                "as printed in Berkenkamp et al. 2019, not proved (see .theorem): " + condition
+            )
+        return Belief(
+            model.posterior,
+            model.beta_sqrt,
+            model.function_class.lengthscales,
+            step.framed.offset,
+            step.framed.scale,
+            condition,
+        )
 
 
 def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -> frozenset[int]:
-    """The candidates that fall behind another's lower bound by more than their own band and the noise allow, after t decisions."""
-    log_term = math.log(introduced * math.pi**2 * t**2 / (3 * delta))  # ξ_t = 2σ² log(|A|π²t²/(3δ)), SPEC §11
+    """The candidates that fall behind another's lower bound by more than their own band and the
+    noise allow, after t decisions.
+    """
+    log_term = math.log(
+        introduced * math.pi**2 * t**2 / (3 * delta)
+    )  # ξ_t = 2σ² log(|A|π²t²/(3δ)), SPEC §11
     lower, upper = {}, {}
     for index, record in plays.items():
         n = len(record.values)
         if n == 0:
             continue
         mean = float(np.mean(record.values))
-        spread = math.sqrt(2 * log_term * float(np.mean(record.noise_var)) / n)  # √(ξ_t/n), with σ² the mean of R_s²
+        spread = math.sqrt(
+            2 * log_term * float(np.mean(record.noise_var)) / n
+        )  # √(ξ_t/n), with σ² the mean of R_s²
         lower[index] = mean - spread
-        upper[index] = mean + spread + float(np.mean(record.regret_bounds))  # (2/n) Σ β^½ σ, SPEC §11
+        upper[index] = (
+            mean + spread + float(np.mean(record.regret_bounds))
+        )  # (2/n) Σ β^½ σ, SPEC §11
     return frozenset(index for index in upper if upper[index] < max(lower.values()))
 
 
@@ -227,7 +316,11 @@ def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Pla
     noise_var = np.where(np.isnan(history.noise_std), noise_std, history.noise_std) ** 2
     record = {}
     for index in range(introduced):
-        mine = [(info, row) for info, row in zip(history.decisions, history.rows, strict=True) if info.get("candidate") == index]
+        mine = [
+            (info, row)
+            for info, row in zip(history.decisions, history.rows, strict=True)
+            if info.get("candidate") == index
+        ]
         told = [(info, row) for info, row in mine if row is not None]
         at = np.array([row for _, row in told], dtype=np.intp)
         bounds = np.array([info["instant_regret_bound"] for info, _ in told], dtype=np.float64)

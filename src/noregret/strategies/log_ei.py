@@ -1,4 +1,6 @@
-"""Log expected improvement (Ament et al. 2023) on a MAP-fitted model: the honest baseline, what most libraries do."""
+"""Log expected improvement (Ament et al. 2023) on a MAP-fitted model: the honest baseline, what
+most libraries do.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,15 @@ from noregret.trials import History, Proposal
 
 @dataclass(frozen=True, slots=True)
 class LogEI:
-    """Improvement over the best posterior mean at an evaluated point, which noise does not inflate."""
+    """Improvement over the best posterior mean at an evaluated point, which noise does not
+    inflate.
+    """
 
     kernel: Kernel = Matern(2.5)
     noise_std: float | None = None
-    estimation: MAP = MAP(prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), truncation=1e-3)
+    estimation: MAP = MAP(
+        prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True), truncation=1e-3
+    )
     initial_points: int | None = None
     initial_design: Design = "spread"
 
@@ -34,10 +40,17 @@ class LogEI:
 
     @property
     def theorem(self) -> str:
-        return "none: with estimated lengthscales expected improvement may stick in a local optimum for ever (Bull 2011)"
+        return (
+            "none: with estimated lengthscales expected improvement may stick in a local optimum"
+            " for ever (Bull 2011)"
+        )
 
-    def _fit(self, space: SearchSpace, history: History, rng: np.random.Generator) -> tuple[Frame, Fit]:
-        framed = frame(history, standardise=True, offset=0.0, noise_std=self.noise_std, regulariser=None)
+    def _fit(
+        self, space: SearchSpace, history: History, rng: np.random.Generator
+    ) -> tuple[Frame, Fit]:
+        framed = frame(
+            history, standardise=True, offset=0.0, noise_std=self.noise_std, regulariser=None
+        )
         widest = np.full(space.dimension, WIDEST * math.sqrt(space.dimension))
         fit = estimate(framed, self.kernel, self.estimation, widest, history.scaled_decisions, rng)
         assert fit is not None  # lengthscales are always estimated here
@@ -51,12 +64,25 @@ class LogEI:
         framed, fit = self._fit(space, history, fit_rng)
         posterior = framed.condition(self.kernel, fit.lengthscales, fit.noise_var)
         n = posterior.observed
-        best = float(np.max(framed.y - posterior.noise_var[:n] * posterior.weights[:n]))  # K w = y − Λ w
-        return propose_fitted(space, history, framed, fit, posterior, log_ei(posterior, best), None, argmax_rng)
+        best = float(
+            np.max(framed.y - posterior.noise_var[:n] * posterior.weights[:n])
+        )  # K w = y − Λ w
+        return propose_fitted(
+            space, history, framed, fit, posterior, log_ei(posterior, best), None, argmax_rng
+        )
 
-    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
         if len(history.X) == 0:
             return None
         framed, fit = self._fit(space, history, np.random.default_rng(0))
         posterior = framed.condition(self.kernel, fit.lengthscales, fit.noise_var)
-        return Belief(posterior, 2.0, fit.lengthscales, framed.offset, framed.scale, "none: two standard deviations of a fitted model")
+        return Belief(
+            posterior,
+            2.0,
+            fit.lengthscales,
+            framed.offset,
+            framed.scale,
+            "none: two standard deviations of a fitted model",
+        )

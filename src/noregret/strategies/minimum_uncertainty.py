@@ -1,4 +1,5 @@
-"""Wang & de Freitas 2014 as the paper modifies it (L474): shorten the lengthscales just enough that σ_t(x_{t+1}) ≥ κ.
+"""Wang & de Freitas 2014 as the paper modifies it (L474): shorten the lengthscales just enough that
+σ_t(x_{t+1}) ≥ κ.
 
 A baseline: it finds the optimum and never stops exploring, so its regret is linear.
 """
@@ -19,7 +20,9 @@ from noregret.trials import History, Proposal
 
 @dataclass(frozen=True, slots=True)
 class MinimumUncertainty:
-    """kappa is in units of the prior std. No lower bound on the lengthscales, as in the paper's experiment."""
+    """kappa is in units of the prior std. No lower bound on the lengthscales, as in the paper's
+    experiment.
+    """
 
     kappa: float = 0.1
     lengthscales: float | tuple[float, ...] = 1.0
@@ -36,16 +39,30 @@ class MinimumUncertainty:
 
     def _adaptive(self) -> AdaptiveGPUCB:
         return AdaptiveGPUCB(
-            kernel=self.kernel, lengthscales=self.lengthscales, norm_bound=self.norm_bound, noise_std=self.noise_std, width=self.width,
-            delta=self.delta, widening=MinimumStd(self.kappa), estimation=self.estimation, norm_power="paper",
-            standardise=not isinstance(self.width, str), initial_points=self.initial_points)  # fmt: skip
+            kernel=self.kernel,
+            lengthscales=self.lengthscales,
+            norm_bound=self.norm_bound,
+            noise_std=self.noise_std,
+            width=self.width,
+            delta=self.delta,
+            widening=MinimumStd(self.kappa),
+            estimation=self.estimation,
+            norm_power="paper",
+            standardise=not isinstance(self.width, str),
+            initial_points=self.initial_points,
+        )
 
     @property
     def theorem(self) -> str:
-        return "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever, which is linear regret (paper, section 4.1)"
+        return (
+            "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever,"
+            " which is linear regret (paper, section 4.1)"
+        )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._adaptive().propose(space, history, rng)
 
-    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
         return self._adaptive().belief(space, history, delta)

@@ -17,10 +17,15 @@ class RandomSearch:
 
     @property
     def theorem(self) -> str:
-        return "none: simple regret falls to 0 at a rate that worsens exponentially with the dimension; cumulative regret is linear"
+        return (
+            "none: simple regret falls to 0 at a rate that worsens exponentially with the"
+            " dimension; cumulative regret is linear"
+        )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return Proposal(random_point(space, rng, history.failed), {"source": "random"})
 
-    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
         return None

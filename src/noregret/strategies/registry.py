@@ -17,9 +17,16 @@ from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.strategy import Strategy
 
 NAMED: dict[str, Callable[..., Strategy]] = {
-    "practical": AdaptiveGPUCB.practical, "rigorous": AdaptiveGPUCB.rigorous, "paper": AdaptiveGPUCB.paper, "gp-ucb": GPUCB, "lb-gp-ucb": LBGPUCB,
-    "marginal-gp-ucb": MarginalGPUCB, "minimum-uncertainty": MinimumUncertainty, "log-ei": LogEI, "random": RandomSearch,
-}  # fmt: skip
+    "practical": AdaptiveGPUCB.practical,
+    "rigorous": AdaptiveGPUCB.rigorous,
+    "paper": AdaptiveGPUCB.paper,
+    "gp-ucb": GPUCB,
+    "lb-gp-ucb": LBGPUCB,
+    "marginal-gp-ucb": MarginalGPUCB,
+    "minimum-uncertainty": MinimumUncertainty,
+    "log-ei": LogEI,
+    "random": RandomSearch,
+}
 
 
 def named(name: str, options: dict[str, Any]) -> Strategy:
@@ -29,8 +36,15 @@ def named(name: str, options: dict[str, Any]) -> Strategy:
     parameters = inspect.signature(NAMED[name]).parameters
     unknown = [option for option in options if option not in parameters]
     if unknown:
-        raise ConfigurationError(f"the strategy {name} has no option {unknown[0]!r}: it has {', '.join(parameters) or 'none'}")
-    missing = [option for option, parameter in parameters.items() if parameter.default is parameter.empty and option not in options]
+        raise ConfigurationError(
+            f"the strategy {name} has no option {unknown[0]!r}: it has"
+            f" {', '.join(parameters) or 'none'}"
+        )
+    missing = [
+        option
+        for option, parameter in parameters.items()
+        if parameter.default is parameter.empty and option not in options
+    ]
     if missing:
         raise ConfigurationError(f"the strategy {name} needs {' and '.join(missing)}")
     try:

@@ -25,10 +25,16 @@ class Strategy(Protocol):
     def theorem(self) -> str:
         """The theorem it obeys and its conditions, or that it has none."""
 
-    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal: ...
+    def propose(
+        self, space: SearchSpace, history: History, rng: np.random.Generator
+    ) -> Proposal: ...
 
-    def belief(self, space: SearchSpace, history: History, delta: float | None = None) -> Belief | None:
-        """What it holds about f now, without a new decision; None: it has no model, or no data yet."""
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        """What it holds about f now, without a new decision; None: it has no model, or no
+        data yet.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +60,34 @@ class Belief:
 
 
 def check_initial_points(count: int | None) -> None:
-    if count is not None and not (isinstance(count, int) and not isinstance(count, bool) and count >= 0):
-        raise ConfigurationError(f"initial_points must be a whole number of at least 0 (or None for the default), got {count!r}")
+    if count is not None and not (
+        isinstance(count, int) and not isinstance(count, bool) and count >= 0
+    ):
+        raise ConfigurationError(
+            "initial_points must be a whole number of at least 0 (or None for the default), got"
+            f" {count!r}"
+        )
 
 
 def default_initial_points(dimension: int, design: Design) -> int:
-    """Uniform: 2^d as in the paper (L457) up to d = 4, then 4d: 2^50 points would be no optimisation. Spread: 2d, from 3 to 12."""
+    """Uniform: 2^d as in the paper (L457) up to d = 4, then 4d: 2^50 points would be no
+    optimisation. Spread: 2d, from 3 to 12.
+    """
     if design == "spread":
         return min(max(2 * dimension, 3), 12)
     return min(2**dimension, 4 * dimension) if dimension > 4 else 2**dimension
 
 
-def initial_proposal(space: SearchSpace, history: History, rng: np.random.Generator, count: int | None, design: Design) -> Proposal | None:
-    """The next point of the initial design, or None once enough points are evaluated or under way. Failures do not count."""
+def initial_proposal(
+    space: SearchSpace,
+    history: History,
+    rng: np.random.Generator,
+    count: int | None,
+    design: Design,
+) -> Proposal | None:
+    """The next point of the initial design, or None once enough points are evaluated or under way.
+    Failures do not count.
+    """
     wanted = default_initial_points(space.dimension, design) if count is None else count
     if len(history.X) > 0 and len(history.X) + len(history.pending) >= wanted:
         return None
@@ -75,7 +96,9 @@ def initial_proposal(space: SearchSpace, history: History, rng: np.random.Genera
         return Proposal(random_point(space, rng, history.failed), {"source": "initial"})
     cloud = random_points(space, rng, 32 * space.dimension)
     gap = ((cloud[:, None, :] - known[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
-    gap = np.where(allowed(cloud, history.failed, radius=0.0), gap, -1.0)  # a finite space may have no new point left
+    gap = np.where(
+        allowed(cloud, history.failed, radius=0.0), gap, -1.0
+    )  # a finite space may have no new point left
     return Proposal(cloud[int(np.argmax(gap))], {"source": "initial"})
 
 

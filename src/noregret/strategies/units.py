@@ -1,4 +1,6 @@
-"""A history in the model's units: offset and scale of the values, noise per point, estimated hyperparameters."""
+"""A history in the model's units: offset and scale of the values, noise per point, estimated
+hyperparameters.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.gp import MAP, Evidence, Fit, Kernel, Posterior, Prior, condition, fit_map, starting_points
+from noregret.gp import (
+    MAP,
+    Evidence,
+    Fit,
+    Kernel,
+    Posterior,
+    Prior,
+    condition,
+    fit_map,
+    starting_points,
+)
 from noregret.space import Array
 from noregret.trials import History, Info
 
@@ -15,9 +27,11 @@ COARSE = 500  # points on which lengthscales are searched from all starts when t
 
 @dataclass(frozen=True, slots=True)
 class Compression:
-    """z ↦ z above the average, −log(1 − z) below, then back to mean 0 and std 1; once per (mean, std) in ``passes``.
+    """z ↦ z above the average, −log(1 − z) below, then back to mean 0 and std 1; once per (mean,
+    std) in ``passes``.
 
-    Very bad values no longer set the scale on which good ones differ. Increasing, smooth at 0, linear above the average.
+    Very bad values no longer set the scale on which good ones differ. Increasing, smooth at 0,
+    linear above the average.
     """
 
     passes: tuple[tuple[float | Array, float | Array], ...] = ()  # arrays: one entry per value
@@ -58,8 +72,10 @@ def _bend(z: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """X (n, d), y (n,) = (value − offset)/scale, then compressed; told (n,) noise variances with NaN where unknown, common noise
-    variance or NaN. ``stand_ins`` rows at the end of X, y are failed points, taken as bad as the worst value seen."""
+    """X (n, d), y (n,) = (value − offset)/scale, then compressed; told (n,) noise variances with
+    NaN where unknown, common noise variance or NaN. ``stand_ins`` rows at the end of X, y are
+    failed points, taken as bad as the worst value seen.
+    """
 
     X: Array
     y: Array
@@ -72,10 +88,14 @@ class Frame:
     compression: Compression = Compression()
 
     def in_values(self, mean: float, std: float) -> tuple[float, float]:
-        """A prediction in the values' units: median, and half the distance of its one-sigma quantiles."""
+        """A prediction in the values' units: median, and half the distance of its one-sigma
+        quantiles.
+        """
         if not self.compression.passes:
             return self.offset + self.scale * mean, self.scale * std
-        low, middle, high = self.compression.inverse(np.array([mean - std, mean, mean + std])).tolist()
+        low, middle, high = self.compression.inverse(
+            np.array([mean - std, mean, mean + std])
+        ).tolist()
         return self.offset + self.scale * middle, self.scale * (high - low) / 2
 
     def noise_in_values(self, noise_var: float) -> float:
@@ -87,7 +107,9 @@ class Frame:
         return Evidence(kernel, self.X[:n], self.y[:n], self.told[:n], prior, noise_prior)
 
     def known_noise(self, estimated: float) -> tuple[Array, float]:
-        """The noise variance of each point and of a point to come: given, or estimated, or as told of a typical point if all were told."""
+        """The noise variance of each point and of a point to come: given, or estimated, or as told
+        of a typical point if all were told.
+        """
         common = self.common if np.isfinite(self.common) else estimated
         if not np.isfinite(common):
             common = float(np.nanmedian(self.told))
@@ -111,18 +133,35 @@ def standard_units(values: Array) -> tuple[float, float]:
 
 
 def frame(
-    history: History, *, standardise: bool, offset: float, noise_std: float | None, regulariser: float | None, compress: int = 0
+    history: History,
+    *,
+    standardise: bool,
+    offset: float,
+    noise_std: float | None,
+    regulariser: float | None,
+    compress: int = 0,
 ) -> Frame:
-    """The data as the model sees them. noise_std None: to be estimated. compress: how often bad values are compressed."""
+    """The data as the model sees them. noise_std None: to be estimated. compress: how often bad
+    values are compressed.
+    """
     X, y, told_std = history.X, history.y, history.noise_std
     scale = 1.0
     if standardise:
         offset, scale = standard_units(y)
     y = (y - offset) / scale
     compression = Compression.fitted(y, compress)
-    slope, slope_above = (compression.slope(z) for z in (y, np.ones(1)))  # of a point to come: as above the average
-    common = np.nan if noise_std is None else ((noise_std / scale * float(slope_above[0])) ** 2 if regulariser is None else regulariser)
-    # told noise R_i goes with λ_i = λ·(R_i/R)², so that R_i²/λ_i is the same for every point: docs/decisions/0005
+    slope, slope_above = (
+        compression.slope(z) for z in (y, np.ones(1))
+    )  # of a point to come: as above the average
+    common = (
+        np.nan
+        if noise_std is None
+        else (
+            (noise_std / scale * float(slope_above[0])) ** 2 if regulariser is None else regulariser
+        )
+    )
+    # told noise R_i goes with λ_i = λ·(R_i/R)², so that R_i²/λ_i is the same for every point:
+    # docs/decisions/0005
     unit = scale if noise_std is None or regulariser is None else noise_std / np.sqrt(regulariser)
     told = np.where(np.isnan(told_std), common, (told_std / unit * slope) ** 2)
     y = compression.forward(y)
@@ -138,19 +177,35 @@ def previous_fit(decisions: tuple[Info, ...]) -> Fit | None:
     """The last estimate recorded in the history: where the next search starts."""
     for info in reversed(decisions):
         if info.get("fitted_lengthscales") is not None:
-            return Fit(np.array(info["fitted_lengthscales"]), float(info["noise_var"]), info["searched"], info["improved"])
+            return Fit(
+                np.array(info["fitted_lengthscales"]),
+                float(info["noise_var"]),
+                info["searched"],
+                info["improved"],
+            )
     return None
 
 
 def estimate(
-    framed: Frame, kernel: Kernel, estimation: MAP | None, initial: Array, decisions: tuple[Info, ...], rng: np.random.Generator
+    framed: Frame,
+    kernel: Kernel,
+    estimation: MAP | None,
+    initial: Array,
+    decisions: tuple[Info, ...],
+    rng: np.random.Generator,
 ) -> Fit | None:
-    """MAP lengthscales and noise; with fixed lengthscales only the noise, if unknown; None when nothing is to estimate."""
+    """MAP lengthscales and noise; with fixed lengthscales only the noise, if unknown; None when
+    nothing is to estimate.
+    """
     rule = estimation or MAP()
     evidence = framed.evidence(kernel, rule.prior, rule.noise_prior)
     if estimation is None and not evidence.estimates_noise:
         return None
-    lower, upper = (initial, initial) if estimation is None else (estimation.truncation * initial, estimation.ceiling * initial)
+    lower, upper = (
+        (initial, initial)
+        if estimation is None
+        else (estimation.truncation * initial, estimation.ceiling * initial)
+    )
     previous, n = previous_fit(decisions), len(evidence.y)
     starts = starting_points(evidence, rule, previous, rng)
     if previous is not None and n < rule.patience * previous.searched:
@@ -159,7 +214,11 @@ def estimate(
         return fit_map(evidence, lower, upper, starts[:1], previous.searched)
     if n > COARSE:  # the search on a part of the data, the estimate on all of them
         part = fit_map(evidence.part(rng.permutation(n)[:COARSE]), lower, upper, starts)
-        found = np.log([*part.lengthscales, *([part.noise_var] if evidence.estimates_noise else [])])
+        found = np.log(
+            [*part.lengthscales, *([part.noise_var] if evidence.estimates_noise else [])]
+        )
         tried = [found] if previous is None else [found, starts[0]]
-        starts = np.array([max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])])
+        starts = np.array(
+            [max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])]
+        )
     return fit_map(evidence, lower, upper, starts, n)

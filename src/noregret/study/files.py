@@ -32,26 +32,44 @@ def records(space: Space | Candidates, trials: Sequence[Trial]) -> list[dict[str
     """A flat row per trial."""
     rows = []
     for trial in trials:
-        params = dict(zip(space.parameters, trial.params.tolist(), strict=True)) if not isinstance(trial.params, dict) else trial.params
-        row = {"number": trial.number, "state": trial.state, **{column(name): params[name] for name in space.parameters}}
+        params = (
+            dict(zip(space.parameters, trial.params.tolist(), strict=True))
+            if not isinstance(trial.params, dict)
+            else trial.params
+        )
+        row = {
+            "number": trial.number,
+            "state": trial.state,
+            **{column(name): params[name] for name in space.parameters},
+        }
         rows.append(row | {name: getattr(trial, name) for name in AFTER})
     return rows
 
 
-def write(target: Target, format: Format | None, space: Space | Candidates, trials: Sequence[Trial]) -> None:  # noqa: A002
-    suffix = Path(target).suffix.lstrip(".").lower() if isinstance(target, (str, os.PathLike)) else ""
-    chosen = format or (suffix if suffix in get_args(Format) else "csv")
+def write(
+    target: Target, kind: Format | None, space: Space | Candidates, trials: Sequence[Trial]
+) -> None:
+    suffix = (
+        Path(target).suffix.lstrip(".").lower() if isinstance(target, (str, os.PathLike)) else ""
+    )
+    chosen = kind or (suffix if suffix in get_args(Format) else "csv")
     if chosen not in get_args(Format):
-        raise ConfigurationError(f'format is "csv", "json" or "parquet", got {format!r}')
+        raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
     if chosen == "parquet":
         _parquet(target, space, trials)
         return
-    with open(target, "w", encoding="utf-8", newline="") if isinstance(target, (str, os.PathLike)) else nullcontext(target) as file:
+    with (
+        open(target, "w", encoding="utf-8", newline="")
+        if isinstance(target, (str, os.PathLike))
+        else nullcontext(target)
+    ) as file:
         if chosen == "json":
             json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
             file.write("\n")
         else:
-            writer = csv.DictWriter(file, [*BEFORE, *map(column, space.parameters), *AFTER], lineterminator="\n")
+            writer = csv.DictWriter(
+                file, [*BEFORE, *map(column, space.parameters), *AFTER], lineterminator="\n"
+            )
             writer.writeheader()
             writer.writerows(records(space, trials))
 
@@ -60,8 +78,12 @@ def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
     try:
         import pandas
     except ImportError:
-        raise MissingExtraError("a data frame needs pandas: install it with `pip install noregret[frame]`") from None
-    made = pandas.DataFrame(records(space, trials), columns=[*BEFORE, *map(column, space.parameters), *AFTER])
+        raise MissingExtraError(
+            "a data frame needs pandas: install it with `pip install noregret[frame]`"
+        ) from None
+    made = pandas.DataFrame(
+        records(space, trials), columns=[*BEFORE, *map(column, space.parameters), *AFTER]
+    )
     kinds = {"value": "float64", "noise_std": "float64", "corrects": "Int64"}
     made = made.astype(kinds)
     for name in ("created", "finished"):
@@ -72,29 +94,40 @@ def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
 def _parquet(target: Target, space: Space | Candidates, trials: Sequence[Trial]) -> None:
     made = frame(space, trials)
     for name, parameter in space.parameters.items():
-        if isinstance(parameter, Choice) and len({type(option) for option in parameter.options}) > 1:
+        if (
+            isinstance(parameter, Choice)
+            and len({type(option) for option in parameter.options}) > 1
+        ):
             made[column(name)] = made[column(name)].map(json.dumps)  # a column has one type
     try:
         made.to_parquet(target)
     except ImportError:
-        raise MissingExtraError("Parquet needs pyarrow: install it with `pip install noregret[frame]`") from None
+        raise MissingExtraError(
+            "Parquet needs pyarrow: install it with `pip install noregret[frame]`"
+        ) from None
 
 
 # -- in --
 
 
 def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
-    """Trials not yet numbered. Without a column ``state`` every row needs a value; with one, rows may have failed or be still to try."""
+    """Trials not yet numbered. Without a column ``state`` every row needs a value; with one, rows
+    may have failed or be still to try.
+    """
     try:
         names, rows = _rows(source)
     except UnicodeDecodeError:
-        raise TrialError("the CSV file is not text in UTF-8: save it as such; nothing was imported") from None
+        raise TrialError(
+            "the CSV file is not text in UTF-8: save it as such; nothing was imported"
+        ) from None
     except csv.Error as error:
         raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
     needed = ["value", *map(column, space.parameters)]
     missing = [name for name in needed if name not in names]
     if missing:
-        raise TrialError(f"the CSV file lacks the columns {missing!r}: it needs {needed!r}, and has {names!r}")
+        raise TrialError(
+            f"the CSV file lacks the columns {missing!r}: it needs {needed!r}, and has {names!r}"
+        )
     trials = []
     corrected = {row.get("corrects") for row in rows} - {None, ""}
     for index, row in enumerate(rows):
@@ -103,15 +136,27 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
         try:
             trials.append(_trial(row, space))
         except NoRegretError as error:
-            raise TrialError(f"row {index + 1} of the CSV file: {error}; nothing was imported") from None
+            raise TrialError(
+                f"row {index + 1} of the CSV file: {error}; nothing was imported"
+            ) from None
     return trials
 
 
 def _rows(source: Source) -> tuple[list[str], list[dict[str, Any]]]:
-    with open(source, encoding="utf-8-sig", newline="") if isinstance(source, (str, os.PathLike)) else nullcontext(source) as file:
+    with (
+        open(source, encoding="utf-8-sig", newline="")
+        if isinstance(source, (str, os.PathLike))
+        else nullcontext(source)
+    ) as file:
         lines = file.read().splitlines()
     header = lines[0] if lines else ""
-    reader = csv.DictReader(lines, delimiter=max(",;\t", key=header.count), skipinitialspace=True, restkey="", strict=True)
+    reader = csv.DictReader(
+        lines,
+        delimiter=max(",;\t", key=header.count),
+        skipinitialspace=True,
+        restkey="",
+        strict=True,
+    )
     return list(reader.fieldnames or ()), list(reader)
 
 
@@ -121,13 +166,18 @@ def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
     state = (row.get("state") or "complete").strip()
     if state not in STATES:
         raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
-    values = {name: parsed(row[column(name)], name, parameter) for name, parameter in space.parameters.items()}
+    values = {
+        name: parsed(row[column(name)], name, parameter)
+        for name, parameter in space.parameters.items()
+    }
     params = space.normal(values)
     if state in ("waiting", "running"):
         return Trial(0, params, "waiting", info={"source": "enqueued"})
     value, noise = (_number(row.get(name) or "", name) for name in ("value", "noise_std"))
     if state == "complete" and value is None:
-        raise TrialError('it has no value: give one, or a column "state" that says "failed" or "waiting"')
+        raise TrialError(
+            'it has no value: give one, or a column "state" that says "failed" or "waiting"'
+        )
     return Trial(
         0,
         params,
@@ -152,7 +202,8 @@ def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
         fitting = [option for option in parameter.options if _same(option, cell)]
         if len(fitting) != 1:
             raise TrialError(
-                f"parameter {name!r}: {cell!r} is {'none' if not fitting else 'more than one'} of the options {list(parameter.options)!r}"
+                f"parameter {name!r}: {cell!r} is {'none' if not fitting else 'more than one'} of"
+                f" the options {list(parameter.options)!r}"
             )
         return fitting[0]
     number = _number(cell, f"parameter {name!r}")
@@ -163,7 +214,9 @@ def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
 
 def _same(option: Any, cell: str) -> bool:
     if option is None or isinstance(option, (bool, str)):
-        return cell == ("" if option is None else str(option)) or (isinstance(option, bool) and cell.lower() == str(option).lower())
+        return cell == ("" if option is None else str(option)) or (
+            isinstance(option, bool) and cell.lower() == str(option).lower()
+        )
     try:
         return float(cell) == option
     except ValueError:

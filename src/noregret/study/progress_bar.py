@@ -8,9 +8,13 @@ from typing import TextIO
 
 
 class Progress:
-    """``with Progress(total) as bar: bar.advance("best 0.3")``. shown=None: only if the stream is a terminal."""
+    """``with Progress(total) as bar: bar.advance("best 0.3")``. shown=None: only if the stream is a
+    terminal.
+    """
 
-    def __init__(self, total: int, label: str = "", shown: bool | None = None, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, total: int, label: str = "", shown: bool | None = None, stream: TextIO | None = None
+    ) -> None:
         self.total, self.label, self.done = total, label, 0
         self.stream = stream or sys.stderr
         self.shown = self.stream.isatty() if shown is None else shown
@@ -34,8 +38,15 @@ class Progress:
             return
         filled = round(24 * self.done / self.total) if self.total else 24
         seconds = time.monotonic() - self._started
-        left = f", {seconds / self.done * (self.total - self.done):.0f} s left" if 0 < self.done < self.total else ""
-        line = f"{self.label}{'█' * filled}{'░' * (24 - filled)} {self.done}/{self.total}{left}  {note}"
+        left = (
+            f", {seconds / self.done * (self.total - self.done):.0f} s left"
+            if 0 < self.done < self.total
+            else ""
+        )
+        line = (
+            f"{self.label}{'█' * filled}{'░' * (24 - filled)} {self.done}/{self.total}{left} "
+            f" {note}"
+        )
         self.stream.write("\r" + line.ljust(self._width))
         self.stream.flush()
         self._width = len(line)

@@ -1,4 +1,6 @@
-"""Running trials on any ``concurrent.futures`` executor: keeps it busy, tells what comes back, takes over from workers that died."""
+"""Running trials on any ``concurrent.futures`` executor: keeps it busy, tells what comes back,
+takes over from workers that died.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -22,7 +31,8 @@ from noregret.study.progress_bar import Progress
 from noregret.trials import Trial, measured
 
 Reclaim = Literal["retry", "fail"]
-ATTEMPTS = 3  # how often a trial is given out whose worker dies each time: the point may be what kills them
+# how often a trial is given out whose worker dies each time: the point may be what kills them
+ATTEMPTS = 3
 UNLIMITED = 2**31 - 1
 BEAT = 5.0  # seconds between heartbeats, less if the grace is short
 PATIENCE = 600.0  # seconds for which a value is kept while the storage does not answer
@@ -35,12 +45,18 @@ def check_grace(grace: Any) -> None:
         raise ConfigurationError(f"grace is a positive number of seconds, got {grace!r}")
 
 
-def check_run(*, trials: Any, total: Any, workers: Any, timeout: Any, until: Any, reclaim: Any) -> None:
+def check_run(
+    *, trials: Any, total: Any, workers: Any, timeout: Any, until: Any, reclaim: Any
+) -> None:
     if trials is None and total is None and timeout is None and until is None:
         raise ConfigurationError("run needs an end: trials, total, timeout (in seconds) or until")
     for name, count, least in (("trials", trials, 0), ("total", total, 0), ("workers", workers, 1)):
-        if count is not None and (isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least):
-            raise ConfigurationError(f"{name} must be a whole number of at least {least}, got {count!r}")
+        if count is not None and (
+            isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least
+        ):
+            raise ConfigurationError(
+                f"{name} must be a whole number of at least {least}, got {count!r}"
+            )
     if timeout is not None and not timeout >= 0:
         raise ConfigurationError(f"timeout is a number of seconds of at least 0, got {timeout!r}")
     if reclaim not in ("retry", "fail", None):
@@ -49,7 +65,9 @@ def check_run(*, trials: Any, total: Any, workers: Any, timeout: Any, until: Any
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a run needs of a study. next: a trial to evaluate for this worker, None if there is none to start now."""
+    """What a run needs of a study. next: a trial to evaluate for this worker, None if there is none
+    to start now.
+    """
 
     name: str
     storage: Storage
@@ -78,7 +96,9 @@ class Plan:
 
 @dataclass(slots=True)
 class Heartbeat:
-    """A thread that says every few seconds which trials are alive. It starts late: executors may fork before, not after."""
+    """A thread that says every few seconds which trials are alive. It starts late: executors may
+    fork before, not after.
+    """
 
     work: Work
     worker: str
@@ -89,7 +109,9 @@ class Heartbeat:
 
     def start(self) -> None:
         if self._thread is None and self.work.storage.shared:
-            self._thread = threading.Thread(target=self._beat, name="noregret-heartbeat", daemon=True)
+            self._thread = threading.Thread(
+                target=self._beat, name="noregret-heartbeat", daemon=True
+            )
             self._thread.start()
 
     def stop(self) -> None:
@@ -109,7 +131,9 @@ class Heartbeat:
 class Run:
     """One call of ``Study.run``."""
 
-    def __init__(self, work: Work, objective: Callable[[Any], Any], plan: Plan, bar: Progress) -> None:
+    def __init__(
+        self, work: Work, objective: Callable[[Any], Any], plan: Plan, bar: Progress
+    ) -> None:
         self.work, self.objective, self.plan, self.bar = work, objective, plan, bar
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self.flying: dict[Future[Any], Trial] = {}
@@ -158,8 +182,12 @@ class Run:
 
     def _may_start(self) -> bool:
         try:
-            return (self.error is None and self.started < self.plan.trials and time.monotonic() < self.plan.deadline
-                    and not self.plan.until())  # fmt: skip
+            return (
+                self.error is None
+                and self.started < self.plan.trials
+                and time.monotonic() < self.plan.deadline
+                and not self.plan.until()
+            )
         except Exception as error:
             self.error = error
             return False
@@ -210,21 +238,32 @@ class Run:
             raise
         except Exception as error:
             self._patiently(
-                lambda: storage.finish(name, trial.number, "failed", None, None, worker=self.worker), f"trial {trial.number} failed"
+                lambda: storage.finish(
+                    name, trial.number, "failed", None, None, worker=self.worker
+                ),
+                f"trial {trial.number} failed",
             )
             if not isinstance(error, self.plan.catch):
                 raise
         else:
             if (
                 self._patiently(
-                    lambda: storage.finish(name, trial.number, "complete", value, noise), f"trial {trial.number} has the value {value!r}"
+                    lambda: storage.finish(name, trial.number, "complete", value, noise),
+                    f"trial {trial.number} has the value {value!r}",
                 )
                 is None
             ):
-                log.warning("trial %d was finished elsewhere first: that outcome stands, %r is not recorded", trial.number, value)
+                log.warning(
+                    "trial %d was finished elsewhere first: that outcome stands, %r is not"
+                    " recorded",
+                    trial.number,
+                    value,
+                )
 
     def _patiently(self, action: Callable[[], T], outcome: str = "") -> T:
-        """Again while the storage does not answer; with an outcome also while it cannot write: an evaluation may have cost a day."""
+        """Again while the storage does not answer; with an outcome also while it cannot write: an
+        evaluation may have cost a day.
+        """
         deadline, pause = time.monotonic() + PATIENCE, 1.0
         while True:
             try:
@@ -232,7 +271,10 @@ class Run:
             except UnavailableError as error:
                 if time.monotonic() + pause > deadline or not (outcome or error.passing):
                     if outcome:
-                        error.add_note(f"The outcome was not recorded: {outcome}. Tell it once the storage answers.")
+                        error.add_note(
+                            f"The outcome was not recorded: {outcome}. Tell it once the storage"
+                            " answers."
+                        )
                     raise
                 log.warning("%s; trying again in %g s", error, pause)
             time.sleep(pause)
@@ -245,7 +287,8 @@ class Run:
         self._give_back(left, UNLIMITED)
         if isinstance(error, KeyboardInterrupt):
             error.add_note(
-                f"{len(left)} trials in flight wait to be given out again; everything told is kept. Call run again on this study, or open it again, to go on."
+                f"{len(left)} trials in flight wait to be given out again; everything told is kept."
+                " Call run again on this study, or open it again, to go on."
             )
 
     # -- other workers --
@@ -254,18 +297,34 @@ class Run:
         if not trials:
             return
         try:
-            self.work.storage.reclaim(self.work.name, attempts, numbers=[trial.number for trial in trials], worker=self.worker)
+            self.work.storage.reclaim(
+                self.work.name,
+                attempts,
+                numbers=[trial.number for trial in trials],
+                worker=self.worker,
+            )
         except StorageError as error:
             log.warning("trials in flight stay running until they are reclaimed: %s", error)
 
     def _reclaim(self) -> None:
         """Takes trials from workers that gave no sign of life, now and then."""
         now = time.monotonic()
-        if self.plan.reclaim and self.work.storage.shared and now - self._looked > self.plan.grace / 2:
+        if (
+            self.plan.reclaim
+            and self.work.storage.shared
+            and now - self._looked > self.plan.grace / 2
+        ):
             self._looked = now
             try:
-                for trial in self.work.storage.reclaim(self.work.name, self.plan.attempts, grace=self.plan.grace):
-                    log.warning("trial %d gave no sign of life for %g s: it is %s", trial.number, self.plan.grace, trial.state)
+                for trial in self.work.storage.reclaim(
+                    self.work.name, self.plan.attempts, grace=self.plan.grace
+                ):
+                    log.warning(
+                        "trial %d gave no sign of life for %g s: it is %s",
+                        trial.number,
+                        self.plan.grace,
+                        trial.state,
+                    )
             except UnavailableError as error:
                 log.warning("dead workers were not looked for this time: %s", error)
 
@@ -273,4 +332,7 @@ class Run:
         """Whether trials of a limited study run elsewhere that may yet have to be taken over."""
         if math.isinf(self.plan.total) or self.plan.reclaim is None:
             return False
-        return any(trial.state == "waiting" or trial.worker is not None for trial in self.work.storage.trials(self.work.name))
+        return any(
+            trial.state == "waiting" or trial.worker is not None
+            for trial in self.work.storage.trials(self.work.name)
+        )

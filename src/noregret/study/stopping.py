@@ -1,4 +1,6 @@
-"""When a run is over, besides trials and time. Any function of the study that answers yes or no will do as well."""
+"""When a run is over, besides trials and time. Any function of the study that answers yes or no
+will do as well.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,8 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedWithin:
-    """The certificate bounds the recommended point's regret by ``regret``: under its condition, see ``Study.certificate``.
+    """The certificate bounds the recommended point's regret by ``regret``: under its condition, see
+    ``Study.certificate``.
 
     Needs a strategy whose band is a theorem's: see ``certifies``.
     """
@@ -49,14 +52,19 @@ class CertifiedWithin:
 
     def __post_init__(self) -> None:
         if not 0 < self.regret < math.inf:
-            raise ConfigurationError(f"the regret to certify must be positive and finite, got {self.regret!r}")
+            raise ConfigurationError(
+                f"the regret to certify must be positive and finite, got {self.regret!r}"
+            )
         if self.delta is not None and not 0 < self.delta < 1:
-            raise ConfigurationError(f"delta is a failure probability in (0, 1), got {self.delta!r}")
+            raise ConfigurationError(
+                f"delta is a failure probability in (0, 1), got {self.delta!r}"
+            )
 
     def __call__(self, study: Study) -> bool:
         if not certifies(study.strategy):
             raise ConfigurationError(
-                f"{type(study.strategy).__name__} with these settings has no confidence bound to certify with: use AdaptiveGPUCB.rigorous(…), or stop by trials or time"
+                f"{type(study.strategy).__name__} with these settings has no confidence bound to"
+                " certify with: use AdaptiveGPUCB.rigorous(…), or stop by trials or time"
             )
         if not any(trial.state == "complete" for trial in study.trials):
             return False

@@ -48,7 +48,9 @@ from noregret.trials import (
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The recommended point's regret is at most ``regret_bound``, under ``condition`` and not otherwise."""
+    """The recommended point's regret is at most ``regret_bound``, under ``condition`` and not
+    otherwise.
+    """
 
     params: Any
     regret_bound: float
@@ -57,7 +59,9 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """How many of the strategy's proposals were derived again, and the first that came out differently."""
+    """How many of the strategy's proposals were derived again, and the first that came out
+    differently.
+    """
 
     agreed: int
     number: int | None = None
@@ -66,25 +70,42 @@ class Replay:
 
 
 class Study:
-    """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value; or ``run`` a function.
+    """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value;
+    or ``run`` a function.
 
-    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by default ``AdaptiveGPUCB.practical()``. seed: equal seeds and
-    equal values give equal proposals. storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
+    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by
+    default ``AdaptiveGPUCB.practical()``. seed: equal seeds and equal values give equal proposals.
+    storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
     trials of the same study, which then goes on exactly where they stopped.
     """
 
-    def __init__(self, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *, name: str = "study",
-                 storage: Storage | None = None, trials: Iterable[Trial] = ()) -> None:  # fmt: skip
+    def __init__(
+        self,
+        space: Any,
+        goal: Goal = "maximize",
+        strategy: Strategy | None = None,
+        seed: int = 0,
+        *,
+        name: str = "study",
+        storage: Storage | None = None,
+        trials: Iterable[Trial] = (),
+    ) -> None:
         if goal not in ("maximize", "minimize"):
             raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
         chosen = AdaptiveGPUCB.practical() if strategy is None else strategy
         if isinstance(chosen, type) or not isinstance(chosen, Strategy):
-            raise ConfigurationError(f"strategy must be a strategy value such as AdaptiveGPUCB.practical(), got {chosen!r}")
+            raise ConfigurationError(
+                "strategy must be a strategy value such as AdaptiveGPUCB.practical(), got"
+                f" {chosen!r}"
+            )
         given = list(trials)
         if [trial.number for trial in given] != list(range(len(given))):
-            raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {[trial.number for trial in given]}")
+            raise TrialError(
+                "trials must be numbered from 0 without gaps, got the numbers"
+                f" {[trial.number for trial in given]}"
+            )
         record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
         self._attach(record, storage if storage is not None else MemoryStorage())
         for trial in given:
@@ -97,10 +118,21 @@ class Study:
         self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
 
     @staticmethod
-    def create(name: str, space: Any, goal: Goal = "maximize", strategy: Strategy | None = None, seed: int = 0, *,
-               storage: Storage | str | os.PathLike[str] | None = None) -> Study:  # fmt: skip
-        """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default NOREGRET_STORAGE or noregret.db in the working folder."""
-        return Study(space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False))
+    def create(
+        name: str,
+        space: Any,
+        goal: Goal = "maximize",
+        strategy: Strategy | None = None,
+        seed: int = 0,
+        *,
+        storage: Storage | str | os.PathLike[str] | None = None,
+    ) -> Study:
+        """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default
+        NOREGRET_STORAGE or noregret.db in the working folder.
+        """
+        return Study(
+            space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False)
+        )
 
     @staticmethod
     def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
@@ -164,11 +196,14 @@ class Study:
     def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
     @overload
     def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
-    def ask(self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial | list[Trial]:
-        """The next point to evaluate; with ``count``, that many at once. Points asked and not told yet are taken into account.
+    def ask(
+        self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None
+    ) -> Trial | list[Trial]:
+        """The next point to evaluate; with ``count``, that many at once. Points asked and not told
+        yet are taken into account.
 
-        Trials that wait (enqueued, or their worker died) come first. fixed: values that some parameters must have this time; the
-        rest is chosen best for them.
+        Trials that wait (enqueued, or their worker died) come first. fixed: values that some
+        parameters must have this time; the rest is chosen best for them.
         """
         if count is None:
             trial = self._next(fixed=fixed)
@@ -178,10 +213,17 @@ class Study:
             raise ConfigurationError(f"count must be a whole number of at least 1, got {count!r}")
         return [self.ask(fixed=fixed) for _ in range(count)]
 
-    def _next(self, worker: str | None = None, total: float = math.inf, fixed: Mapping[str, Any] | None = None) -> Trial | None:
+    def _next(
+        self,
+        worker: str | None = None,
+        total: float = math.inf,
+        fixed: Mapping[str, Any] | None = None,
+    ) -> Trial | None:
         """None: the study has ``total`` trials already, and none of them waits."""
         space = self.space if fixed is None else hold(self.space, fixed)
-        while True:  # no lock while thinking: if another worker took the number, think again with its point pending
+        # no lock while thinking: if another worker took the number, think again with its point
+        # pending
+        while True:
             trials = self.trials
             unfinished = [trial for trial in trials if not trial.is_finished]
             waiting = next((trial for trial in unfinished if trial.state == "waiting"), None)
@@ -195,7 +237,9 @@ class Study:
             proposal = self._propose(space, trials)
             info = dict(proposal.info)
             if unfinished:
-                info["pending"] = [trial.number for trial in unfinished]  # with it the proposal can be derived again
+                info["pending"] = [
+                    trial.number for trial in unfinished
+                ]  # with it the proposal can be derived again
             if isinstance(space, Slice):
                 info["fixed"] = space.given
             trial = Trial(len(trials), space.decode(proposal.x), info=info, created=utc_now())
@@ -203,7 +247,9 @@ class Study:
                 return trial
 
     def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
-        return self.strategy.propose(space, self._history(trials), np.random.default_rng([self.seed, len(trials)]))
+        return self.strategy.propose(
+            space, self._history(trials), np.random.default_rng([self.seed, len(trials)])
+        )
 
     def preview(self) -> Trial:
         """What the next ask would give; nothing is recorded."""
@@ -214,8 +260,17 @@ class Study:
         proposal = self._propose(self.space, trials)
         return Trial(len(trials), self.space.decode(proposal.x), info=proposal.info)
 
-    def tell(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
-        """The value of a trial, with the noise's std if it is known for this one; or ``state="failed"``. The first tell stands."""
+    def tell(
+        self,
+        trial: Trial | int,
+        value: Any = None,
+        noise_std: Any = None,
+        *,
+        state: State = "complete",
+    ) -> Trial:
+        """The value of a trial, with the noise's std if it is known for this one; or
+        ``state="failed"``. The first tell stands.
+        """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
         finished = self._storage.finish(self.name, number, state, checked, noise)
@@ -223,33 +278,53 @@ class Study:
             now = self._trial(number, "ask for a trial first, or add() a measured point")
             told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
             raise TrialError(
-                f"trial {number} is {told} already: the first tell stands; correct() it if that was wrong, add() the point again if you measured it twice"
+                f"trial {number} is {told} already: the first tell stands; correct() it if that was"
+                " wrong, add() the point again if you measured it twice"
             )
         return finished
 
     def _trial(self, number: int, advice: str) -> Trial:
         trials = self.trials
         if not 0 <= number < len(trials):
-            raise TrialError(f"there is no trial {number}: this study has {len(trials)} (numbers from 0); {advice}")
+            raise TrialError(
+                f"there is no trial {number}: this study has {len(trials)} (numbers from 0);"
+                f" {advice}"
+            )
         return trials[number]
 
     def add(self, params: Any, value: Any, noise_std: Any = None) -> Trial:
         """A point measured elsewhere: it counts as data, not as a decision."""
-        normal, (checked, noise) = self.space.normal(params), check_outcome(value, noise_std, "complete")
+        normal, (checked, noise) = (
+            self.space.normal(params),
+            check_outcome(value, noise_std, "complete"),
+        )
         return self._append([Trial(0, normal, "complete", checked, noise)])[0]
 
     def enqueue(self, params: Any) -> Trial:
         """A point to be tried before the strategy is asked again: it waits for the next ask."""
-        return self._append([Trial(0, self.space.normal(params), "waiting", info={"source": "enqueued"})])[0]
+        return self._append(
+            [Trial(0, self.space.normal(params), "waiting", info={"source": "enqueued"})]
+        )[0]
 
-    def correct(self, trial: Trial | int, value: Any = None, noise_std: Any = None, *, state: State = "complete") -> Trial:
-        """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place in the history, in ``best`` and in ``recommended``."""
+    def correct(
+        self,
+        trial: Trial | int,
+        value: Any = None,
+        noise_std: Any = None,
+        *,
+        state: State = "complete",
+    ) -> Trial:
+        """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
+        in the history, in ``best`` and in ``recommended``.
+        """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
         while True:
             old = self._trial(number, "only a told trial can be corrected")
             if not old.is_finished:
-                raise TrialError(f"trial {number} is {old.state}, there is nothing to correct: tell() its value")
+                raise TrialError(
+                    f"trial {number} is {old.state}, there is nothing to correct: tell() its value"
+                )
             trials = self.trials
             newest = latest(number, corrections(trials))
             new = Trial(len(trials), old.params, state, checked, noise, {"corrects": newest})
@@ -264,11 +339,19 @@ class Study:
             if self._storage.insert(self.name, numbered):
                 return self.trials[first : first + len(numbered)]
 
-    def reclaim(self, grace: float = 60.0, *, then: Reclaim = "retry", numbers: Iterable[Trial | int] | None = None) -> list[Trial]:
-        """Takes back running trials whose worker gave no sign of life for ``grace`` seconds; ``run`` does so by itself.
+    def reclaim(
+        self,
+        grace: float = 60.0,
+        *,
+        then: Reclaim = "retry",
+        numbers: Iterable[Trial | int] | None = None,
+    ) -> list[Trial]:
+        """Takes back running trials whose worker gave no sign of life for ``grace`` seconds;
+        ``run`` does so by itself.
 
-        They are given out again by the next ask, three times at most, or with then="fail" have failed. Trials of a plain ask have no worker that could
-        give a sign: name them by ``numbers``.
+        They are given out again by the next ask, three times at most, or with then="fail" have
+        failed. Trials of a plain ask have no worker that could give a sign: name them by
+        ``numbers``.
         """
         if then not in ("retry", "fail"):
             raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
@@ -279,53 +362,96 @@ class Study:
         for number in named:
             state = self._trial(number, "only a running trial can be reclaimed").state
             if state != "running":
-                raise TrialError(f"trial {number} is {state}: only a running trial can be reclaimed")
+                raise TrialError(
+                    f"trial {number} is {state}: only a running trial can be reclaimed"
+                )
         return self._storage.reclaim(self.name, UNLIMITED if then == "retry" else 0, numbers=named)
 
-    def run(self, objective: Callable[[Any], Any], trials: int | None = None, *, total: int | None = None, workers: int = 1,
-            executor: Executor | None = None, catch: tuple[type[Exception], ...] = (), timeout: float | None = None,
-            until: Callable[[Study], bool] | None = None, grace: float = 60.0, reclaim: Reclaim | None = "retry",
-            progress: bool | None = None) -> Study:  # fmt: skip
-        """Evaluates ``objective(params)`` until ``trials`` were started here, the study has ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
+    def run(
+        self,
+        objective: Callable[[Any], Any],
+        trials: int | None = None,
+        *,
+        total: int | None = None,
+        workers: int = 1,
+        executor: Executor | None = None,
+        catch: tuple[type[Exception], ...] = (),
+        timeout: float | None = None,
+        until: Callable[[Study], bool] | None = None,
+        grace: float = 60.0,
+        reclaim: Reclaim | None = "retry",
+        progress: bool | None = None,
+    ) -> Study:
+        """Evaluates ``objective(params)`` until ``trials`` were started here, the study has
+        ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
 
         The objective returns its value, or the pair (value, noise std).
 
-        ``workers`` evaluations are kept in flight, in threads or in any ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``,
-        mpi4py's); points in flight are taken into account. An exception marks its trial failed and, unless named in ``catch``, stops the run once
-        the others in flight have been told. After Ctrl-C those in flight wait to be given out again; the study is intact, and ``run`` goes on.
+        ``workers`` evaluations are kept in flight, in threads or in any
+        ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``, mpi4py's);
+        points in flight are taken into account. An exception marks its trial failed and, unless
+        named in ``catch``, stops the run once the others in flight have been told. After Ctrl-C
+        those in flight wait to be given out again; the study is intact, and ``run`` goes on.
 
-        With a shared storage it sends heartbeats, and takes over trials whose worker gave none for ``grace`` seconds: they are given out again
-        (reclaim="retry", three times at most), have failed ("fail") or stay as they are (None). With ``total`` it waits for trials that run elsewhere.
+        With a shared storage it sends heartbeats, and takes over trials whose worker gave none for
+        ``grace`` seconds: they are given out again (reclaim="retry", three times at most), have
+        failed ("fail") or stay as they are (None). With ``total`` it waits for trials that run
+        elsewhere.
         """
-        check_run(trials=trials, total=total, workers=workers, timeout=timeout, until=until, reclaim=reclaim)
+        check_run(
+            trials=trials,
+            total=total,
+            workers=workers,
+            timeout=timeout,
+            until=until,
+            reclaim=reclaim,
+        )
         check_grace(grace)
         own = ThreadPoolExecutor(workers) if executor is None and workers > 1 else None
         plan = Plan(
-            trials=math.inf if trials is None else trials, total=math.inf if total is None else total,
-            deadline=math.inf if timeout is None else time.monotonic() + timeout, until=lambda: until is not None and until(self),
-            workers=workers, executor=executor or own, catch=catch, grace=grace, reclaim=reclaim)  # fmt: skip
+            trials=math.inf if trials is None else trials,
+            total=math.inf if total is None else total,
+            deadline=math.inf if timeout is None else time.monotonic() + timeout,
+            until=lambda: until is not None and until(self),
+            workers=workers,
+            executor=executor or own,
+            catch=catch,
+            grace=grace,
+            reclaim=reclaim,
+        )
         try:
             with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
-                Run(Work(self.name, self._storage, self._next, self._note), objective, plan, bar).run()
+                Run(
+                    Work(self.name, self._storage, self._next, self._note), objective, plan, bar
+                ).run()
         finally:
             if own is not None:
                 own.shutdown(wait=False, cancel_futures=True)
         return self
 
     def _note(self, trial: Trial) -> str:
-        note = f"best {self.best.value:.4g}" if any(t.state == "complete" for t in self.trials) else ""
+        note = (
+            f"best {self.best.value:.4g}" if any(t.state == "complete" for t in self.trials) else ""
+        )
         if "h" in trial.info:
-            note += f"  h {trial.info['h']:.3g}  lengthscale {np.exp(np.mean(np.log(trial.info['lengthscales']))):.3g}"
+            note += (
+                f"  h {trial.info['h']:.3g}  lengthscale"
+                f" {np.exp(np.mean(np.log(trial.info['lengthscales']))):.3g}"
+            )
         return note
 
     # -- files --
 
     def import_csv(self, source: Source) -> list[Trial]:
-        """Measured points from a CSV file, all of them or none: a column for every parameter, ``value``, and if you like ``noise_std`` and ``state``."""
+        """Measured points from a CSV file, all of them or none: a column for every parameter,
+        ``value``, and if you like ``noise_std`` and ``state``.
+        """
         return self._append(exchange.read_csv(source, self.space))
 
     def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
-        """All trials as "csv", "json" (with ``info``) or "parquet" (extra ``frame``); by default as the file's name ends."""
+        """All trials as "csv", "json" (with ``info``) or "parquet" (extra ``frame``); by default as
+        the file's name ends.
+        """
         exchange.write(target, format, self.space, self.trials)
 
     def to_frame(self) -> Any:
@@ -362,13 +488,17 @@ class Study:
         return done[int(np.argmax(mean))]
 
     def belief(self, delta: float | None = None) -> Belief | None:
-        """The strategy's posterior given everything told so far, on the unit cube and to be maximised; None without a model."""
+        """The strategy's posterior given everything told so far, on the unit cube and to be
+        maximised; None without a model.
+        """
         if delta is not None and not 0 < delta < 1:
             raise ConfigurationError(f"delta is a failure probability in (0, 1), got {delta!r}")
         return self.strategy.belief(self.space, self._history(self.trials), delta)
 
     def certificate(self, delta: float | None = None) -> Certificate:
-        """A bound on the regret of the recommended point, max UCB − its LCB, with the condition under which it holds."""
+        """A bound on the regret of the recommended point, max UCB − its LCB, with the condition
+        under which it holds.
+        """
         belief = self.belief(delta)
         if belief is None:
             raise TrialError("a certificate needs a strategy with a model and at least one value")
@@ -380,14 +510,21 @@ class Study:
         x = self._encode(recommended)
         none = np.empty((0, self.space.dimension))
         top = argmax(
-            ucb(belief.predictor, belief.beta_sqrt), self.space, belief.lengthscales, np.random.default_rng(self.seed), x[None, :], none
+            ucb(belief.predictor, belief.beta_sqrt),
+            self.space,
+            belief.lengthscales,
+            np.random.default_rng(self.seed),
+            x[None, :],
+            none,
         )
         lower, _ = belief.band(x[None, :])
         _, upper = belief.band(top[None, :])
         return Certificate(recommended.params, float(upper[0] - lower[0]), belief.condition)
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
-        """Derives every proposal again from the trials before it. Points differ if a coordinate of the unit cube does by more than ``tolerance``."""
+        """Derives every proposal again from the trials before it. Points differ if a coordinate of
+        the unit cube does by more than ``tolerance``.
+        """
         if not tolerance >= 0:
             raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
         trials, agreed = self.trials, 0
@@ -412,19 +549,43 @@ class Study:
         return history_of(trials, self._encode, self.space.dimension, self._sign)
 
 
-def _as_storage(storage: Storage | str | os.PathLike[str] | None, *, must_exist: bool = True) -> Storage:
+def _as_storage(
+    storage: Storage | str | os.PathLike[str] | None, *, must_exist: bool = True
+) -> Storage:
     if storage is None or isinstance(storage, (str, os.PathLike)):
         return SQLStorage(storage, must_exist=must_exist)
     return storage
 
 
-def maximize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,
-             catch: tuple[type[Exception], ...] = (), progress: bool | None = None) -> Study:  # fmt: skip
-    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``."""
-    return Study(space, "maximize", strategy, seed).run(objective, trials, catch=catch, progress=progress)
+def maximize(
+    objective: Callable[[Any], Any],
+    space: Any,
+    trials: int = 50,
+    strategy: Strategy | None = None,
+    seed: int = 0,
+    *,
+    catch: tuple[type[Exception], ...] = (),
+    progress: bool | None = None,
+) -> Study:
+    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``,
+    ``.recommended``, ``.trials``, ``.certificate()``.
+    """
+    return Study(space, "maximize", strategy, seed).run(
+        objective, trials, catch=catch, progress=progress
+    )
 
 
-def minimize(objective: Callable[[Any], Any], space: Any, trials: int = 50, strategy: Strategy | None = None, seed: int = 0, *,
-             catch: tuple[type[Exception], ...] = (), progress: bool | None = None) -> Study:  # fmt: skip
+def minimize(
+    objective: Callable[[Any], Any],
+    space: Any,
+    trials: int = 50,
+    strategy: Strategy | None = None,
+    seed: int = 0,
+    *,
+    catch: tuple[type[Exception], ...] = (),
+    progress: bool | None = None,
+) -> Study:
     """As ``maximize``, for a loss."""
-    return Study(space, "minimize", strategy, seed).run(objective, trials, catch=catch, progress=progress)
+    return Study(space, "minimize", strategy, seed).run(
+        objective, trials, catch=catch, progress=progress
+    )

@@ -14,7 +14,9 @@ from noregret.space import Array, Space
 
 @dataclass(frozen=True, slots=True)
 class RKHSFunction:
-    """f = Σ α_i k_θ(·, z_i) on the unit cube: its norm is exact. Call it on one point or on rows of points."""
+    """f = Σ α_i k_θ(·, z_i) on the unit cube: its norm is exact. Call it on one point or on rows of
+    points.
+    """
 
     kernel: Kernel
     lengthscales: Array
@@ -23,27 +25,44 @@ class RKHSFunction:
 
     def __call__(self, x: Array) -> Array:
         A = np.asarray(x, dtype=np.float64)
-        values: Array = covariance(self.kernel, self.lengthscales, np.atleast_2d(A), self.centres) @ self.weights
+        values: Array = (
+            covariance(self.kernel, self.lengthscales, np.atleast_2d(A), self.centres)
+            @ self.weights
+        )
         return values if A.ndim == 2 else values[0]
 
     def gradients(self, A: Array) -> tuple[Array, Array]:
-        slope = self.kernel.slope(squared_distances(A, self.centres, self.lengthscales)) * self.weights
-        return self(A), (A * slope.sum(axis=1)[:, None] - slope @ self.centres) * 2 / self.lengthscales**2
+        slope = (
+            self.kernel.slope(squared_distances(A, self.centres, self.lengthscales)) * self.weights
+        )
+        return (
+            self(A),
+            (A * slope.sum(axis=1)[:, None] - slope @ self.centres) * 2 / self.lengthscales**2,
+        )
 
     @property
     def norm(self) -> float:
         """‖f‖_θ = √(αᵀKα)."""
-        return float(np.sqrt(self.weights @ covariance(self.kernel, self.lengthscales, self.centres, self.centres) @ self.weights))
+        return float(
+            np.sqrt(
+                self.weights
+                @ covariance(self.kernel, self.lengthscales, self.centres, self.centres)
+                @ self.weights
+            )
+        )
 
     def norm_at(self, lengthscales: Array | float) -> float:
         """‖f‖ under other lengthscales θ' < √2·θ, squared exponential only: exact, SPEC §2."""
         other = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), self.lengthscales.shape)
         if not isinstance(self.kernel, SquaredExponential):
-            raise ConfigurationError("the norm under other lengthscales has a closed form for SquaredExponential only")
+            raise ConfigurationError(
+                "the norm under other lengthscales has a closed form for SquaredExponential only"
+            )
         s_sq = 2 * self.lengthscales**2 - other**2
         if np.any(s_sq <= 0):
             raise ConfigurationError(
-                f"f has infinite norm or none in closed form at lengthscales {other}: they must be below √2·{self.lengthscales}"
+                f"f has infinite norm or none in closed form at lengthscales {other}: they must be"
+                f" below √2·{self.lengthscales}"
             )
         gram = np.prod(self.lengthscales**2 / (other * np.sqrt(s_sq))) * covariance(
             SquaredExponential(), np.sqrt(s_sq), self.centres, self.centres
@@ -68,18 +87,25 @@ class RKHSFunction:
         return float(self(self.maximiser()))
 
     def scaled_to(self, norm: float) -> RKHSFunction:
-        return RKHSFunction(self.kernel, self.lengthscales, self.centres, self.weights * (norm / self.norm))
+        return RKHSFunction(
+            self.kernel, self.lengthscales, self.centres, self.weights * (norm / self.norm)
+        )
 
 
-def interpolant(kernel: Kernel, lengthscales: Array, centres: Array, values: Array, jitter: float = 0.0) -> RKHSFunction:
+def interpolant(
+    kernel: Kernel, lengthscales: Array, centres: Array, values: Array, jitter: float = 0.0
+) -> RKHSFunction:
     """The function of least norm through the values (up to the jitter)."""
-    L = linalg.cholesky(covariance(kernel, lengthscales, centres, centres) + jitter * np.eye(len(centres)))
+    L = linalg.cholesky(
+        covariance(kernel, lengthscales, centres, centres) + jitter * np.eye(len(centres))
+    )
     weights = linalg.solve_lower(L, linalg.solve_lower(L, values), transposed=True)
     return RKHSFunction(kernel, lengthscales, centres, weights)
 
 
 def bump() -> RKHSFunction:
-    """Nearly linear with one narrow bump that holds the maximum: the paper's example as SPEC §10 fixes it.
+    """Nearly linear with one narrow bump that holds the maximum: the paper's example as SPEC §10
+    fixes it.
 
     Squared exponential, lengthscale 0.1, norm 2; maximum at x ≈ 0.206, local maximum at x ≈ 0.98.
     """
@@ -89,9 +115,17 @@ def bump() -> RKHSFunction:
 
 
 def rkhs_sample(
-    seed: int, *, dimension: int = 1, lengthscale: float = 0.1, norm: float = 4.0, kernel: Kernel | None = None, points: int | None = None
+    seed: int,
+    *,
+    dimension: int = 1,
+    lengthscale: float = 0.1,
+    norm: float = 4.0,
+    kernel: Kernel | None = None,
+    points: int | None = None,
 ) -> RKHSFunction:
-    """A draw from the Gaussian process on a grid (d = 1) or at random points, interpolated and rescaled to the norm."""
+    """A draw from the Gaussian process on a grid (d = 1) or at random points, interpolated and
+    rescaled to the norm.
+    """
     kernel = kernel or SquaredExponential()
     rng = np.random.default_rng([seed, dimension])
     count = points or {1: 50, 2: 144}.get(dimension, 200)
@@ -100,5 +134,9 @@ def rkhs_sample(
     else:
         centres = rng.random((count, dimension))
     theta = np.full(dimension, lengthscale)
-    L = linalg.cholesky(covariance(kernel, theta, centres, centres) + 1e-6 * np.eye(count))  # jitter of SPEC §10
-    return interpolant(kernel, theta, centres, L @ rng.standard_normal(count), jitter=1e-6).scaled_to(norm)
+    L = linalg.cholesky(
+        covariance(kernel, theta, centres, centres) + 1e-6 * np.eye(count)
+    )  # jitter of SPEC §10
+    return interpolant(
+        kernel, theta, centres, L @ rng.standard_normal(count), jitter=1e-6
+    ).scaled_to(norm)

@@ -1,9 +1,11 @@
 """What the theorems allow, as calculators. SPEC §8.
 
-orders       growth orders of t, log t, g and b; capacity γ_t; the rates of the corollary; the largest exponent of h
+orders       growth orders of t, log t, g and b; capacity γ_t; the rates of the corollary; the
+             largest exponent of h
 bounds       Theorem 1 in numbers: the regret bound, and the step from which f is in the class
 information  the information capacity of a finite set of points, by greedy maximisation
-checks       is a schedule, a scaling h or a reference regret slow enough, and does it capture every f?
+checks       is a schedule, a scaling h or a reference regret slow enough, and does it capture every
+             f?
 report       the same as plain text
 """
 
@@ -37,8 +39,32 @@ from noregret.theory.report import (
 from noregret.theory.sublinearity import Verdict, check_reference, check_scaling, check_schedule
 
 __all__ = [
-    "GREEDY_SHARE", "Capacity", "Order", "RegretRate", "Setting", "Verdict", "capacity_order", "capture_time", "check_reference",
-    "check_scaling", "check_schedule", "cumulative", "first_time", "greedy_information", "instantaneous", "largest_exponent", "norm_inflation", "printed_corollary", "rate_rows",
-    "refined_capture_time", "regret_bound", "regret_constant", "regret_rate", "render_capture", "render_check", "render_checks",
-    "render_rates", "simple",
-]  # fmt: skip
+    "GREEDY_SHARE",
+    "Capacity",
+    "Order",
+    "RegretRate",
+    "Setting",
+    "Verdict",
+    "capacity_order",
+    "capture_time",
+    "check_reference",
+    "check_scaling",
+    "check_schedule",
+    "cumulative",
+    "first_time",
+    "greedy_information",
+    "instantaneous",
+    "largest_exponent",
+    "norm_inflation",
+    "printed_corollary",
+    "rate_rows",
+    "refined_capture_time",
+    "regret_bound",
+    "regret_constant",
+    "regret_rate",
+    "render_capture",
+    "render_check",
+    "render_checks",
+    "render_rates",
+    "simple",
+]

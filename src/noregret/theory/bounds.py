@@ -23,25 +23,49 @@ LOG_LARGEST = math.log(sys.float_info.max)
 def regret_constant(regulariser: float) -> float:
     """C_1 = 8/log(1 + 1/λ)."""
     if not 0 < regulariser < math.inf:
-        raise ConfigurationError(f"the regulariser must be positive and finite, got {regulariser!r}")
+        raise ConfigurationError(
+            f"the regulariser must be positive and finite, got {regulariser!r}"
+        )
     return 8 / math.log1p(1 / regulariser)  # paper L311, SPEC §9
 
 
-def regret_bound(t: float, norm_bound: float, captured_at: float, beta_sqrt: float, information_gain: float, regulariser: float) -> float:
-    """2·B·t_0 + √(C_1 t β_t I): the cumulative regret after t steps, where f is in the class from step captured_at on.
+def regret_bound(
+    t: float,
+    norm_bound: float,
+    captured_at: float,
+    beta_sqrt: float,
+    information_gain: float,
+    regulariser: float,
+) -> float:
+    """2·B·t_0 + √(C_1 t β_t I): the cumulative regret after t steps, where f is in the class from
+    step captured_at on.
 
-    norm_bound is the true B, ‖f‖_θ ≤ B; beta_sqrt and information_gain are those of step t. Infinite if f is never captured.
+    norm_bound is the true B, ‖f‖_θ ≤ B; beta_sqrt and information_gain are those of step t.
+    Infinite if f is never captured.
     """
-    for name, value in (("t", t), ("captured_at", captured_at), ("beta_sqrt", beta_sqrt), ("information_gain", information_gain)):
+    for name, value in (
+        ("t", t),
+        ("captured_at", captured_at),
+        ("beta_sqrt", beta_sqrt),
+        ("information_gain", information_gain),
+    ):
         if not value >= 0:
             raise ConfigurationError(f"{name} must not be negative, got {value!r}")
     if not 0 < norm_bound < math.inf:
-        raise ConfigurationError(f"norm_bound must be positive and finite, got {norm_bound!r}: it bounds the regret of a step by 2·B")
-    return 2 * norm_bound * captured_at + math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt  # paper L305
+        raise ConfigurationError(
+            f"norm_bound must be positive and finite, got {norm_bound!r}: it bounds the regret of a"
+            " step by 2·B"
+        )
+    return (
+        2 * norm_bound * captured_at
+        + math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt
+    )  # paper L305
 
 
 def first_time(curve: Any, level: float) -> float:
-    """The generalised inverse: the first integer t ≥ 0 with curve(t) ≥ level, infinite if there is none (below 1e308)."""
+    """The generalised inverse: the first integer t ≥ 0 with curve(t) ≥ level, infinite if there is
+    none (below 1e308).
+    """
     growth = as_growth(curve)
     if math.isnan(level):
         raise ConfigurationError("the level to reach must be a number, got nan")
@@ -68,14 +92,17 @@ def first_time(curve: Any, level: float) -> float:
 
 
 def _search(reached: Callable[[float], bool]) -> float:
-    """The first integer t ≥ 0 for which a condition that never turns false again is true: doubling, then bisection."""
+    """The first integer t ≥ 0 for which a condition that never turns false again is true: doubling,
+    then bisection.
+    """
 
     def at(t: int) -> bool:
         try:
             return reached(t if t < EXACT else float(t))
         except OverflowError as error:
             raise ConfigurationError(
-                f"the growth curve overflowed at t={float(t):.3g} before it reached its level: write it so that it can be evaluated there"
+                f"the growth curve overflowed at t={float(t):.3g} before it reached its level:"
+                " write it so that it can be evaluated there"
             ) from error
 
     if at(0):
@@ -91,35 +118,49 @@ def _search(reached: Callable[[float], bool]) -> float:
     return float(high)
 
 
-def capture_time(g: Any, b: Any, lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float) -> float:
-    """t_0 as printed: the first step with g ≥ max_i θ_0,i/θ_i and b ≥ B/B_0. Infinite if a curve never gets there.
+def capture_time(
+    g: Any, b: Any, lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float
+) -> float:
+    """t_0 as printed: the first step with g ≥ max_i θ_0,i/θ_i and b ≥ B/B_0. Infinite if a curve
+    never gets there.
 
-    lengthscale_ratios are θ_0/θ per input, norm_ratio is B/B_0. Enough for both norm powers: θ_t ≤ θ gives
-    ‖f‖_θt ≤ ∏(θ_i/θ_t,i)^½ B = g^(d/2) ∏(θ_i/θ_0,i)^½ B ≤ g^(d/2) B ≤ b g^(d·q) B_0. See ``refined_capture_time`` for what is needed.
+    lengthscale_ratios are θ_0/θ per input, norm_ratio is B/B_0. Enough for both norm powers: θ_t ≤
+    θ gives ‖f‖_θt ≤ ∏(θ_i/θ_t,i)^½ B = g^(d/2) ∏(θ_i/θ_0,i)^½ B ≤ g^(d/2) B ≤ b g^(d·q) B_0. See
+    ``refined_capture_time`` for what is needed.
     """
     ratios = _ratios(lengthscale_ratios, norm_ratio)
     if np.any(ratios < 1):
         raise GuaranteeError(
-            f"the printed t_0 needs initial lengthscales at least as long as the true ones in every input, got θ_0/θ = "
-            f"{ratios.tolist()}: where θ_0 is shorter, the norm of f at θ_0 may exceed B already, and b = B/B_0 does not pay for it. "
-            "Start from longer lengthscales (the diameter of the domain), or use refined_capture_time, which counts this"
+            "the printed t_0 needs initial lengthscales at least as long as the true ones in every"
+            f" input, got θ_0/θ = {ratios.tolist()}: where θ_0 is shorter, the norm of f at θ_0 may"
+            " exceed B already, and b = B/B_0 does not pay for it. Start from longer lengthscales"
+            " (the diameter of the domain), or use refined_capture_time, which counts this"
         )
     return max(first_time(g, float(ratios.max())), first_time(b, norm_ratio))  # paper L307
 
 
 def refined_capture_time(
-    kernel: Kernel, g: Any, b: Any, lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float, norm_power: NormPower = "tight"
+    kernel: Kernel,
+    g: Any,
+    b: Any,
+    lengthscale_ratios: Sequence[float] | Array | float,
+    norm_ratio: float,
+    norm_power: NormPower = "tight",
 ) -> float:
-    """The first step with b·g^(d·q)·B_0 ≥ norm_inflation(θ → θ_t)·B; from there on f stays in the class. Never later than ``capture_time``.
+    """The first step with b·g^(d·q)·B_0 ≥ norm_inflation(θ → θ_t)·B; from there on f stays in the
+    class. Never later than ``capture_time``.
 
-    Necessary too, if it is to hold for every f with ‖f‖_θ ≤ B on all of R^d. Needs no θ_0 ≥ θ. For g ≥ max θ_0/θ it reads
-    b·g^(d(q−½)) ≥ (B/B_0)/√∏(θ_0,i/θ_i): shorter lengthscales than θ_0 already make room for a norm. It never turns false again, because
-    g^(d/2)/norm_inflation does not fall in g.
+    Necessary too, if it is to hold for every f with ‖f‖_θ ≤ B on all of R^d. Needs no θ_0 ≥ θ. For
+    g ≥ max θ_0/θ it reads b·g^(d(q−½)) ≥ (B/B_0)/√∏(θ_0,i/θ_i): shorter lengthscales than θ_0
+    already make room for a norm. It never turns false again, because g^(d/2)/norm_inflation does
+    not fall in g.
     """
     ratios = _ratios(lengthscale_ratios, norm_ratio)
     if norm_power not in ("paper", "tight"):
         raise ConfigurationError(f'norm_power is "paper" or "tight", got {norm_power!r}')
-    spare = len(ratios) * (0.5 if norm_power == "paper" else 0.0)  # d(q − ½): by how much g^(d·q) outgrows the lemma's g^(d/2)
+    spare = len(ratios) * (
+        0.5 if norm_power == "paper" else 0.0
+    )  # d(q − ½): by how much g^(d·q) outgrows the lemma's g^(d/2)
     room = 0.5 * float(np.sum(np.log(ratios))) + ROUNDING
     lengthscales, ball = as_growth(g), as_growth(b)
 
@@ -141,25 +182,38 @@ def _log(growth: Callable[[float], float], t: float) -> float:
 
 
 def norm_inflation(kernel: Kernel, shrinkage: Sequence[float] | Array | float) -> float:
-    """The least c with ‖f‖_θ' ≤ c·‖f‖_θ for all f on R^d, where shrinkage = θ/θ' per input; infinite if there is none.
+    """The least c with ‖f‖_θ' ≤ c·‖f‖_θ for all f on R^d, where shrinkage = θ/θ' per input;
+    infinite if there is none.
 
-    c² is the supremum of the ratio of spectral densities. Shorter θ': at frequency 0, ∏(θ_i/θ'_i), the paper's lemma. Longer θ' in some
-    input: infinite in general, f may be too rough for θ'. But Matérn spaces of all lengthscales are one space: with
-    S_θ(ω) ∝ ∏θ_i·(1 + Σθ_i²ω_i²/(2ν))^(−ν−d/2) the supremum is ∏(θ_i/θ'_i)·max(1, max_i θ'_i/θ_i)^(2ν+d).
+    c² is the supremum of the ratio of spectral densities. Shorter θ': at frequency 0, ∏(θ_i/θ'_i),
+    the paper's lemma. Longer θ' in some input: infinite in general, f may be too rough for θ'. But
+    Matérn spaces of all lengthscales are one space: with S_θ(ω) ∝ ∏θ_i·(1 +
+    Σθ_i²ω_i²/(2ν))^(−ν−d/2) the supremum is ∏(θ_i/θ'_i)·max(1, max_i θ'_i/θ_i)^(2ν+d).
     """
     ratios = np.atleast_1d(np.asarray(shrinkage, dtype=np.float64))
-    if ratios.ndim != 1 or len(ratios) == 0 or not (np.all(ratios > 0) and np.all(np.isfinite(ratios))):
-        raise ConfigurationError(f"ratios of lengthscales must be positive and finite, one per input, got {shrinkage!r}")
+    if (
+        ratios.ndim != 1
+        or len(ratios) == 0
+        or not (np.all(ratios > 0) and np.all(np.isfinite(ratios)))
+    ):
+        raise ConfigurationError(
+            f"ratios of lengthscales must be positive and finite, one per input, got {shrinkage!r}"
+        )
     volume = math.sqrt(float(np.prod(ratios)))  # paper L280
-    return volume * math.exp(_roughness_penalty(kernel, len(ratios), -math.log(float(ratios.min()))))
+    return volume * math.exp(
+        _roughness_penalty(kernel, len(ratios), -math.log(float(ratios.min())))
+    )
 
 
 def _roughness_penalty(kernel: Kernel, dimension: int, log_stretch: float) -> float:
-    """What the logarithm of the norm grows by beyond the volume term, where the new lengthscales are longer in some input."""
+    """What the logarithm of the norm grows by beyond the volume term, where the new lengthscales
+    are longer in some input.
+    """
     if not getattr(kernel, "decreasing_spectrum", False):
         raise GuaranteeError(
-            f"{kernel!r} does not declare a spectral density that falls in each frequency (decreasing_spectrum): the norm of f may "
-            "then grow without bound as lengthscales shrink. Use SquaredExponential or Matern"
+            f"{kernel!r} does not declare a spectral density that falls in each frequency"
+            " (decreasing_spectrum): the norm of f may then grow without bound as lengthscales"
+            " shrink. Use SquaredExponential or Matern"
         )
     if log_stretch <= 0:
         return 0.0
@@ -168,8 +222,15 @@ def _roughness_penalty(kernel: Kernel, dimension: int, log_stretch: float) -> fl
 
 def _ratios(lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float) -> Array:
     ratios = np.atleast_1d(np.asarray(lengthscale_ratios, dtype=np.float64))
-    if ratios.ndim != 1 or len(ratios) == 0 or not (np.all(ratios > 0) and np.all(np.isfinite(ratios))):
-        raise ConfigurationError(f"lengthscale_ratios are θ_0/θ per input, positive and finite, got {lengthscale_ratios!r}")
+    if (
+        ratios.ndim != 1
+        or len(ratios) == 0
+        or not (np.all(ratios > 0) and np.all(np.isfinite(ratios)))
+    ):
+        raise ConfigurationError(
+            "lengthscale_ratios are θ_0/θ per input, positive and finite, got"
+            f" {lengthscale_ratios!r}"
+        )
     if not 0 < norm_ratio < math.inf:
         raise ConfigurationError(f"norm_ratio is B/B_0, positive and finite, got {norm_ratio!r}")
     return ratios

@@ -1,4 +1,6 @@
-"""Growth curves as magnitudes: by exponents where the curve is built in, by samples up to huge t where it is any callable."""
+"""Growth curves as magnitudes: by exponents where the curve is built in, by samples up to huge t
+where it is any callable.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from noregret.theory.orders import Order
 
 GRID = np.logspace(2, 300, 150)
 SHORTEST = 1e12  # a curve that cannot be evaluated up to here tells too little about t → ∞
-PERSISTENT = 0.6  # unbounded: with log t doubled, the logarithm of a curve gains at least this share of what it gained before
+# unbounded: with log t doubled, the logarithm of a curve gains at least this share of what it
+# gained before
+PERSISTENT = 0.6
 STILL = 1e-9  # a gain of the logarithm below this is rounding
 
 Curve = Callable[[float], float]
@@ -42,8 +46,14 @@ class Sampled:
         return Sampled(self.log_t, np.minimum(self.log_values, other.log_values))
 
     def grows(self) -> bool:
-        """Whether it looks unbounded: log value at t^¼, t^½ and t of the last sample. (log log log t passes, 2 − 1/log t does not.)"""
-        quarter, half, last = np.interp([0.25 * self.log_t[-1], 0.5 * self.log_t[-1], self.log_t[-1]], self.log_t, self.log_values)
+        """Whether it looks unbounded: log value at t^¼, t^½ and t of the last sample. (log log log
+        t passes, 2 − 1/log t does not.)
+        """
+        quarter, half, last = np.interp(
+            [0.25 * self.log_t[-1], 0.5 * self.log_t[-1], self.log_t[-1]],
+            self.log_t,
+            self.log_values,
+        )
         return bool(last - half > STILL and last - half >= PERSISTENT * (half - quarter))
 
     def order(self) -> Order:
@@ -95,8 +105,9 @@ def sampled_axis(curves: Sequence[Curve]) -> Axis[Sampled]:
     if GRID[length - 1] < SHORTEST or length == 0:
         reach = f"t = {GRID[length - 1]:.3g}" if length else "the first sample"
         raise ConfigurationError(
-            f"a growth curve must be finite up to t = {SHORTEST:.0e} for a numerical verdict, but one ends at {reach}: write it so "
-            "that it can be evaluated there, or use a built-in curve"
+            f"a growth curve must be finite up to t = {SHORTEST:.0e} for a numerical verdict, but"
+            f" one ends at {reach}: write it so that it can be evaluated there, or use a built-in"
+            " curve"
         )
     grid = GRID[:length]
     log_t = np.log(grid)
@@ -104,7 +115,9 @@ def sampled_axis(curves: Sequence[Curve]) -> Axis[Sampled]:
     def read(curve: Curve) -> Sampled:
         return Sampled(log_t, _log_samples(curve, grid))
 
-    return Axis(Sampled(log_t, np.zeros(length)), Sampled(log_t, log_t), Sampled(log_t, np.log(log_t)), read)
+    return Axis(
+        Sampled(log_t, np.zeros(length)), Sampled(log_t, log_t), Sampled(log_t, np.log(log_t)), read
+    )
 
 
 def _log_samples(curve: Curve, grid: Array) -> Array:
@@ -121,7 +134,10 @@ def _log_samples(curve: Curve, grid: Array) -> Array:
             raise ConfigurationError(f"a growth curve must be positive, got {value!r} at t={t:.3g}")
         values.append(math.log(value))
         if len(values) > 1 and values[-1] < values[-2] - STILL:
-            raise ConfigurationError(f"a growth curve must not fall, got {value!r} at t={t:.3g} after {math.exp(values[-2])!r}")
+            raise ConfigurationError(
+                f"a growth curve must not fall, got {value!r} at t={t:.3g} after"
+                f" {math.exp(values[-2])!r}"
+            )
     return np.array(values)
 
 

@@ -4,14 +4,16 @@ The regret bound is √(C_1 t β_t γ_t) with β_t^½ ~ B_t + √γ_t and B_t = 
 
     √t · b · g^(d·q) · √γ_t  +  √t · γ_t,        q = 1 (paper) or ½ (tight).
 
-The tight capacities hold for every ν > 0 and uniformly in g while g^d log t ≤ t. Proof: cut the cube into (g/ε)^d boxes of side ε·θ/g. With
-m values of f known in a box, f varies there by at most C·ε^(2ν) (local interpolation error), and information is subadditive over boxes and
-over independent summands, so I ≤ (g/ε)^d·(m/2)·log(1 + t/λ) + t·C·ε^(2ν)/(2λ). Choose ε^(2ν+d) = g^d·log t/t. For the squared exponential
-take ε = 1 and m ~ (log t)^d instead. ∎
+The tight capacities hold for every ν > 0 and uniformly in g while g^d log t ≤ t. Proof: cut the
+cube into (g/ε)^d boxes of side ε·θ/g. With m values of f known in a box, f varies there by at most
+C·ε^(2ν) (local interpolation error), and information is subadditive over boxes and over independent
+summands, so I ≤ (g/ε)^d·(m/2)·log(1 + t/λ) + t·C·ε^(2ν)/(2λ). Choose ε^(2ν+d) = g^d·log t/t. For
+the squared exponential take ε = 1 and m ~ (log t)^d instead. ∎
 
-The theorem adds up variances under changing kernels. For the squared exponential they only grow as lengthscales shrink (SPEC §0.6). For any
-kernel, with g quantised on a grid ρ^j: the steps of grid value j contribute at most C·γ_t(θ_0/ρ^j), and γ ~ ρ^(j·e) makes that a geometric
-sum, so the order is that of the last class. ∎
+The theorem adds up variances under changing kernels. For the squared exponential they only grow as
+lengthscales shrink (SPEC §0.6). For any kernel, with g quantised on a grid ρ^j: the steps of grid
+value j contribute at most C·γ_t(θ_0/ρ^j), and γ ~ ρ^(j·e) makes that a geometric sum, so the order
+is that of the last class. ∎
 """
 
 from __future__ import annotations
@@ -60,17 +62,30 @@ class Order:
     def log_value(self, t: float, g: float = 1.0, b: float = 1.0) -> float:
         """Its logarithm with constant 1."""
         if not t > 1:
-            raise ConfigurationError(f"an order is evaluated at t > 1, got {t!r}: it describes large t, and log t must be positive")
+            raise ConfigurationError(
+                f"an order is evaluated at t > 1, got {t!r}: it describes large t, and log t must"
+                " be positive"
+            )
         if not (g > 0 and b > 0):
             raise ConfigurationError(f"g and b must be positive, got g={g!r}, b={b!r}")
-        return self.t * math.log(t) + self.log_t * math.log(math.log(t)) + self.g * math.log(g) + self.b * math.log(b)
+        return (
+            self.t * math.log(t)
+            + self.log_t * math.log(math.log(t))
+            + self.g * math.log(g)
+            + self.b * math.log(b)
+        )
 
     def value(self, t: float, g: float = 1.0, b: float = 1.0) -> float:
         """Its value with constant 1."""
         return math.exp(self.log_value(t, g, b))
 
     def __str__(self) -> str:
-        factors = (_factor("b", self.b), _factor("g", self.g), _factor("t", self.t), _factor("log t", self.log_t))
+        factors = (
+            _factor("b", self.b),
+            _factor("g", self.g),
+            _factor("t", self.t),
+            _factor("log t", self.log_t),
+        )
         return " · ".join(factor for factor in factors if factor) or "1"
 
 
@@ -101,7 +116,10 @@ class Setting:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.dimension, int) and self.dimension >= 1):
-            raise ConfigurationError(f"dimension counts the inputs, so it is an integer of at least 1, got {self.dimension!r}")
+            raise ConfigurationError(
+                "dimension counts the inputs, so it is an integer of at least 1, got"
+                f" {self.dimension!r}"
+            )
         if self.norm_power not in ("paper", "tight"):
             raise ConfigurationError(f'norm_power is "paper" or "tight", got {self.norm_power!r}')
         capacity_order(self.kernel, self.dimension, self.capacity)
@@ -113,22 +131,26 @@ class Setting:
 
 
 def capacity_order(kernel: Kernel, dimension: int, capacity: Capacity = "tight") -> Order:
-    """γ_t at lengthscales θ_0/g, as printed (paper L336-348) or as tight as the module's proof gives it."""
+    """γ_t at lengthscales θ_0/g, as printed (paper L336-348) or as tight as the module's proof
+    gives it.
+    """
     if capacity not in ("printed", "tight"):
         raise ConfigurationError(f'capacity is "printed" or "tight", got {capacity!r}')
     if isinstance(kernel, SquaredExponential):
         return Order(log_t=dimension + 1, g=kernel.capacity_exponent(dimension))  # paper L341
     if not isinstance(kernel, Matern):
         raise GuaranteeError(
-            f"the information capacity of {kernel!r} is not known here, so no rate can be given: use SquaredExponential or Matern"
+            f"the information capacity of {kernel!r} is not known here, so no rate can be given:"
+            " use SquaredExponential or Matern"
         )
     if capacity == "tight":
         t = dimension / (2 * kernel.nu + dimension)
         return Order(t=t, log_t=1 - t, g=kernel.capacity_exponent(dimension))  # SPEC §8
     if not kernel.nu > 1:
         raise GuaranteeError(
-            f"the printed capacity of the Matérn kernel is proved for ν > 1 only, got ν = {kernel.nu}: take a smoother kernel, or "
-            'capacity="tight", which holds for every ν > 0'
+            "the printed capacity of the Matérn kernel is proved for ν > 1 only, got ν ="
+            f' {kernel.nu}: take a smoother kernel, or capacity="tight", which holds for every'
+            " ν > 0"
         )
     t = dimension * (dimension + 1) / (2 * kernel.nu + dimension * (dimension + 1))
     return Order(t=t, log_t=1.0, g=kernel.capacity_exponent(dimension, printed=True))  # paper L346
@@ -149,12 +171,16 @@ def regret_rate(setting: Setting) -> RegretRate:
     """Theorem 1 with the capacity substituted: the corollary, for this norm power and capacity."""
     gamma_t = capacity_order(setting.kernel, setting.dimension, setting.capacity)
     root_t = Order(t=0.5)
-    norm = root_t * Order(b=1, g=setting.dimension * setting.norm_exponent) * gamma_t**0.5  # paper L303
+    norm = (
+        root_t * Order(b=1, g=setting.dimension * setting.norm_exponent) * gamma_t**0.5
+    )  # paper L303
     return RegretRate(norm, root_t * gamma_t)
 
 
 def printed_corollary(kernel: Kernel, dimension: int) -> RegretRate:
-    """The corollary letter by letter, paper L352-355. Its Matérn information term g^(ν+d) is a misprint: ``regret_rate`` has g^(2ν+d)."""
+    """The corollary letter by letter, paper L352-355. Its Matérn information term g^(ν+d) is a
+    misprint: ``regret_rate`` has g^(2ν+d).
+    """
     rate = regret_rate(Setting(kernel, dimension, "paper", "printed"))
     if isinstance(kernel, Matern):
         misprinted = Order(rate.information.t, rate.information.log_t, g=kernel.nu + dimension)
@@ -163,25 +189,35 @@ def printed_corollary(kernel: Kernel, dimension: int) -> RegretRate:
 
 
 def lengthscale_shares(weight: float | None) -> tuple[float, ...]:
-    """u with g^d ~ h^u and b ~ h^(1−u) as h → ∞, for λ_w = weight; every possible one where the weight is not known.
+    """u with g^d ~ h^u and b ~ h^(1−u) as h → ∞, for λ_w = weight; every possible one where the
+    weight is not known.
 
-    λ_w = 0: g^d = h. λ_w = ∞: b = h. Between: ε_g = 2(h−1)/((1+λ_w) + √((1+λ_w)² + 4λ_w(h−1))) ~ √(h/λ_w), so g^d ~ √(h/λ_w)
-    and b = 1 + λ_w·ε_g ~ √(λ_w·h): half of the exponent each, whatever λ_w. SPEC §4
+    λ_w = 0: g^d = h. λ_w = ∞: b = h. Between: ε_g = 2(h−1)/((1+λ_w) + √((1+λ_w)² + 4λ_w(h−1))) ~
+    √(h/λ_w), so g^d ~ √(h/λ_w) and b = 1 + λ_w·ε_g ~ √(λ_w·h): half of the exponent each, whatever
+    λ_w. SPEC §4
     """
     if weight is None:
         return (0.0, 0.5, 1.0)
     if not weight >= 0:
-        raise ConfigurationError(f"weight (λ_w) must be in [0, ∞], or None where it is not known, got {weight!r}")
+        raise ConfigurationError(
+            f"weight (λ_w) must be in [0, ∞], or None where it is not known, got {weight!r}"
+        )
     return (1.0,) if weight == 0 else (0.0,) if weight == math.inf else (0.5,)
 
 
 def largest_exponent(
-    kernel: Kernel, dimension: int, norm_power: NormPower, weight: float | None = None, capacity: Capacity = "tight"
+    kernel: Kernel,
+    dimension: int,
+    norm_power: NormPower,
+    weight: float | None = None,
+    capacity: Capacity = "tight",
 ) -> float:
-    """The supremum of a such that h(t) = t^a keeps the regret bound sublinear; ≤ 0: no a does, not even 0.
+    """The supremum of a such that h(t) = t^a keeps the regret bound sublinear; ≤ 0: no a does, not
+    even 0.
 
-    Without a weight the worst split of h counts (g^d ≤ h, b ≤ h): for the squared exponential 1/3 with the paper's norm, ½ with the tight
-    one. A known weight in (0, ∞) gives 2/5 and ½, since then g^d is only of order √h.
+    Without a weight the worst split of h counts (g^d ≤ h, b ≤ h): for the squared exponential 1/3
+    with the paper's norm, ½ with the tight one. A known weight in (0, ∞) gives 2/5 and ½, since
+    then g^d is only of order √h.
     """
     if not isinstance(kernel, (SquaredExponential, Matern)):
         return -math.inf
@@ -189,7 +225,9 @@ def largest_exponent(
     limits = [math.inf]
     for share in lengthscale_shares(weight):
         for term in (rate.norm, rate.information):
-            slope = term.b * (1 - share) + term.g * share / dimension  # of the exponent of t in a, with g^d = h^u and b = h^(1−u)
+            slope = (
+                term.b * (1 - share) + term.g * share / dimension
+            )  # of the exponent of t in a, with g^d = h^u and b = h^(1−u)
             room = 1 - term.t
             limits.append(0.0 if room <= TOLERANCE else room / slope if slope > 0 else math.inf)
     return min(limits)

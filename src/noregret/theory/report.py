@@ -43,14 +43,40 @@ def render_check(verdict: Verdict) -> str:
 
 def render_checks(verdicts: Sequence[Verdict]) -> str:
     """Many verdicts, a line each."""
-    header = ("widening", "kernel", "d", "norm", "capacity", "regret bound", "sublinear", "captures f", "holds", "proved")
+    header = (
+        "widening",
+        "kernel",
+        "d",
+        "norm",
+        "capacity",
+        "regret bound",
+        "sublinear",
+        "captures f",
+        "holds",
+        "proved",
+    )
     table = [header]
     for v in verdicts:
         s = v.setting
-        table.append((v.subject, _kernel(s.kernel), str(s.dimension), s.norm_power, s.capacity, v.rate,
-                      _yes(v.sublinear), _yes(v.unbounded), _yes(v.holds), _yes(v.proved)))  # fmt: skip
+        table.append(
+            (
+                v.subject,
+                _kernel(s.kernel),
+                str(s.dimension),
+                s.norm_power,
+                s.capacity,
+                v.rate,
+                _yes(v.sublinear),
+                _yes(v.unbounded),
+                _yes(v.holds),
+                _yes(v.proved),
+            )
+        )
     widths = [max(len(row[i]) for row in table) for i in range(len(header))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in table
+    ]
     return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
@@ -58,12 +84,27 @@ def rate_rows(setting: Setting) -> list[tuple[str, str]]:
     """Capacity, the corollary's rate, and how fast h may grow, as (name, text)."""
     rate = regret_rate(setting)
     rows = [*_setting_rows(setting), ("regret bound", str(rate))]
-    if isinstance(setting.kernel, Matern) and (setting.norm_power, setting.capacity) == ("paper", "printed"):
+    if isinstance(setting.kernel, Matern) and (setting.norm_power, setting.capacity) == (
+        "paper",
+        "printed",
+    ):
         printed = printed_corollary(setting.kernel, setting.dimension)
         rows.append(("as misprinted", f"{printed} (substitution gives the line above)"))
-    for label, weight in (("any λ_w", None), ("λ_w = 0", 0.0), ("0 < λ_w < ∞", 1.0), ("λ_w = ∞", math.inf)):
-        limit = largest_exponent(setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity)
-        rows.append((f"h, {label}", f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough"))
+    for label, weight in (
+        ("any λ_w", None),
+        ("λ_w = 0", 0.0),
+        ("0 < λ_w < ∞", 1.0),
+        ("λ_w = ∞", math.inf),
+    ):
+        limit = largest_exponent(
+            setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
+        )
+        rows.append(
+            (
+                f"h, {label}",
+                f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough",
+            )
+        )
     return rows
 
 
@@ -72,14 +113,26 @@ def render_rates(setting: Setting) -> str:
     return _rows(rate_rows(setting))
 
 
-def render_capture(kernel: Kernel, g: Any, b: Any, lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float) -> str:
+def render_capture(
+    kernel: Kernel,
+    g: Any,
+    b: Any,
+    lengthscale_ratios: Sequence[float] | Array | float,
+    norm_ratio: float,
+) -> str:
     """The printed t_0 and the refined ones. Refuses what ``capture_time`` refuses."""
     rows = [
         ("widening", f"g = {describe_curve(as_growth(g))}, b = {describe_curve(as_growth(b))}"),
         ("θ_0/θ, B/B_0", f"{np.atleast_1d(lengthscale_ratios).tolist()}, {norm_ratio:g}"),
         ("t_0 as printed", _steps(capture_time(g, b, lengthscale_ratios, norm_ratio))),
-        ("needed, paper norm", _steps(refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, "paper"))),
-        ("needed, tight norm", _steps(refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, "tight"))),
+        (
+            "needed, paper norm",
+            _steps(refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, "paper")),
+        ),
+        (
+            "needed, tight norm",
+            _steps(refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, "tight")),
+        ),
     ]
     return _rows(rows)
 
@@ -87,9 +140,21 @@ def render_capture(kernel: Kernel, g: Any, b: Any, lengthscale_ratios: Sequence[
 def _setting_rows(setting: Setting) -> list[tuple[str, str]]:
     power = "d" if setting.norm_power == "paper" else "(d/2)"
     return [
-        ("kernel", f"{_kernel(setting.kernel)}, {setting.dimension} input{'s' if setting.dimension > 1 else ''}"),
+        (
+            "kernel",
+            (
+                f"{_kernel(setting.kernel)}, {setting.dimension}"
+                f" input{'s' if setting.dimension > 1 else ''}"
+            ),
+        ),
         ("norm bound", f"B_t = b·g^{power}·B_0 ({setting.norm_power})"),
-        ("capacity", f"{capacity_order(setting.kernel, setting.dimension, setting.capacity)} ({setting.capacity})"),
+        (
+            "capacity",
+            (
+                f"{capacity_order(setting.kernel, setting.dimension, setting.capacity)}"
+                f" ({setting.capacity})"
+            ),
+        ),
     ]
 
 
@@ -98,7 +163,11 @@ def _rows(rows: Sequence[tuple[str, str]]) -> str:
     kept = "log\N{NO-BREAK SPACE}t"  # not to be broken across lines
     filled = "\n".join(
         textwrap.fill(
-            text.replace("log t", kept), WIDTH, initial_indent=label.ljust(COLUMN), subsequent_indent=indent, break_on_hyphens=False
+            text.replace("log t", kept),
+            WIDTH,
+            initial_indent=label.ljust(COLUMN),
+            subsequent_indent=indent,
+            break_on_hyphens=False,
         )
         for label, text in rows
     )

@@ -1,6 +1,7 @@
 """Trials as a strategy sees them, now or at any earlier ask.
 
-Sign, units and encoding change here and nowhere else: inside, everything is maximised on the unit cube.
+Sign, units and encoding change here and nowhere else: inside, everything is maximised on the unit
+cube.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from noregret.trials.trial import STATES, Info, State, Trial
 class History:
     """What a strategy may know: unit cube, to be maximised, oldest first.
 
-    X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not. pending (m, d):
-    asked and not told. failed (k, d). decisions: the ``info`` of the strategy's earlier proposals; rows: for each of them the row
-    of X with its value, None while it is pending or if it failed.
+    X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not.
+    pending (m, d): asked and not told. failed (k, d). decisions: the ``info`` of the strategy's
+    earlier proposals; rows: for each of them the row of X with its value, None while it is pending
+    or if it failed.
     """
 
     X: Array
@@ -58,7 +60,9 @@ Encode = Callable[[Trial], Array]
 
 
 def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: float) -> History:
-    """sign: 1 if values are to be maximised, −1 if they are to be minimised. Waiting trials are as good as under way."""
+    """sign: 1 if values are to be maximised, −1 if they are to be minimised. Waiting trials are as
+    good as under way.
+    """
     replaced_by = corrections(trials)
     of_state: dict[State, list[Trial]] = {state: [] for state in STATES}
     for trial in trials:
@@ -73,8 +77,12 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
     return History(
         X=points(done),
         y=np.array([sign * float(trial.value or 0.0) for trial in done]),
-        noise_std=np.array([math.nan if trial.noise_std is None else trial.noise_std for trial in done]),
-        pending=points(sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)),
+        noise_std=np.array(
+            [math.nan if trial.noise_std is None else trial.noise_std for trial in done]
+        ),
+        pending=points(
+            sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)
+        ),
         failed=points(of_state["failed"]),
         decisions=tuple([trial.info for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
@@ -94,9 +102,18 @@ def latest(number: int, replaced_by: Mapping[int, int]) -> int:
 
 
 def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
-    """The trials as they were when number was asked for: those it lists as pending had no outcome yet, all others had theirs.
+    """The trials as they were when number was asked for: those it lists as pending had no outcome
+    yet, all others had theirs.
 
-    A trial ends once and for ever, a correction is a trial of its own, and an ask sees every smaller number: so this is exact.
+    A trial ends once and for ever, a correction is a trial of its own, and an ask sees every
+    smaller number: so this is exact.
     """
     pending = set(trials[number].info.get("pending", ()))
-    return [replace(trial, state="running", value=None, noise_std=None) if trial.number in pending else trial for trial in trials[:number]]
+    return [
+        (
+            replace(trial, state="running", value=None, noise_std=None)
+            if trial.number in pending
+            else trial
+        )
+        for trial in trials[:number]
+    ]

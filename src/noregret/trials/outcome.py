@@ -1,4 +1,6 @@
-"""What a person may tell: which trial, its value, its noise. Anything else gets a clear error before anything is recorded."""
+"""What a person may tell: which trial, its value, its noise. Anything else gets a clear error
+before anything is recorded.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,15 @@ def number_of(trial: Trial | int) -> int:
 def check_value(value: Any) -> float:
     array = np.asarray(value) if not isinstance(value, (str, bytes, bool, type(None))) else None
     if array is None or array.size != 1 or array.dtype.kind not in "iuf":
-        raise TrialError(f"a value must be one real number, got {value!r}: nothing was recorded, tell the trial again with a number")
+        raise TrialError(
+            f"a value must be one real number, got {value!r}: nothing was recorded, tell the trial"
+            " again with a number"
+        )
     number = float(array.reshape(()))
     if not math.isfinite(number):
         raise TrialError(
-            f'a value must be finite, got {value!r}: nothing was recorded. If the evaluation went wrong, tell(trial, state="failed"): the region is then avoided'
+            f"a value must be finite, got {value!r}: nothing was recorded. If the evaluation went"
+            ' wrong, tell(trial, state="failed"): the region is then avoided'
         )
     return number
 
@@ -43,7 +49,10 @@ def check_noise(noise_std: Any) -> float | None:
     except NoRegretError:
         number = math.nan
     if not number > 0:
-        raise TrialError(f"noise_std must be a positive number, got {noise_std!r}: leave it out if the noise of this value is not known")
+        raise TrialError(
+            f"noise_std must be a positive number, got {noise_std!r}: leave it out if the noise of"
+            " this value is not known"
+        )
     return number
 
 

@@ -22,7 +22,8 @@ def utc_now() -> str:
 class Trial:
     """One evaluation: its point, its value once told, and why the point was chosen (``info``).
 
-    It is waiting to be given out (enqueued, or its worker died), running, complete or failed; the last two are for ever.
+    It is waiting to be given out (enqueued, or its worker died), running, complete or failed; the
+    last two are for ever.
     """
 
     number: int
@@ -33,7 +34,9 @@ class Trial:
     info: Info = field(default_factory=dict)
     created: str | None = field(default=None, compare=False)  # UTC, set by the storage
     finished: str | None = field(default=None, compare=False)
-    worker: str | None = field(default=None, compare=False)  # the run that evaluates it and sends heartbeats
+    worker: str | None = field(
+        default=None, compare=False
+    )  # the run that evaluates it and sends heartbeats
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "info", dict(self.info))
@@ -45,7 +48,11 @@ class Trial:
     @property
     def is_decision(self) -> bool:
         """Whether a strategy chose this point: not added, enqueued or a correction."""
-        return bool(self.info) and self.info.get("source") != "enqueued" and "corrects" not in self.info
+        return (
+            bool(self.info)
+            and self.info.get("source") != "enqueued"
+            and "corrects" not in self.info
+        )
 
     @property
     def corrects(self) -> int | None:
@@ -56,7 +63,9 @@ class Trial:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
         return {
             "number": self.number,
-            "params": self.params.tolist() if isinstance(self.params, np.ndarray) else dict(self.params),
+            "params": (
+                self.params.tolist() if isinstance(self.params, np.ndarray) else dict(self.params)
+            ),
             "state": self.state,
             "value": self.value,
             "noise_std": self.noise_std,
@@ -71,7 +80,9 @@ class Trial:
         params = row["params"]
         return Trial(
             number=row["number"],
-            params=dict(params) if isinstance(params, Mapping) else np.array(params, dtype=np.float64),
+            params=(
+                dict(params) if isinstance(params, Mapping) else np.array(params, dtype=np.float64)
+            ),
             state=row["state"],
             value=row["value"],
             noise_std=row["noise_std"],

@@ -1,4 +1,6 @@
-"""The JSON API. Plain functions run in threads, so that thinking about a next point blocks nobody."""
+"""The JSON API. Plain functions run in threads, so that thinking about a next point blocks
+nobody.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,28 @@ CSV = "text/csv; charset=utf-8"
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Problem, "description": text}
     for status, text in (
-        (400, "The body is not what it claims to be"), (401, "A token is needed"), (403, "Only reading is allowed, or the request came from elsewhere"),
-        (404, "There is no such study, trial or chart"), (409, "The study does not allow this now"), (413, "The body is too large"),
-        (422, "A value makes no sense"), (503, "The storage does not answer"),
+        (400, "The body is not what it claims to be"),
+        (401, "A token is needed"),
+        (403, "Only reading is allowed, or the request came from elsewhere"),
+        (404, "There is no such study, trial or chart"),
+        (409, "The study does not allow this now"),
+        (413, "The body is too large"),
+        (422, "A value makes no sense"),
+        (503, "The storage does not answer"),
     )
-}  # fmt: skip
+}
 router = APIRouter(prefix="/api", responses=PROBLEMS)
 
-ChartName = Literal["convergence", "coverage", "residuals", "lengthscales", "scaling", "width", "information", "noise"]
+ChartName = Literal[
+    "convergence",
+    "coverage",
+    "residuals",
+    "lengthscales",
+    "scaling",
+    "width",
+    "information",
+    "noise",
+]
 Number = Annotated[int, Path(ge=0, le=LARGEST_INT)]
 
 
@@ -52,7 +68,14 @@ def library(request: Request) -> Library:
 
 
 def study_name(
-    key: Annotated[Key, Path(description="The study's name; bytes besides letters, digits, '.', '_' and '-' are written ~XX")],
+    key: Annotated[
+        Key,
+        Path(
+            description=(
+                "The study's name; bytes besides letters, digits, '.', '_' and '-' are written ~XX"
+            )
+        ),
+    ],
 ) -> str:
     name = name_of(key)
     if name is None:
@@ -60,7 +83,9 @@ def study_name(
     return name
 
 
-def snapshot(name: Annotated[str, Depends(study_name)], studies: Annotated[Library, Depends(library)]) -> Snapshot:
+def snapshot(
+    name: Annotated[str, Depends(study_name)], studies: Annotated[Library, Depends(library)]
+) -> Snapshot:
     return studies.snapshot(name)
 
 
@@ -69,7 +94,9 @@ StudyName = Annotated[str, Depends(study_name)]
 Seen = Annotated[Snapshot, Depends(snapshot)]
 
 
-def answered(request: Request, version: str, body: bytes, media_type: str = "application/json") -> Response:
+def answered(
+    request: Request, version: str, body: bytes, media_type: str = "application/json"
+) -> Response:
     """With its version as ETag: an unchanged study costs the viewer one short exchange."""
     tag = f'"{version}"'
     if tag in request.headers.get("if-none-match", ""):
@@ -91,43 +118,71 @@ def describe_study(seen: Seen) -> Any:
     """What defines a study, and how many trials it has in which state."""
     study = seen.study
     return {
-        "key": key_of(study.name), "name": study.name, "goal": study.goal, "seed": study.seed, "version": seen.version,
-        "space": codec.to_json(study.space), "strategy": codec.to_json(study.strategy), "theorem": study.strategy.theorem, "counts": dict(seen.tally),
-    }  # fmt: skip
+        "key": key_of(study.name),
+        "name": study.name,
+        "goal": study.goal,
+        "seed": study.seed,
+        "version": seen.version,
+        "space": codec.to_json(study.space),
+        "strategy": codec.to_json(study.strategy),
+        "theorem": study.strategy.theorem,
+        "counts": dict(seen.tally),
+    }
 
 
 @router.get("/studies/{key}/version", response_model=schemas.VersionOut)
 async def study_version(request: Request, name: StudyName, model: bool = False) -> Any:
-    """Changes when the study does: what live pages ask for. model: also look after the model, and fit it if it is behind."""
+    """Changes when the study does: what live pages ask for. model: also look after the model, and
+    fit it if it is behind.
+    """
     seen = await run_in_threadpool(request.app.state.library.snapshot, name)
     if not model:
         return {"version": seen.version}
     models: Models = request.app.state.models
     answer, fitting = models.look(name, seen.version)
-    return {"version": seen.version, "model": None if answer is None else answer["version"], "fitting": fitting}
+    return {
+        "version": seen.version,
+        "model": None if answer is None else answer["version"],
+        "fitting": fitting,
+    }
 
 
 @router.get("/studies/{key}/trials", response_model=list[TrialOut])
-def list_trials(seen: Seen, start: Annotated[int, Query(ge=0, le=LARGEST_INT)] = 0,
-                limit: Annotated[int, Query(ge=1, le=PAGE)] = 100) -> Any:  # fmt: skip
+def list_trials(
+    seen: Seen,
+    start: Annotated[int, Query(ge=0, le=LARGEST_INT)] = 0,
+    limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
+) -> Any:
     """Trials by number, as rows: a correction is a row of its own."""
     return [TrialOut.of(trial) for trial in seen.rows[start : start + limit]]
 
 
 @router.get("/studies/{key}/trials/{number}/why", response_model=schemas.ReasonOut)
 def explain_trial(seen: Seen, number: Number) -> Any:
-    """Why this point was chosen: the mean part and the exploration part of UCB, and whether fit or schedule set the lengthscales."""
+    """Why this point was chosen: the mean part and the exploration part of UCB, and whether fit or
+    schedule set the lengthscales.
+    """
     for trial, made in zip(seen.trials, seen.made, strict=True):
         if trial.number == number:
             reason = why(trial, made, seen.study.goal, seen.study.strategy)
-            return {"rule": reason.rule, "mean": reason.mean, "exploration": reason.exploration, "active": reason.active}
-    raise UnknownStudyError(f"study {seen.study.name!r} has no trial {number}, or it is a correction")
+            return {
+                "rule": reason.rule,
+                "mean": reason.mean,
+                "exploration": reason.exploration,
+                "active": reason.active,
+            }
+    raise UnknownStudyError(
+        f"study {seen.study.name!r} has no trial {number}, or it is a correction"
+    )
 
 
 @router.get("/studies/{key}/alarms", response_model=list[schemas.AlarmOut])
 def list_alarms(seen: Seen) -> Any:
     """What looks wrong, and what to do."""
-    return [{"kind": alarm.kind, "what": alarm.what, "action": alarm.action, "serious": alarm.serious} for alarm in seen.alarms]
+    return [
+        {"kind": alarm.kind, "what": alarm.what, "action": alarm.action, "serious": alarm.serious}
+        for alarm in seen.alarms
+    ]
 
 
 @router.get("/studies/{key}/charts/{chart}", response_model=schemas.ChartOut)
@@ -136,7 +191,11 @@ def chart_series(request: Request, seen: Seen, chart: ChartName) -> Any:
     return answered(request, seen.version, seen.bytes_of(chart, lambda s: CHARTS[chart](s).drawn()))
 
 
-@router.get("/studies/{key}/charts/{chart}/csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
+@router.get(
+    "/studies/{key}/charts/{chart}/csv",
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {}}}},
+)
 def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
     """A chart's series in full."""
     return answered(request, seen.version, CHARTS[chart](seen).csv(), CSV)
@@ -144,30 +203,49 @@ def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
 
 @router.get("/studies/{key}/model", response_model=schemas.ModelOut)
 async def study_model(request: Request, name: StudyName) -> Any:
-    """What needs a fit: the recommended trial and the certificate. Answers at once with the last fit there is."""
+    """What needs a fit: the recommended trial and the certificate. Answers at once with the last
+    fit there is.
+    """
     seen = await run_in_threadpool(request.app.state.library.snapshot, name)
     answer, fitting = request.app.state.models.look(name, seen.version)
     return (answer or {"version": None}) | {"fitting": fitting}
 
 
 @router.get("/studies/{key}/slice", response_model=schemas.SliceOut)
-async def study_slice(request: Request, name: StudyName, x: Annotated[str, Query(max_length=1000)],
-                      y: Annotated[str | None, Query(max_length=1000)] = None,
-                      through: Annotated[int | None, Query(ge=0, le=LARGEST_INT)] = None) -> Any:  # fmt: skip
-    """The model along one input or two, through a trial's point (left out: the recommended one). Waits for the fit if there is none yet."""
+async def study_slice(
+    request: Request,
+    name: StudyName,
+    x: Annotated[str, Query(max_length=1000)],
+    y: Annotated[str | None, Query(max_length=1000)] = None,
+    through: Annotated[int | None, Query(ge=0, le=LARGEST_INT)] = None,
+) -> Any:
+    """The model along one input or two, through a trial's point (left out: the recommended one).
+    Waits for the fit if there is none yet.
+    """
     await run_in_threadpool(request.app.state.library.snapshot, name)
     return Response(
-        json.dumps(await request.app.state.models.slice(name, SliceQuery(x, y or None, through))), media_type="application/json"
+        json.dumps(await request.app.state.models.slice(name, SliceQuery(x, y or None, through))),
+        media_type="application/json",
     )
 
 
-@router.get("/studies/{key}/export/{form}", response_class=Response, responses={200: {"content": {"text/csv": {}, "application/json": {}}}})
+@router.get(
+    "/studies/{key}/export/{form}",
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {}, "application/json": {}}}},
+)
 def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
     """All trials as a file."""
     file = io.StringIO()
     seen.study.export(file, form)
-    headers = {"Content-Disposition": f'attachment; filename="{key_of(seen.study.name)[:80]}.{form}"'}
-    return Response(file.getvalue().encode("utf-8", "replace"), media_type=CSV if form == "csv" else "application/json", headers=headers)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{key_of(seen.study.name)[:80]}.{form}"'
+    }
+    return Response(
+        file.getvalue().encode("utf-8", "replace"),
+        media_type=CSV if form == "csv" else "application/json",
+        headers=headers,
+    )
 
 
 # -- writing --
@@ -176,8 +254,17 @@ def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
 @router.post("/studies", status_code=201, response_model=schemas.StudyOut)
 def create_study(studies: Studies, body: StudyIn) -> Any:
     """A new study."""
-    Study.create(body.name, body.made_space(), body.goal, body.made_strategy(), body.seed, storage=studies.storage)
-    return next(summary_out(summary) for summary in studies.summaries() if summary.name == body.name)
+    Study.create(
+        body.name,
+        body.made_space(),
+        body.goal,
+        body.made_strategy(),
+        body.seed,
+        storage=studies.storage,
+    )
+    return next(
+        summary_out(summary) for summary in studies.summaries() if summary.name == body.name
+    )
 
 
 @router.post("/studies/{key}/ask", status_code=201, response_model=list[TrialOut])
@@ -185,7 +272,11 @@ def ask(studies: Studies, name: StudyName, body: AskIn) -> Any:
     """The next experiments: waiting ones first, then what the strategy proposes."""
     with studies.lock(name, "ask"):
         study = studies.study(name)
-        trials = [study.ask(fixed=body.fixed) for _ in range(body.count)] if body.fixed else study.ask(body.count)
+        trials = (
+            [study.ask(fixed=body.fixed) for _ in range(body.count)]
+            if body.fixed
+            else study.ask(body.count)
+        )
     studies.changed(name)
     return [TrialOut.of(trial) for trial in trials]
 
@@ -196,7 +287,11 @@ def add_point(studies: Studies, name: StudyName, body: PointIn) -> Any:
     study = studies.study(name)
     if body.value is None and body.noise_std is not None:
         raise NoRegretError("noise_std belongs to a value: give both, or neither")
-    trial = study.enqueue(body.params) if body.value is None else study.add(body.params, body.value, body.noise_std)
+    trial = (
+        study.enqueue(body.params)
+        if body.value is None
+        else study.add(body.params, body.value, body.noise_std)
+    )
     studies.changed(name)
     return TrialOut.of(trial)
 
@@ -217,8 +312,14 @@ def correct(studies: Studies, name: StudyName, number: Number, body: TellIn) -> 
     return TrialOut.of(trial)
 
 
-@router.post("/studies/{key}/import", status_code=201, response_model=schemas.ImportOut, openapi_extra={
-    "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}})  # fmt: skip
+@router.post(
+    "/studies/{key}/import",
+    status_code=201,
+    response_model=schemas.ImportOut,
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}
+    },
+)
 async def import_csv(request: Request, name: StudyName) -> Any:
     """Trials from a CSV file with the columns of an exported one: every row or none."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/csv":
@@ -226,7 +327,10 @@ async def import_csv(request: Request, name: StudyName) -> Any:
     try:
         text = (await request.body()).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise NoRegretError(f"the file is not UTF-8 text ({error.reason} at byte {error.start}): save it as CSV in UTF-8") from None
+        raise NoRegretError(
+            f"the file is not UTF-8 text ({error.reason} at byte {error.start}): save it as CSV in"
+            " UTF-8"
+        ) from None
     studies: Library = request.app.state.library
     trials = await run_in_threadpool(lambda: studies.study(name).import_csv(io.StringIO(text)))
     studies.changed(name)

@@ -33,10 +33,20 @@ def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
         app.state.models.close()
 
     app = FastAPI(
-        title="noregret", version=__version__, description="Studies: see what the optimizer believes, and run experiments.", lifespan=lifespan,
-        openapi_url="/api/openapi.json", docs_url=None, redoc_url=None, separate_input_output_schemas=False,
-    )  # fmt: skip
-    app.state.library, app.state.models, app.state.access = Library(storage), Models(storage.url), chosen
+        title="noregret",
+        version=__version__,
+        description="Studies: see what the optimizer believes, and run experiments.",
+        lifespan=lifespan,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,
+    )
+    app.state.library, app.state.models, app.state.access = (
+        Library(storage),
+        Models(storage.url),
+        chosen,
+    )
     app.include_router(api.router)
     app.include_router(pages.router)
     app.add_exception_handler(NoRegretError, _refused)
@@ -68,7 +78,10 @@ def _refused(request: Request, error: Exception) -> Response:
 def _invalid(request: Request, error: Exception) -> Response:
     """Where and why, and not what was sent: it may be anything, and need not be printable."""
     assert isinstance(error, RequestValidationError)
-    found = [f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in error.errors()[:5]]
+    found = [
+        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
+        for each in error.errors()[:5]
+    ]
     broken = any(each["type"] == "json_invalid" for each in error.errors())
     return _answer(request, 400 if broken else 422, "; ".join(found))
 

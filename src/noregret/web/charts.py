@@ -1,4 +1,6 @@
-"""The series behind each chart: columns for the drawing (thinned if long), for the CSV file (all of it), and a sentence for those who do not see it."""
+"""The series behind each chart: columns for the drawing (thinned if long), for the CSV file (all of
+it), and a sentence for those who do not see it.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,20 @@ class Chart:
     def drawn(self) -> bytes:
         length = len(next(iter(self.columns.values()), []))
         rows = thinned(length)
-        thin = {name: [_finite(column[row]) for row in rows] for name, column in self.columns.items()}
-        return json.dumps({"text": self.text, "rows": length, "columns": thin}, allow_nan=False).encode()
+        thin = {
+            name: [_finite(column[row]) for row in rows] for name, column in self.columns.items()
+        }
+        return json.dumps(
+            {"text": self.text, "rows": length, "columns": thin}, allow_nan=False
+        ).encode()
 
     def csv(self) -> bytes:
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\r\n")
         writer.writerow([guarded(name) for name in self.columns])
-        writer.writerows([guarded(value) for value in row] for row in zip(*self.columns.values(), strict=True))
+        writer.writerows(
+            [guarded(value) for value in row] for row in zip(*self.columns.values(), strict=True)
+        )
         return file.getvalue().encode("utf-8", "replace")
 
 
@@ -45,7 +53,11 @@ def thinned(length: int) -> Sequence[int]:
 
 def guarded(value: Any) -> Any:
     """Text that a spreadsheet would run as a formula gets an apostrophe in front."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    return (
+        f"'{value}"
+        if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+        else value
+    )
 
 
 def _finite(value: Any) -> Any:
@@ -55,15 +67,27 @@ def _finite(value: Any) -> Any:
 def convergence(snapshot: Snapshot) -> Chart:
     made = snapshot.convergence
     columns: dict[str, list[Any]] = {
-        "number": [trial.number for trial in snapshot.trials], "state": [trial.state for trial in snapshot.trials],
-        "value": [trial.value for trial in snapshot.trials], "best": list(made.best), "lower": list(made.lower), "upper": list(made.upper),
-    }  # fmt: skip
+        "number": [trial.number for trial in snapshot.trials],
+        "state": [trial.state for trial in snapshot.trials],
+        "value": [trial.value for trial in snapshot.trials],
+        "best": list(made.best),
+        "lower": list(made.lower),
+        "upper": list(made.upper),
+    }
     if snapshot.best is None:
         return Chart("No value has been told yet.", columns)
-    failed = f" and {counted(snapshot.tally['failed'], 'failure')}" if snapshot.tally["failed"] else ""
-    text = f"{counted(snapshot.tally['complete'], 'value')}{failed}. The best, {number(snapshot.best.value)}, came with trial {snapshot.best.number}."
+    failed = (
+        f" and {counted(snapshot.tally['failed'], 'failure')}" if snapshot.tally["failed"] else ""
+    )
+    text = (
+        f"{counted(snapshot.tally['complete'], 'value')}{failed}. The best,"
+        f" {number(snapshot.best.value)}, came with trial {snapshot.best.number}."
+    )
     if made.lower[-1] is not None and made.upper[-1] is not None:
-        text += f" By the last decision's band the optimum lies between {number(made.lower[-1])} and {number(made.upper[-1])}."
+        text += (
+            f" By the last decision's band the optimum lies between {number(made.lower[-1])} and"
+            f" {number(made.upper[-1])}."
+        )
     return Chart(text, columns)
 
 
@@ -80,19 +104,27 @@ def residuals(snapshot: Snapshot) -> Chart:
     mean = sum(float(v or 0) for v in values) / len(made)
     spread = math.sqrt(sum((float(v or 0) - mean) ** 2 for v in values) / len(made))
     return Chart(
-        f"Value minus prediction, in predicted standard deviations: {mean:+.2f} on average (0 is right), spread {spread:.2f} (1 is right, more is too sure).",
+        f"Value minus prediction, in predicted standard deviations: {mean:+.2f} on average (0 is"
+        f" right), spread {spread:.2f} (1 is right, more is too sure).",
         columns,
     )
 
 
 def coverage(snapshot: Snapshot) -> Chart:
     found = snapshot.calibration
-    columns: dict[str, list[Any]] = {"number": [each.number for each in found.predictions], "coverage": list(found.coverage), "least": list(found.least),
-               "nominal": [LEVEL] * len(found.coverage)}  # fmt: skip
+    columns: dict[str, list[Any]] = {
+        "number": [each.number for each in found.predictions],
+        "coverage": list(found.coverage),
+        "least": list(found.least),
+        "nominal": [LEVEL] * len(found.coverage),
+    }
     if not found.predictions:
         return Chart("No value of a point that a model proposed is known yet.", columns)
     verdict = "less than chance allows" if found.failing else "within what chance allows"
-    text = f"{found.inside} of {len(found.predictions)} values ({found.coverage[-1]:.0%}) fell into the band predicted for them, {LEVEL:.0%} should: {verdict}."
+    text = (
+        f"{found.inside} of {len(found.predictions)} values ({found.coverage[-1]:.0%}) fell into"
+        f" the band predicted for them, {LEVEL:.0%} should: {verdict}."
+    )
     return Chart(text, columns)
 
 
@@ -103,22 +135,33 @@ def lengthscales(snapshot: Snapshot) -> Chart:
     columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
     for index, name in enumerate(names):
         columns[f"{name} in force"] = [trial.info["lengthscales"][index] for trial in decided]
-        columns[f"{name} fitted"] = [(trial.info.get("fitted_lengthscales") or [None] * len(names))[index] for trial in decided]
+        columns[f"{name} fitted"] = [
+            (trial.info.get("fitted_lengthscales") or [None] * len(names))[index]
+            for trial in decided
+        ]
     if not decided:
         return Chart("No decision of a model yet.", columns)
     last = decided[-1].info["lengthscales"]
     listed = sorted(zip(names, last, strict=True), key=lambda pair: pair[1])
-    shown = ", ".join(f"{name} {number(value, 3)}" for name, value in listed[:6]) + (", …" if len(listed) > 6 else "")
-    return Chart(f"In force now, as a share of each input's range, most sensitive first: {shown}.", columns)
+    shown = ", ".join(f"{name} {number(value, 3)}" for name, value in listed[:6]) + (
+        ", …" if len(listed) > 6 else ""
+    )
+    return Chart(
+        f"In force now, as a share of each input's range, most sensitive first: {shown}.", columns
+    )
 
 
-def _series(keys: tuple[str, ...], text: Callable[[dict[str, Any]], str]) -> Callable[[Snapshot], Chart]:
+def _series(
+    keys: tuple[str, ...], text: Callable[[dict[str, Any]], str]
+) -> Callable[[Snapshot], Chart]:
     def chart(snapshot: Snapshot) -> Chart:
         decided = _decided(snapshot)
         columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
         columns |= {key: [trial.info.get(key) for trial in decided] for key in keys}
         if not decided or all(decided[-1].info.get(key) is None for key in keys):
-            return Chart("This strategy records none." if decided else "No decision of a model yet.", columns)
+            return Chart(
+                "This strategy records none." if decided else "No decision of a model yet.", columns
+            )
         return Chart(text(dict(decided[-1].info)), columns)
 
     return chart
@@ -133,7 +176,11 @@ def coordinates(snapshot: Snapshot) -> list[str]:
     names: list[str] = []
     for name, parameter in snapshot.study.space.parameters.items():
         options = getattr(parameter, "options", ())
-        names += [name] * parameter.width if parameter.width <= 1 else [f"{name}={option}" for option in options]
+        names += (
+            [name] * parameter.width
+            if parameter.width <= 1
+            else [f"{name}={option}" for option in options]
+        )
     return names
 
 
@@ -142,8 +189,32 @@ CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "coverage": coverage,
     "residuals": residuals,
     "lengthscales": lengthscales,
-    "scaling": _series(("h", "g", "b"), lambda info: f"Now h = {number(info['h'], 3)}: lengthscales divided by g = {number(info['g'], 3)}, norm bound times b = {number(info['b'], 3)}."),
-    "width": _series(("beta_sqrt", "norm_bound"), lambda info: f"The band is {number(info['beta_sqrt'], 3)} standard deviations wide on either side; norm bound {number(info['norm_bound'], 3)}."),
-    "information": _series(("information_gain",), lambda info: f"The data hold {number(info['information_gain'], 4)} nats about f in the class in force."),
-    "noise": _series(("noise_std",), lambda info: f"The noise's standard deviation is taken to be {number(info['noise_std'], 3)}, in the values' units."),
-}  # fmt: skip
+    "scaling": _series(
+        ("h", "g", "b"),
+        lambda info: (
+            f"Now h = {number(info['h'], 3)}: lengthscales divided by g = {number(info['g'], 3)},"
+            f" norm bound times b = {number(info['b'], 3)}."
+        ),
+    ),
+    "width": _series(
+        ("beta_sqrt", "norm_bound"),
+        lambda info: (
+            f"The band is {number(info['beta_sqrt'], 3)} standard deviations wide on either side;"
+            f" norm bound {number(info['norm_bound'], 3)}."
+        ),
+    ),
+    "information": _series(
+        ("information_gain",),
+        lambda info: (
+            f"The data hold {number(info['information_gain'], 4)} nats about f in the class in"
+            " force."
+        ),
+    ),
+    "noise": _series(
+        ("noise_std",),
+        lambda info: (
+            f"The noise's standard deviation is taken to be {number(info['noise_std'], 3)}, in the"
+            " values' units."
+        ),
+    ),
+}

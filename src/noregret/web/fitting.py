@@ -45,15 +45,26 @@ def start(url: str) -> None:
 
 
 def judge(name: str) -> dict[str, Any]:
-    """Recommended point and certificate; an error in words instead of an exception, since it is an answer like others."""
+    """Recommended point and certificate; an error in words instead of an exception, since it is an
+    answer like others.
+    """
     begun = time.perf_counter()
     answer = _judged(name)
     return answer | {"seconds": time.perf_counter() - begun}
 
 
-def failure(error: str | None, version: str | None = None, trials: int | None = None) -> dict[str, Any]:
+def failure(
+    error: str | None, version: str | None = None, trials: int | None = None
+) -> dict[str, Any]:
     """An answer without results."""
-    return {"version": version, "trials": trials, "error": error, "recommended": None, "certificate": None, "next": None}
+    return {
+        "version": version,
+        "trials": trials,
+        "error": error,
+        "recommended": None,
+        "certificate": None,
+        "next": None,
+    }
 
 
 def _judged(name: str) -> dict[str, Any]:
@@ -66,9 +77,16 @@ def _judged(name: str) -> dict[str, Any]:
             sign = 1.0 if snapshot.study.goal == "maximize" else -1.0
             recommended = snapshot.study.recommended_by(belief)
             mean, std = belief.predict(snapshot.study.space.encode(recommended.params)[None, :])
-            answer["recommended"] = {"number": recommended.number, "mean": sign * float(mean[0]), "std": float(std[0])}
+            answer["recommended"] = {
+                "number": recommended.number,
+                "mean": sign * float(mean[0]),
+                "std": float(std[0]),
+            }
             certificate = snapshot.study.certificate_by(belief)
-            answer["certificate"] = {"regret_bound": certificate.regret_bound, "condition": certificate.condition}
+            answer["certificate"] = {
+                "regret_bound": certificate.regret_bound,
+                "condition": certificate.condition,
+            }
         if len(snapshot.rows) <= PREVIEWED:
             answer["next"] = _next[name] = plain(snapshot.study.preview())
     except NoRegretError as error:
@@ -108,7 +126,12 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     known = _beliefs.get(name)
     snapshot, belief = known if known is not None else _belief(name)
     if belief is None or isinstance(belief, str):
-        return {"version": snapshot.version, "error": belief or "there is no model yet: this strategy has none, or no value was told"}
+        return {
+            "version": snapshot.version,
+            "error": (
+                belief or "there is no model yet: this strategy has none, or no value was told"
+            ),
+        }
     study = snapshot.study
     inputs: dict[str, Parameter] = study.space.parameters
     for chosen in (query.x, query.y):
@@ -121,19 +144,38 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     else:
         raise NoRegretError(f"there is no trial {query.through}")
     sign = 1.0 if study.goal == "maximize" else -1.0
-    answer = {"version": snapshot.version, "error": None, "x": query.x, "y": query.y, "through": base.number, "kind": "line"}
+    answer = {
+        "version": snapshot.version,
+        "error": None,
+        "x": query.x,
+        "y": query.y,
+        "through": base.number,
+        "kind": "line",
+    }
     if isinstance(study.space, Candidates):
         return answer | _listed(study.space, belief, query, sign)
     values = _as_dict(base, inputs)
     xs = _levels(inputs[query.x], LINE)
     if query.y is None or query.y == query.x:
         points = np.array([study.space.encode(values | {query.x: x}) for x in xs])
-        return answer | {"xs": xs, **_band(belief, points, sign), **_near(snapshot, belief, base, (query.x,))}
+        return answer | {
+            "xs": xs,
+            **_band(belief, points, sign),
+            **_near(snapshot, belief, base, (query.x,)),
+        }
     size = GRID if len(snapshot.rows) < MANY else COARSE_GRID
     xs, ys = _levels(inputs[query.x], size), _levels(inputs[query.y], size)
-    points = np.array([study.space.encode(values | {query.x: x, query.y: y}) for y in ys for x in xs])
+    points = np.array(
+        [study.space.encode(values | {query.x: x, query.y: y}) for y in ys for x in xs]
+    )
     surfaces = {key: _rows(column, len(xs)) for key, column in _band(belief, points, sign).items()}
-    return answer | {"kind": "surface", "xs": xs, "ys": ys, **surfaces, **_near(snapshot, belief, base, (query.x, query.y))}
+    return answer | {
+        "kind": "surface",
+        "xs": xs,
+        "ys": ys,
+        **surfaces,
+        **_near(snapshot, belief, base, (query.x, query.y)),
+    }
 
 
 def _rows(column: list[float], width: int) -> list[list[float]]:
@@ -156,12 +198,21 @@ def _levels(parameter: Parameter, count: int) -> list[Any]:
 
 def _band(belief: Belief, points: Array, sign: float) -> dict[str, list[float]]:
     mean, std = belief.predict(points)
-    low, high = belief.band(points) if sign > 0 else tuple(-end for end in reversed(belief.band(points)))
-    return {"mean": (sign * mean).tolist(), "std": std.tolist(), "low": low.tolist(), "high": high.tolist()}
+    low, high = (
+        belief.band(points) if sign > 0 else tuple(-end for end in reversed(belief.band(points)))
+    )
+    return {
+        "mean": (sign * mean).tolist(),
+        "std": std.tolist(),
+        "low": low.tolist(),
+        "high": high.tolist(),
+    }
 
 
 def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]) -> dict[str, Any]:
-    """The trials within a lengthscale of the slice, by the inputs that it holds fixed, and the next proposal if it is."""
+    """The trials within a lengthscale of the slice, by the inputs that it holds fixed, and the next
+    proposal if it is.
+    """
     space = snapshot.study.space
     columns, start = [], 0
     for name, parameter in space.parameters.items():
@@ -171,9 +222,20 @@ def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]
     trials = [trial for trial in snapshot.trials if trial.state != "failed"]
     trials += [] if following is None else [Trial(-1, following)]
     points = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
-    distance = (((points - space.encode(base.params)) / belief.lengthscales)[:, columns] ** 2).sum(axis=1)
-    rows = [{"number": trial.number, "value": trial.value, **dict(zip("xy", (_as_dict(trial, space.parameters)[name] for name in free), strict=False))}
-            for trial, far in zip(trials, distance, strict=True) if far <= NEAR**2]  # fmt: skip
+    distance = (((points - space.encode(base.params)) / belief.lengthscales)[:, columns] ** 2).sum(
+        axis=1
+    )
+    rows = [
+        {
+            "number": trial.number,
+            "value": trial.value,
+            **dict(
+                zip("xy", (_as_dict(trial, space.parameters)[name] for name in free), strict=False)
+            ),
+        }
+        for trial, far in zip(trials, distance, strict=True)
+        if far <= NEAR**2
+    ]
     data = [row for row in rows if row["number"] >= 0]
     return {
         "data": {key: [row.get(key) for row in data] for key in ("number", "value", "x", "y")},
@@ -183,7 +245,17 @@ def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]
 
 def _listed(space: Candidates, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
     """Candidates have no points between them: every one of them, along one column."""
-    rows = [_as_dict(Trial(0, row if isinstance(row, dict) else np.array(row)), space.parameters) for row in space.rows]
+    rows = [
+        _as_dict(Trial(0, row if isinstance(row, dict) else np.array(row)), space.parameters)
+        for row in space.rows
+    ]
     points = np.array([space.encode(row) for row in space.rows])
     nothing: dict[str, list[Any]] = {key: [] for key in ("number", "value", "x", "y")}
-    return {"kind": "list", "y": None, "xs": [row[query.x] for row in rows], **_band(belief, points, sign), "data": nothing, "next": None}
+    return {
+        "kind": "list",
+        "y": None,
+        "xs": [row[query.x] for row in rows],
+        **_band(belief, points, sign),
+        "data": nothing,
+        "next": None,
+    }

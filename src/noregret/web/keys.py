@@ -1,6 +1,7 @@
 """A study's name as one segment of a path, and back.
 
-Proxies and routers rewrite ``%2F`` and ``..``, so every byte besides letters, digits, ``-``, ``_`` and inner dots is written ``~XX`` in hexadecimal.
+Proxies and routers rewrite ``%2F`` and ``..``, so every byte besides letters, digits, ``-``, ``_``
+and inner dots is written ``~XX`` in hexadecimal.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ _KEY = re.compile(KEY)
 
 
 def key_of(name: str) -> str:
-    key = quote(name.encode("utf-8", "surrogatepass"), safe="").replace("~", "%7E").replace("%", "~")
+    key = (
+        quote(name.encode("utf-8", "surrogatepass"), safe="").replace("~", "%7E").replace("%", "~")
+    )
     if not key.strip("."):  # "", "." and ".." mean something else in a path
         return key.replace(".", "~2E") or "~"
     return key
@@ -24,7 +27,11 @@ def name_of(key: str) -> str | None:
     if not _KEY.fullmatch(key):
         return None
     try:
-        name = unquote_to_bytes(key.replace("~", "%")).decode("utf-8", "surrogatepass") if key != "~" else ""
+        name = (
+            unquote_to_bytes(key.replace("~", "%")).decode("utf-8", "surrogatepass")
+            if key != "~"
+            else ""
+        )
     except UnicodeDecodeError:
         return None
     return name if key_of(name) == key else None

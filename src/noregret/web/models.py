@@ -1,6 +1,8 @@
-"""What needs a fit: recommended point, certificate, slices. One process of low priority computes it, once per version of a study, for all viewers.
+"""What needs a fit: recommended point, certificate, slices. One process of low priority computes
+it, once per version of a study, for all viewers.
 
-The server's own process only reads and writes: a fit of thousands of trials delays no page and, being one nice process on one thread, hardly any ask.
+The server's own process only reads and writes: a fit of thousands of trials delays no page and,
+being one nice process on one thread, hardly any ask.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class Models:
         return self._fits[name].answer if name in self._fits else None
 
     def look(self, name: str, version: str) -> tuple[dict[str, Any] | None, bool]:
-        """The last answer, whether or not it is of this version, and whether a newer one is on its way."""
+        """The last answer, whether or not it is of this version, and whether a newer one is on its
+        way.
+        """
         fits = self._fits.setdefault(name, Fits())
         if fits.under_way is not None:
             return fits.answer, True
@@ -64,7 +68,10 @@ class Models:
         except Exception as error:  # an answer like others: nobody awaits this task
             if not isinstance(error, NoRegretError):
                 log.exception("the model of %r could not be fitted", name)
-            fits.answer, fits.seconds = fitting.failure(f"the model could not be fitted: {error}"), RETRY_SECONDS
+            fits.answer, fits.seconds = (
+                fitting.failure(f"the model could not be fitted: {error}"),
+                RETRY_SECONDS,
+            )
         finally:
             fits.finished, fits.under_way = time.monotonic(), None
 
@@ -74,14 +81,21 @@ class Models:
     async def _call(self, function: Any, name: str, *arguments: Any) -> dict[str, Any]:
         if self._pool is None:
             for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-                os.environ.setdefault(variable, "1")  # read by the new process only: NumPy is loaded here already
-            self._pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), fitting.start, (self._url,))
+                os.environ.setdefault(
+                    variable, "1"
+                )  # read by the new process only: NumPy is loaded here already
+            self._pool = ProcessPoolExecutor(
+                1, multiprocessing.get_context("spawn"), fitting.start, (self._url,)
+            )
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, function, name, *arguments)
+            return await asyncio.get_running_loop().run_in_executor(
+                self._pool, function, name, *arguments
+            )
         except BrokenProcessPool:
             self._pool = None
             raise NoRegretError(
-                "the process that fits models died, perhaps for want of memory; it starts again with the next request"
+                "the process that fits models died, perhaps for want of memory; it starts again"
+                " with the next request"
             ) from None
 
     def close(self) -> None:

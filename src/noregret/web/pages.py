@@ -1,4 +1,6 @@
-"""The pages: plain HTML from templates; scripts only draw charts, send forms and swap what has changed."""
+"""The pages: plain HTML from templates; scripts only draw charts, send forms and swap what has
+changed.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,16 @@ FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}  # the addre
 
 router = APIRouter(include_in_schema=False)
 templates = Environment(
-    loader=PackageLoader("noregret.web"), autoescape=select_autoescape(default=True), undefined=StrictUndefined, trim_blocks=True,
-    lstrip_blocks=True)  # fmt: skip
+    loader=PackageLoader("noregret.web"),
+    autoescape=select_autoescape(default=True),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
 templates.filters.update(number=words.number, when=words.when)
-templates.globals.update(key_of=key_of, release=__version__, plotly=version("plotly"), strategy_name=words.strategy_name)
+templates.globals.update(
+    key_of=key_of, release=__version__, plotly=version("plotly"), strategy_name=words.strategy_name
+)
 for _template in templates.list_templates():
     templates.get_template(_template)  # compiled before the first visitor comes
 
@@ -44,7 +52,10 @@ def render(request: Request, name: str, status: int = 200, **values: Any) -> HTM
     state = request.scope["state"]
     access: Access = request.app.state.access
     text = templates.get_template(name).render(
-        csrf=state["csrf"], write=access.write, logged_in=bool(access.token and state["session"]), **values
+        csrf=state["csrf"],
+        write=access.write,
+        logged_in=bool(access.token and state["session"]),
+        **values,
     )
     return HTMLResponse(text.encode("utf-8", "replace"), status)
 
@@ -79,7 +90,12 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
 
 
 @router.get("/studies/{key}")
-async def overview_page(request: Request, studies: Studies, name: StudyName, page: Annotated[int, Query(ge=1, le=10**6)] = 1) -> Response:
+async def overview_page(
+    request: Request,
+    studies: Studies,
+    name: StudyName,
+    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+) -> Response:
     seen = await run_in_threadpool(studies.snapshot, name)
     model = request.app.state.models.last(name)  # the page asks for a newer one once it is there
 
@@ -91,8 +107,17 @@ async def overview_page(request: Request, studies: Studies, name: StudyName, pag
         if model and model["recommended"] and model["recommended"]["number"] < len(seen.rows):
             number = first(model["recommended"]["number"], seen.rows)
             recommended = next(trial for trial in seen.trials if trial.number == number)
-        return render(request, "overview.html", **study_values(seen, "overview"), rows=rows, page=min(page, pages), pages=pages, corrected=corrections(seen.rows),
-                      model=model, recommended=recommended)  # fmt: skip
+        return render(
+            request,
+            "overview.html",
+            **study_values(seen, "overview"),
+            rows=rows,
+            page=min(page, pages),
+            pages=pages,
+            corrected=corrections(seen.rows),
+            model=model,
+            recommended=recommended,
+        )
 
     return await run_in_threadpool(made)
 
@@ -106,7 +131,12 @@ def first(number: int, rows: list[Trial]) -> int:
 
 @router.get("/studies/{key}/trust")
 def trust_page(request: Request, seen: Seen) -> Response:
-    return render(request, "trust.html", **study_values(seen, "trust"), settings=words.settings(seen.study.strategy))
+    return render(
+        request,
+        "trust.html",
+        **study_values(seen, "trust"),
+        settings=words.settings(seen.study.strategy),
+    )
 
 
 @router.get("/studies/{key}/lab")
@@ -114,7 +144,14 @@ def laboratory_page(request: Request, seen: Seen) -> Response:
     open_trials = [trial for trial in seen.rows if trial.state == "running"]
     waiting = [trial for trial in seen.rows if trial.state == "waiting"]
     done = [trial for trial in seen.trials if trial.is_finished][-10:]
-    return render(request, "lab.html", **study_values(seen, "lab"), open_trials=open_trials, waiting=waiting, done=list(reversed(done)))
+    return render(
+        request,
+        "lab.html",
+        **study_values(seen, "lab"),
+        open_trials=open_trials,
+        waiting=waiting,
+        done=list(reversed(done)),
+    )
 
 
 @router.get("/studies/{key}/trials/{number}")
@@ -124,8 +161,16 @@ def trial_page(request: Request, seen: Seen, number: Number) -> Response:
     row = seen.rows[number]
     at = next((i for i, trial in enumerate(seen.trials) if trial.number == number), None)
     made = None if at is None else seen.made[at]
-    return render(request, "trial.html", **study_values(seen, "trial"), trial=row, made=made, corrected_by=corrections(seen.rows).get(number), last=len(seen.rows) - 1,
-                  reason=why(row, made, seen.study.goal, seen.study.strategy))  # fmt: skip
+    return render(
+        request,
+        "trial.html",
+        **study_values(seen, "trial"),
+        trial=row,
+        made=made,
+        corrected_by=corrections(seen.rows).get(number),
+        last=len(seen.rows) - 1,
+        reason=why(row, made, seen.study.goal, seen.study.strategy),
+    )
 
 
 # -- log-in --
@@ -144,20 +189,31 @@ async def log_in(request: Request) -> Response:
     if not access.knows(form.get("token", [""])[0]):
         return render(request, "login.html", 401, next=goal, wrong=True)
     answer = RedirectResponse(goal, 303)
-    answer.headers["Set-Cookie"] = cookie(request.scope["state"]["cookie_name"], access.new_session(), secure=request.url.scheme == "https")
+    answer.headers["Set-Cookie"] = cookie(
+        request.scope["state"]["cookie_name"],
+        access.new_session(),
+        secure=request.url.scheme == "https",
+    )
     return answer
 
 
 @router.post("/logout")
 def log_out(request: Request) -> Response:
     answer = Response(status_code=204)
-    answer.headers["Set-Cookie"] = cookie(request.scope["state"]["cookie_name"], "", secure=request.url.scheme == "https")
+    answer.headers["Set-Cookie"] = cookie(
+        request.scope["state"]["cookie_name"], "", secure=request.url.scheme == "https"
+    )
     return answer
 
 
 def _inside(address: str) -> str:
     """A path of this server and nothing that a browser would read as another one."""
-    safe = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable() and address.isascii()
+    safe = (
+        address.startswith("/")
+        and not address.startswith(("//", "/\\"))
+        and address.isprintable()
+        and address.isascii()
+    )
     return address if safe else "/"
 
 
@@ -169,7 +225,9 @@ def plotly_file() -> FilePath:
     """Plotly's JavaScript as its Python package ships it; nothing of Plotly's Python is loaded."""
     found = importlib.util.find_spec("plotly")
     if found is None or not found.submodule_search_locations:
-        raise MissingExtraError("the page needs Plotly's JavaScript: install it with `pip install noregret[web]`")
+        raise MissingExtraError(
+            "the page needs Plotly's JavaScript: install it with `pip install noregret[web]`"
+        )
     return FilePath(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
 
 
@@ -184,7 +242,9 @@ def plotly_script(request: Request) -> Response:
     if near or "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(plotly_file(), media_type="text/javascript", headers=FOR_EVER)
     return Response(
-        plotly_packed(), media_type="text/javascript", headers={**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        plotly_packed(),
+        media_type="text/javascript",
+        headers={**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"},
     )
 
 

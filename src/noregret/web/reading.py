@@ -39,7 +39,15 @@ class Snapshot:
         self.study, self.rows, self.read = study, trials, time.monotonic()
         self.counts = Counter(trial.state for trial in trials)
         self.encoded: dict[str, bytes] = {}
-        text = repr((study.seed, study.strategy, trials[0].created if trials else "", len(trials), sorted(self.counts.items())))
+        text = repr(
+            (
+                study.seed,
+                study.strategy,
+                trials[0].created if trials else "",
+                len(trials),
+                sorted(self.counts.items()),
+            )
+        )
         self.version = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @cached_property
@@ -66,7 +74,9 @@ class Snapshot:
 
     @cached_property
     def alarms(self) -> list[Alarm]:
-        return alarms(self.study.space, self.trials, self.made, self.study.goal, self.study.strategy)
+        return alarms(
+            self.study.space, self.trials, self.made, self.study.goal, self.study.strategy
+        )
 
     @cached_property
     def best(self) -> Trial | None:
@@ -122,7 +132,12 @@ class Library:
             del self._studies[name]
             raise UnknownStudyError(f"there is no study named {name!r} any more")
         now = Study.open(name, storage=self.storage)
-        if (now.space, now.goal, now.strategy, now.seed) != (known.space, known.goal, known.strategy, known.seed):  # and made anew
+        if (now.space, now.goal, now.strategy, now.seed) != (
+            known.space,
+            known.goal,
+            known.strategy,
+            known.seed,
+        ):  # and made anew
             known = self._studies[name] = now
         return Snapshot(known, known.trials)
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
 
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import AdaptiveGPUCB, LogEI, RandomSearch, Strategy
@@ -58,7 +67,10 @@ class ChoiceIn(Body):
 
 class BoxIn(Body):
     kind: Literal["box"]
-    parameters: Annotated[list[Annotated[FloatIn | IntIn | ChoiceIn, Field(discriminator="kind")]], Field(min_length=1, max_length=200)]
+    parameters: Annotated[
+        list[Annotated[FloatIn | IntIn | ChoiceIn, Field(discriminator="kind")]],
+        Field(min_length=1, max_length=200),
+    ]
 
 
 class CandidatesIn(Body):
@@ -94,13 +106,17 @@ class StudyIn(Body):
     name: Name
     goal: Literal["maximize", "minimize"]
     space: Annotated[BoxIn | CandidatesIn, Field(discriminator="kind")]
-    strategy: Annotated[PracticalIn | RigorousIn | LogEIIn | RandomIn, Field(discriminator="kind")] = PracticalIn()
+    strategy: Annotated[
+        PracticalIn | RigorousIn | LogEIIn | RandomIn, Field(discriminator="kind")
+    ] = PracticalIn()
     seed: Annotated[StrictInt, Field(ge=0, le=LARGEST_INT)] = 0
 
     def made_space(self) -> Space | Candidates:
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
-        return Space([(parameter.name, _parameter(parameter)) for parameter in self.space.parameters])
+        return Space(
+            [(parameter.name, _parameter(parameter)) for parameter in self.space.parameters]
+        )
 
     def made_strategy(self) -> Strategy:
         match self.strategy:
@@ -108,7 +124,10 @@ class StudyIn(Body):
                 return AdaptiveGPUCB.practical(_float(noise_std))
             case RigorousIn() as chosen:
                 return AdaptiveGPUCB.rigorous(
-                    float(chosen.noise_bound), chosen.delta, norm_bound=float(chosen.norm_bound), offset=float(chosen.offset)
+                    float(chosen.noise_bound),
+                    chosen.delta,
+                    norm_bound=float(chosen.norm_bound),
+                    offset=float(chosen.offset),
                 )
             case LogEIIn(noise_std=noise_std):
                 return LogEI(noise_std=_float(noise_std))
@@ -138,7 +157,9 @@ class AskIn(Body):
 
 
 class TellIn(Body):
-    """A value with its noise's standard deviation if known, or ``"state": "failed"`` without a value."""
+    """A value with its noise's standard deviation if known, or ``"state": "failed"`` without a
+    value.
+    """
 
     value: Real | None = None
     noise_std: Positive | None = None
@@ -225,7 +246,9 @@ class ChartOut(BaseModel):
 
 
 class ModelOut(BaseModel):
-    """The recommended point and its certificate, of the version named; fitting: a newer one is being computed."""
+    """The recommended point and its certificate, of the version named; fitting: a newer one is
+    being computed.
+    """
 
     version: str | None
     fitting: bool
@@ -249,6 +272,15 @@ class ImportOut(BaseModel):
 
 def summary_out(summary: Any) -> StudyOut:
     return StudyOut(
-        key=key_of(summary.name), name=summary.name, goal=summary.goal, trials=summary.trials, waiting=summary.waiting, running=summary.running,
-        complete=summary.complete, failed=summary.failed, best=summary.best, created=summary.created, last_activity=summary.last_activity,
-    )  # fmt: skip
+        key=key_of(summary.name),
+        name=summary.name,
+        goal=summary.goal,
+        trials=summary.trials,
+        waiting=summary.waiting,
+        running=summary.running,
+        complete=summary.complete,
+        failed=summary.failed,
+        best=summary.best,
+        created=summary.created,
+        last_activity=summary.last_activity,
+    )

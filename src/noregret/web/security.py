@@ -1,8 +1,9 @@
 """Who may come in, and what leaves with every answer.
 
-Loopback without a token: only requests addressed to this machine by name (a page elsewhere cannot rebind its own name to it). With a token: a header
-``Authorization: Bearer …``, or the cookie that the log-in form sets. Whoever changes something needs ``--write``, the same origin, and either the header or
-the CSRF token that belongs to the cookie.
+Loopback without a token: only requests addressed to this machine by name (a page elsewhere cannot
+rebind its own name to it). With a token: a header ``Authorization: Bearer …``, or the cookie that
+the log-in form sets. Whoever changes something needs ``--write``, the same origin, and either the
+header or the CSRF token that belongs to the cookie.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/login", "/static/")  # what a stranger may see
 
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src"
+        " 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -50,18 +53,26 @@ class Access:
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
     def __post_init__(self) -> None:
-        if self.token is not None and (len(self.token) < SMALLEST_TOKEN or not self.token.isascii() or not self.token.isprintable()):
+        if self.token is not None and (
+            len(self.token) < SMALLEST_TOKEN
+            or not self.token.isascii()
+            or not self.token.isprintable()
+        ):
             raise ConfigurationError(
-                f"a token has at least {SMALLEST_TOKEN} printable ASCII characters, so that it cannot be guessed; here is a fresh one: {secrets.token_urlsafe(24)}"
+                f"a token has at least {SMALLEST_TOKEN} printable ASCII characters, so that it"
+                f" cannot be guessed; here is a fresh one: {secrets.token_urlsafe(24)}"
             )
         if self.token is None and not is_loopback(self.host):
             raise ConfigurationError(
-                f"serving on {self.host} lets others in: set NOREGRET_TOKEN or --token, for instance to {secrets.token_urlsafe(24)}, or keep to 127.0.0.1"
+                f"serving on {self.host} lets others in: set NOREGRET_TOKEN or --token, for"
+                f" instance to {secrets.token_urlsafe(24)}, or keep to 127.0.0.1"
             )
 
     def knows(self, token: str) -> bool:
         """Compared in constant time."""
-        return self.token is not None and hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+        return self.token is not None and hmac.compare_digest(
+            token.encode("utf-8", "replace"), self.token.encode()
+        )
 
     def new_session(self) -> str:
         return self._signed(f"{secrets.token_urlsafe(18)}.{int(time.time()) + SESSION_SECONDS}")
@@ -77,7 +88,8 @@ class Access:
         return hmac.new(self.secret, b"csrf " + session.encode(), hashlib.sha256).hexdigest()
 
     def _signed(self, body: str) -> str:
-        return f"{body}.{hmac.new(self.secret, b'session ' + body.encode('utf-8', 'replace'), hashlib.sha256).hexdigest()}"
+        message = b"session " + body.encode("utf-8", "replace")
+        return f"{body}.{hmac.new(self.secret, message, hashlib.sha256).hexdigest()}"
 
 
 def is_loopback(host: str) -> bool:
@@ -100,11 +112,17 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        cookie_name = f"noregret_{(scope.get('server') or ('', 0))[1]}"  # cookies do not tell ports apart
+        cookie_name = (  # cookies do not tell ports apart
+            f"noregret_{(scope.get('server') or ('', 0))[1]}"
+        )
         session = self.access.session(_cookies(headers).get(cookie_name, ""))
         fresh = session is None and self.access.token is None
         session = self.access.new_session() if fresh else session
-        scope.setdefault("state", {}).update(session=session, csrf=self.access.csrf(session) if session else "", cookie_name=cookie_name)
+        scope.setdefault("state", {}).update(
+            session=session,
+            csrf=self.access.csrf(session) if session else "",
+            cookie_name=cookie_name,
+        )
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -114,7 +132,10 @@ class Guard:
                 if "cache-control" not in answer:
                     answer["Cache-Control"] = "private, no-cache"
                 if fresh and scope["method"] in SAFE and not scope["path"].startswith("/static/"):
-                    answer.append("Set-Cookie", cookie(cookie_name, str(session), secure=scope.get("scheme") == "https"))
+                    answer.append(
+                        "Set-Cookie",
+                        cookie(cookie_name, str(session), secure=scope.get("scheme") == "https"),
+                    )
             await send(message)
 
         refused = self._refusal(scope, headers, session)
@@ -128,11 +149,24 @@ class Guard:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         by_header = scheme.lower() == "bearer" and access.knows(given.strip())
         if access.token is None and not is_loopback(_hostname(headers.get("host", ""))):
-            return _no(421, "this server answers to 127.0.0.1 and localhost only; start it with a token to use another name")
-        if access.token is not None and not by_header and session is None and not path.startswith(OPEN):
+            return _no(
+                421,
+                "this server answers to 127.0.0.1 and localhost only; start it with a token to use"
+                " another name",
+            )
+        if (
+            access.token is not None
+            and not by_header
+            and session is None
+            and not path.startswith(OPEN)
+        ):
             if method in SAFE and not path.startswith("/api"):
                 return RedirectResponse("/login?next=" + quote(path, safe="/"), 303)
-            return _no(401, "a token is needed: send it as Authorization: Bearer …, or log in", {"WWW-Authenticate": "Bearer"})
+            return _no(
+                401,
+                "a token is needed: send it as Authorization: Bearer …, or log in",
+                {"WWW-Authenticate": "Bearer"},
+            )
         if method in SAFE:
             return None
         if not _same_origin(headers):
@@ -142,15 +176,20 @@ class Guard:
         if path != "/logout" and not access.write:
             return _no(403, "this server only reads: start it with --write to change studies")
         sent = headers.get("x-csrf-token", "").encode("utf-8", "replace")
-        if not by_header and not (session and hmac.compare_digest(sent, access.csrf(session).encode())):
+        if not by_header and not (
+            session and hmac.compare_digest(sent, access.csrf(session).encode())
+        ):
             return _no(
                 403,
-                "the CSRF token is missing or old: reload the page; a script sends the server's token as Authorization: Bearer … instead",
+                "the CSRF token is missing or old: reload the page; a script sends the server's"
+                " token as Authorization: Bearer … instead",
             )
         return None
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        """Bodies are read here and no further than the limit, whatever the sender said their length is."""
+        """Bodies are read here and no further than the limit, whatever the sender said their length
+        is.
+        """
         declared = headers.get("content-length", "0")
         body, more = b"", scope["method"] not in SAFE
         too_large = declared.isdigit() and int(declared[:20]) > LARGEST_BODY
@@ -161,7 +200,9 @@ class Guard:
             body += message.get("body", b"")
             more, too_large = message.get("more_body", False), len(body) > LARGEST_BODY
         if too_large:
-            await _no(413, f"the request is larger than {LARGEST_BODY // 2**20} MiB")(scope, receive, send)
+            await _no(413, f"the request is larger than {LARGEST_BODY // 2**20} MiB")(
+                scope, receive, send
+            )
             return
         given = False
 
@@ -177,7 +218,9 @@ class Guard:
 
 def cookie(name: str, value: str, *, secure: bool) -> str:
     age = SESSION_SECONDS if value else 0
-    return f"{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict" + ("; Secure" if secure else "")
+    return f"{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict" + (
+        "; Secure" if secure else ""
+    )
 
 
 def _no(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -186,7 +229,9 @@ def _no(status: int, detail: str, headers: Mapping[str, str] | None = None) -> R
 
 def _cookies(headers: Headers) -> dict[str, str]:
     try:
-        return {name: morsel.value for name, morsel in SimpleCookie(headers.get("cookie", "")).items()}
+        return {
+            name: morsel.value for name, morsel in SimpleCookie(headers.get("cookie", "")).items()
+        }
     except CookieError:
         return {}
 

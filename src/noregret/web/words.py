@@ -18,7 +18,9 @@ def number(value: Any, digits: int = 6) -> str:
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 10**digits):
+    if isinstance(value, int) or (
+        math.isfinite(value) and value == int(value) and abs(value) < 10**digits
+    ):
         return f"{int(value)}"
     return f"{value:.{digits}g}".replace("-", "−")
 
@@ -45,11 +47,14 @@ def when(text: str | None) -> str:
 def strategy_name(strategy: Strategy) -> str:
     """Its class, or the preset it equals."""
     if isinstance(strategy, AdaptiveGPUCB):
-        if strategy == AdaptiveGPUCB.practical(strategy.noise_std, initial_points=strategy.initial_points):
+        if strategy == AdaptiveGPUCB.practical(
+            strategy.noise_std, initial_points=strategy.initial_points
+        ):
             return "AdaptiveGPUCB, practical"
         return "AdaptiveGPUCB, rigorous" if strategy.guarantee else "AdaptiveGPUCB"
     return type(strategy).__name__
 
 
 def settings(strategy: Strategy) -> dict[str, str]:
-    return {field.name: str(getattr(strategy, field.name)) for field in dataclasses.fields(strategy)}  # type: ignore[arg-type]
+    names = [field.name for field in dataclasses.fields(strategy)]  # type: ignore[arg-type]
+    return {name: str(getattr(strategy, name)) for name in names}

@@ -18,4 +18,10 @@ if __name__ == "__main__":
     study = optuna.create_study(sampler=sampler)
     study.optimize(objective, n_trials=40)
     print(study.best_params, study.best_value)
-    print([trial.system_attrs["noregret"]["h"] for trial in study.trials if "h" in trial.system_attrs.get("noregret", {})])
+    print(
+        [
+            trial.system_attrs["noregret"]["h"]
+            for trial in study.trials
+            if "h" in trial.system_attrs.get("noregret", {})
+        ]
+    )
