@@ -1,16 +1,26 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
+from noregret.errors import GuaranteeError, NoRegretError
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
     AdaptiveGPUCB,
+    InsuredGPUCB,
     LogEI,
     MarginalGPUCB,
     MinimumUncertainty,
     RandomSearch,
 )
-from noregret.study import Certificate, CertifiedWithin, Reached, Study, maximize, minimize
+from noregret.study import (
+    Certificate,
+    CertifiedWithin,
+    Reached,
+    Result,
+    Study,
+    maximize,
+    minimize,
+)
 from noregret.trials import Trial
 
 __version__ = "0.1.0"
@@ -24,12 +34,16 @@ __all__ = [
     "CertifiedWithin",
     "Choice",
     "Float",
+    "GuaranteeError",
+    "InsuredGPUCB",
     "Int",
     "LogEI",
     "MarginalGPUCB",
     "MinimumUncertainty",
+    "NoRegretError",
     "RandomSearch",
     "Reached",
+    "Result",
     "Space",
     "Study",
     "Trial",

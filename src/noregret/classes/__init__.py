@@ -24,13 +24,20 @@ from noregret.classes.widening import (
     ReferenceRegret,
     Scaling,
     Schedule,
-    Stagnation,
     Widening,
     crossing_near,
 )
 
+# what can be stored
+GROWTHS: tuple[type, ...] = (ConstantGrowth, LogGrowth, PowerGrowth)
+REFERENCES: tuple[type, ...] = (PowerReference, AnchoredReference)
+WIDENINGS: tuple[type, ...] = (NoWidening, Schedule, ReferenceRegret, MinimumStd)
+
 __all__ = [
     "BUILT_IN",
+    "GROWTHS",
+    "REFERENCES",
+    "WIDENINGS",
     "AnchoredReference",
     "ConstantGrowth",
     "Estimator",
@@ -47,7 +54,6 @@ __all__ = [
     "ReferenceRegret",
     "Scaling",
     "Schedule",
-    "Stagnation",
     "Widening",
     "as_growth",
     "crossing_near",

@@ -20,7 +20,6 @@ Estimator = Literal["regret_bound", "one_step"]
 
 BRACKET = 1.3  # factor of the upward search, SPEC §5
 TOLERANCE = 1e-3  # of log h
-LEAST_SHARE = 0.05  # of surveys, in any dimension
 LARGEST = 1e12  # a scaling nobody means: the search gives up here even without a cap
 
 
@@ -36,8 +35,6 @@ class Scaling:
     reference: float | None = None
     reference_scale: float | None = None
     estimate: float | None = None
-    stagnant: bool = False  # the next value would tell next to nothing, or only the noise
-    survey: bool = False  # look where the class is least known, not where it promises most
 
 
 class Probe(Protocol):
@@ -47,18 +44,10 @@ class Probe(Protocol):
     initial: int  # points before the first decision
     dimension: int
     previous: Scaling  # of the last decision; h = g = b = 1 before the first
-    surveys: tuple[int, ...]  # the decisions so far that were surveys, counted from 1
-    survey_g: float  # of the last of them; 1 before the first
-    noise_std: float  # of a value to come, in units of the prior std
-    hiding_dimension: (
-        int  # the inputs in which something may hide: 1 where the whole space can be listed
-    )
-    lengthscale: float  # of the fitted class, on the unit cube: the geometric mean over the inputs
 
     def regret_bound(self, g: float, b: float, information: Information) -> float: ...
     def one_step_regret(self, g: float, b: float) -> float: ...
     def std_at_argmax(self, g: float, b: float) -> float: ...
-    def mean_std(self, g: float, b: float) -> float: ...  # over the whole space
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,101 +207,6 @@ class MinimumStd:
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std(g))
 
 
-@dataclass(frozen=True, slots=True)
-class Stagnation:
-    """Widen only where the search stagnates, for one decision, and look around in the widened
-    class: a survey.
-
-    Stagnation is σ_t(x_{t+1}) < max(kappa·t^−decay, noise_share·noise std) under the fitted class,
-    in units of the prior std: the next value would tell next to nothing, or only the noise. The
-    class is then widened, for this decision, until its mean std over the space reaches ``target``,
-    and the point is taken that teaches most about it. Of t decisions at most ``allowance(t, d)`` ∝
-    t^exponent are surveys, no two of them within ``every``: what they add to the regret is
-    sublinear, and they never end. While the fitted lengthscale is below ``fine``·d the fitted class
-    is wide by itself, as where the paper takes the smaller of fit and schedule, and ``fine_share``
-    of the allowance must do. In a finite list a stagnant decision that is no survey goes to a
-    design not measured yet. docs/decisions/0013.
-    """
-
-    kappa: float = 0.03
-    decay: float = 0.5
-    noise_share: float = 0.5
-    share: float = 0.32
-    exponent: float = 0.9
-    every: int = 1
-    target: float = 0.7
-    fine: float = 0.14
-    fine_share: float = 1 / 3
-    maximum: float = 100.0
-
-    def __post_init__(self) -> None:
-        _check_level(self.kappa, self.decay)
-        if not 0 <= self.fine < math.inf:
-            raise ConfigurationError(
-                f"fine is a lengthscale on the unit cube of at least 0, got {self.fine!r}"
-            )
-        if not 0 < self.fine_share <= 1:
-            raise ConfigurationError(
-                f"fine_share must lie in (0, 1], got {self.fine_share!r}: the part of the surveys"
-                " left in a class that is wide already"
-            )
-        if not 0 <= self.noise_share < math.inf:
-            raise ConfigurationError(f"noise_share must be at least 0, got {self.noise_share!r}")
-        if not 0 < self.share <= 1:
-            raise ConfigurationError(
-                f"share must lie in (0, 1], got {self.share!r}: share·2^(d−1)·t^exponent bounds the"
-                " number of surveys"
-            )
-        if not 0 < self.exponent <= 1:
-            raise ConfigurationError(
-                f"exponent must lie in (0, 1], got {self.exponent!r}: t^exponent bounds the number"
-                " of surveys"
-            )
-        if not (isinstance(self.every, int) and self.every >= 1):
-            raise ConfigurationError(
-                f"every must be a whole number of at least 1, got {self.every!r}"
-            )
-        if not 0 < self.target < 1:
-            raise ConfigurationError(
-                f"target must lie in (0, 1), the prior std being 1, got {self.target!r}"
-            )
-        if not 1 < self.maximum < math.inf:
-            raise ConfigurationError(
-                f"maximum bounds g, so it is above 1 and finite, got {self.maximum!r}"
-            )
-
-    def scaling(self, probe: Probe) -> Scaling:
-        level = max(self.kappa * probe.t**-self.decay, self.noise_share * probe.noise_std)
-        std = probe.std_at_argmax(1.0, 1.0)
-        if std >= level:
-            return Scaling(1.0, 1.0, 1.0, level, None, std)
-        recent = bool(probe.surveys) and probe.t - probe.surveys[-1] < self.every
-        fine = probe.lengthscale < self.fine * probe.dimension
-        if recent or len(probe.surveys) + 1 > (self.fine_share if fine else 1.0) * self.allowance(
-            probe.t, probe.hiding_dimension
-        ):
-            return Scaling(1.0, 1.0, 1.0, level, None, std, stagnant=True)
-        g = crossing_near(
-            lambda g: probe.mean_std(g, 1.0),
-            self.target,
-            min(probe.survey_g, self.maximum),
-            1.0,
-            self.maximum,
-        )
-        return Scaling(
-            merge(g, 1.0, probe.dimension), g, 1.0, level, None, std, stagnant=True, survey=True
-        )
-
-    def allowance(self, t: int, dimension: int) -> float:
-        """How many of t decisions may be surveys. Every input hides as much again, up to three;
-        beyond, a survey sees next to nothing of the space.
-        """
-        return (
-            max(LEAST_SHARE, self.share * 2.0 ** (dimension - 1) * min(1.0, 8.0 ** (3 - dimension)))
-            * t**self.exponent
-        )
-
-
 def _check_level(kappa: float, decay: float) -> None:
     if not 0 < kappa < 1:
         raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {kappa!r}")
@@ -372,4 +266,4 @@ def _bisected(
     return high
 
 
-Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd | Stagnation
+Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd

@@ -97,7 +97,7 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
         columns.append(
             (name, not isinstance(parameter, Choice), [text_of(each[name]) for each in points])
         )
-    columns.append(("why", False, [reason(study, trial) for trial in trials]))
+    columns.append(("why", False, [reason(trial) for trial in trials]))
     shown = [column for column in columns if any(column[2])]
     right = [index for index, (_, to_right, _) in enumerate(shown) if to_right]
     return table(
@@ -107,24 +107,15 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
     )
 
 
-def prediction(study: Study, trial: Trial) -> tuple[float, float] | None:
-    """Mean and std predicted before the trial was evaluated, in the user's sign."""
-    if trial.info.get("std") is None:
-        return None
-    return (1.0 if study.goal == "maximize" else -1.0) * trial.info["mean"], trial.info["std"]
-
-
-def reason(study: Study, trial: Trial) -> str:
+def reason(trial: Trial) -> str:
     """Why the point was chosen, in a few words."""
     if trial.corrects is not None:
         return f"corrects trial {trial.corrects}"
-    predicted = prediction(study, trial)
-    if predicted is not None:
-        why = "survey of a wider class" if trial.info.get("survey") else "model"
-        return f"{why}, expects {plus_minus(*predicted)}"
-    return {"initial": "initial design", "random": "random", "enqueued": "enqueued"}.get(
-        trial.info.get("source", ""), "added"
-    )
+    model = trial.decision.model
+    if model is not None:
+        why = "survey of a wider class" if model.survey else "model"
+        return f"{why}, expects {plus_minus(model.mean, model.std)}"
+    return "initial design" if trial.decision.source == "initial" else trial.decision.source
 
 
 def parameter_range(parameter: Parameter) -> str:

@@ -8,33 +8,24 @@ from typing import Any
 
 from noregret.cli.output import number, plus_minus, point_text, trial_document
 from noregret.errors import TrialError
-from noregret.study import Study, certifies
+from noregret.study import Study
 
 
 def results(study: Study, delta: float | None = None) -> dict[str, Any]:
     """Keys best, recommended, predicted, certificate; null where there is none yet."""
     found: dict[str, Any] = dict.fromkeys(("best", "recommended", "predicted", "certificate"))
     try:
-        best, recommended = study.best, study.recommended
+        result = study.result(delta)
     except TrialError:  # nothing told yet
         return found
-    found["best"], found["recommended"] = (
-        trial_document(study, best),
-        trial_document(study, recommended),
-    )
-    belief = study.belief(delta)
-    if belief is None:
-        return found
-    mean, std = belief.predict(study.space.encode(recommended.params)[None, :])
-    found["predicted"] = {
-        "mean": (1.0 if study.goal == "maximize" else -1.0) * float(mean[0]),
-        "std": float(std[0]),
-    }
-    if certifies(study.strategy):
-        certificate = study.certificate(delta)
+    found["best"] = trial_document(study, result.best)
+    found["recommended"] = trial_document(study, result.recommended)
+    if result.prediction is not None:
+        found["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
+    if result.certificate is not None and result.certificate.proved:
         found["certificate"] = {
-            "regret_bound": certificate.regret_bound,
-            "condition": certificate.condition,
+            "regret_bound": result.certificate.regret_bound,
+            "condition": result.certificate.condition,
         }
     return found
 

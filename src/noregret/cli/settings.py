@@ -51,7 +51,7 @@ def settings(
         )
     space = _space(written, file, flags, candidates)
     typed = None if strategy is None else {"name": strategy, **_typed(pairs(options))}
-    made = _strategy(typed or written.get("strategy", "practical"))
+    made = _strategy(typed or written.get("strategy", "insured"))
     rehearse(made, space)
     return Settings(space, chosen, made, seed if seed is not None else written.get("seed", 0))
 

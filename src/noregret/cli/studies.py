@@ -90,7 +90,7 @@ SHOWN = 20  # trials in a table unless --all
     "--strategy",
     type=click.Choice(list(NAMED)),
     metavar="NAME",
-    help=f"How points are chosen: {', '.join(NAMED)}.  [default: practical]",
+    help=f"How points are chosen: {', '.join(NAMED)}.  [default: insured]",
 )
 @click.option(
     "--with",
@@ -276,14 +276,16 @@ def _trial_text(study: Study, index: int) -> str:
         ["state", SAID[trial.state]],
         ["value", number(trial.value)],
         ["noise", number(trial.noise_std)],
-        ["why", reason(study, trial)],
+        ["why", reason(trial)],
         ["asked (UTC)", trial.created or ""],
         ["ended (UTC)", trial.finished or ""],
     ]
     rows += [[name, text_of(value)] for name, value in named_params(study, trial.params).items()]
-    info = [[key, _short(value)] for key, value in trial.info.items() if value is not None]
     text = table([f"trial {index}", ""], [row for row in rows if row[1]])
-    return text + (f"\n\n{table(['info', ''], info)}" if info else "")
+    model = trial.decision.model
+    recorded = {} if model is None else model.to_json()
+    reasons = [[key, _short(value)] for key, value in recorded.items() if value is not None]
+    return text + (f"\n\n{table(['decision', ''], reasons)}" if reasons else "")
 
 
 def _short(value: Any) -> str:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.diagnostics.forecast_checks import LEVEL, Prediction, calibration, sign_of
+from noregret.diagnostics.forecast_checks import LEVEL, Prediction, calibration
 from noregret.space import Array, Choice, SearchSpace, Space
 from noregret.strategies import Strategy
-from noregret.trials import Trial
+from noregret.trials import Goal, Trial, sign_of
 
 RECENT = 8  # proposals looked at
 STUCK = 0.005  # per coordinate of the unit cube: nearer than this is the same experiment
@@ -35,16 +35,16 @@ def alarms(
     space: SearchSpace,
     trials: Sequence[Trial],
     made: Sequence[Prediction | None],
-    goal: str,
+    goal: Goal,
     strategy: Strategy,
 ) -> list[Alarm]:
     """Of trials as they stand (``outcomes``) and their predictions; the most serious first."""
-    decided = [trial for trial in trials if "h" in trial.info][-RECENT:]
+    decided = [trial for trial in trials if trial.decision.model is not None][-RECENT:]
     points = np.array([space.encode(trial.params) for trial in decided]).reshape(
         -1, space.dimension
     )
     found = [
-        _coverage(made, strategy),
+        _coverage(made, bool(decided) and decided[-1].why.proved),
         _stuck(points),
         *_edges(space, points, trials, goal),
         _noise(decided, strategy),
@@ -53,14 +53,14 @@ def alarms(
     return [alarm for alarm in found if alarm is not None]
 
 
-def _coverage(made: Sequence[Prediction | None], strategy: Strategy) -> Alarm | None:
+def _coverage(made: Sequence[Prediction | None], proved: bool) -> Alarm | None:
     found = calibration(made)
     if not found.failing:
         return None
     action = (
         "the objective is rougher than the fitted class: go on with AdaptiveGPUCB.rigorous(…), or"
         " give shorter lengthscales."
-        if not isinstance(getattr(strategy, "width", None), str)
+        if not proved
         else (
             "the theorem's condition does not hold here yet: norm_bound or the noise bound is too"
             " small for this objective, or offset is far from its values."
@@ -83,12 +83,12 @@ def _stuck(points: Array) -> Alarm | None:
         f"The last {RECENT} proposals are one and the same point: the search is stuck there, or"
         " done.",
         "Compare with a measurement far away: add a point of your own where little is known. If it"
-        " surprises the model, the class is too narrow: go on with AdaptiveGPUCB.practical() or"
+        " surprises the model, the class is too narrow: go on with InsuredGPUCB() or"
         " rigorous(…), which widen it. If not, stop: more values here only average the noise.",
     )
 
 
-def _edges(space: SearchSpace, points: Array, trials: Sequence[Trial], goal: str) -> list[Alarm]:
+def _edges(space: SearchSpace, points: Array, trials: Sequence[Trial], goal: Goal) -> list[Alarm]:
     done = [trial for trial in trials if trial.value is not None]
     if not isinstance(space, Space) or len(points) < RECENT or not done:
         return []
@@ -118,7 +118,7 @@ def _edges(space: SearchSpace, points: Array, trials: Sequence[Trial], goal: str
 def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
     if not decided or getattr(strategy, "noise_std", None) is not None:
         return None
-    noise_var = decided[-1].info.get("noise_var")
+    noise_var = decided[-1].why.noise_var
     if noise_var is None:
         return None
     if noise_var <= EXACT:

@@ -12,7 +12,7 @@ from scipy.special import bdtr, bdtrik, ndtri
 
 from noregret.space import Array, Indices
 from noregret.strategies import Compression
-from noregret.trials import Info, Trial, corrections, latest
+from noregret.trials import Goal, ModelDecision, Trial, corrections, latest, sign_of
 
 LEVEL = 0.9  # of the band that values are held against
 CHANCE = 0.01  # a coverage that chance alone falls below this rarely is an alarm
@@ -40,10 +40,6 @@ class Prediction:
         return None if self.residual is None else abs(self.residual) <= _MULTIPLE
 
 
-def sign_of(goal: str) -> float:
-    return 1.0 if goal == "maximize" else -1.0
-
-
 def outcomes(trials: Sequence[Trial]) -> list[Trial]:
     """All but the corrections, each with the outcome that counts now and the reasons it was chosen
     for. trials: all of them, by number.
@@ -61,15 +57,15 @@ def outcomes(trials: Sequence[Trial]) -> list[Trial]:
     return kept
 
 
-def predictions(trials: Sequence[Trial], goal: str) -> list[Prediction | None]:
+def predictions(trials: Sequence[Trial], goal: Goal) -> list[Prediction | None]:
     """One per trial; None if its point came from no model: an initial design, a random point, or
     one measured elsewhere.
     """
     made: list[Prediction | None] = [None] * len(trials)
     groups: dict[int, list[int]] = {}
     for index, trial in enumerate(trials):
-        if trial.info.get("mean") is not None and trial.info.get("std") is not None:
-            groups.setdefault(len(trial.info.get("compression", ())), []).append(index)
+        if trial.decision.model is not None:
+            groups.setdefault(len(trial.decision.model.compression), []).append(index)
     for passes, rows in groups.items():
         for index, each in zip(
             rows, _predictions([trials[row] for row in rows], goal, passes), strict=True
@@ -78,28 +74,29 @@ def predictions(trials: Sequence[Trial], goal: str) -> list[Prediction | None]:
     return made
 
 
-def _predictions(trials: list[Trial], goal: str, passes: int) -> list[Prediction]:
+def _predictions(trials: list[Trial], goal: Goal, passes: int) -> list[Prediction]:
     """Of proposals whose values were compressed equally often; all of them at once, since a study
     may have thousands.
     """
     sign = sign_of(goal)
-    infos = [trial.info for trial in trials]
-    offset, scale, center = (_column(infos, key) for key in ("offset", "scale", "mean"))
+    models = [trial.why for trial in trials]
+    offset, scale = _column(models, "offset"), _column(models, "scale")
+    center = sign * _column(models, "mean")
     bend = Compression(
         tuple(
             (
-                np.array([info["compression"][k][0] for info in infos]),
-                np.array([info["compression"][k][1] for info in infos]),
+                np.array([model.compression[k][0] for model in models]),
+                np.array([model.compression[k][1] for model in models]),
             )
             for k in range(passes)
         )
     )
-    width = _column(infos, "beta_sqrt")
+    width = _column(models, "beta_sqrt")
     # compressed predictions are Gaussian in the model's units only, and there 2β^½σ was recorded
     std = (
-        _column(infos, "instant_regret_bound") / (2 * width)
+        _column(models, "instant_regret_bound") / (2 * width)
         if passes
-        else _column(infos, "std") / scale
+        else _column(models, "std") / scale
     )
     mean = bend.forward((center - offset) / scale)
     value = np.array(
@@ -113,7 +110,7 @@ def _predictions(trials: list[Trial], goal: str, passes: int) -> list[Prediction
     known = np.isfinite(told) & np.isfinite(z)
     slope = bend.slope(np.where(known, z, 1.0))
     spread = np.hypot(
-        std, np.where(known, told, np.nan_to_num(_column(infos, "noise_std"))) / scale * slope
+        std, np.where(known, told, np.nan_to_num(_column(models, "noise_std"))) / scale * slope
     )
     residual = sign * (bend.forward(z) - mean) / spread
 
@@ -133,15 +130,14 @@ def _predictions(trials: list[Trial], goal: str, passes: int) -> list[Prediction
         for row in np.transpose(columns)
     )
     return [
-        Prediction(trial.number, sign * float(trial.info["mean"]), float(trial.info["std"]), *row)  # type: ignore[arg-type]
+        Prediction(trial.number, trial.why.mean, trial.why.std, *row)  # type: ignore[arg-type]
         for trial, row in zip(trials, rows, strict=True)
     ]
 
 
-def _column(infos: list[Info], key: str) -> Array:
-    return np.array(
-        [np.nan if info.get(key) is None else info[key] for info in infos], dtype=np.float64
-    )
+def _column(models: list[ModelDecision], name: str) -> Array:
+    """One field of all of them, NaN where there is none."""
+    return np.array([getattr(model, name) for model in models], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

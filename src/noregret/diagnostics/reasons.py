@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from noregret.diagnostics.forecast_checks import Prediction, sign_of
-from noregret.strategies import Strategy
-from noregret.trials import Trial
+from noregret.diagnostics.forecast_checks import Prediction
+from noregret.trials import Goal, Trial, sign_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class Convergence:
 
 
 def convergence(
-    trials: Sequence[Trial], made: Sequence[Prediction | None], goal: str
+    trials: Sequence[Trial], made: Sequence[Prediction | None], goal: Goal
 ) -> Convergence:
     sign = sign_of(goal)
     best: list[float | None] = []
@@ -46,14 +45,13 @@ def convergence(
 
 
 def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[float, float] | None:
-    lower = trial.info.get("recommended_lower")
-    optimistic = _optimistic(made, sign)
-    elsewhere = (
-        trial.info.get("survey") or trial.info.get("exploration", 1.0) < 1
-    )  # the point is not where the whole band is highest
-    if lower is None or optimistic is None or elsewhere:
+    model, optimistic = trial.decision.model, _optimistic(made, sign)
+    if model is None or model.recommended_bound is None or optimistic is None:
         return None
-    return (lower, optimistic) if sign > 0 else (optimistic, -lower)
+    if model.survey or model.exploration < 1:  # not where the whole band is highest
+        return None
+    safe = model.recommended_bound
+    return (safe, optimistic) if sign > 0 else (optimistic, safe)
 
 
 def _optimistic(made: Prediction | None, sign: float) -> float | None:
@@ -83,18 +81,18 @@ ACTIVE = {
 }
 
 
-def why(trial: Trial, made: Prediction | None, goal: str, strategy: Strategy) -> Reason:
-    info = trial.info
-    if made is None:
+def why(trial: Trial, made: Prediction | None, goal: Goal) -> Reason:
+    model = trial.decision.model
+    if made is None or model is None:
         return Reason(_without_model(trial))
-    active = ACTIVE.get(str(info.get("active")))
-    if info.get("beta_sqrt") is None or getattr(strategy, "acquisition", "ucb") != "ucb":
+    active = ACTIVE.get(model.active)
+    if model.beta_sqrt is None or model.acquisition != "ucb":
         return Reason("Expected improvement is largest here.", made.mean, None, active)
     optimistic = _optimistic(made, sign_of(goal))
-    exploration = (
-        None if optimistic is None else info.get("exploration", 1.0) * (optimistic - made.mean)
-    )
-    if info.get("survey"):
+    exploration = None
+    if optimistic is not None:
+        exploration = model.exploration * (optimistic - made.mean)
+    if model.survey:
         rule = (
             "A survey: the search had stopped learning, so this point was chosen to teach most"
             " about a widened class, not for its value."
@@ -109,10 +107,10 @@ def why(trial: Trial, made: Prediction | None, goal: str, strategy: Strategy) ->
 
 
 def _without_model(trial: Trial) -> str:
-    if trial.info.get("source") == "initial":
+    if trial.decision.source == "initial":
         return "Part of the initial design: spread over the space before there is a model."
-    if trial.info.get("source") == "random":
+    if trial.decision.source == "random":
         return "A random point: this strategy has no model."
-    if "corrects" in trial.info:
-        return f"A correction of trial {trial.info['corrects']}."
+    if trial.corrects is not None:
+        return f"A correction of trial {trial.corrects}."
     return "Given by a person or measured elsewhere, not chosen by the strategy."

@@ -19,9 +19,17 @@ from noregret.gp.map import MAP, Fit, fit_map, starting_points
 from noregret.gp.posterior import VARIANCE_FLOOR, Posterior, Predictor, condition
 from noregret.gp.priors import Gamma, LogNormal, Prior
 
+# what can be stored
+KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
+PRIORS: tuple[type, ...] = (Gamma, LogNormal)
+ESTIMATORS: tuple[type, ...] = (MAP, HMC)
+
 __all__ = [
+    "ESTIMATORS",
     "HMC",
+    "KERNELS",
     "MAP",
+    "PRIORS",
     "VARIANCE_FLOOR",
     "Evidence",
     "Fit",

@@ -19,10 +19,9 @@ import numpy as np
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import Axes, Axis, plain, stepped
 from noregret.space import Choice, Float, Int
-from noregret.storage import Goal
 from noregret.strategies import Strategy
 from noregret.study import Study
-from noregret.trials import State, Trial
+from noregret.trials import Decision, Goal, State, Trial
 
 try:
     import optuna
@@ -52,7 +51,7 @@ logger = optuna.logging.get_logger(__name__)
 class NoRegretSampler(BaseSampler):
     """An Optuna sampler that proposes by a noregret strategy.
 
-    strategy: by default ``AdaptiveGPUCB.practical()``. n_startup_trials: that many finished trials
+    strategy: by default ``InsuredGPUCB()``. n_startup_trials: that many finished trials
     come from ``independent_sampler`` before the strategy takes over; None leaves the start to the
     strategy's own design. Parameters outside the intersection of the finished trials' search spaces
     (conditional ones, and all of the first trial) always come from ``independent_sampler``, by
@@ -139,12 +138,9 @@ class NoRegretSampler(BaseSampler):
             )
             if seen.issuperset(other.number for other in others if KEY in other.system_attrs):
                 break
-        info = {
-            key: value for key, value in asked.info.items() if key != "pending"
-        }  # numbers of a study that is gone
-        study._storage.set_trial_system_attr(
-            trial._trial_id, KEY, {**info, "point": asked.params, "space": space_key}
-        )
+        decision = replace(asked.decision, pending=())  # numbers of a study that is gone
+        kept = {"decision": decision.to_json(), "point": asked.params, "space": space_key}
+        study._storage.set_trial_system_attr(trial._trial_id, KEY, kept)
         return axes.theirs(asked.params)
 
     def sample_independent(
@@ -276,11 +272,7 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
             ValueError,
         ):  # SpaceError, and what Optuna raises for a category it does not know
             continue
-        info = (
-            {key: value for key, value in decided.items() if key not in ("point", "space")}
-            if ours == point
-            else {}
-        )
+        decision = Decision.from_json(decided.get("decision", {})) if ours == point else Decision()
         value = _value(trial, goal, middle)
         state: State = (
             "running"
@@ -290,7 +282,13 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
             else "complete"
         )
         history.append(
-            Trial(len(history), ours, state, value if state == "complete" else None, info=info)
+            Trial(
+                len(history),
+                ours,
+                state,
+                value if state == "complete" else None,
+                decision=decision,
+            )
         )
     return history
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from noregret.integrations.axes import Axes, Axis, listed, multiples, plain, qua
 from noregret.space import Choice, Float, Int, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
-from noregret.trials import Info, State, Trial
+from noregret.trials import Decision, State, Trial
 
 try:
     from ray import cloudpickle
@@ -42,7 +42,7 @@ class _Run:
     state: State = "running"
     value: float | None = None
     declared: dict[str, define_by_run.Declared] = field(default_factory=dict)
-    info: Info = field(default_factory=dict)
+    decision: Decision = field(default_factory=Decision)
     decided: tuple[Any, ...] = ()
 
 
@@ -149,7 +149,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
             self._runs[trial_id] = _Run(self._check(self._first.pop(0)))
             return _nested(self._runs[trial_id].params)
         axes, decided = self._axes()
-        info: Info = {}
+        decision = Decision()
         params: dict[str, Any] = {}
         if axes.named:
             asked = Study(
@@ -160,10 +160,8 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
                 trials=self._history(axes, decided),
             ).ask()
             params = axes.theirs(asked.params)
-            info = {
-                key: value for key, value in asked.info.items() if key != "pending"
-            }  # numbers of a study that is gone
-        run = _Run(params, info=info, decided=decided)
+            decision = replace(asked.decision, pending=())  # numbers of a study that is gone
+        run = _Run(params, decision=decision, decided=decided)
         if callable(self._space):
             rng = np.random.default_rng([self._seed, len(self._runs), 1])
             suggestions = define_by_run.Suggestions(params, dict(decided), rng)
@@ -185,7 +183,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
                     ours,
                     run.state,
                     run.value,
-                    info=run.info if run.decided == decided else {},
+                    decision=run.decision if run.decided == decided else Decision(),
                 )
             )
         return history

@@ -11,7 +11,7 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from noregret.errors import ConfigurationError, SpaceError
 from noregret.space import Array, Float, Int, Parameter, Space
-from noregret.strategies import AdaptiveGPUCB, Strategy
+from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.study import Study
 
 STOPPED = 99  # SciPy's status for a callback that raised StopIteration
@@ -56,7 +56,7 @@ def minimize_noisy(
     study = Study(
         box.space,
         "minimize",
-        AdaptiveGPUCB.practical(noise_std) if strategy is None else strategy,
+        InsuredGPUCB(noise_std) if strategy is None else strategy,
         seed,
     )
     start = _start(box, x0, y0)
@@ -217,15 +217,14 @@ def _result(
     if not any(trial.state == "complete" for trial in study.trials):
         result.update(status=1, message="no value was finite.")
         return result
-    chosen, belief = study.recommended, study.belief()
+    found = study.result()
     result.update(
-        x=box.full(chosen.params),
-        fun=chosen.value,
-        x_observed=box.full(study.best.params),
-        fun_observed=study.best.value,
+        x=box.full(found.recommended.params),
+        fun=found.recommended.value,
+        x_observed=box.full(found.best.params),
+        fun_observed=found.best.value,
         success=status == 0,
     )
-    if belief is not None:
-        mean, std = belief.predict(study.space.encode(chosen.params)[None, :])
-        result.update(fun=-float(mean[0]), fun_std=float(std[0]))
+    if found.prediction is not None:
+        result.update(fun=found.prediction[0], fun_std=found.prediction[1])
     return result

@@ -15,7 +15,7 @@ from noregret.integrations.axes import CUT, Axes, Axis, listed, plain, quantiles
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Belief, Strategy
 from noregret.study import Study
-from noregret.trials import History, Proposal, Trial
+from noregret.trials import Decision, History, Proposal, Trial
 
 try:
     from joblib import effective_n_jobs
@@ -207,13 +207,17 @@ class _InTurn:
     def theorem(self) -> str:
         return "none needed: every point is evaluated"
 
+    @property
+    def proved(self) -> bool:
+        return False
+
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         every = space.enumeration()
         if every is None:
             raise SpaceError("only a finite space can be evaluated whole")
         return Proposal(
             every[len(history.X) + len(history.pending) + len(history.failed)],
-            {"source": "exhaustive"},
+            Decision("exhaustive"),
         )
 
     def belief(

@@ -35,7 +35,7 @@ MARKERS = "os^Dv*PX"
 
 
 def _decisions(study: Study) -> list[Trial]:
-    decided = [trial for trial in study.trials if "h" in trial.info]
+    decided = [trial for trial in study.trials if trial.decision.model is not None]
     if not decided:
         raise TrialError(
             "no decision of a model yet: the first trials are an initial design (and a random"
@@ -54,7 +54,7 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     for index, (label, color, marker) in enumerate(
         zip(coordinate_labels(study), cycle(COLORS), cycle(MARKERS), strict=False)
     ):
-        inside = [trial.info["lengthscales"][index] for trial in decided]
+        inside = [trial.why.lengthscales[index] for trial in decided]
         ax.plot(
             numbers,
             inside,
@@ -67,13 +67,13 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
             label=label,
         )
         fitted = [
-            (trial.number, trial.info["fitted_lengthscales"][index])
+            (trial.number, trial.why.fitted_lengthscales[index])
             for trial in decided
-            if trial.info.get("fitted_lengthscales")
+            if trial.why.fitted_lengthscales is not None
         ]
         if fitted:
             ax.plot(*zip(*fitted, strict=True), color=color, lw=1.4, ls=":")
-    if any(trial.info.get("fitted_lengthscales") for trial in decided):
+    if any(trial.why.fitted_lengthscales for trial in decided):
         ax.plot([], [], color="0.4", ls=":", label="fitted to the data")
     ax.plot([], [], color="0.4", label="in force")
     log_values(ax)
@@ -89,24 +89,24 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax)
     ax.step(
         [trial.number for trial in decided],
-        [trial.info["h"] for trial in decided],
+        [trial.why.h for trial in decided],
         where="mid",
         color=INK,
         lw=1.4,
         label="h",
     )
-    surveys = [trial for trial in decided if trial.info.get("survey")]
+    surveys = [trial for trial in decided if trial.why.survey]
     if surveys:
         ax.plot(
             [trial.number for trial in surveys],
-            [trial.info["h"] for trial in surveys],
+            [trial.why.h for trial in surveys],
             "D",
             color=ORANGE,
             mec=INK,
             ms=6,
             label="survey",
         )
-    top = max(trial.info["h"] for trial in decided)
+    top = max(trial.why.h for trial in decided)
     ax.set_ylim(0.9, max(2.0, 1.1 * top))
     if top > 20:
         log_values(ax)

@@ -91,12 +91,9 @@ def certificate(
         ax.set_yscale("log")
     else:
         ax.set_ylim(bottom=0)
-    condition = certificates[-1].condition
-    ax.set_ylabel(
-        "max UCB − LCB: no bound"
-        if condition.startswith("none")
-        else "regret of the recommended\npoint, at most"
-    )
-    by_trial(ax, f"trials known\n\nCondition: {condition}")
+    last = certificates[-1]
+    proved = "regret of the recommended\npoint, at most"
+    ax.set_ylabel(proved if last.proved else "max UCB − LCB: no proved bound")
+    by_trial(ax, f"trials known\n\nCondition: {last.condition}")
     ax.set_title(study.name)
     return ax

@@ -11,7 +11,10 @@ from noregret.space.parameters import Choice, Float, Int, Parameter
 from noregret.space.search_space import Params, SearchSpace
 from noregret.space.slice import Slice, hold
 
+SPACES: tuple[type, ...] = (Float, Int, Choice, Space, Candidates)  # what can be stored
+
 __all__ = [
+    "SPACES",
     "Array",
     "Candidates",
     "Choice",

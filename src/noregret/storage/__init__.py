@@ -2,12 +2,11 @@
 
 from noregret.storage.database import storage_url
 from noregret.storage.memory import MemoryStorage
-from noregret.storage.protocol import Goal, Storage, StudyRecord, StudySummary
+from noregret.storage.protocol import Storage, StudyRecord, StudySummary
 from noregret.storage.schema import upgrade
 from noregret.storage.sql import SQLStorage
 
 __all__ = [
-    "Goal",
     "MemoryStorage",
     "SQLStorage",
     "Storage",

@@ -6,13 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import State, Trial
-
-Goal = Literal["maximize", "minimize"]
+from noregret.trials import Goal, State, Trial
 
 
 @dataclass(frozen=True, slots=True)

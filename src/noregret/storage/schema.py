@@ -1,24 +1,26 @@
 """The two tables, their version, and how older ones become the newest.
 
 Version 2 added to a trial who evaluates it, when that worker last gave a sign of life, how often it
-was given out, and what it corrects.
+was given out, and what it corrects. Version 3 has typed decisions instead of a flat ``info``, and
+the default as a strategy of its own.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
 from noregret.storage.database import Database, TakenError
+from noregret.trials import Decision, sign_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-VERSION = 2  # written into every study's row
-ADDED = {
-    2: ("worker", "heartbeat", "attempts", "corrects")
-}  # columns of noregret_trials by the version that brought them
+VERSION = 3  # written into every study's row
+# columns of noregret_trials by the version that brought them
+ADDED = {2: ("worker", "heartbeat", "attempts", "corrects"), 3: ("decision",)}
 
 
 def tables(sql: Any) -> tuple[Any, Any]:
@@ -49,13 +51,12 @@ def tables(sql: Any) -> tuple[Any, Any]:
         sql.Column("params", sql.Text, nullable=False),
         sql.Column("value", sql.Double),
         sql.Column("noise_std", sql.Double),
-        sql.Column("info", sql.Text, nullable=False),
+        sql.Column("decision", sql.Text, nullable=False),
         sql.Column("created", sql.Text, nullable=False),
         sql.Column("finished", sql.Text),
         sql.Column("worker", sql.Text),
-        sql.Column(
-            "heartbeat", sql.Double
-        ),  # seconds since 1970 by the database's clock; NULL: none is sent
+        # seconds since 1970 by the database's clock; NULL: none is sent
+        sql.Column("heartbeat", sql.Double),
         sql.Column("attempts", sql.Integer, nullable=False, server_default="1"),
         sql.Column("corrects", sql.Integer),
     )
@@ -108,14 +109,15 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
             )
         if found < VERSION:
             with database.transaction(connection):
-                for version in range(found + 1, VERSION + 1):
-                    for name in ADDED[version]:
+                if found < 2:
+                    for name in ADDED[2]:
                         column = database.sql.schema.CreateColumn(trials.c[name]).compile(
                             dialect=database.engine.dialect
                         )
                         connection.exec_driver_sql(
                             f"ALTER TABLE noregret_trials ADD COLUMN {column}"
                         )
+                _type_decisions(connection, database.sql, studies, trials)
                 connection.execute(
                     studies.update().where(studies.c.version < VERSION).values(version=VERSION)
                 )
@@ -136,3 +138,44 @@ def _found(database: Database, connection: Connection) -> int | None:
     return max(
         (version for version, names in ADDED.items() if present.issuperset(names)), default=1
     )
+
+
+def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any) -> None:
+    """Schema 2 to 3: ``info`` becomes a decision, and strategies lose the settings they had for the
+    default.
+    """
+    connection.exec_driver_sql("ALTER TABLE noregret_trials RENAME COLUMN info TO decision")
+    s, t = studies.c, trials.c
+    for study, goal, strategy in connection.execute(sql.select(s.id, s.goal, s.strategy)).all():
+        changed = json.dumps(strategy_of_schema_2(json.loads(strategy)))
+        connection.execute(studies.update().where(s.id == study).values(strategy=changed))
+        rows = connection.execute(sql.select(t.number, t.decision).where(t.study == study)).all()
+        sign = sign_of(goal)
+        new = [
+            {
+                "at_study": study,
+                "at_number": number,
+                "new": json.dumps(Decision.from_json(json.loads(old)).signed(sign).to_json()),
+            }
+            for number, old in rows
+        ]
+        if new:
+            where = (t.study == sql.bindparam("at_study"), t.number == sql.bindparam("at_number"))
+            statement = trials.update().where(*where).values(decision=sql.bindparam("new"))
+            connection.execute(statement, new)
+
+
+GONE = ("greedy_above", "quantisation", "monotone", "compress", "acquisition")
+
+
+def strategy_of_schema_2(data: dict[str, Any]) -> dict[str, Any]:
+    """A strategy as schema 2 stored it, in today's form. The default was ``AdaptiveGPUCB`` with the
+    widening ``Stagnation``; whatever else was set beside that goes on as today's default.
+    """
+    if data.get("type") != "AdaptiveGPUCB":
+        return data
+    widening = data.get("widening")
+    if isinstance(widening, dict) and widening.get("type") == "Stagnation":
+        kept = ("noise_std", "initial_points")
+        return {"type": "InsuredGPUCB", **{name: data[name] for name in kept}}
+    return {name: value for name, value in data.items() if name not in GONE}

@@ -63,7 +63,8 @@ class SQLStorage:
             t.params,
             t.value,
             t.noise_std,
-            t.info,
+            t.decision,
+            t.corrects,
             t.created,
             t.finished,
             attended,
@@ -420,7 +421,7 @@ def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "params": json.dumps(data["params"], allow_nan=False),
             "value": trial.value,
             "noise_std": trial.noise_std,
-            "info": json.dumps(data["info"], allow_nan=False),
+            "decision": json.dumps(data["decision"], allow_nan=False),
             "created": trial.created or now,
             "finished": (trial.finished or now) if trial.is_finished else None,
             "worker": ticket,
@@ -435,7 +436,7 @@ def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
 
 
 def _trial(row: Any) -> Trial:
-    number, state, params, value, noise_std, info, created, finished, worker = row
+    number, state, params, value, noise_std, decision, corrects, created, finished, worker = row
     return Trial.from_json(
         {
             "number": number,
@@ -443,7 +444,8 @@ def _trial(row: Any) -> Trial:
             "state": state,
             "value": value,
             "noise_std": noise_std,
-            "info": json.loads(info),
+            "decision": json.loads(decision),
+            "corrects": corrects,
             "created": created,
             "finished": finished,
             "worker": worker,

@@ -1,15 +1,26 @@
-"""Strategies: frozen values that propose the next point from the history alone."""
+"""Strategies: frozen values that propose the next point from the history alone.
+
+One algorithm per file, each naming the theorem it obeys or saying that it has none.
+"""
 
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
+from noregret.strategies.insured_gp_ucb import InsuredGPUCB
 from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.random_search import RandomSearch
-from noregret.strategies.registry import NAMED, named
-from noregret.strategies.strategy import Belief, Strategy, random_points
-from noregret.strategies.units import Compression
+from noregret.strategies.registry import (
+    NAMED,
+    named,
+    names,
+    register,
+    stored_kind,
+    stored_name,
+)
+from noregret.strategies.strategy import Belief, Strategy, initial_proposal, random_points
 
 __all__ = [
     "GPUCB",
@@ -18,11 +29,17 @@ __all__ = [
     "AdaptiveGPUCB",
     "Belief",
     "Compression",
+    "InsuredGPUCB",
     "LogEI",
     "MarginalGPUCB",
     "MinimumUncertainty",
     "RandomSearch",
     "Strategy",
+    "initial_proposal",
     "named",
+    "names",
     "random_points",
+    "register",
+    "stored_kind",
+    "stored_name",
 ]

@@ -1,9 +1,9 @@
 """A-GP-UCB: Berkenkamp, Schoellig, Krause, "No-Regret Bayesian Optimization with Unknown
 Hyperparameters", JMLR 2019.
 
-Algorithm 1 with the adaptive scaling of section 4.1 and the online estimation of section 4.2. Three
-presets: ``paper`` (formulas as printed), ``rigorous`` (repaired, and refusing whatever breaks its
-theorem), ``practical``.
+Algorithm 1 with the adaptive scaling of section 4.1 and the online estimation of section 4.2, in
+two presets: ``paper`` (formulas as printed) and ``rigorous`` (repaired, and refusing whatever
+breaks its theorem).
 """
 
 from __future__ import annotations
@@ -21,81 +21,81 @@ from noregret.classes import (
     FunctionClass,
     LogGrowth,
     NormPower,
+    NoWidening,
     PowerReference,
     ReferenceRegret,
-    Stagnation,
     Widening,
     confidence,
 )
 from noregret.errors import ConfigurationError, GuaranteeWarning
-from noregret.gp import MAP, Kernel, LogNormal, Matern, SquaredExponential
+from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.space import SearchSpace
+from noregret.strategies.estimation import estimate
 from noregret.strategies.guarantee import check_growth, check_guarantee, check_settings
 from noregret.strategies.step import Step
 from noregret.strategies.strategy import Belief, Design, initial_proposal
-from noregret.strategies.units import estimate, frame
+from noregret.strategies.units import frame
 from noregret.trials import History, Proposal
 
 WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
-GRID_RATIO = 1.1  # ρ of the quantised scaling, SPEC §3
 
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveGPUCB:
-    """GP-UCB on a function class that widens slowly.
+    """GP-UCB on a function class that widens slowly. ``AdaptiveGPUCB()`` is ``.paper()``.
 
-    lengthscales is θ_0 on the unit cube (None: √d, its diameter). norm_bound is B_0 and noise_std
-    is R, both in the values' units; noise_std=None estimates the noise. regulariser is λ (None:
-    noise_std²). width is a theorem's name or a constant β^½; with more than greedy_above inputs UCB
-    explores with width·greedy_above/d only, unless the space is a list. standardise rescales the
-    values online to mean 0 and std 1, which no theorem allows, and compress > 0 compresses those
-    below the average logarithmically, as often as it says; offset is a fixed prior mean instead.
-    guarantee=True checks every setting against the theorem and raises GuaranteeError.
+    kernel: of the class, without lengthscales.
+    lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+    norm_bound: B_0, in the values' units.
+    noise_std: R, in the values' units; None estimates the noise.
+    regulariser: λ; None: noise_std².
+    width: a theorem's name, or a constant β^½.
+    delta: the probability with which the band may fail.
+    widening: the rule by which the class grows.
+    estimation: how lengthscales are estimated online; None keeps θ_0/g.
+    norm_power: how the norm ball grows with g: "paper" g^d as printed, "tight" g^(d/2) as proved.
+    charge_estimate: whether the ball grows for estimated lengthscales too; Algorithm 1 does not.
+    standardise: rescale the values online to mean 0 and std 1, which no theorem allows.
+    offset: a fixed prior mean, in the values' units.
+    initial_points: how many points come before the model; None: see ``initial_design``.
+    initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+    guarantee: check every setting against the theorem (GuaranteeError), let lengthscales never
+        grow again and take the bound over a grid of them.
     """
 
     kernel: Kernel = SquaredExponential()
-    lengthscales: float | tuple[float, ...] | None = None
-    norm_bound: float = 1.0
-    noise_std: float | None = None
+    lengthscales: float | tuple[float, ...] | None = 1.0
+    norm_bound: float = 2.0
+    noise_std: float | None = 0.05
     regulariser: float | None = None
-    width: WidthName | float = 2.0
-    greedy_above: int | None = None
+    width: WidthName | float = "paper"
     delta: float = 0.1
-    widening: Widening = ReferenceRegret(
-        "regret_bound", AnchoredReference(), weight=0.0, maximum=1e4
-    )
-    estimation: MAP | None = None
-    norm_power: NormPower = "tight"
-    charge_estimate: bool = True
-    quantisation: float | None = None
-    monotone: bool = False
-    standardise: bool = True
-    compress: int = 0
+    widening: Widening = ReferenceRegret("one_step", PowerReference(1.0, 0.9), weight=0.1)
+    estimation: MAP | None = MAP()
+    norm_power: NormPower = "paper"
+    charge_estimate: bool = False
+    standardise: bool = False
     offset: float = 0.0
     initial_points: int | None = None
     initial_design: Design = "uniform"
-    acquisition: Literal["ucb", "log_ei"] = "ucb"
     guarantee: bool = False
 
     def __post_init__(self) -> None:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            object.__setattr__(
-                self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales))
-            )
+            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
+            object.__setattr__(self, "lengthscales", lengthscales)
         if self.guarantee:
             check_guarantee(self)
         check_settings(self)
-        if self.width == "paper" and self.noise_std is not None:
-            regulariser = self.noise_std**2 if self.regulariser is None else self.regulariser
-            if not confidence.paper_is_valid(self.noise_std, regulariser):
-                warnings.warn(
-                    "the paper's printed width is not a confidence bound at"
-                    f" noise_std={self.noise_std}, λ={regulariser:.3g} (it needs λ ≥ 1/8): its band"
-                    " may miss f. It is used as printed; for a band that holds take"
-                    ' width="mixture" or the rigorous preset.',
-                    GuaranteeWarning,
-                    stacklevel=4,
-                )
+        if self.width == "paper" and not self._width_is_proved:
+            warnings.warn(
+                "the paper's printed width is not a confidence bound at"
+                f" noise_std={self.noise_std}, λ={self._regulariser:.3g} (it needs λ ≥ 1/8): its"
+                " band may miss f. It is used as printed; for a band that holds take"
+                ' width="mixture" or the rigorous preset.',
+                GuaranteeWarning,
+                stacklevel=4,
+            )
 
     @staticmethod
     def paper(
@@ -108,8 +108,8 @@ class AdaptiveGPUCB:
         estimation: MAP | None = MAP(),
         initial_points: int | None = None,
     ) -> AdaptiveGPUCB:
-        """The formulas as printed and the settings of the paper's experiments (L454): SE, θ_0=1,
-        B_0=2, λ_w=0.1, p=t^0.9, MAP.
+        """The formulas as printed and the settings of the paper's experiments (section 5): SE,
+        θ_0 = 1, B_0 = 2, λ_w = 0.1, p = t^0.9, MAP.
 
         anchored replaces p(t) = t^0.9 by one in the estimator's own units, without which
         estimator="regret_bound" hardly ever starts (SPEC §0.4). estimation=None keeps θ_0/g.
@@ -119,13 +119,8 @@ class AdaptiveGPUCB:
             lengthscales=lengthscales,
             norm_bound=norm_bound,
             noise_std=noise_std,
-            width="paper",
-            delta=0.1,
             widening=ReferenceRegret(estimator, reference, weight=0.1),
             estimation=estimation,
-            norm_power="paper",
-            charge_estimate=False,
-            standardise=False,
             initial_points=initial_points,
         )
 
@@ -169,41 +164,10 @@ class AdaptiveGPUCB:
             widening=rule,
             estimation=estimation,
             norm_power="tight",
-            quantisation=GRID_RATIO,
-            monotone=True,
-            standardise=False,
+            charge_estimate=True,
             offset=offset,
             initial_points=initial_points,
             guarantee=True,
-        )
-
-    @staticmethod
-    def practical(
-        noise_std: float | None = None, *, initial_points: int | None = None
-    ) -> AdaptiveGPUCB:
-        """The default: values standardised and bad ones compressed, noise and lengthscales
-        estimated, the class widened on stagnation.
-
-        No theorem covers it; what can be said, and how it was chosen, is in docs/decisions/0013.
-        """
-        return AdaptiveGPUCB(
-            kernel=Matern(2.5),
-            lengthscales=None,
-            noise_std=noise_std,
-            width=1.5,
-            greedy_above=3,
-            widening=Stagnation(),
-            estimation=MAP(
-                prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True),
-                noise_prior=LogNormal(-6.0, 2.0),
-                combine="scale",
-                ceiling=3.0,
-                patience=1.1,
-                refresh=1.05,
-            ),
-            compress=2,
-            initial_points=initial_points,
-            initial_design="spread",
         )
 
     @property
@@ -223,9 +187,25 @@ class AdaptiveGPUCB:
                 " guarantee is claimed."
             )
         return (
-            "none: constant width, standardised values or estimated noise are outside every"
-            " theorem; the widening is the paper's, the promise is not."
+            "none: a constant width, standardised values, estimated noise or a class that follows"
+            " the data without a union bound are outside every theorem."
         )
+
+    @property
+    def proved(self) -> bool:
+        """Whether its band is a theorem's: a proved width, on a class that does not follow the data
+        or is paid for where it does.
+        """
+        fixed = isinstance(self.widening, NoWidening) and self.estimation is None
+        return self._width_is_proved and (self.guarantee or fixed)
+
+    @property
+    def _width_is_proved(self) -> bool:
+        if not isinstance(self.width, str) or self.noise_std is None:
+            return False
+        if self.width == "paper":
+            return confidence.paper_is_valid(self.noise_std, self._regulariser)
+        return self.width != "chowdhury_gopalan" or self._regulariser >= 1
 
     def initial_class(self, dimension: int) -> FunctionClass:
         """(θ_0, B_0)."""
@@ -235,53 +215,41 @@ class AdaptiveGPUCB:
                 f"lengthscales has {len(theta)} entries, but the space has {dimension} coordinates"
                 f" on the unit cube: give one number or {dimension}"
             )
-        return FunctionClass(
-            np.broadcast_to(np.asarray(theta, dtype=np.float64), (dimension,)).copy(),
-            self.norm_bound,
-        )
+        lengthscales = np.broadcast_to(np.asarray(theta, dtype=np.float64), (dimension,)).copy()
+        return FunctionClass(lengthscales, self.norm_bound)
 
     def beta_sqrt(self, norm_bound: float, information_gain: float, delta: float) -> float:
         """The width of the chosen theorem."""
         if not isinstance(self.width, str):
             return float(self.width)
-        noise = self.noise_std
-        if noise is None:
+        bound = self.noise_std
+        if bound is None:
             raise ConfigurationError(f"the width {self.width!r} needs noise_std")
-        information_gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
+        gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
         if self.width == "paper":
-            return confidence.paper(norm_bound, information_gain, noise_std=noise, delta=delta)
+            return confidence.paper(norm_bound, gain, noise_std=bound, delta=delta)
         if self.width == "chowdhury_gopalan":
-            return confidence.chowdhury_gopalan(
-                norm_bound, information_gain, noise_bound=noise, delta=delta
-            )
-        width = confidence.mixture if self.width == "mixture" else confidence.abbasi_yadkori
+            return confidence.chowdhury_gopalan(norm_bound, gain, noise_bound=bound, delta=delta)
+        mixed = self.width == "mixture"
+        width = confidence.mixture if mixed else confidence.abbasi_yadkori
         return width(
-            norm_bound,
-            information_gain,
-            noise_bound=noise,
-            regulariser=self._regulariser,
-            delta=delta,
+            norm_bound, gain, noise_bound=bound, regulariser=self._regulariser, delta=delta
         )
-
-    def exploration(self, dimension: int) -> float:
-        """The part of the width that UCB uses where something may hide in so many inputs: in many σ
-        is large nearly everywhere, and exploring it all is hopeless.
-        """
-        return 1.0 if self.greedy_above is None else min(1.0, self.greedy_above / dimension)
 
     @property
     def _regulariser(self) -> float:
-        return (
-            self.regulariser if self.regulariser is not None else (self.noise_std or math.nan) ** 2
-        )
+        if self.regulariser is not None:
+            return self.regulariser
+        return (self.noise_std or math.nan) ** 2
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         if self.guarantee:
             check_growth(self, space.dimension)
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
-        return start or self._step(space, history, rng).propose()
+        return start or self.step(space, history, rng).propose()
 
-    def _step(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Step:
+    def step(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Step:
+        """The decision to be made now."""
         fit_rng, argmax_rng = rng.spawn(2)
         framed = frame(
             history,
@@ -289,11 +257,10 @@ class AdaptiveGPUCB:
             offset=self.offset,
             noise_std=self.noise_std,
             regulariser=self.regulariser,
-            compress=self.compress,
         )
         initial = self.initial_class(space.dimension).lengthscales
         fit = estimate(
-            framed, self.kernel, self.estimation, initial, history.scaled_decisions, fit_rng
+            framed, self.kernel, self.estimation, initial, history.model_decisions, fit_rng
         )
         return Step(self, space, history, framed, fit, int(argmax_rng.integers(2**63)))
 
@@ -303,33 +270,28 @@ class AdaptiveGPUCB:
         """The class of the last decision, conditioned on everything told since."""
         if len(history.X) == 0:
             return None
-        chosen = replace(
-            self, delta=self.delta if delta is None else delta, compress=0
-        )  # in the values' own units
-        step = chosen._step(space, history, np.random.default_rng(0))
-        # a class widened for one decision only is not what the strategy goes on believing
-        g, b = (
-            (1.0, 1.0)
-            if isinstance(self.widening, Stagnation)
-            else (step.previous.g, step.previous.b)
-        )
-        model = step.model(g, b, exact=True)
-        theta = ", ".join(f"{v:.3g}" for v in model.function_class.lengthscales)
+        chosen = self if delta is None else replace(self, delta=delta)
+        step = chosen.step(space, history, np.random.default_rng(0))
+        model = step.model(step.previous.g, step.previous.b, exact=True)
+        held, framed = model.function_class, step.framed
         condition = "none: a constant width is a rule of thumb, not a confidence bound"
         if isinstance(self.width, str):
+            theta = ", ".join(f"{v:.3g}" for v in held.lengthscales)
             condition = (
                 f"with probability at least {1 - chosen.delta:g} if f − {self.offset:g} has RKHS"
-                f" norm at most {model.function_class.norm_bound:.3g} at lengthscales [{theta}] and"
-                f" the noise is {self.noise_std:g}-sub-Gaussian. The class grows with the study, so"
-                " the bound need not fall for good."
+                f" norm at most {held.norm_bound:.3g} at lengthscales [{theta}] and the noise is"
+                f" {self.noise_std:g}-sub-Gaussian."
             )
-            if not self.guarantee:
-                condition = "as printed in the paper, not proved (see .theorem): " + condition
+            if not isinstance(self.widening, NoWidening):
+                condition += " The class grows with the study, so the bound need not fall for good."
+            if not self.proved:
+                condition = f"not proved (see .theorem): {condition}"
         return Belief(
             model.posterior,
             model.beta_sqrt,
-            model.function_class.lengthscales,
-            step.framed.offset,
-            step.framed.scale,
+            held.lengthscales,
+            framed.offset,
+            framed.scale,
             condition,
+            proved=self.proved,
         )

@@ -58,6 +58,7 @@ class GPUCB:
             widening=NoWidening(),
             estimation=self.estimation if estimated else None,
             norm_power="tight",
+            charge_estimate=True,
             standardise=not isinstance(self.width, str),
             offset=self.offset,
             initial_points=self.initial_points,
@@ -83,6 +84,10 @@ class GPUCB:
             " at least 1 − delta if f − offset has RKHS norm at most norm_bound at exactly these"
             " lengthscales and the noise is noise_std-sub-Gaussian"
         )
+
+    @property
+    def proved(self) -> bool:
+        return self._adaptive(1).proved
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._adaptive(space.dimension).propose(space, history, rng)

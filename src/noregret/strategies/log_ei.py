@@ -12,11 +12,13 @@ import numpy as np
 from noregret.gp import MAP, Fit, Kernel, LogNormal, Matern
 from noregret.search import log_ei
 from noregret.space import SearchSpace
+from noregret.strategies.estimation import estimate
 from noregret.strategies.fitted import propose_fitted
 from noregret.strategies.gp_ucb import WIDEST
 from noregret.strategies.guarantee import check_positive
+from noregret.strategies.step import fitted_mean
 from noregret.strategies.strategy import Belief, Design, check_initial_points, initial_proposal
-from noregret.strategies.units import Frame, estimate, frame
+from noregret.strategies.units import Frame, frame
 from noregret.trials import History, Proposal
 
 
@@ -45,6 +47,10 @@ class LogEI:
             " for ever (Bull 2011)"
         )
 
+    @property
+    def proved(self) -> bool:
+        return False
+
     def _fit(
         self, space: SearchSpace, history: History, rng: np.random.Generator
     ) -> tuple[Frame, Fit]:
@@ -52,7 +58,7 @@ class LogEI:
             history, standardise=True, offset=0.0, noise_std=self.noise_std, regulariser=None
         )
         widest = np.full(space.dimension, WIDEST * math.sqrt(space.dimension))
-        fit = estimate(framed, self.kernel, self.estimation, widest, history.scaled_decisions, rng)
+        fit = estimate(framed, self.kernel, self.estimation, widest, history.model_decisions, rng)
         assert fit is not None  # lengthscales are always estimated here
         return framed, fit
 
@@ -63,10 +69,7 @@ class LogEI:
         fit_rng, argmax_rng = rng.spawn(2)
         framed, fit = self._fit(space, history, fit_rng)
         posterior = framed.condition(self.kernel, fit.lengthscales, fit.noise_var)
-        n = posterior.observed
-        best = float(
-            np.max(framed.y - posterior.noise_var[:n] * posterior.weights[:n])
-        )  # K w = y − Λ w
+        best = float(np.max(fitted_mean(framed, posterior)))
         return propose_fitted(
             space, history, framed, fit, posterior, log_ei(posterior, best), None, argmax_rng
         )

@@ -21,10 +21,11 @@ from noregret.gp import (
 )
 from noregret.search import ucb
 from noregret.space import Array, SearchSpace
+from noregret.strategies.estimation import previous_fit
 from noregret.strategies.fitted import propose_fitted
 from noregret.strategies.guarantee import check_positive
 from noregret.strategies.strategy import Belief, Design, check_initial_points, initial_proposal
-from noregret.strategies.units import Frame, frame, previous_fit
+from noregret.strategies.units import Frame, frame
 from noregret.trials import History, Proposal
 
 
@@ -55,6 +56,10 @@ class MarginalGPUCB:
             " section 2.3)"
         )
 
+    @property
+    def proved(self) -> bool:
+        return False
+
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
     ) -> tuple[Frame, Mixture, Fit]:
@@ -63,7 +68,7 @@ class MarginalGPUCB:
         )
         d = space.dimension
         evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)
-        previous = previous_fit(history.scaled_decisions)
+        previous = previous_fit(history.model_decisions)
         start = np.log(
             np.full(d, self.prior.center(d)) if previous is None else previous.lengthscales
         )

@@ -48,6 +48,7 @@ class MinimumUncertainty:
             widening=MinimumStd(self.kappa),
             estimation=self.estimation,
             norm_power="paper",
+            charge_estimate=True,
             standardise=not isinstance(self.width, str),
             initial_points=self.initial_points,
         )
@@ -58,6 +59,10 @@ class MinimumUncertainty:
             "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever,"
             " which is linear regret (paper, section 4.1)"
         )
+
+    @property
+    def proved(self) -> bool:
+        return False
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._adaptive().propose(space, history, rng)

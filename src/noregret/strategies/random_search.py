@@ -8,7 +8,7 @@ import numpy as np
 
 from noregret.space import SearchSpace
 from noregret.strategies.strategy import Belief, random_point
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, History, Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,12 @@ class RandomSearch:
             " dimension; cumulative regret is linear"
         )
 
+    @property
+    def proved(self) -> bool:
+        return False
+
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return Proposal(random_point(space, rng, history.failed), {"source": "random"})
+        return Proposal(random_point(space, rng, history.failed), Decision("random"))
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

@@ -1,14 +1,27 @@
-"""Strategies by name, for those who type them."""
+"""Every strategy by name, ours and those of others, and every value that a stored study may hold.
+
+Another package brings its own through Python's entry points: in the group ``noregret.strategies``
+under the name by which it is typed, in ``noregret.values`` for kernels, priors, widenings and the
+like. A program that is no package calls ``register``. Nothing is ever pickled: what is stored is
+the class's address and its fields, and only registered addresses are loaded.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
 
-from noregret.errors import ConfigurationError
+from noregret.classes import GROWTHS, REFERENCES, WIDENINGS
+from noregret.errors import ConfigurationError, StorageError
+from noregret.gp import ESTIMATORS, KERNELS, PRIORS
+from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.gp_ucb import GPUCB
+from noregret.strategies.insured_gp_ucb import InsuredGPUCB
 from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
@@ -16,8 +29,11 @@ from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.strategy import Strategy
 
+T = TypeVar("T", bound=type)
+STRATEGY_GROUP, VALUE_GROUP = "noregret.strategies", "noregret.values"
+
 NAMED: dict[str, Callable[..., Strategy]] = {
-    "practical": AdaptiveGPUCB.practical,
+    "insured": InsuredGPUCB,
     "rigorous": AdaptiveGPUCB.rigorous,
     "paper": AdaptiveGPUCB.paper,
     "gp-ucb": GPUCB,
@@ -27,13 +43,85 @@ NAMED: dict[str, Callable[..., Strategy]] = {
     "log-ei": LogEI,
     "random": RandomSearch,
 }
+_STRATEGIES: tuple[type, ...] = (
+    AdaptiveGPUCB,
+    GPUCB,
+    InsuredGPUCB,
+    LBGPUCB,
+    LogEI,
+    MarginalGPUCB,
+    MinimumUncertainty,
+    RandomSearch,
+)
+BUILT_IN: dict[str, type] = {
+    kind.__name__: kind
+    for kinds in (SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, _STRATEGIES)
+    for kind in kinds
+}
+_registered: dict[str, type] = {}
+
+
+def register(kind: T) -> T:
+    """Lets a dataclass of one's own be stored: a strategy, a kernel, a prior, a widening.
+
+    Use as a decorator, in a module that every process which opens the study imports first.
+    """
+    if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
+        raise ConfigurationError(
+            f"register takes a frozen dataclass, got {kind!r}: its fields are what is stored"
+        )
+    _registered[address(kind)] = kind
+    return kind
+
+
+def address(kind: type) -> str:
+    """Where a class lives, as ``package.module:Class``."""
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    groups = (STRATEGY_GROUP, VALUE_GROUP)
+    return {each.value: each for group in groups for each in entry_points(group=group)}
+
+
+def stored_name(kind: type) -> str | None:
+    """The name under which values of a class are stored; None: it is not registered."""
+    if BUILT_IN.get(kind.__name__) is kind:
+        return kind.__name__
+    where = address(kind)
+    return where if where in _registered or where in _entry_points() else None
+
+
+def stored_kind(name: str) -> type:
+    """The class that was stored under a name."""
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    if name in _registered:
+        return _registered[name]
+    if name in _entry_points():
+        loaded: type = _entry_points()[name].load()
+        return loaded
+    raise StorageError(
+        f"unknown type {name!r} in a stored study: it was written by a newer version of noregret,"
+        f" or by a package that is not installed here; install it, or import the module that calls"
+        " noregret.strategies.register on it"
+    )
+
+
+def names() -> dict[str, Callable[..., Strategy]]:
+    """Every strategy by name, those of installed packages included."""
+    others = {each.name: each for each in entry_points(group=STRATEGY_GROUP)}
+    loaded = {name: each.load() for name, each in others.items() if name not in NAMED}
+    return NAMED | loaded
 
 
 def named(name: str, options: dict[str, Any]) -> Strategy:
     """The strategy of that name with these of its options set."""
-    if not isinstance(name, str) or name not in NAMED:
-        raise ConfigurationError(f"there is no strategy {name!r}: choose one of {', '.join(NAMED)}")
-    parameters = inspect.signature(NAMED[name]).parameters
+    known = names()
+    if not isinstance(name, str) or name not in known:
+        raise ConfigurationError(f"there is no strategy {name!r}: choose one of {', '.join(known)}")
+    parameters = inspect.signature(known[name]).parameters
     unknown = [option for option in options if option not in parameters]
     if unknown:
         raise ConfigurationError(
@@ -48,6 +136,6 @@ def named(name: str, options: dict[str, Any]) -> Strategy:
     if missing:
         raise ConfigurationError(f"the strategy {name} needs {' and '.join(missing)}")
     try:
-        return NAMED[name](**options)
+        return known[name](**options)
     except TypeError as error:
         raise ConfigurationError(f"the strategy {name} cannot take {options!r}: {error}") from None

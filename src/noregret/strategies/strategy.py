@@ -11,7 +11,7 @@ from noregret.errors import ConfigurationError
 from noregret.gp import Predictor
 from noregret.search import allowed
 from noregret.space import Array, SearchSpace
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, History, Proposal
 
 Design = Literal["uniform", "spread"]
 TRIES = 100  # random points that may lie too close to a failed one
@@ -24,6 +24,10 @@ class Strategy(Protocol):
     @property
     def theorem(self) -> str:
         """The theorem it obeys and its conditions, or that it has none."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether its band is that theorem's: then certificates are proved under its conditions."""
 
     def propose(
         self, space: SearchSpace, history: History, rng: np.random.Generator
@@ -47,6 +51,7 @@ class Belief:
     offset: float
     scale: float
     condition: str  # under which the band holds, in words
+    proved: bool = False  # whether it then does, by a theorem
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std of the (maximised) objective."""
@@ -93,13 +98,13 @@ def initial_proposal(
         return None
     known = np.vstack([history.X, history.pending, history.failed])
     if design == "uniform" or len(known) == 0:
-        return Proposal(random_point(space, rng, history.failed), {"source": "initial"})
+        return Proposal(random_point(space, rng, history.failed), Decision("initial"))
     cloud = random_points(space, rng, 32 * space.dimension)
     gap = ((cloud[:, None, :] - known[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
     gap = np.where(
         allowed(cloud, history.failed, radius=0.0), gap, -1.0
     )  # a finite space may have no new point left
-    return Proposal(cloud[int(np.argmax(gap))], {"source": "initial"})
+    return Proposal(cloud[int(np.argmax(gap))], Decision("initial"))
 
 
 def random_point(space: SearchSpace, rng: np.random.Generator, failed: Array) -> Array:

@@ -2,8 +2,9 @@
 
 from noregret.study.files import parsed
 from noregret.study.progress_bar import Progress
-from noregret.study.stopping import CertifiedWithin, Reached, certifies
-from noregret.study.study import Certificate, Replay, Study, maximize, minimize
+from noregret.study.result import Certificate, Result
+from noregret.study.stopping import CertifiedWithin, Reached
+from noregret.study.study import Replay, Study, maximize, minimize
 
 __all__ = [
     "Certificate",
@@ -11,8 +12,8 @@ __all__ = [
     "Progress",
     "Reached",
     "Replay",
+    "Result",
     "Study",
-    "certifies",
     "maximize",
     "minimize",
     "parsed",

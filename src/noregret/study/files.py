@@ -12,7 +12,7 @@ from typing import IO, Any, Literal, get_args
 
 from noregret.errors import ConfigurationError, MissingExtraError, NoRegretError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space
-from noregret.trials import STATES, Trial, check_outcome
+from noregret.trials import STATES, Decision, Trial, check_outcome
 
 Format = Literal["csv", "json", "parquet"]
 Source = str | os.PathLike[str] | IO[str]
@@ -172,7 +172,7 @@ def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
     }
     params = space.normal(values)
     if state in ("waiting", "running"):
-        return Trial(0, params, "waiting", info={"source": "enqueued"})
+        return Trial(0, params, "waiting", decision=Decision("enqueued"))
     value, noise = (_number(row.get(name) or "", name) for name in ("value", "noise_std"))
     if state == "complete" and value is None:
         raise TrialError(

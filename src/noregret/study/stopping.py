@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from noregret.errors import ConfigurationError, TrialError
 
 if TYPE_CHECKING:
-    from noregret.strategies import Strategy
     from noregret.study.study import Study
-
-
-def certifies(strategy: Strategy) -> bool:
-    """Whether its band is a theorem's: a constant width certifies nothing."""
-    return isinstance(getattr(strategy, "width", None), str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +38,13 @@ class CertifiedWithin:
     """The certificate bounds the recommended point's regret by ``regret``: under its condition, see
     ``Study.certificate``.
 
-    Needs a strategy whose band is a theorem's: see ``certifies``.
+    A strategy whose certificate is not proved is refused, unless ``heuristic``: then the run stops
+    by a rule of thumb.
     """
 
     regret: float
     delta: float | None = None
+    heuristic: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.regret < math.inf:
@@ -61,10 +57,11 @@ class CertifiedWithin:
             )
 
     def __call__(self, study: Study) -> bool:
-        if not certifies(study.strategy):
+        if not (study.strategy.proved or self.heuristic):
             raise ConfigurationError(
-                f"{type(study.strategy).__name__} with these settings has no confidence bound to"
-                " certify with: use AdaptiveGPUCB.rigorous(…), or stop by trials or time"
+                f"{type(study.strategy).__name__} with these settings has no proved bound to stop"
+                " by: use AdaptiveGPUCB.rigorous(…), stop by trials or time, or accept a rule of"
+                " thumb with CertifiedWithin(…, heuristic=True)"
             )
         if not any(trial.state == "complete" for trial in study.trials):
             return False

@@ -13,13 +13,13 @@ from typing import Any, overload
 import numpy as np
 
 from noregret.errors import ConfigurationError, TrialError
-from noregret.search import argmax, ucb
 from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_space, hold
-from noregret.storage import Goal, MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
-from noregret.strategies import AdaptiveGPUCB, Belief, Strategy
+from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
+from noregret.strategies import Belief, InsuredGPUCB, Strategy
 from noregret.study import files as exchange
 from noregret.study.files import Source, Target
 from noregret.study.progress_bar import Progress
+from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
 from noregret.study.running import (
     ATTEMPTS,
     UNLIMITED,
@@ -31,6 +31,8 @@ from noregret.study.running import (
     check_run,
 )
 from noregret.trials import (
+    Decision,
+    Goal,
     History,
     Proposal,
     State,
@@ -41,20 +43,10 @@ from noregret.trials import (
     known_at,
     latest,
     number_of,
+    sign_of,
     standing,
     utc_now,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """The recommended point's regret is at most ``regret_bound``, under ``condition`` and not
-    otherwise.
-    """
-
-    params: Any
-    regret_bound: float
-    condition: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +66,7 @@ class Study:
     or ``run`` a function.
 
     space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by
-    default ``AdaptiveGPUCB.practical()``. seed: equal seeds and equal values give equal proposals.
+    default ``InsuredGPUCB()``. seed: equal seeds and equal values give equal proposals.
     storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
     trials of the same study, which then goes on exactly where they stopped.
     """
@@ -94,11 +86,10 @@ class Study:
             raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
-        chosen = AdaptiveGPUCB.practical() if strategy is None else strategy
+        chosen = InsuredGPUCB() if strategy is None else strategy
         if isinstance(chosen, type) or not isinstance(chosen, Strategy):
             raise ConfigurationError(
-                "strategy must be a strategy value such as AdaptiveGPUCB.practical(), got"
-                f" {chosen!r}"
+                f"strategy must be a strategy value such as InsuredGPUCB(), got {chosen!r}"
             )
         given = list(trials)
         if [trial.number for trial in given] != list(range(len(given))):
@@ -235,14 +226,14 @@ class Study:
             if len(trials) - len(corrections(trials)) >= total:
                 return None
             proposal = self._propose(space, trials)
-            info = dict(proposal.info)
-            if unfinished:
-                info["pending"] = [
-                    trial.number for trial in unfinished
-                ]  # with it the proposal can be derived again
-            if isinstance(space, Slice):
-                info["fixed"] = space.given
-            trial = Trial(len(trials), space.decode(proposal.x), info=info, created=utc_now())
+            decision = replace(
+                proposal.decision.signed(sign_of(self.goal)),
+                pending=tuple([trial.number for trial in unfinished]),
+                fixed=space.given if isinstance(space, Slice) else None,
+            )
+            trial = Trial(
+                len(trials), space.decode(proposal.x), decision=decision, created=utc_now()
+            )
             if self._storage.insert(self.name, [trial], worker):
                 return trial
 
@@ -258,7 +249,8 @@ class Study:
         if waiting is not None:
             return replace(waiting, state="running")
         proposal = self._propose(self.space, trials)
-        return Trial(len(trials), self.space.decode(proposal.x), info=proposal.info)
+        decision = proposal.decision.signed(sign_of(self.goal))
+        return Trial(len(trials), self.space.decode(proposal.x), decision=decision)
 
     def tell(
         self,
@@ -303,7 +295,7 @@ class Study:
     def enqueue(self, params: Any) -> Trial:
         """A point to be tried before the strategy is asked again: it waits for the next ask."""
         return self._append(
-            [Trial(0, self.space.normal(params), "waiting", info={"source": "enqueued"})]
+            [Trial(0, self.space.normal(params), "waiting", decision=Decision("enqueued"))]
         )[0]
 
     def correct(
@@ -327,7 +319,9 @@ class Study:
                 )
             trials = self.trials
             newest = latest(number, corrections(trials))
-            new = Trial(len(trials), old.params, state, checked, noise, {"corrects": newest})
+            new = Trial(
+                len(trials), old.params, state, checked, noise, Decision("correction"), newest
+            )
             if self._storage.insert(self.name, [new]):
                 return self.trials[new.number]
 
@@ -433,11 +427,10 @@ class Study:
         note = (
             f"best {self.best.value:.4g}" if any(t.state == "complete" for t in self.trials) else ""
         )
-        if "h" in trial.info:
-            note += (
-                f"  h {trial.info['h']:.3g}  lengthscale"
-                f" {np.exp(np.mean(np.log(trial.info['lengthscales']))):.3g}"
-            )
+        model = trial.decision.model
+        if model is not None:
+            lengthscale = float(np.exp(np.mean(np.log(model.lengthscales))))
+            note += f"  h {model.h:.3g}  lengthscale {lengthscale:.3g}"
         return note
 
     # -- files --
@@ -449,8 +442,8 @@ class Study:
         return self._append(exchange.read_csv(source, self.space))
 
     def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
-        """All trials as "csv", "json" (with ``info``) or "parquet" (extra ``frame``); by default as
-        the file's name ends.
+        """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
+        as the file's name ends.
         """
         exchange.write(target, format, self.space, self.trials)
 
@@ -460,32 +453,33 @@ class Study:
 
     # -- results --
 
-    @property
-    def _sign(self) -> float:
-        return 1.0 if self.goal == "maximize" else -1.0
-
     def _complete(self) -> list[Trial]:
         return [trial for trial in standing(self.trials) if trial.state == "complete"]
+
+    def result(self, delta: float | None = None) -> Result:
+        """Best, recommended, prediction, certificate and belief, from one fit."""
+        complete = self._complete()
+        best, belief = best_of(complete, self.goal), self.belief(delta)
+        if belief is None:
+            return Result(best, best, None, None, None)
+        recommended, mean, std = recommended_of(complete, self._encode, belief)
+        x = self._encode(recommended)
+        certificate = certify(self.space, belief, recommended, x, self.seed)
+        prediction = (sign_of(self.goal) * mean, std)
+        return Result(best, recommended, prediction, certificate, belief)
 
     @property
     def best(self) -> Trial:
         """The best observed value. With noise it is partly luck: see ``recommended``."""
-        done = self._complete()
-        if not done:
-            raise TrialError("no trial is complete yet: tell a value first")
-        return max(done, key=lambda trial: self._sign * float(trial.value or 0.0))
+        return best_of(self._complete(), self.goal)
 
     @property
     def recommended(self) -> Trial:
         """The evaluated point with the best posterior mean: what to use in the end."""
         belief = self.belief()
-        return self.best if belief is None else self.recommended_by(belief)
-
-    def recommended_by(self, belief: Belief) -> Trial:
-        """As ``recommended``, without computing the belief again."""
-        done = self._complete()
-        mean, _ = belief.predict(np.array([self._encode(trial) for trial in done]))
-        return done[int(np.argmax(mean))]
+        if belief is None:
+            return self.best
+        return recommended_of(self._complete(), self._encode, belief)[0]
 
     def belief(self, delta: float | None = None) -> Belief | None:
         """The strategy's posterior given everything told so far, on the unit cube and to be
@@ -497,29 +491,12 @@ class Study:
 
     def certificate(self, delta: float | None = None) -> Certificate:
         """A bound on the regret of the recommended point, max UCB − its LCB, with the condition
-        under which it holds.
+        under which it holds, and whether that is proved.
         """
-        belief = self.belief(delta)
-        if belief is None:
+        certificate = self.result(delta).certificate if self._complete() else None
+        if certificate is None:
             raise TrialError("a certificate needs a strategy with a model and at least one value")
-        return self.certificate_by(belief)
-
-    def certificate_by(self, belief: Belief) -> Certificate:
-        """As ``certificate``, without computing the belief again."""
-        recommended = self.recommended_by(belief)
-        x = self._encode(recommended)
-        none = np.empty((0, self.space.dimension))
-        top = argmax(
-            ucb(belief.predictor, belief.beta_sqrt),
-            self.space,
-            belief.lengthscales,
-            np.random.default_rng(self.seed),
-            x[None, :],
-            none,
-        )
-        lower, _ = belief.band(x[None, :])
-        _, upper = belief.band(top[None, :])
-        return Certificate(recommended.params, float(upper[0] - lower[0]), belief.condition)
+        return certificate
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
@@ -529,9 +506,10 @@ class Study:
             raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
         trials, agreed = self.trials, 0
         for trial in trials:
-            if not trial.is_decision:
+            if not trial.decision.chosen:
                 continue
-            space = hold(self.space, trial.info["fixed"]) if "fixed" in trial.info else self.space
+            fixed = trial.decision.fixed
+            space = self.space if fixed is None else hold(self.space, fixed)
             derived = space.decode(self._propose(space, known_at(trials, trial.number)).x)
             if np.abs(self.space.encode(derived) - self._encode(trial)).max() > tolerance:
                 return Replay(agreed, trial.number, trial.params, derived)
@@ -546,7 +524,7 @@ class Study:
         return self._encoded[trial.number]
 
     def _history(self, trials: Sequence[Trial]) -> History:
-        return history_of(trials, self._encode, self.space.dimension, self._sign)
+        return history_of(trials, self._encode, self.space.dimension, sign_of(self.goal))
 
 
 def _as_storage(

@@ -1,21 +1,27 @@
 """What was asked, decided and told: frozen values that storages keep and strategies read."""
 
+from noregret.trials.decision import Decision, ModelDecision, Source
 from noregret.trials.history import (
+    Goal,
     History,
     Proposal,
     corrections,
     history_of,
     known_at,
     latest,
+    sign_of,
 )
 from noregret.trials.outcome import check_noise, check_outcome, check_value, measured, number_of
-from noregret.trials.trial import STATES, Info, State, Trial, standing, utc_now
+from noregret.trials.trial import STATES, State, Trial, standing, utc_now
 
 __all__ = [
     "STATES",
+    "Decision",
+    "Goal",
     "History",
-    "Info",
+    "ModelDecision",
     "Proposal",
+    "Source",
     "State",
     "Trial",
     "check_noise",
@@ -27,6 +33,7 @@ __all__ = [
     "latest",
     "measured",
     "number_of",
+    "sign_of",
     "standing",
     "utc_now",
 ]

@@ -1,19 +1,21 @@
 """Trials as a strategy sees them, now or at any earlier ask.
 
-Sign, units and encoding change here and nowhere else: inside, everything is maximised on the unit
-cube.
+Sign and encoding change here: inside, everything is maximised on the unit cube. Units are a
+strategy's own affair.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from noregret.space import Array
-from noregret.trials.trial import STATES, Info, State, Trial
+from noregret.trials.decision import Decision, ModelDecision
+from noregret.trials.trial import STATES, State, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +23,9 @@ class History:
     """What a strategy may know: unit cube, to be maximised, oldest first.
 
     X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not.
-    pending (m, d): asked and not told. failed (k, d). decisions: the ``info`` of the strategy's
-    earlier proposals; rows: for each of them the row of X with its value, None while it is pending
-    or if it failed.
+    pending (m, d): asked and not told. failed (k, d). decisions: the strategy's earlier ones as
+    they were recorded, their forecasts in the values' sign; rows: for each of them the row of X
+    with its value, None while it is pending or if it failed.
     """
 
     X: Array
@@ -31,7 +33,7 @@ class History:
     noise_std: Array
     pending: Array
     failed: Array
-    decisions: tuple[Info, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     rows: tuple[int | None, ...] = ()
 
     @staticmethod
@@ -40,35 +42,38 @@ class History:
         return History(no_points, none, none, no_points, no_points)
 
     @property
-    def scaled_decisions(self) -> tuple[Info, ...]:
-        """Earlier proposals that came from a model, not from the initial design."""
-        return tuple(info for info in self.decisions if "h" in info)
+    def model_decisions(self) -> tuple[ModelDecision, ...]:
+        """Earlier decisions that came from a model, not from the initial design."""
+        return tuple([each.model for each in self.decisions if each.model is not None])
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A point of the unit cube and the reasons for it."""
+    """A point of the unit cube and the reasons for it; a forecast in them is to be maximised."""
 
     x: Array
-    info: Info
+    decision: Decision = field(default_factory=lambda: Decision("model"))
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "info", dict(self.info))
+
+Goal = Literal["maximize", "minimize"]
+
+
+def sign_of(goal: Goal) -> float:
+    """1 if values are to be maximised, −1 if they are to be minimised."""
+    return 1.0 if goal == "maximize" else -1.0
 
 
 Encode = Callable[[Trial], Array]
 
 
 def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: float) -> History:
-    """sign: 1 if values are to be maximised, −1 if they are to be minimised. Waiting trials are as
-    good as under way.
-    """
+    """sign: see ``sign_of``. Waiting trials are as good as under way."""
     replaced_by = corrections(trials)
     of_state: dict[State, list[Trial]] = {state: [] for state in STATES}
     for trial in trials:
         if trial.number not in replaced_by:
             of_state[trial.state].append(trial)
-    done, decided = of_state["complete"], [trial for trial in trials if trial.is_decision]
+    done, decided = of_state["complete"], [trial for trial in trials if trial.decision.chosen]
     row_of = {trial.number: row for row, trial in enumerate(done)}
 
     def points(chosen: Sequence[Trial]) -> Array:
@@ -84,14 +89,14 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
             sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)
         ),
         failed=points(of_state["failed"]),
-        decisions=tuple([trial.info for trial in decided]),
+        decisions=tuple([trial.decision for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
     )
 
 
 def corrections(trials: Sequence[Trial]) -> dict[int, int]:
     """Which trial replaces which."""
-    return {trial.info["corrects"]: trial.number for trial in trials if "corrects" in trial.info}
+    return {trial.corrects: trial.number for trial in trials if trial.corrects is not None}
 
 
 def latest(number: int, replaced_by: Mapping[int, int]) -> int:
@@ -108,7 +113,7 @@ def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
     A trial ends once and for ever, a correction is a trial of its own, and an ask sees every
     smaller number: so this is exact.
     """
-    pending = set(trials[number].info.get("pending", ()))
+    pending = set(trials[number].decision.pending)
     return [
         (
             replace(trial, state="running", value=None, noise_std=None)

@@ -164,7 +164,7 @@ def explain_trial(seen: Seen, number: Number) -> Any:
     """
     for trial, made in zip(seen.trials, seen.made, strict=True):
         if trial.number == number:
-            reason = why(trial, made, seen.study.goal, seen.study.strategy)
+            reason = why(trial, made, seen.study.goal)
             return {
                 "rule": reason.rule,
                 "mean": reason.mean,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noregret.diagnostics import LEVEL
+from noregret.trials import ModelDecision, Trial
 from noregret.web.reading import Snapshot
 from noregret.web.words import counted, number
 
@@ -134,14 +135,13 @@ def lengthscales(snapshot: Snapshot) -> Chart:
     names = coordinates(snapshot)
     columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
     for index, name in enumerate(names):
-        columns[f"{name} in force"] = [trial.info["lengthscales"][index] for trial in decided]
+        columns[f"{name} in force"] = [trial.why.lengthscales[index] for trial in decided]
         columns[f"{name} fitted"] = [
-            (trial.info.get("fitted_lengthscales") or [None] * len(names))[index]
-            for trial in decided
+            (trial.why.fitted_lengthscales or [None] * len(names))[index] for trial in decided
         ]
     if not decided:
         return Chart("No decision of a model yet.", columns)
-    last = decided[-1].info["lengthscales"]
+    last = decided[-1].why.lengthscales
     listed = sorted(zip(names, last, strict=True), key=lambda pair: pair[1])
     shown = ", ".join(f"{name} {number(value, 3)}" for name, value in listed[:6]) + (
         ", …" if len(listed) > 6 else ""
@@ -152,23 +152,23 @@ def lengthscales(snapshot: Snapshot) -> Chart:
 
 
 def _series(
-    keys: tuple[str, ...], text: Callable[[dict[str, Any]], str]
+    keys: tuple[str, ...], text: Callable[[ModelDecision], str]
 ) -> Callable[[Snapshot], Chart]:
     def chart(snapshot: Snapshot) -> Chart:
         decided = _decided(snapshot)
         columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
-        columns |= {key: [trial.info.get(key) for trial in decided] for key in keys}
-        if not decided or all(decided[-1].info.get(key) is None for key in keys):
+        columns |= {key: [getattr(trial.why, key) for trial in decided] for key in keys}
+        if not decided or all(getattr(decided[-1].why, key) is None for key in keys):
             return Chart(
                 "This strategy records none." if decided else "No decision of a model yet.", columns
             )
-        return Chart(text(dict(decided[-1].info)), columns)
+        return Chart(text(decided[-1].why), columns)
 
     return chart
 
 
-def _decided(snapshot: Snapshot) -> list[Any]:
-    return [trial for trial in snapshot.trials if "h" in trial.info]
+def _decided(snapshot: Snapshot) -> list[Trial]:
+    return [trial for trial in snapshot.trials if trial.decision.model is not None]
 
 
 def coordinates(snapshot: Snapshot) -> list[str]:
@@ -191,29 +191,28 @@ CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "lengthscales": lengthscales,
     "scaling": _series(
         ("h", "g", "b"),
-        lambda info: (
-            f"Now h = {number(info['h'], 3)}: lengthscales divided by g = {number(info['g'], 3)},"
-            f" norm bound times b = {number(info['b'], 3)}."
+        lambda made: (
+            f"Now h = {number(made.h, 3)}: lengthscales divided by g = {number(made.g, 3)},"
+            f" norm bound times b = {number(made.b, 3)}."
         ),
     ),
     "width": _series(
         ("beta_sqrt", "norm_bound"),
-        lambda info: (
-            f"The band is {number(info['beta_sqrt'], 3)} standard deviations wide on either side;"
-            f" norm bound {number(info['norm_bound'], 3)}."
+        lambda made: (
+            f"The band is {number(made.beta_sqrt, 3)} standard deviations wide on either side;"
+            f" norm bound {number(made.norm_bound, 3)}."
         ),
     ),
     "information": _series(
         ("information_gain",),
-        lambda info: (
-            f"The data hold {number(info['information_gain'], 4)} nats about f in the class in"
-            " force."
+        lambda made: (
+            f"The data hold {number(made.information_gain, 4)} nats about f in the class in force."
         ),
     ),
     "noise": _series(
         ("noise_std",),
-        lambda info: (
-            f"The noise's standard deviation is taken to be {number(info['noise_std'], 3)}, in the"
+        lambda made: (
+            f"The noise's standard deviation is taken to be {number(made.noise_std, 3)}, in the"
             " values' units."
         ),
     ),

@@ -14,11 +14,11 @@ from noregret.errors import NoRegretError, StorageError
 from noregret.space import Array, Candidates, Choice, Float, Int, Parameter
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
-from noregret.study import Study
-from noregret.trials import Trial
+from noregret.study import Result, Study
+from noregret.trials import Trial, sign_of
 from noregret.web.reading import Snapshot
 
-BELIEFS = 2  # kept: one of 5,000 trials takes 200 MB
+RESULTS = 2  # kept: one of 5,000 trials takes 200 MB
 LINE = 121  # points of a slice along one input
 GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
 MANY = 1000
@@ -26,7 +26,7 @@ NEAR = 1.0  # lengthscales: trials nearer than this to a slice are drawn on it
 PREVIEWED = 500  # up to so many trials the next proposal is worked out before anybody asks
 
 _library: dict[str, Any] = {}
-_beliefs: OrderedDict[str, tuple[Snapshot, Belief | None]] = OrderedDict()
+_results: OrderedDict[str, tuple[Snapshot, Result | None]] = OrderedDict()
 _next: dict[str, Any] = {}  # what would be proposed, where it was worked out
 
 
@@ -68,25 +68,19 @@ def failure(
 
 
 def _judged(name: str) -> dict[str, Any]:
-    snapshot, belief = _belief(name)
+    snapshot, result = _result(name)
     answer = failure(None, snapshot.version, len(snapshot.rows))
-    if isinstance(belief, str):
-        return answer | {"error": belief}
+    if isinstance(result, str):
+        return answer | {"error": result}
+    if result is not None and result.prediction is not None and result.certificate is not None:
+        mean, std = result.prediction
+        answer["recommended"] = {"number": result.recommended.number, "mean": mean, "std": std}
+        answer["certificate"] = {
+            "regret_bound": result.certificate.regret_bound,
+            "condition": result.certificate.condition,
+            "proved": result.certificate.proved,
+        }
     try:
-        if belief is not None:
-            sign = 1.0 if snapshot.study.goal == "maximize" else -1.0
-            recommended = snapshot.study.recommended_by(belief)
-            mean, std = belief.predict(snapshot.study.space.encode(recommended.params)[None, :])
-            answer["recommended"] = {
-                "number": recommended.number,
-                "mean": sign * float(mean[0]),
-                "std": float(std[0]),
-            }
-            certificate = snapshot.study.certificate_by(belief)
-            answer["certificate"] = {
-                "regret_bound": certificate.regret_bound,
-                "condition": certificate.condition,
-            }
         if len(snapshot.rows) <= PREVIEWED:
             answer["next"] = _next[name] = plain(snapshot.study.preview())
     except NoRegretError as error:
@@ -94,24 +88,26 @@ def _judged(name: str) -> dict[str, Any]:
     return answer
 
 
-def _belief(name: str) -> tuple[Snapshot, Belief | str | None]:
+def _result(name: str) -> tuple[Snapshot, Result | str | None]:
+    """From one fit, kept until the study changes; a text: why there is none; None: no value yet."""
     try:
         study = Study.open(name, storage=_library["storage"])
         snapshot = Snapshot(study, study.trials)
     except StorageError as error:
         raise NoRegretError(str(error)) from None
-    known = _beliefs.get(name)
+    known = _results.get(name)
     if known is None or known[0].version != snapshot.version:
         _next.pop(name, None)
-        _beliefs.pop(name, None)  # before the next is made: they are large
+        _results.pop(name, None)  # before the next is made: they are large
         try:
-            known = (snapshot, study.belief())
+            told = any(trial.state == "complete" for trial in snapshot.trials)
+            known = (snapshot, study.result() if told else None)
         except NoRegretError as error:
             return snapshot, str(error)
-        _beliefs[name] = known
-    _beliefs.move_to_end(name)
-    while len(_beliefs) > BELIEFS:
-        _beliefs.popitem(last=False)
+        _results[name] = known
+    _results.move_to_end(name)
+    while len(_results) > RESULTS:
+        _results.popitem(last=False)
     return known
 
 
@@ -123,27 +119,25 @@ def plain(trial: Trial) -> dict[str, Any]:
 
 
 def cut(name: str, query: SliceQuery) -> dict[str, Any]:
-    known = _beliefs.get(name)
-    snapshot, belief = known if known is not None else _belief(name)
-    if belief is None or isinstance(belief, str):
-        return {
-            "version": snapshot.version,
-            "error": (
-                belief or "there is no model yet: this strategy has none, or no value was told"
-            ),
-        }
-    study = snapshot.study
+    known = _results.get(name)
+    snapshot, result = known if known is not None else _result(name)
+    if isinstance(result, str):
+        return {"version": snapshot.version, "error": result}
+    if result is None or result.belief is None:
+        none = "there is no model yet: this strategy has none, or no value was told"
+        return {"version": snapshot.version, "error": none}
+    study, belief = snapshot.study, result.belief
     inputs: dict[str, Parameter] = study.space.parameters
     for chosen in (query.x, query.y):
         if chosen is not None and chosen not in inputs:
             raise NoRegretError(f"there is no input {chosen!r}; there are {list(inputs)!r}")
     if query.through is None:
-        base = study.recommended_by(belief)
+        base = result.recommended
     elif 0 <= query.through < len(snapshot.rows):
         base = snapshot.rows[query.through]
     else:
         raise NoRegretError(f"there is no trial {query.through}")
-    sign = 1.0 if study.goal == "maximize" else -1.0
+    sign = sign_of(study.goal)
     answer = {
         "version": snapshot.version,
         "error": None,

@@ -169,7 +169,7 @@ def trial_page(request: Request, seen: Seen, number: Number) -> Response:
         made=made,
         corrected_by=corrections(seen.rows).get(number),
         last=len(seen.rows) - 1,
-        reason=why(row, made, seen.study.goal, seen.study.strategy),
+        reason=why(row, made, seen.study.goal),
     )
 
 

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from noregret.space import Candidates, Choice, Float, Int, Space
-from noregret.strategies import AdaptiveGPUCB, LogEI, RandomSearch, Strategy
+from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
 from noregret.trials import Trial
 from noregret.web.keys import KEY, key_of
 
@@ -78,8 +78,8 @@ class CandidatesIn(Body):
     rows: Annotated[list[Params], Field(min_length=1, max_length=10_000)]
 
 
-class PracticalIn(Body):
-    kind: Literal["practical"] = "practical"
+class InsuredIn(Body):
+    kind: Literal["insured"] = "insured"
     noise_std: Positive | None = None
 
 
@@ -107,8 +107,8 @@ class StudyIn(Body):
     goal: Literal["maximize", "minimize"]
     space: Annotated[BoxIn | CandidatesIn, Field(discriminator="kind")]
     strategy: Annotated[
-        PracticalIn | RigorousIn | LogEIIn | RandomIn, Field(discriminator="kind")
-    ] = PracticalIn()
+        InsuredIn | RigorousIn | LogEIIn | RandomIn, Field(discriminator="kind")
+    ] = InsuredIn()
     seed: Annotated[StrictInt, Field(ge=0, le=LARGEST_INT)] = 0
 
     def made_space(self) -> Space | Candidates:
@@ -120,8 +120,8 @@ class StudyIn(Body):
 
     def made_strategy(self) -> Strategy:
         match self.strategy:
-            case PracticalIn(noise_std=noise_std):
-                return AdaptiveGPUCB.practical(_float(noise_std))
+            case InsuredIn(noise_std=noise_std):
+                return InsuredGPUCB(_float(noise_std))
             case RigorousIn() as chosen:
                 return AdaptiveGPUCB.rigorous(
                     float(chosen.noise_bound),
@@ -210,7 +210,8 @@ class TrialOut(BaseModel):
     state: str
     value: float | None
     noise_std: float | None
-    info: dict[str, Any]
+    decision: dict[str, Any]
+    corrects: int | None
     created: str | None = None
     finished: str | None = None
 

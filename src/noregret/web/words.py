@@ -46,12 +46,8 @@ def when(text: str | None) -> str:
 
 def strategy_name(strategy: Strategy) -> str:
     """Its class, or the preset it equals."""
-    if isinstance(strategy, AdaptiveGPUCB):
-        if strategy == AdaptiveGPUCB.practical(
-            strategy.noise_std, initial_points=strategy.initial_points
-        ):
-            return "AdaptiveGPUCB, practical"
-        return "AdaptiveGPUCB, rigorous" if strategy.guarantee else "AdaptiveGPUCB"
+    if isinstance(strategy, AdaptiveGPUCB) and strategy.guarantee:
+        return "AdaptiveGPUCB, rigorous"
     return type(strategy).__name__
 
 

@@ -1,0 +1,161 @@
+"""Why a point is in a study: a frozen value, stored as JSON with a version.
+
+``Decision`` says where the point came from, ``ModelDecision`` what the model behind it believed. A
+strategy reads its own earlier decisions and needs no other memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from noregret.errors import StorageError
+
+VERSION = 1  # of the stored form; what was written before had none
+Source = Literal["initial", "random", "exhaustive", "model", "added", "enqueued", "correction"]
+CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDecision:
+    """What the model believed when it chose the point.
+
+    Model units: a value is ``offset + scale·z`` (times −1 where the study minimises) with z the
+    model's value, compressed if ``compression`` is not empty. Everything named ``…_std`` and the
+    forecast are in the values' units, ``mean`` and ``recommended_bound`` in their sign too.
+    """
+
+    t: int  #: counts the model's decisions from 1
+    lengthscales: tuple[float, ...]  #: θ_t of the class in force, on the unit cube
+    mean: float  #: forecast of f at the point: its median
+    std: float  #: half the distance of the forecast's one-sigma quantiles
+    h: float = 1.0  #: how much wider the class is than at the start, g^d·b
+    g: float = 1.0  #: the lengthscales' share of it
+    b: float = 1.0  #: the norm ball's share of it
+    norm_bound: float | None = None  #: B_t, in model units
+    delta: float | None = None  #: the share of the failure probability spent on this class
+    beta_sqrt: float | None = None  #: what multiplied the latent std; None: no band decided
+    proved: bool = False  #: whether that width is a theorem's, under the strategy's condition
+    exploration: float = 1.0  #: the part of the width that chose the point
+    information_gain: float | None = None  #: I_t in nats
+    noise_var: float | None = None  #: of a value to come, in model units
+    noise_std: float | None = None  #: the same in the values' units
+    fitted_lengthscales: tuple[float, ...] | None = None  #: the estimate, None if none was made
+    searched: int = 0  #: points at the last search from all starts
+    improved: int = 0  #: points at the last improvement of the estimate
+    active: str = "fit"  #: what set the lengthscales: fit, schedule or both
+    instant_regret_bound: float | None = None  #: 2β^½σ at the point, in model units
+    survey: bool = False  #: whether it looked around instead of for the best value
+    offset: float = 0.0  #: of the values in model units
+    scale: float = 1.0  #: of the values in model units
+    compression: tuple[tuple[float, float], ...] = ()  #: (mean, std) of each pass
+    recommended_bound: float | None = None  #: the safe end of the band at the recommended point
+    reference: float | None = None  #: what a widening rule compared with
+    reference_scale: float | None = None  #: its unit, fixed at the first decision
+    estimate: float | None = None  #: what it compared
+    acquisition: str = "ucb"  #: whose argmax the point is
+
+    def to_json(self) -> dict[str, Any]:
+        return {each.name: _plain(getattr(self, each.name)) for each in dataclasses.fields(self)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> ModelDecision:
+        known = {each.name for each in dataclasses.fields(ModelDecision)}
+        values = {name: _tuples(value) for name, value in data.items() if name in known}
+        return ModelDecision(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where a point came from.
+
+    memory: what a strategy of one's own wants to read again at its next decision; plain JSON.
+    """
+
+    source: Source = "added"
+    model: ModelDecision | None = None  #: None: no model chose the point
+    pending: tuple[int, ...] = ()  #: trials under way when it was chosen: with them it is derived
+    fixed: Mapping[str, Any] | None = None  #: values that some parameters had to have
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a strategy chose the point: not added, enqueued or a correction."""
+        return self.source in CHOSEN
+
+    def signed(self, sign: float) -> Decision:
+        """With the forecast times ``sign``: from what is maximised to the values' sign, and back."""
+        if self.model is None or sign > 0:
+            return self
+        bound = self.model.recommended_bound
+        model = replace(
+            self.model,
+            mean=-self.model.mean,
+            recommended_bound=None if bound is None else -bound,
+        )
+        return replace(self, model=model)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; what says nothing is left out."""
+        data: dict[str, Any] = {"version": VERSION, "source": self.source}
+        if self.model is not None:
+            data["model"] = self.model.to_json()
+        if self.pending:
+            data["pending"] = list(self.pending)
+        if self.fixed is not None:
+            data["fixed"] = dict(self.fixed)
+        if self.memory:
+            data["memory"] = dict(self.memory)
+        return data
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Decision:
+        version = data.get("version", 0)
+        if version > VERSION:
+            raise StorageError(
+                f"a decision was written by a newer version of noregret (form {version}, this one"
+                f" reads {VERSION}): upgrade noregret"
+            )
+        if version < VERSION:
+            return _unversioned(data)
+        model = data.get("model")
+        return Decision(
+            data["source"],
+            None if model is None else ModelDecision.from_json(model),
+            tuple(data.get("pending", ())),
+            data.get("fixed"),
+            data.get("memory", {}),
+        )
+
+
+def _unversioned(data: Mapping[str, Any]) -> Decision:
+    """What schema 2 and older stored: one flat dictionary, the forecast to be maximised."""
+    if not data:
+        return Decision()
+    if "corrects" in data:
+        return Decision("correction")
+    if data.get("source") == "enqueued":
+        return Decision("enqueued")
+    rest = {k: v for k, v in data.items() if k not in ("source", "pending", "fixed")}
+    model = None
+    if "h" in data:
+        rest["recommended_bound"] = rest.pop("recommended_lower", None)
+        if rest.get("beta_sqrt") is None:
+            rest["acquisition"] = "log_ei"
+        names = {each.name for each in dataclasses.fields(ModelDecision)}
+        values = {name: _tuples(value) for name, value in rest.items() if name in names}
+        model = ModelDecision(**{k: v for k, v in values.items() if v is not None})
+        rest = {k: v for k, v in rest.items() if k not in names}
+    source: Source = data.get("source", "model")
+    pending = tuple(data.get("pending", ()))
+    return Decision(source, model, pending, data.get("fixed"), rest)
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
