@@ -86,7 +86,7 @@ class Decision:
         return self.source in CHOSEN
 
     def signed(self, sign: float) -> Decision:
-        """With the forecast times ``sign``: from what is maximised to the values' sign, and back."""
+        """With the forecast times ``sign``: from what is maximised to the values, and back."""
         if self.model is None or sign > 0:
             return self
         bound = self.model.recommended_bound
