@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from noregret.classes.function_class import merge, split
 from noregret.classes.growth import Growth, as_growth
@@ -266,4 +266,8 @@ def _bisected(
     return high
 
 
-Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd
+@runtime_checkable
+class Widening(Protocol):
+    """A rule that decides how wide the class is at a step: bring your own by writing this one."""
+
+    def scaling(self, probe: Probe) -> Scaling: ...
