@@ -155,7 +155,9 @@ def display_name(strategy: Strategy) -> str:
 def _makes(make: Callable[..., Strategy], strategy: Strategy) -> bool:
     if isinstance(make, type):
         return type(strategy) is make
-    fields = {option: OPTION_FIELDS.get(option, option) for option in inspect.signature(make).parameters}
+    fields = {
+        option: OPTION_FIELDS.get(option, option) for option in inspect.signature(make).parameters
+    }
     options = {
         option: getattr(strategy, field)
         for option, field in fields.items()
