@@ -20,7 +20,7 @@ def test_ask_gives_what_the_library_gives(lab: Shell) -> None:
     assert document["study"] == "lab"
     (trial,) = document["trials"]
     assert trial["params"] == expected
-    assert (trial["number"], trial["state"], trial["value"], trial["info"]["source"]) == (
+    assert (trial["number"], trial["state"], trial["value"], trial["decision"]["source"]) == (
         0,
         "running",
         None,
@@ -141,7 +141,7 @@ def test_enqueued_points_come_first(lab: Shell) -> None:
 def test_correct(lab: Shell) -> None:
     lab(f"add {POINT} 612")
     lab("add temperature=50 stirring=1 solvent=water 50")
-    assert lab("correct 0 61.2 --json").json["trial"]["info"] == {"corrects": 0}
+    assert lab("correct 0 61.2 --json").json["trial"]["corrects"] == 0
     assert nr.Study.open("lab").best.value == 61.2
     lab("correct 0 --failed")
     assert nr.Study.open("lab").best.value == 50

@@ -29,10 +29,14 @@ from noregret.errors import ConfigurationError, UnknownTrialError
 from noregret.space import named_params
 from noregret.storage import SQLStorage, codec
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import NAMED, display_name
+from noregret.strategies import NAMED, display_name, names
 from noregret.study import Study
 
 SHOWN = 20  # trials in a table unless --all
+
+
+def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in names() if name.startswith(incomplete)]
 
 
 @click.command(
@@ -88,9 +92,12 @@ SHOWN = 20  # trials in a table unless --all
 )
 @click.option(
     "--strategy",
-    type=click.Choice(list(NAMED)),
     metavar="NAME",
-    help=f"How points are chosen: {', '.join(NAMED)}.  [default: insured]",
+    shell_complete=_strategies,
+    help=(
+        f"How points are chosen: {', '.join(NAMED)}, or a strategy of another package."
+        "  [default: insured]"
+    ),
 )
 @click.option(
     "--with",
