@@ -82,8 +82,9 @@ def test_what_is_not_there_and_what_is_there_have_types(
         nr.Study.open("t", storage=storage)
     with pytest.raises(UnknownStudyError):
         nr.Study.delete("t", storage=storage)
-    for call in (lambda: study.tell(0, 1.0), lambda: study.correct(0, 1.0)):
-        with pytest.raises(UnknownTrialError):
-            call()
+    with pytest.raises(UnknownTrialError):
+        study.tell(0, 1.0)
+    with pytest.raises(UnknownTrialError):
+        study.correct(0, 1.0)
     if isinstance(storage, SQLStorage):
         storage.close()
