@@ -13,7 +13,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError, UnavailableError
-from noregret.trials.trial import Trial
+from noregret.trials import Decision, Trial
 
 SPACE = [(0, 1)] * 2
 
@@ -184,7 +184,7 @@ def test_a_value_that_is_no_number_stops_the_run() -> None:
 
 def dead_worker(study: nr.Study, number: int) -> Trial:
     """A trial whose worker has not been heard of since it began."""
-    trial = Trial(number, study.space.decode(np.full(2, 0.5)), info={"source": "random"})
+    trial = Trial(number, study.space.decode(np.full(2, 0.5)), decision=Decision("random"))
     assert study._storage.insert(study.name, [trial], "dead")
     return trial
 
