@@ -72,7 +72,7 @@ def test_with_h_one_it_is_gp_ucb_bit_for_bit(width: Any, widening: Any) -> None:
         noise_std=0.05,
         width=width,
         widening=widening,
-        standardise=False,
+        estimation=None,
     )
     np.testing.assert_array_equal(points(run(known, 25, d=2)), points(run(adaptive, 25, d=2)))
 
@@ -430,10 +430,10 @@ def test_every_width_runs(width: Any) -> None:
         width=width,
         noise_std=0.1,
         regulariser=1.02,
-        standardise=False,
         widening=ReferenceRegret("regret_bound", AnchoredReference()),
+        estimation=None,
     )
-    assert run(strategy, 8).trials[-1].why.beta_sqrt > 1
+    assert why_of(run(strategy, 8).trials[-1]).beta_sqrt > 1
 
 
 @QUIET
