@@ -35,7 +35,7 @@ MAKERS: list[Callable[[float], Any]] = [
         regulariser=0.01,
         width="abbasi_yadkori",
     ),
-    lambda c: nr.AdaptiveGPUCB.practical(),
+    lambda c: nr.InsuredGPUCB(),
 ]
 
 

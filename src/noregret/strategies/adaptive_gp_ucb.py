@@ -180,6 +180,12 @@ class AdaptiveGPUCB:
                 " noise that is noise_std-sub-Gaussian, a finite RKHS norm of f − offset for some"
                 " lengthscales ≤ θ_0, and an argmax of UCB found to precision."
             )
+        if self.proved:
+            return (
+                f"Srinivas et al. 2012 with the {self.width} width on one fixed class: sublinear"
+                " regret with probability at least 1 − delta if f − offset has RKHS norm at most"
+                " norm_bound at exactly these lengthscales and the noise is noise_std-sub-Gaussian"
+            )
         if self.width == "paper":
             return (
                 "Theorem 1 of Berkenkamp et al. 2019 as printed. Its width is a confidence bound"
@@ -286,6 +292,8 @@ class AdaptiveGPUCB:
                 condition += " The class grows with the study, so the bound need not fall for good."
             if not self.proved:
                 condition = f"not proved (see .theorem): {condition}"
+            elif not step.proved:
+                condition = f"not proved while trials are under way: {condition}"
         return Belief(
             model.posterior,
             model.beta_sqrt,
@@ -293,5 +301,5 @@ class AdaptiveGPUCB:
             framed.offset,
             framed.scale,
             condition,
-            proved=self.proved,
+            proved=step.proved,
         )

@@ -107,6 +107,7 @@ def check_settings(s: AdaptiveGPUCB) -> None:
 
 
 def check_guarantee(s: AdaptiveGPUCB) -> None:
+    check_kernel(s.kernel)
     if not getattr(s.kernel, "decreasing_spectrum", False):
         raise GuaranteeError(
             f"{s.kernel!r} does not declare a spectral density that falls in each frequency"

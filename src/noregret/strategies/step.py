@@ -74,6 +74,14 @@ class Step:
         self._models: dict[tuple[float, float, bool], Model] = {}
         self._choices: dict[tuple[float, float], Choice] = {}
 
+    @property
+    def proved(self) -> bool:
+        """Whether the band is a theorem's now: points under way narrow it, and only a guarantee
+        pays for that.
+        """
+        paid = self.strategy.guarantee or len(self.framed.pending) == 0
+        return self.strategy.proved and paid
+
     # -- the class, the model, the choice at a scaling (g, b) --
 
     def function_class(self, g: float, b: float, *, exact: bool) -> tuple[FunctionClass, float]:
@@ -197,7 +205,7 @@ class Step:
             norm_bound=model.function_class.norm_bound,
             delta=model.delta,
             beta_sqrt=model.beta_sqrt,
-            proved=s.proved,
+            proved=self.proved,
             information_gain=model.posterior.information_gain,
             noise_var=noise_var,
             noise_std=in_values,
