@@ -23,7 +23,7 @@ from noregret.plot.canvas import (
 from noregret.space import Array, Candidates
 from noregret.strategies import Belief
 from noregret.study import Study
-from noregret.trials import Trial, standing
+from noregret.trials import Trial, sign_of, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +42,9 @@ def slice(  # noqa: A001 — called as plot.slice
     ``at`` fixes the other parameters, by default at the recommended point. Points off the slice are
     the paler the farther they are.
     """
-    belief = study.belief()
-    if belief is None:
+    told = any(trial.state == "complete" for trial in standing(study.trials))
+    found = study.result() if told else None
+    if found is None or found.belief is None:
         raise TrialError(
             "a slice needs a strategy with a model and at least one value: tell one first"
         )
@@ -57,7 +58,8 @@ def slice(  # noqa: A001 — called as plot.slice
             f"a slice is along one parameter or two different ones, got {names!r}"
         )
     coordinates = [coordinate(study, name) for name in names]
-    fixed = {**by_name(study, study.recommended.params), **_checked(study, at or {}, names)}
+    belief = found.belief
+    fixed = {**by_name(study, found.recommended.params), **_checked(study, at or {}, names)}
     ax = new_axes(ax)
     if len(names) == 1:
         _line(study, belief, coordinates[0], fixed, ax)
@@ -100,10 +102,6 @@ def _encode(study: Study, params: Mapping[str, Any]) -> Array:
     return encoded
 
 
-def _sign(study: Study) -> float:
-    return 1.0 if study.goal == "maximize" else -1.0
-
-
 def _line(
     study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, Any], ax: Axes
 ) -> None:
@@ -114,7 +112,7 @@ def _line(
     X = np.array([_encode(study, point) for point in points])
     mean, _ = belief.predict(X)
     lower, upper = belief.band(X)
-    mean, lower, upper = _sign(study) * mean, _sign(study) * lower, _sign(study) * upper
+    mean, lower, upper = (sign_of(study.goal) * each for each in (mean, lower, upper))
     positions = [along.position(point[along.name]) for point in points]
     if along.smooth:
         ax.fill_between(positions, lower, upper, color=BAND, lw=0, label="band")
@@ -173,7 +171,7 @@ def _map(
         painted: Any = ax.scatter(
             [across.position(r[across.name]) for r in rows],
             [up.position(r[up.name]) for r in rows],
-            c=_sign(study) * mean,
+            c=sign_of(study.goal) * mean,
             marker="s",
             s=220,
             zorder=1,
@@ -188,7 +186,7 @@ def _map(
             [_encode(study, {**fixed, across.name: a, up.name: b}) for b in high for a in wide]
         )
         mean, _ = belief.predict(X)
-        z = (_sign(study) * mean).reshape(len(high), len(wide))
+        z = (sign_of(study.goal) * mean).reshape(len(high), len(wide))
         positions = [across.position(a) for a in wide], [up.position(b) for b in high]
         if across.smooth and up.smooth:
             painted = ax.contourf(*positions, z, levels=14, cmap=cmap)
