@@ -67,8 +67,8 @@ def run(job: Job) -> Result:
     )
     decisions = study.trials[INITIAL:]
     points = np.array([study.space.encode(trial.params) for trial in decisions])
-    theta = np.array([trial.info["lengthscales"] for trial in decisions])
-    fitted = np.array([trial.info["fitted_lengthscales"] for trial in decisions])
+    theta = np.array([trial.why.lengthscales for trial in decisions])
+    fitted = np.array([trial.why.fitted_lengthscales for trial in decisions])
     losses = np.array([trial.value for trial in study.trials], dtype=np.float64)
     return {
         "loss": losses[INITIAL:].tolist(),
