@@ -58,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     folder = tmp_path_factory.mktemp("site")
     shutil.copy(ROOT / "mkdocs.yml", folder)
     shutil.copy(ROOT / "CHANGELOG.md", folder)
-    for name in ("docs", "src", "tools"):
+    for name in ("docs", "src"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
     done = subprocess.run(

@@ -413,9 +413,7 @@ def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureReques
     assert len(trials) == 60
     assert all(trial.state == TrialState.COMPLETE for trial in trials)
     assert {trial.user_attrs["worker"] for trial in trials} == {"0", "1"}
-    decisions = [
-        trial.system_attrs[KEY]["t"] for trial in trials if "t" in trial.system_attrs.get(KEY, {})
-    ]
+    decisions = [model["t"] for model in map(model_of, trials) if model is not None]
     assert max(decisions) > 45  # each worker reads what the other decided
     assert study.best_value < 0.01
     storage.engine.dispose()

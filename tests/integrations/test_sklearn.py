@@ -122,13 +122,13 @@ def test_batches_keep_the_workers_busy_and_know_of_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pending: list[int] = []
-    propose = nr.AdaptiveGPUCB.propose
+    propose = nr.InsuredGPUCB.propose
 
     def spy(strategy: Any, space: Any, history: Any, rng: Any) -> Any:
         pending.append(len(history.pending))
         return propose(strategy, space, history, rng)
 
-    monkeypatch.setattr(nr.AdaptiveGPUCB, "propose", spy)
+    monkeypatch.setattr(nr.InsuredGPUCB, "propose", spy)
     monkeypatch.setattr(adapter, "effective_n_jobs", lambda n_jobs: n_jobs)
     NoRegretSearchCV(pipeline(), SPACE, n_iter=7, cv=2, n_jobs=1, random_state=0).fit(X, Y)
     assert pending == [0] * 7
