@@ -53,8 +53,8 @@ def decisions(study: nr.Study) -> list[Trial]:
     return [trial for trial in study.trials if trial.info.get("source") == "model"]
 
 
-# -- the whole algorithm again, naively: Algorithm 1 as SPEC §11 states it, one input, squared
-# exponential, mixture width --
+# -- the whole algorithm again, naively: theory.md#lb-gp-ucb with one input, squared exponential,
+# mixture width --
 
 
 @cache
@@ -528,7 +528,7 @@ def test_elimination_survives_the_rebuilding() -> None:
 
 @pytest.mark.parametrize("scale", [2.0**-6, 2.0**12])
 def test_the_unit_of_the_values_does_not_matter(scale: float) -> None:
-    """SPEC §12.11: y, N and R times c, with λ fixed."""
+    """theory.md#units: y, N and R times c, with λ fixed."""
     plain = replace(WRONG, regulariser=1e-3)
     scaled = replace(plain, norm_bound=scale * plain.norm_bound, noise_std=scale * plain.noise_std)
     ours, theirs = (
@@ -662,7 +662,7 @@ def test_settings_that_need_the_space_and_storage() -> None:
         assert from_json(json.loads(json.dumps(to_json(strategy), allow_nan=False))) == strategy
 
 
-# -- the bump of SPEC §10: what it is for --
+# -- the bump of theory.md#bump: what it is for --
 
 
 def bump_run(strategy: nr.strategies.Strategy, seed: int) -> tuple[Array, Array]:

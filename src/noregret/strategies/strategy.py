@@ -75,7 +75,7 @@ def check_initial_points(count: int | None) -> None:
 
 
 def default_initial_points(dimension: int, design: Design) -> int:
-    """Uniform: 2^d as in the paper (L457) up to d = 4, then 4d: 2^50 points would be no
+    """Uniform: 2^d as in JMLR sec. 5 up to d = 4, then 4d: 2^50 points would be no
     optimisation. Spread: 2d, from 3 to 12.
     """
     if design == "spread":
