@@ -20,6 +20,7 @@ ANCHOR = re.compile(r"\btheory\.(?:md|html)#([\w-]+)")
 HEADING = re.compile(r"^#{1,6} .*\{#([\w-]+)\}\s*$", flags=re.M)
 DECISION = re.compile(r"\b[Dd]ecisions?[ /](\d{4})")
 PAGE = re.compile(r"(?<![\w/.])docs/([\w/-]+\.md)\b")
+FILE = re.compile(r"(?<!`)`((?:src|tests|research|docs|packaging|examples|\.github)/[\w./-]*\w)`")
 PRINTED = {  # as numbered in print: equations, sections, figures, algorithms, lemmas, theorems
     r"eqs?\. \((\d+)\)": {str(n) for n in range(1, 19)},
     r"sec\. ([\d.]*\d)": {*"123456", "3.1", "3.2", "3.3", "4.1", "4.2", "5.1", "5.2"},
@@ -62,6 +63,7 @@ def faults(text: str, root: Path = ROOT) -> list[str]:
     decided = {path.name[:4] for path in (root / "docs" / "decisions").glob("*.md")}
     found += [f"decision {number}" for number in DECISION.findall(text) if number not in decided]
     found += [f"docs/{page}" for page in PAGE.findall(text) if not (root / "docs" / page).exists()]
+    found += [name for name in FILE.findall(text) if not (root / name).exists()]
     for pattern, known in PRINTED.items():
         printed = re.findall("JMLR " + pattern, text)
         found += [f"JMLR {pattern}: {number}" for number in printed if number not in known]

@@ -40,6 +40,7 @@ def test_every_anchor_of_the_theory_is_unique_and_the_code_uses_many() -> None:
         "# docs/decisions/|9999",
         "[decision |9999](decisions/|9999-x.md)",
         "docs/|nowhere.md",
+        "`tests/|test_nowhere.py`",
         "# JMLR |eq. (99)",
         "# JMLR |sec. 2.7",
         "# JMLR |fig. 9",
@@ -61,7 +62,7 @@ def test_good_references_pass(text: str) -> None:
 
 
 def test_a_heading_that_is_renamed_is_noticed(tmp_path: Path) -> None:
-    for name in ("docs", "src"):
+    for name in ("docs", "src", "tests", "research", "packaging"):
         shutil.copytree(
             references.ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("figures")
         )

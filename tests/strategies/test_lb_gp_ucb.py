@@ -458,7 +458,7 @@ def test_a_batch_is_shared_among_the_candidates() -> None:
     assert sum(len(record.values) for record in balance.plays.values()) == 3
 
 
-# -- as every strategy: tests/test_study.py for this one --
+# -- as every strategy: tests/study/test_study.py for this one --
 
 STRATEGIES = [
     nr.LBGPUCB(0.4, growth=PowerGrowth(8.0, 0.3)),
