@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -21,15 +22,18 @@ HEADING = re.compile(r"^#{1,6} .*\{#([\w-]+)\}\s*$", flags=re.M)
 DECISION = re.compile(r"\b[Dd]ecisions?[ /](\d{4})")
 PAGE = re.compile(r"(?<![\w/.])docs/([\w/-]+\.md)\b")
 FILE = re.compile(r"(?<!`)`((?:src|tests|research|docs|packaging|examples|\.github)/[\w./-]*\w)`")
-PRINTED = {  # as numbered in print: equations, sections, figures, algorithms, lemmas, theorems
-    r"eqs?\. \((\d+)\)": {str(n) for n in range(1, 19)},
-    r"sec\. ([\d.]*\d)": {*"123456", "3.1", "3.2", "3.3", "4.1", "4.2", "5.1", "5.2"},
-    r"figs?\. (\d+)": set("123456"),
-    r"Alg\. (\d+)": {"1"},
-    r"Lemma (\d+)": {"1", "2"},
-    r"Thm\. (\d+)": {"1"},
-    r"app\. (\w)": {"A", "B"},
-}
+PRINTED = [  # as numbered in print: equations, sections, figures, algorithms, lemmas, theorems
+    (re.compile("JMLR " + pattern), known)
+    for pattern, known in (
+        (r"eqs?\. \((\d+)\)", {str(n) for n in range(1, 19)}),
+        (r"sec\. ([\d.]*\d)", {*"123456", "3.1", "3.2", "3.3", "4.1", "4.2", "5.1", "5.2"}),
+        (r"figs?\. (\d+)", set("123456")),
+        (r"Alg\. (\d+)", {"1"}),
+        (r"Lemma (\d+)", {"1", "2"}),
+        (r"Thm\. (\d+)", {"1"}),
+        (r"app\. (\w)", {"A", "B"}),
+    )
+]
 CLOSED = [  # documents that are not in the project; put together so that this file is not a find
     re.compile(pattern)
     for pattern in (
@@ -53,28 +57,38 @@ def files(root: Path = ROOT) -> Iterator[Path]:
                 yield path
 
 
-def anchors(root: Path = ROOT) -> set[str]:
-    return set(HEADING.findall((root / "docs" / "theory.md").read_text(encoding="utf-8")))
+@dataclass(frozen=True, slots=True)
+class Project:
+    """What can be pointed to."""
 
+    root: Path
+    anchors: frozenset[str]
+    decisions: frozenset[str]
 
-def faults(text: str, root: Path = ROOT) -> list[str]:
-    """What a text points to and is not there."""
-    found = [f"theory.md#{name}" for name in ANCHOR.findall(text) if name not in anchors(root)]
-    decided = {path.name[:4] for path in (root / "docs" / "decisions").glob("*.md")}
-    found += [f"decision {number}" for number in DECISION.findall(text) if number not in decided]
-    found += [f"docs/{page}" for page in PAGE.findall(text) if not (root / "docs" / page).exists()]
-    found += [name for name in FILE.findall(text) if not (root / name).exists()]
-    for pattern, known in PRINTED.items():
-        printed = re.findall("JMLR " + pattern, text)
-        found += [f"JMLR {pattern}: {number}" for number in printed if number not in known]
-    found += [match.group() for closed in CLOSED for match in closed.finditer(text)]
-    return found
+    @staticmethod
+    def at(root: Path = ROOT) -> Project:
+        theory = (root / "docs" / "theory.md").read_text(encoding="utf-8")
+        decisions = (root / "docs" / "decisions").glob("[0-9]*.md")
+        numbers = frozenset(path.name[:4] for path in decisions)
+        return Project(root, frozenset(HEADING.findall(theory)), numbers)
+
+    def faults(self, text: str) -> list[str]:
+        """What a text points to and is not there."""
+        found = [f"theory.md#{name}" for name in ANCHOR.findall(text) if name not in self.anchors]
+        decided = DECISION.findall(text)
+        found += [f"decision {number}" for number in decided if number not in self.decisions]
+        named = [*(f"docs/{page}" for page in PAGE.findall(text)), *FILE.findall(text)]
+        found += [name for name in named if not (self.root / name).exists()]
+        for pattern, known in PRINTED:
+            found += [m.group() for m in pattern.finditer(text) if m.group(1) not in known]
+        return found + [match.group() for closed in CLOSED for match in closed.finditer(text)]
 
 
 def dangling(root: Path = ROOT) -> list[str]:
     """``file: reference`` for each that leads nowhere."""
+    project = Project.at(root)
     return [
         f"{path.relative_to(root)}: {fault}"
         for path in files(root)
-        for fault in faults(path.read_text(encoding="utf-8"), root)
+        for fault in project.faults(path.read_text(encoding="utf-8"))
     ]

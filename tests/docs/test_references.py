@@ -51,14 +51,14 @@ def test_every_anchor_of_the_theory_is_unique_and_the_code_uses_many() -> None:
 )
 def test_a_reference_that_leads_nowhere_is_found(text: str) -> None:
     """Written with a stroke in it, so that this file is not a find itself."""
-    assert references.faults(text.replace("|", ""))
+    assert references.Project.at().faults(text.replace("|", ""))
 
 
 @pytest.mark.parametrize(
     "text", ["# theory.md#grid", "# JMLR eq. (7), sec. 4.1", "# docs/storage.md", "SPECIAL, spec"]
 )
 def test_good_references_pass(text: str) -> None:
-    assert not references.faults(text)
+    assert not references.Project.at().faults(text)
 
 
 def test_a_heading_that_is_renamed_is_noticed(tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""``make house``: the building is within its limits, and a limit that is broken is noticed."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from docs.making import house
+
+FOLDERS = ("src", "docs", "tests", "research", "packaging")
+FILES = ("pyproject.toml", "README.md")
+
+
+def broken(root: Path) -> list[str]:
+    return [measure.name for measure in house.measures(root) if measure.is_broken]
+
+
+def test_the_command_prints_everything_and_no_limit_is_broken() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.making.house"],
+        cwd=house.ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    for word in ("room", "strategies", "import layers", "longest line", "members of Study"):
+        assert word in done.stdout
+    assert "broken" not in done.stdout
+
+
+def test_every_room_is_measured() -> None:
+    measured = {room.name for room in house.rooms()}
+    assert {"(root)", "space", "gp", "classes", "search", "trials", "study", "web"} <= measured
+    assert all(room.lengths and room.most for room in house.rooms())
+    assert {room.name for room in house.rooms() if room.exported} > {"gp", "trials", "study"}
+
+
+def long_line(root: Path) -> None:
+    (root / "tests" / "wide.py").write_text("x = 1  #" + 100 * "-", encoding="utf-8")
+
+
+def stranger(root: Path) -> None:
+    (root / "src" / "noregret" / "utils.py").write_text("", encoding="utf-8")
+
+
+def skips(root: Path) -> None:
+    path = root / "src" / "noregret" / "gp" / "skipped.py"
+    path.write_text(6 * "x = 1  # fmt: skip\n", encoding="utf-8")
+
+
+def layer(root: Path) -> None:
+    path = root / "pyproject.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('    "study",\n', '    "study",\n    "x",\n'), encoding="utf-8")
+
+
+def lost(root: Path) -> None:
+    comment = "# theory.md" + "#nowhere\n"
+    (root / "src" / "noregret" / "gp" / "lost.py").write_text(comment, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name"),
+    [
+        (long_line, "longest line"),
+        (stranger, "other files there"),
+        (skips, "fmt: skip in src"),
+        (layer, "import layers"),
+        (lost, "dangling references"),
+    ],
+)
+def test_a_broken_limit_is_noticed(
+    spoil: Callable[[Path], None], name: str, tmp_path: Path
+) -> None:
+    for folder in FOLDERS:
+        shutil.copytree(
+            house.ROOT / folder,
+            tmp_path / folder,
+            ignore=shutil.ignore_patterns("figures", "__pycache__", "results", "fixtures"),
+        )
+    for file in FILES:
+        shutil.copy(house.ROOT / file, tmp_path)
+    assert name not in broken(tmp_path)
+    spoil(tmp_path)
+    assert name in broken(tmp_path)
