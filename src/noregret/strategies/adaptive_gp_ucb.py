@@ -108,7 +108,7 @@ class AdaptiveGPUCB:
         estimation: MAP | None = MAP(),
         initial_points: int | None = None,
     ) -> AdaptiveGPUCB:
-        """The formulas as printed and the settings of the paper's experiments (section 5): SE,
+        """The formulas as printed and the settings of the paper's experiments (JMLR sec. 5): SE,
         θ_0 = 1, B_0 = 2, λ_w = 0.1, p = t^0.9, MAP.
 
         anchored replaces p(t) = t^0.9 by one in the estimator's own units, without which
