@@ -16,6 +16,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 NAV = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
+PROTOCOLS = ("reference", "strategies.html")
 LARGEST = 260_000  # bytes of a picture
 
 
@@ -133,6 +134,27 @@ def test_the_reference_shows_every_public_name(site: dict[Path, Page]) -> None:
         name for name in nr.__all__ if not any(place.endswith("." + name) for place in places)
     ]
     assert not missing
+
+
+def test_the_reference_shows_what_a_strategy_of_ones_own_needs(site: dict[Path, Page]) -> None:
+    page = next(page for path, page in site.items() if path.parts[-2:] == PROTOCOLS)
+    for name in (
+        "strategies.Strategy.propose",
+        "strategies.Strategy.belief",
+        "trials.Proposal.x",
+        "trials.History.pending",
+        "trials.Decision.memory",
+        "classes.Probe.one_step_regret",
+        "classes.Scaling.h",
+    ):
+        assert f"noregret.{name}" in page.places, name
+
+
+def test_what_makes_the_pages_is_not_published(site: dict[Path, Page]) -> None:
+    folder = next(path.parent for path in site if path.name == "theory.html")
+    assert (DOCS / "making" / "mathml.py").exists()
+    assert not list(folder.rglob("*.py"))
+    assert not (folder / "making").exists()
 
 
 def test_pictures_are_small_and_used() -> None:

@@ -29,9 +29,10 @@ class Strategy(Protocol):
     def proved(self) -> bool:
         """Whether its band is that theorem's: then certificates are proved under its conditions."""
 
-    def propose(
-        self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> Proposal: ...
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        """The next point of the unit cube with the reasons for it, from what is known and nothing
+        else.
+        """
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
