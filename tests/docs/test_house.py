@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.making import house
+from docs.making.references import ROOT
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def small(tmp_path: Path) -> Path:
         "docs/theory.md": "## A grid {#grid}\n",
     }.items():
         (tmp_path / file).write_text(text, encoding="utf-8")
-    shutil.copy(house.ROOT / "pyproject.toml", tmp_path)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
     return tmp_path
 
 
@@ -34,7 +35,7 @@ def broken(root: Path) -> list[str]:
 def test_the_command_prints_everything_and_no_limit_is_broken() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "docs.making.house"],
-        cwd=house.ROOT,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
