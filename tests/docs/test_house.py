@@ -1,8 +1,10 @@
 """``make house``: the building is within its limits, and a limit that is broken is noticed."""
 
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,6 +53,16 @@ def test_every_room_is_measured() -> None:
     assert {"(root)", "space", "gp", "classes", "search", "trials", "study", "web"} <= measured
     assert all(room.lengths and room.most for room in house.rooms())
     assert {room.name for room in house.rooms() if room.exported} > {"gp", "trials", "study"}
+
+
+def test_the_guide_for_contributors_has_the_layers_of_the_contract() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contract = settings["tool"]["importlinter"]["contracts"][0]["layers"]
+    guide = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", guide, flags=re.M)
+    assert [int(number) for number, _ in rows] == list(range(1, len(contract) + 1))
+    for (_, rooms), layer in zip(rows, contract, strict=True):
+        assert set(re.findall(r"`(\w+)`", rooms)) == set(re.findall(r"\w+", layer))
 
 
 def long_line(root: Path) -> None:
