@@ -26,7 +26,7 @@ from research.paper.runner import Job, Options, Result
 
 NAME, TITLE = "fig6", "MNIST logistic regression"
 
-INITIAL = 16  # 2^d, paper L457
+INITIAL = 16  # 2^d, JMLR sec. 5
 OFFSET = (
     -1.5
 )  # fixed prior mean of the negative loss, between the uniform guess (−2.3) and a good model (−0.3)

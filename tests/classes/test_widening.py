@@ -1,5 +1,5 @@
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,6 @@ from noregret.classes.widening import (
     ReferenceRegret,
     Scaling,
     Schedule,
-    Stagnation,
     crossing_near,
     first_crossing,
 )
@@ -32,11 +31,6 @@ class FakeProbe:
     initial: int = 2
     dimension: int = 2
     previous: Scaling = START
-    surveys: tuple[int, ...] = ()
-    survey_g: float = 1.0
-    noise_std: float = 0.0
-    lengthscale: float = 1.0
-    hiding_dimension: int = 2
     slope: float = 1.0
     power: float = 1.0
     asked: list[float] = field(default_factory=list)
@@ -51,9 +45,6 @@ class FakeProbe:
 
     def std_at_argmax(self, g: float, b: float) -> float:
         return min(1.0, 0.01 * g)
-
-    def mean_std(self, g: float, b: float) -> float:
-        return min(1.0, 0.02 * g)
 
 
 @given(st.floats(0.1, 50), st.floats(0.3, 3), st.floats(0, 10), st.integers(1, 500))
@@ -162,75 +153,6 @@ def test_minimum_std_shrinks_just_enough() -> None:
     )  # 0.4/√16 = 0.1
 
 
-def test_stagnation_widens_once_and_rests() -> None:
-    rule = Stagnation(
-        kappa=0.4, decay=0.5, every=3, target=0.5
-    )  # level 0.4/√16 = 0.1; the probe's std is 0.01·g, its mean std 0.02·g
-    widened = rule.scaling(FakeProbe(t=16))
-    assert widened.survey
-    assert 25.0 <= widened.g <= 25.0 * math.exp(0.2)
-    assert widened.h == pytest.approx(widened.g**2)
-    for surveys, surveyed in (((14,), False), ((13,), True)):
-        assert rule.scaling(FakeProbe(t=16, surveys=surveys)).survey is surveyed
-    assert rule.scaling(FakeProbe(t=16, surveys=(14,))).stagnant
-    resting = rule.scaling(FakeProbe(t=40_000))  # level below the std: not stagnating
-    assert (resting.h, resting.survey, resting.stagnant) == (1.0, False, False)
-    assert (
-        rule.scaling(FakeProbe(t=16, previous=Scaling(100.0, 10.0, 1.0))).g == widened.g
-    )  # earlier widening is over
-    assert rule.scaling(
-        FakeProbe(t=40_000, noise_std=0.1)
-    ).survey  # σ = 0.01 is far below the noise
-    assert Stagnation(kappa=0.4, maximum=2.0).scaling(FakeProbe(t=16)).g == 2.0
-    wide = Stagnation(kappa=0.4, target=0.01).scaling(
-        FakeProbe(t=16)
-    )  # wide enough already: a survey of the fitted class
-    assert (wide.h, wide.survey) == (1.0, True)
-
-
-@pytest.mark.parametrize(
-    ("dimension", "share"),
-    [(1, 0.32), (2, 0.64), (3, 1.28), (4, 0.32), (5, 0.08), (6, 0.05), (50, 0.05)],
-)
-def test_surveys_stay_within_their_allowance(dimension: int, share: float) -> None:
-    """A search that always stagnates surveys ⌊share·t^0.9⌋ of t decisions: sublinearly many, and
-    without end.
-    """
-    rule = Stagnation(kappa=0.9, decay=0.0, every=1)
-    surveys: tuple[int, ...] = ()
-    for t in range(1, 400):
-        if rule.scaling(
-            FakeProbe(
-                t=t,
-                dimension=dimension,
-                hiding_dimension=dimension,
-                surveys=surveys,
-                lengthscale=10.0,
-            )
-        ).survey:
-            surveys = (*surveys, t)
-        assert len(surveys) <= share * t**0.9 + 1e-6
-        assert len(surveys) > share * t**0.9 - 1.001
-
-
-def test_fewer_surveys_in_a_class_that_is_wide_already_and_in_a_list() -> None:
-    rule = Stagnation(kappa=0.9, decay=0.0, fine=0.2, fine_share=0.25)
-
-    def most(probe: FakeProbe) -> int:
-        return next(
-            n
-            for n in range(100)
-            if not rule.scaling(replace(probe, surveys=tuple(range(n)))).survey
-        )
-
-    smooth = FakeProbe(t=100, dimension=2, lengthscale=0.2 * 2)
-    assert most(smooth) == math.floor(0.64 * 100**0.9)
-    assert most(replace(smooth, lengthscale=0.999 * smooth.lengthscale)) == math.floor(
-        0.25 * 0.64 * 100**0.9
-    )
-    assert most(replace(smooth, hiding_dimension=1)) == math.floor(0.32 * 100**0.9)
-
-
 @pytest.mark.parametrize(
     "make",
     [
@@ -248,16 +170,6 @@ def test_fewer_surveys_in_a_class_that_is_wide_already_and_in_a_list() -> None:
         lambda: MinimumStd(1.0),
         lambda: MinimumStd(0.1, decay=-1.0),
         lambda: Schedule("nope"),
-        lambda: Stagnation(kappa=1.0),
-        lambda: Stagnation(decay=-0.1),
-        lambda: Stagnation(every=0),
-        lambda: Stagnation(target=0.0),
-        lambda: Stagnation(noise_share=-1.0),
-        lambda: Stagnation(maximum=math.inf),
-        lambda: Stagnation(share=0.0),
-        lambda: Stagnation(exponent=1.1),
-        lambda: Stagnation(fine=-0.1),
-        lambda: Stagnation(fine_share=0.0),
     ],
 )
 def test_impossible_rules(make: object) -> None:

@@ -42,7 +42,8 @@ def test_block_runs(
 
 
 def test_the_first_example_is_short() -> None:
-    assert 0 < len(BLOCKS["README.md-0"].strip().splitlines()) <= 10
+    lines = [line for line in BLOCKS["README.md-0"].splitlines() if line.strip()]
+    assert 0 < len(lines) <= 10  # the formatter decides how many are empty
     assert sum(name.startswith("README") for name in BLOCKS) >= 4
     assert any(name.startswith("storage") for name in BLOCKS)
     assert any(name.startswith("tutorials/") for name in BLOCKS)

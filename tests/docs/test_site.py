@@ -135,6 +135,27 @@ def test_the_reference_shows_every_public_name(site: dict[Path, Page]) -> None:
     assert not missing
 
 
+def test_the_reference_shows_what_a_strategy_of_ones_own_needs(site: dict[Path, Page]) -> None:
+    places = {p for path, page in site.items() if "reference" in path.parts for p in page.places}
+    for name in (
+        "strategies.Strategy.propose",
+        "strategies.Strategy.belief",
+        "trials.Proposal.x",
+        "trials.History.pending",
+        "trials.Decision.memory",
+        "classes.Probe.one_step_regret",
+        "classes.Scaling.h",
+    ):
+        assert f"noregret.{name}" in places, name
+
+
+def test_what_makes_the_pages_is_not_published(site: dict[Path, Page]) -> None:
+    folder = next(path.parent for path in site if path.name == "theory.html")
+    assert (DOCS / "making" / "mathml.py").exists()
+    assert not list(folder.rglob("*.py"))
+    assert not (folder / "making").exists()
+
+
 def test_pictures_are_small_and_used() -> None:
     text = "\n".join(
         path.read_text(encoding="utf-8") for path in [*DOCS.rglob("*.md"), ROOT / "README.md"]

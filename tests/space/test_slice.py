@@ -45,12 +45,12 @@ def test_every_strategy_holds_what_is_fixed(
     first, second = study.ask(2, fixed=fixed)
     for trial in (first, second):
         assert {key: trial.params[key] for key in fixed} == fixed  # to the last bit
-        assert trial.info["fixed"] == fixed
+        assert trial.decision.fixed == fixed
         study.space.encode(trial.params)
     if len(fixed) < len(MIXED):
         assert first.params != second.params
     study.tell(first, loss(first.params))
-    assert "fixed" not in study.ask().info
+    assert study.ask().decision.fixed is None
     assert study.replay().number is None
 
 
@@ -141,5 +141,5 @@ def test_waiting_trials_do_not_come_first_when_something_is_fixed() -> None:
     waiting = study.enqueue({"x": 0.1, "y": 0.0, "n": 3, "c": "a"})
     held = study.ask(fixed={"n": 5})
     assert held.params["n"] == 5
-    assert held.info["pending"] == [waiting.number]
+    assert held.decision.pending == (waiting.number,)
     assert study.ask().number == waiting.number

@@ -7,10 +7,10 @@ import pytest
 
 import noregret as nr
 from noregret.classes.growth import LogGrowth, PowerGrowth
-from noregret.classes.widening import ReferenceRegret, Schedule, Stagnation
+from noregret.classes.widening import ReferenceRegret, Schedule
 from noregret.errors import GuaranteeWarning, StorageError
 from noregret.gp.hmc import HMC
-from noregret.gp.kernels import Matern
+from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.gp.map import MAP
 from noregret.gp.priors import Gamma, LogNormal
 from noregret.storage.codec import from_json, to_json
@@ -25,9 +25,9 @@ def values() -> list[Any]:
                 estimator="regret_bound", anchored=True, lengthscales=(1.0, 0.5)
             ),
             nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(2.5)),
-            nr.AdaptiveGPUCB.practical(),
+            nr.InsuredGPUCB(),
             nr.AdaptiveGPUCB(widening=Schedule("log", PowerGrowth(1.0, 0.1))),
-            nr.AdaptiveGPUCB(widening=Stagnation(every=4), acquisition="log_ei"),
+            nr.InsuredGPUCB(noise_std=0.2, initial_points=7),
             nr.AdaptiveGPUCB.rigorous(
                 0.1,
                 widening=ReferenceRegret(
@@ -63,16 +63,16 @@ def test_round_trip_through_text(value: Any) -> None:
 
 
 def test_user_callables_are_refused_with_the_built_in_names() -> None:
-    strategy = nr.AdaptiveGPUCB(widening=Schedule(lambda t: 1 + t, "log"))
+    strategy = nr.AdaptiveGPUCB(noise_std=0.4, widening=Schedule(lambda t: 1 + t, "log"))
     with pytest.raises(StorageError, match=r'"constant", "log", "power".*in memory'):
         to_json(strategy)
 
 
 def test_unknown_things_are_refused() -> None:
-    class MyKernel:
-        decreasing_spectrum = True
+    class MyKernel(SquaredExponential):
+        """Of one's own, and not registered."""
 
-    with pytest.raises(StorageError, match="cannot be stored"):
-        to_json(nr.AdaptiveGPUCB(kernel=MyKernel()))  # type: ignore[arg-type]
+    with pytest.raises(StorageError, match="cannot be stored: its class is not registered"):
+        to_json(nr.GPUCB(kernel=MyKernel()))
     with pytest.raises(StorageError, match="unknown type"):
         from_json({"type": "os.system", "command": "true"})

@@ -1,17 +1,22 @@
 """Databases written by older versions of noregret."""
 
+import dataclasses
 import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy
 
 import noregret as nr
 from noregret.errors import StorageError
-from noregret.storage import SQLStorage, codec, upgrade
+from noregret.storage import SQLStorage, upgrade
 from noregret.storage.schema import VERSION
+from noregret.study import Replay
+from noregret.trials import Decision, sign_of
 from tests.databases import make_url
 
 # schema 1, as version 0.1.0 created it
@@ -29,61 +34,70 @@ TYPES = {
     "sqlite": {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "double": "DOUBLE"},
     "postgresql": {"serial": "SERIAL PRIMARY KEY", "double": "DOUBLE PRECISION"},
 }
+COLUMNS_1 = ("study", "number", "state", "params", "value", "noise_std", "info", "finished")
 WHEN = "2026-01-01T00:00:00.000+00:00"
 
 
-def write_version_1(url: str, kind: str, study: nr.Study) -> None:
+FIXTURES = Path(__file__).parent / "fixtures"
+# what the version that wrote schema2.sql proposed next in each of its studies
+NEXT: dict[str, Any] = json.loads((FIXTURES / "schema2-next.json").read_text(encoding="utf-8"))
+QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
+
+
+def write_version_2(path: Path) -> Path:
+    """Studies as schema 2 held them, written by the last version that did."""
+    database = sqlite3.connect(path)
+    database.executescript((FIXTURES / "schema2.sql").read_text(encoding="utf-8"))
+    database.close()
+    return path
+
+
+def rows_of_version_2(path: Path, query: str) -> list[dict[str, Any]]:
+    database = sqlite3.connect(path)
+    database.row_factory = sqlite3.Row
+    rows = [dict(row) for row in database.execute(query)]
+    database.close()
+    return rows
+
+
+def write_version_1(url: str, kind: str, path: Path) -> None:
+    """The default's study of schema 2 up to its first correction, which schema 1 did not know."""
+    write_version_2(path)
+    study = rows_of_version_2(path, "SELECT * FROM noregret_studies WHERE name = 'default'")[0]
+    trials = rows_of_version_2(
+        path, "SELECT * FROM noregret_trials WHERE study = 1 AND number < 20"
+    )
     engine = sqlalchemy.create_engine(url)
     with engine.begin() as connection:
         for table in VERSION_1:
             connection.exec_driver_sql(table.format(**TYPES[kind]))
-        row = {
-            "name": "old",
-            "space": json.dumps(codec.to_json(study.space)),
-            "goal": study.goal,
-            "strategy": json.dumps(codec.to_json(study.strategy)),
-            "seed": str(study.seed),
-            "created": WHEN,
-            "library": "0.1.0",
-            "version": 1,
-        }
+        row = {**study, "name": "old", "created": WHEN, "version": 1}
+        row.pop("id")
         names = ", ".join(row)
         connection.execute(
             sqlalchemy.text(f"INSERT INTO noregret_studies ({names}) VALUES (:{', :'.join(row)})"),
             row,
         )
-        for trial in study.trials:
-            data = trial.to_json()
+        for trial in trials:
+            kept = {key: trial[key] for key in COLUMNS_1} | {"created": WHEN}
             connection.execute(
                 sqlalchemy.text(
-                    "INSERT INTO noregret_trials VALUES (1, :number, :state, :params, :value,"
-                    " :noise_std, :info, :created, :finished)"
+                    f"INSERT INTO noregret_trials ({', '.join(kept)}) VALUES (:{', :'.join(kept)})"
                 ),
-                {
-                    **{key: data[key] for key in ("number", "state", "value", "noise_std")},
-                    "params": json.dumps(data["params"]),
-                    "info": json.dumps(data["info"]),
-                    "created": WHEN,
-                    "finished": WHEN if trial.is_finished else None,
-                },
+                kept,
             )
     engine.dispose()
 
 
-def old_study() -> nr.Study:
-    study = nr.Study({"x": nr.Float(0, 1)}, "minimize", seed=5).run(lambda p: p["x"] ** 2, 8)
-    study.tell(study.ask(), state="failed")
-    study.ask()
-    return study
-
-
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_version_1_is_upgraded_without_loss(kind: str, request: pytest.FixtureRequest) -> None:
-    url, old = make_url(kind, request), old_study()
-    write_version_1(url, kind, old)
+def test_version_1_is_upgraded_without_loss(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = make_url(kind, request)
+    write_version_1(url, kind, tmp_path / "of-version-2.db")
     for _ in range(2):
         with pytest.raises(
-            StorageError, match=r"schema 1, this noregret writes schema 2: .* `noregret upgrade`"
+            StorageError, match=r"schema 1, this noregret writes schema 3: .* `noregret upgrade`"
         ):
             nr.Study.open("old", storage=url)
     assert upgrade(url) == (1, VERSION)
@@ -96,25 +110,94 @@ def test_version_1_is_upgraded_without_loss(kind: str, request: pytest.FixtureRe
         ).scalars().all() == [VERSION, VERSION]
     storage.delete("new")
     study = nr.Study.open("old", storage=storage)
-    assert (study.space, study.goal, study.strategy, study.seed) == (
-        old.space,
-        old.goal,
-        old.strategy,
-        old.seed,
-    )
-    assert study.trials == old.trials
+    assert (study.goal, study.strategy, study.seed) == ("minimize", nr.InsuredGPUCB(), 4)
+    assert len(study.trials) == 20
+    assert study.replay() == Replay(20)  # every decision, derived again from what was kept
     assert {t.created for t in study.trials} == {WHEN}
-    assert study.summaries(storage=storage)[0].best == old.best.value
+    assert study.summaries(storage=storage)[0].best == study.best.value
     assert study.reclaim(grace=0.001) == []  # nobody promised signs of life for what was running
-    assert [t.number for t in study.reclaim(numbers=[9])] == [9]
+    assert [t.number for t in study.reclaim(numbers=[10])] == [10]
     again = study.ask()
-    assert again.number == 9
+    assert again.number == 10
     study.tell(again, 0.5)
-    old.tell(9, 0.5)
-    ours, theirs = study.ask(), old.ask()
-    assert ours.params == theirs.params
     study.correct(3, 1.0)
     storage.close()
+
+
+def test_version_2_is_refused_before_the_upgrade(tmp_path: Path) -> None:
+    path = write_version_2(tmp_path / "s.db")
+    for name in NEXT:
+        with pytest.raises(
+            StorageError, match=r"schema 2, this noregret writes schema 3: .* `noregret upgrade`"
+        ):
+            nr.Study.open(name, storage=path)
+    assert upgrade(path) == (2, VERSION)
+    assert upgrade(path) == (VERSION, VERSION)
+    assert sorted(nr.Study.names(storage=path)) == sorted(NEXT)
+
+
+@QUIET
+@pytest.mark.parametrize("name", NEXT)
+def test_a_study_of_version_2_goes_on_as_if_nothing_had_been(name: str, tmp_path: Path) -> None:
+    path = write_version_2(tmp_path / "s.db")
+    before = rows_of_version_2(
+        path,
+        "SELECT * FROM noregret_trials WHERE study ="
+        f" (SELECT id FROM noregret_studies WHERE name = '{name}') ORDER BY number",
+    )
+    upgrade(path)
+    study = nr.Study.open(name, storage=path)
+    for row, trial in zip(before, study.trials, strict=True):
+        info = json.loads(row["info"])
+        for key in ("number", "state", "value", "noise_std", "corrects", "created", "finished"):
+            assert getattr(trial, key) == row[key], key
+        assert trial.params == json.loads(row["params"])
+        assert list(trial.decision.pending) == info.get("pending", [])
+        assert trial.decision.fixed == info.get("fixed")
+        assert (trial.decision.model is not None) == ("h" in info)
+        if row["corrects"] is not None:
+            assert trial.decision == Decision("correction")
+        if trial.decision.model is not None:
+            check_decision(trial, info, sign_of(study.goal))
+    if name != "list":
+        waiting = study.ask()
+        assert waiting.decision == Decision("enqueued")
+        assert any(trial.corrects is not None for trial in study.trials)
+        assert any(trial.decision.pending for trial in study.trials)
+    if name == "own":  # settings that are gone: it goes on as today's default
+        assert study.strategy == nr.InsuredGPUCB()
+        assert study.ask().decision.source == "model"
+        return
+    assert study.replay().number is None
+    encode = study.space.encode
+    np.testing.assert_allclose(encode(study.ask().params), encode(NEXT[name]), rtol=0, atol=1e-6)
+
+
+def check_decision(trial: nr.Trial, info: dict[str, Any], sign: float) -> None:
+    """The flat dictionary of schema 2, whose forecasts were to be maximised."""
+    why, memory = trial.why, trial.decision.memory
+    assert why.mean == sign * info["mean"]
+    lower = info.get("recommended_lower")
+    assert why.recommended_bound == (None if lower is None else sign * lower)
+    names = {field.name for field in dataclasses.fields(why)}
+    for key, old in info.items():
+        if key in ("source", "pending", "fixed", "mean", "recommended_lower"):
+            continue
+        new = getattr(why, key) if key in names else memory[key]
+        assert json.loads(json.dumps(new)) == old, key
+
+
+@QUIET
+def test_forecasts_of_a_loss_are_losses_after_the_upgrade(tmp_path: Path) -> None:
+    path = write_version_2(tmp_path / "s.db")
+    upgrade(path)
+    study = nr.Study.open("log-ei", storage=path)
+    assert study.goal == "minimize"
+    for trial in study.trials:
+        if trial.decision.model is not None and trial.state == "complete":
+            assert 0 < trial.why.mean < 1  # all values are, and −value was forecast
+    assert study.trials[-2].corrects == 3
+    assert study.recommended.number != 3
 
 
 def test_an_empty_database_of_version_1(tmp_path: Path) -> None:

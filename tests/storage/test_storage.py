@@ -20,7 +20,7 @@ import noregret as nr
 from noregret.classes import Schedule
 from noregret.errors import StorageError
 from noregret.storage import SQLStorage, Storage, StudyRecord, storage_url
-from noregret.trials.trial import STATES, State, Trial
+from noregret.trials import STATES, Decision, ModelDecision, State, Trial
 from tests.databases import KINDS, make_storage
 
 fresh = itertools.count()
@@ -89,12 +89,12 @@ def test_of_two_finishes_one_wins(storage: Storage) -> None:
 
 def test_a_waiting_trial_is_claimed_once(storage: Storage) -> None:
     storage.insert(
-        "s", [Trial(0, {"x": 0.1}, "waiting", info={"source": "enqueued"}), Trial(1, {"x": 0.2})]
+        "s", [Trial(0, {"x": 0.1}, "waiting", decision=Decision("enqueued")), Trial(1, {"x": 0.2})]
     )
     assert storage.claim("s", 1) is None
     assert storage.claim("s", 7) is None
     claimed = storage.claim("s", 0, "w")
-    assert claimed == Trial(0, {"x": 0.1}, info={"source": "enqueued"})
+    assert claimed == Trial(0, {"x": 0.1}, decision=Decision("enqueued"))
     assert claimed.worker == "w"
     assert storage.claim("s", 0) is None
     assert [t.state for t in storage.trials("s")] == ["running", "running"]
@@ -155,7 +155,7 @@ def test_summaries(storage: Storage) -> None:
         Trial(2, {"x": 0.3}, "failed"),
         Trial(3, {"x": 0.4}),
         Trial(4, {"x": 0.5}, "waiting"),
-        Trial(5, {"x": 0.1}, "complete", 3.0, None, {"corrects": 0}),
+        Trial(5, {"x": 0.1}, "complete", 3.0, None, Decision("correction"), 0),
     ]
     storage.insert("s", states)
     empty, full = storage.summaries()
@@ -180,7 +180,12 @@ def test_summaries(storage: Storage) -> None:
 
 def test_trials_come_back_bit_for_bit(storage: Storage) -> None:
     trial = Trial(
-        0, {"x": 0.1 + 0.2}, "complete", 1e-17, 0.1, {"h": np.pi, "lengthscales": [1 / 3]}
+        0,
+        {"x": 0.1 + 0.2},
+        "complete",
+        1e-17,
+        0.1,
+        Decision("model", ModelDecision(1, (1 / 3,), np.pi, 0.1 + 0.2), (3,), {"x": 0.3}),
     )
     storage.insert("s", [trial])
     assert storage.trials("s") == [trial]
@@ -219,8 +224,8 @@ def test_a_study_resumes_from_its_rows_alone(storage: Storage) -> None:
     assert [t.params for t in nr.Study.open("stepwise", storage=storage).trials] == [
         t.params for t in whole.trials
     ]
-    assert [dict(t.info) for t in nr.Study.open("stepwise", storage=storage).trials] == [
-        dict(t.info) for t in whole.trials
+    assert [t.decision for t in nr.Study.open("stepwise", storage=storage).trials] == [
+        t.decision for t in whole.trials
     ]
 
 
@@ -260,7 +265,7 @@ class Machine(RuleBasedStateMachine):
         first = len(self.model) + ahead
         value = xs[0] if state == "complete" else None
         trials = [
-            Trial(first + i, {"x": x}, state, value, None, {"h": 1 / 3})
+            Trial(first + i, {"x": x}, state, value, None, Decision(memory={"h": 1 / 3}))
             for i, x in enumerate(xs[: 1 if worker else 3])
         ]
         taken = self.handles[handle].insert(self.name, trials, worker)
@@ -438,12 +443,14 @@ def test_rows_are_plain_json(tmp_path: Path) -> None:
     )
     database = sqlite3.connect(tmp_path / "s.db")
     rows = database.execute(
-        "SELECT number, state, params, value, info, created, finished FROM noregret_trials ORDER BY"
-        " number"
+        "SELECT number, state, params, value, decision, created, finished FROM noregret_trials"
+        " ORDER BY number"
     ).fetchall()
     database.close()
     assert [json.loads(row[2]) for row in rows] == [t.params for t in study.trials]
     assert all(
         row[1] == "complete" and row[5].endswith("+00:00") and row[6] >= row[5] for row in rows
     )
-    assert json.loads(rows[-1][4])["h"] >= 1
+    decision = json.loads(rows[-1][4])
+    assert (decision["version"], decision["source"]) == (1, "model")
+    assert decision["model"]["h"] >= 1

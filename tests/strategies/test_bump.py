@@ -1,4 +1,4 @@
-"""The claim of the project on the bump of SPEC §10 (σ = .05, T = 200, ten fixed starts), and on
+"""The claim of the project on theory.md#bump (σ = .05, T = 200, ten fixed starts), and on
 figure 5's setting.
 """
 
@@ -40,7 +40,7 @@ def on_the_bump(name: str) -> tuple[Array, Array]:
         "anchored": lambda: nr.AdaptiveGPUCB.paper(estimator="regret_bound", anchored=True),
         "kappa": lambda: nr.MinimumUncertainty(noise_std=NOISE),
         "true": lambda: nr.GPUCB(lengthscales=0.1, norm_bound=2.0, noise_std=NOISE, width="paper"),
-        "practical": nr.AdaptiveGPUCB.practical,
+        "default": nr.InsuredGPUCB,
     }
     strategy = makers[name]()
     runs = [regrets(strategy, bump(), seed) for seed in STARTS]
@@ -80,7 +80,7 @@ def test_the_kappa_rule_finds_the_optimum_and_pays_linear_regret() -> None:
 
 
 def test_the_default_leaves_too() -> None:
-    total, best = on_the_bump("practical")
+    total, best = on_the_bump("default")
     assert np.all(best[:, -1] < 0.02)
     assert np.all(total[:, -1] < 0.7 * on_the_bump("stuck")[0][:, -1])
 

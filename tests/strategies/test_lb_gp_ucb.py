@@ -19,7 +19,7 @@ from noregret.storage.codec import from_json, to_json
 from noregret.strategies.lb_gp_ucb import CLOUD, Plays, outdone
 from noregret.testing.problems import bump, interpolant
 from noregret.theory.regret import cumulative, simple
-from noregret.trials import History, Info, Trial
+from noregret.trials import Decision, History, ModelDecision, Trial
 
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
 NOISE = 0.05
@@ -50,11 +50,11 @@ def run(strategy: nr.LBGPUCB, trials: int, seed: int = 0, f: Any = spike, d: int
 
 
 def decisions(study: nr.Study) -> list[Trial]:
-    return [trial for trial in study.trials if trial.info.get("source") == "model"]
+    return [trial for trial in study.trials if trial.decision.source == "model"]
 
 
-# -- the whole algorithm again, naively: Algorithm 1 as SPEC §11 states it, one input, squared
-# exponential, mixture width --
+# -- the whole algorithm again, naively: theory.md#lb-gp-ucb with one input, squared exponential,
+# mixture width --
 
 
 @cache
@@ -108,7 +108,7 @@ class Naive:
             told = [
                 trial
                 for trial in made
-                if trial.info["candidate"] == i and trial.state == "complete"
+                if trial.decision.memory["candidate"] == i and trial.state == "complete"
             ]
             if told and i not in self.dropped:
                 n, mean = len(told), sum(float(trial.value or 0) for trial in told) / len(told)
@@ -116,30 +116,34 @@ class Naive:
                 upper[i] = (
                     mean
                     + math.sqrt(xi / n)
-                    + 2 / n * sum(trial.info["beta_sqrt"] * trial.info["std"] for trial in told)
+                    + 2
+                    / n
+                    * sum((trial.why.beta_sqrt or math.nan) * trial.why.std for trial in told)
                 )
         self.dropped |= {i for i in lower if upper[i] < max(lower.values())}
 
     def check(self, before: list[Trial], trial: Trial) -> None:
         """The trial is what the algorithm decides after those before it."""
-        s, info = self.s, trial.info
-        made = [earlier for earlier in before if earlier.info.get("source") == "model"]
+        s, why, memory = self.s, trial.why, trial.decision.memory
+        made = [earlier for earlier in before if earlier.decision.source == "model"]
         if made:
             self.eliminate(made)
         active = [i for i in self.introduced(len(made) + 1) if i not in self.dropped]
-        plays = {i: sum(earlier.info["candidate"] == i for earlier in made) for i in active}
+        plays = {
+            i: sum(earlier.decision.memory["candidate"] == i for earlier in made) for i in active
+        }
         regrets = {i: self.regret(i, plays[i] + 1) for i in active}
-        assert info["candidate"] == min(regrets, key=lambda i: (regrets[i], i))
-        assert info["suspected_regret"] == pytest.approx(
+        assert memory["candidate"] == min(regrets, key=lambda i: (regrets[i], i))
+        assert memory["suspected_regret"] == pytest.approx(
             min(regrets.values()), rel=1e-3
         )  # greedy breaks near-ties by rounding
-        assert info["eliminated"] == sorted(self.dropped)
+        assert memory["eliminated"] == sorted(self.dropped)
         theta, bound = (
-            self.theta_0 * math.exp(-info["candidate"]),
-            s.norm_bound * math.exp(info["candidate"] / 2),
+            self.theta_0 * math.exp(-memory["candidate"]),
+            s.norm_bound * math.exp(memory["candidate"] / 2),
         )
-        assert info["lengthscales"][0] == pytest.approx(theta, rel=1e-12)
-        assert info["norm_bound"] == pytest.approx(bound, rel=1e-12)
+        assert why.lengthscales[0] == pytest.approx(theta, rel=1e-12)
+        assert why.norm_bound == pytest.approx(bound, rel=1e-12)
         if all(
             earlier.state != "failed" for earlier in before
         ):  # near failures nothing is proposed
@@ -161,7 +165,7 @@ class Naive:
         beta_sqrt = math.sqrt(
             bound**2 + np.linalg.slogdet(K / lam)[1] + 2 * math.log(2 / self.s.delta)
         )
-        assert trial.info["beta_sqrt"] == pytest.approx(beta_sqrt, rel=1e-6)
+        assert trial.why.beta_sqrt == pytest.approx(beta_sqrt, rel=1e-6)
         every = np.append(x, open_x)
         grid = np.append(np.linspace(0, 1, 2001), trial.params[0])
         mean = k(grid, x) @ np.linalg.solve(K, y)
@@ -188,7 +192,7 @@ def test_every_decision_is_the_algorithm_s(
     for trial in study.trials[2:]:
         naive.check(study.trials[: trial.number], trial)
     assert sorted(naive.dropped) == dropped
-    assert len({trial.info["candidate"] for trial in decisions(study)}) >= 2
+    assert len({trial.decision.memory["candidate"] for trial in decisions(study)}) >= 2
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -205,7 +209,7 @@ def test_every_decision_with_pending_and_failed_trials_is_the_algorithm_s(seed: 
     for _ in range(45):
         before = study.trials
         trial = study.ask()
-        if trial.info["source"] == "model":
+        if trial.decision.source == "model":
             naive.check(before, trial)
         running.append(trial)
         if len(running) == 3:
@@ -226,10 +230,12 @@ def test_candidates_are_added_on_schedule() -> None:
     7.4 and e⁴ ≈ 54.6.
     """
     study = run(BUMP, 62, f=quadratic)
-    counts = [trial.info["introduced"] for trial in decisions(study)]
+    counts = [trial.decision.memory["introduced"] for trial in decisions(study)]
     assert counts == [1] * 8 + [2] * 47 + [3] * 5
     first = {
-        i: next(trial.info["t"] for trial in decisions(study) if trial.info["candidate"] == i)
+        i: next(
+            trial.why.t for trial in decisions(study) if trial.decision.memory["candidate"] == i
+        )
         for i in (0, 1, 2)
     }
     assert first[0] == 1
@@ -251,7 +257,9 @@ def test_candidates_are_added_on_schedule() -> None:
 
 def test_shorter_candidates_are_played_less() -> None:
     study = run(replace(BUMP, growth=PowerGrowth(20.1, 0.1)), 80, f=quadratic)
-    counts = [sum(trial.info["candidate"] == i for trial in decisions(study)) for i in range(4)]
+    counts = [
+        sum(trial.decision.memory["candidate"] == i for trial in decisions(study)) for i in range(4)
+    ]
     assert counts == sorted(counts, reverse=True)
     assert min(counts) >= 1
     assert sum(counts) == 78
@@ -294,15 +302,14 @@ def test_lengthscales_per_input_shrink_together() -> None:
     study = run(
         nr.LBGPUCB(NOISE, 1.0, (0.8, 0.4), growth=PowerGrowth(8.0, 0.1)), 30, f=quadratic, d=2
     )
-    for info in (trial.info for trial in decisions(study)):
-        np.testing.assert_allclose(
-            info["lengthscales"], np.array([0.8, 0.4]) * math.exp(-info["candidate"] / 2)
-        )
-        assert info["norm_bound"] == pytest.approx(math.exp(info["candidate"] / 2))
-        assert info["h"] == pytest.approx(math.exp(info["candidate"]))
+    for trial in decisions(study):
+        why, index = trial.why, trial.decision.memory["candidate"]
+        np.testing.assert_allclose(why.lengthscales, np.array([0.8, 0.4]) * math.exp(-index / 2))
+        assert why.norm_bound == pytest.approx(math.exp(index / 2))
+        assert why.h == pytest.approx(math.exp(index))
     assert (
-        decisions(study)[-1].info["candidate"]
-        + max(trial.info["candidate"] for trial in decisions(study))
+        decisions(study)[-1].decision.memory["candidate"]
+        + max(trial.decision.memory["candidate"] for trial in decisions(study))
         > 0
     )
 
@@ -347,37 +354,41 @@ def test_a_dropped_candidate_never_comes_back() -> None:
     back.
     """
     study = run(WRONG, 40)
-    first = next(trial.number for trial in decisions(study) if trial.info["eliminated"])
-    gone = set(study.trials[first].info["eliminated"])
+    first = next(trial.number for trial in decisions(study) if trial.decision.memory["eliminated"])
+    gone = set(study.trials[first].decision.memory["eliminated"])
     assert gone == {0}
     for trial in study.trials[first:]:
-        assert gone <= set(trial.info["eliminated"])
-        assert trial.info["candidate"] not in trial.info["eliminated"]
-        gone |= set(trial.info["eliminated"])
+        assert gone <= set(trial.decision.memory["eliminated"])
+        assert trial.decision.memory["candidate"] not in trial.decision.memory["eliminated"]
+        gone |= set(trial.decision.memory["eliminated"])
     assert 1 in gone
     # the same trials with all values equal: nothing speaks against candidate 0 any more, but the
     # record does
     level = nr.Study(
         [(0, 1)], strategy=WRONG, trials=[replace(trial, value=1.0) for trial in study.trials]
     )
-    assert set(level.ask().info["eliminated"]) == gone
+    assert set(level.ask().decision.memory["eliminated"]) == gone
     blank = [
-        replace(t, value=1.0, info={**t.info, "eliminated": []} if "h" in t.info else t.info)
-        for t in study.trials
+        replace(trial, value=1.0, decision=replace(trial.decision, memory=kept))
+        for trial in study.trials
+        for kept in [{**trial.decision.memory, "eliminated": []}]
     ]
-    assert nr.Study([(0, 1)], strategy=WRONG, trials=blank).ask().info["eliminated"] == []
+    assert (
+        nr.Study([(0, 1)], strategy=WRONG, trials=blank).ask().decision.memory["eliminated"] == []
+    )
 
 
 def told(values: Sequence[Sequence[float]], eliminated: Sequence[int] = ()) -> History:
     """One decision per value, candidate by candidate, each with 2β^½σ = 0.5."""
     pairs = [(i, value) for i, row in enumerate(values) for value in row]
-    infos: list[Info] = [
-        {"h": 1.0, "candidate": i, "eliminated": list(eliminated), "instant_regret_bound": 0.5}
+    why = ModelDecision(1, (1.0,), 0.0, 0.0, instant_regret_bound=0.5)
+    made = [
+        Decision("model", why, memory={"candidate": i, "eliminated": list(eliminated)})
         for i, _ in pairs
     ]
     X, y = np.arange(len(pairs))[:, None] / 100, np.array([value for _, value in pairs])
     return History(
-        X, y, np.full(len(y), np.nan), X[:0], X[:0], tuple(infos), tuple(range(len(pairs)))
+        X, y, np.full(len(y), np.nan), X[:0], X[:0], tuple(made), tuple(range(len(pairs)))
     )
 
 
@@ -416,8 +427,8 @@ def test_a_class_that_holds_f_is_kept() -> None:
             seed,
             lambda x: float(centre(x)),
         )
-        assert study.trials[-1].info["eliminated"] == []
-        assert study.trials[-1].info["introduced"] == 4
+        assert study.trials[-1].decision.memory["eliminated"] == []
+        assert study.trials[-1].decision.memory["introduced"] == 4
 
 
 # -- which value belongs to which decision --
@@ -436,14 +447,14 @@ def test_values_told_noise_and_bounds_reach_the_candidate_that_asked() -> None:
     balance = strategy.balance(study._history(study.trials), 1)
     assert len(balance.plays) == 4
     for index, record in balance.plays.items():
-        mine = [trial for trial in decisions(study) if trial.info["candidate"] == index]
+        mine = [trial for trial in decisions(study) if trial.decision.memory["candidate"] == index]
         np.testing.assert_array_equal(record.values, [-(10.0 + trial.number) for trial in mine])
         np.testing.assert_allclose(
             record.noise_var, [(trial.noise_std or 0.1) ** 2 for trial in mine]
         )
         np.testing.assert_allclose(
             record.regret_bounds,
-            [2 * trial.info["beta_sqrt"] * trial.info["std"] for trial in mine],
+            [2 * (trial.why.beta_sqrt or math.nan) * trial.why.std for trial in mine],
         )
     assert sum(record.decisions for record in balance.plays.values()) == 23
 
@@ -452,13 +463,13 @@ def test_a_batch_is_shared_among_the_candidates() -> None:
     """Pending decisions count as plays, so four asks do not all go to the longest lengthscale."""
     study = nr.Study([(0, 1)], strategy=replace(WRONG, norm_bound=1.0), seed=0).run(quadratic, 5)
     batch = study.ask(8)
-    assert len({trial.info["candidate"] for trial in batch}) >= 3
+    assert len({trial.decision.memory["candidate"] for trial in batch}) >= 3
     balance = WRONG.balance(study._history(study.trials), 1)
     assert sum(record.decisions for record in balance.plays.values()) == 11
     assert sum(len(record.values) for record in balance.plays.values()) == 3
 
 
-# -- as every strategy: tests/test_study.py for this one --
+# -- as every strategy: tests/study/test_study.py for this one --
 
 STRATEGIES = [
     nr.LBGPUCB(0.4, growth=PowerGrowth(8.0, 0.3)),
@@ -479,7 +490,7 @@ def test_it_runs_improves_and_repeats_itself(strategy: nr.LBGPUCB) -> None:
     assert float(runs[0].best.value or -1) > -0.1
     for a, b in zip(*(r.trials for r in runs), strict=True):
         np.testing.assert_array_equal(a.params, b.params)
-        assert a.info == b.info
+        assert a.decision == b.decision
     other = nr.maximize(quadratic, [(0, 1), (0, 1)], trials=1, strategy=strategy, seed=4)
     assert not np.array_equal(other.trials[0].params, runs[0].trials[0].params)
 
@@ -504,12 +515,12 @@ def test_a_study_rebuilt_from_its_trials_goes_on_bit_for_bit(strategy: nr.LBGPUC
     for _ in range(3):
         ours, theirs = study.ask(), again.ask()
         assert ours.params == theirs.params
-        assert ours.info == theirs.info
+        assert ours.decision == theirs.decision
         study.tell(ours, loss(ours.params))
         again.tell(theirs, loss(theirs.params))
     assert study.trials[pending.number].state == "running"
     h = study._history(study.trials)
-    decided = [trial for trial in study.trials if trial.info]
+    decided = [trial for trial in study.trials if trial.decision.chosen]
     for trial, row in zip(decided, h.rows, strict=True):
         assert (row is None) == (trial.state != "complete")
         assert row is None or h.y[row] == -float(trial.value or 0.0)
@@ -517,18 +528,18 @@ def test_a_study_rebuilt_from_its_trials_goes_on_bit_for_bit(strategy: nr.LBGPUC
 
 def test_elimination_survives_the_rebuilding() -> None:
     study = run(WRONG, 30)
-    assert study.trials[-1].info["eliminated"]
+    assert study.trials[-1].decision.memory["eliminated"]
     rows = json.loads(json.dumps([trial.to_json() for trial in study.trials[:20]], allow_nan=False))
     again = nr.Study([(0, 1)], strategy=WRONG, trials=[Trial.from_json(row) for row in rows])
     for trial in study.trials[20:]:
         theirs = again.ask()
-        assert theirs.info == trial.info
+        assert theirs.decision == trial.decision
         again.tell(theirs, trial.value)
 
 
 @pytest.mark.parametrize("scale", [2.0**-6, 2.0**12])
 def test_the_unit_of_the_values_does_not_matter(scale: float) -> None:
-    """SPEC §12.11: y, N and R times c, with λ fixed."""
+    """theory.md#units: y, N and R times c, with λ fixed."""
     plain = replace(WRONG, regulariser=1e-3)
     scaled = replace(plain, norm_bound=scale * plain.norm_bound, noise_std=scale * plain.noise_std)
     ours, theirs = (
@@ -536,9 +547,9 @@ def test_the_unit_of_the_values_does_not_matter(scale: float) -> None:
     )
     for a, b in zip(ours.trials, theirs.trials, strict=True):
         np.testing.assert_allclose(a.params, b.params, atol=1e-4)
-        assert a.info.get("candidate") == b.info.get("candidate")
-        assert a.info.get("eliminated") == b.info.get("eliminated")
-    assert ours.trials[-1].info["eliminated"]
+        assert a.decision.memory.get("candidate") == b.decision.memory.get("candidate")
+        assert a.decision.memory.get("eliminated") == b.decision.memory.get("eliminated")
+    assert ours.trials[-1].decision.memory["eliminated"]
 
 
 def test_failed_regions_are_not_proposed_again_and_again() -> None:
@@ -552,7 +563,7 @@ def test_failed_regions_are_not_proposed_again_and_again() -> None:
     assert len(failed) > 2
     assert all(b - a >= 0.0099 for a, b in itertools.pairwise(failed))
     assert (
-        len({trial.info["candidate"] for trial in decisions(study)}) > 1
+        len({trial.decision.memory["candidate"] for trial in decisions(study)}) > 1
     )  # failures do not stop the balance
 
 
@@ -563,26 +574,28 @@ def test_degenerate_data_and_many_dimensions() -> None:
     for i in range(50):
         copies.add([0.5], 1.0 + 0.1 * (i % 2))
     copies.tell(copies.ask(), 1.2)
-    assert copies.ask().info["candidate"] in (0, 1)
+    assert copies.ask().decision.memory["candidate"] in (0, 1)
     wide = nr.Study([(0, 1)] * 50, strategy=strategy)
     for x in np.random.default_rng(0).random((200, 50)):
         wide.add(x, quadratic(x[:3]))
-    assert wide.tell(wide.ask(), 0.0).info["source"] == "model"
-    assert wide.ask().info["introduced"] > 50
+    assert wide.tell(wide.ask(), 0.0).decision.source == "model"
+    assert wide.ask().decision.memory["introduced"] > 50
 
 
-def test_info_carries_what_figures_and_the_page_read() -> None:
-    adaptive = nr.maximize(quadratic, [(0, 1)], 6, nr.AdaptiveGPUCB.rigorous(0.1)).trials[-1].info
-    info = nr.maximize(quadratic, [(0, 1)], 6, nr.LBGPUCB(0.1)).trials[-1].info
-    assert set(adaptive) <= set(info)
-    assert info["t"] == 4
-    assert info["active"] == "schedule"
-    assert info["fitted_lengthscales"] is None
-    assert info["delta"] == 0.05
-    assert info["noise_std"] == pytest.approx(0.1)
-    assert info["instant_regret_bound"] == pytest.approx(2 * info["beta_sqrt"] * info["std"])
+def test_a_decision_carries_what_figures_and_the_page_read() -> None:
+    why = nr.maximize(quadratic, [(0, 1)], 6, nr.LBGPUCB(0.1)).trials[-1].why
+    assert why.t == 4
+    assert why.active == "schedule"
+    assert why.fitted_lengthscales is None
+    assert why.delta == 0.05
+    assert why.noise_std == pytest.approx(0.1)
+    assert why.beta_sqrt is not None
+    assert why.instant_regret_bound == pytest.approx(2 * why.beta_sqrt * why.std)
+    assert why.norm_bound is not None
+    assert why.recommended_bound is not None
+    assert not why.proved  # the candidate was chosen from the data
     assert (
-        nr.maximize(quadratic, [(0, 1)], 1, nr.LBGPUCB(0.1)).trials[0].info["source"] == "initial"
+        nr.maximize(quadratic, [(0, 1)], 1, nr.LBGPUCB(0.1)).trials[0].decision.source == "initial"
     )
 
 
@@ -590,7 +603,7 @@ def test_belief_is_the_shortest_candidate_in_play() -> None:
     study = run(WRONG, 30)
     belief = study.belief()
     assert belief is not None
-    active = [i for i in range(4) if i not in study.ask().info["eliminated"]]
+    active = [i for i in range(4) if i not in study.ask().decision.memory["eliminated"]]
     assert belief.lengthscales[0] == pytest.approx(math.exp(-active[-1]))
     after = study.belief()  # with the point just asked pending
     assert after is not None
@@ -610,10 +623,10 @@ def test_the_theorem_says_what_holds() -> None:
     with pytest.warns(GuaranteeWarning):
         assert nr.LBGPUCB(0.1, width="paper").theorem.startswith("none claimed")
 
-    class Cosine:
+    class Undeclared(SquaredExponential):
         decreasing_spectrum = False
 
-    assert nr.LBGPUCB(0.1, kernel=Cosine()).theorem.startswith("none: the norm")  # type: ignore[arg-type]
+    assert nr.LBGPUCB(0.1, kernel=Undeclared()).theorem.startswith("none: the norm")
 
 
 @pytest.mark.parametrize(
@@ -648,11 +661,11 @@ def test_settings_that_need_the_space_and_storage() -> None:
     with pytest.raises(ConfigurationError, match="3 entries"):
         nr.maximize(quadratic, [(0, 1)] * 2, 6, nr.LBGPUCB(0.1, lengthscales=(0.1, 0.2, 0.3)))
 
-    class MyKernel:
-        decreasing_spectrum = True
+    class MyKernel(SquaredExponential):
+        """Of one's own, and not registered."""
 
     with pytest.raises(StorageError, match="cannot be stored"):
-        to_json(nr.LBGPUCB(0.1, kernel=MyKernel()))  # type: ignore[arg-type]
+        to_json(nr.LBGPUCB(0.1, kernel=MyKernel()))
     for strategy in [
         *STRATEGIES,
         BUMP,
@@ -662,7 +675,7 @@ def test_settings_that_need_the_space_and_storage() -> None:
         assert from_json(json.loads(json.dumps(to_json(strategy), allow_nan=False))) == strategy
 
 
-# -- the bump of SPEC §10: what it is for --
+# -- the bump of theory.md#bump: what it is for --
 
 
 def bump_run(strategy: nr.strategies.Strategy, seed: int) -> tuple[Array, Array]:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noregret as nr
-from noregret.strategies.units import Compression, frame
+from noregret.strategies.compression import Compression
+from noregret.strategies.units import frame
 from noregret.trials import History
 
 SKEWED = -np.exp(np.random.default_rng(0).uniform(0, 7, 40))  # a few very bad values
@@ -78,22 +79,9 @@ def test_told_noise_is_rescaled_where_values_are_compressed() -> None:
     )
 
 
-def test_what_the_default_reports_is_in_the_values_units() -> None:
-    """The search sees compressed values; info and belief are in the user's units."""
-    study = nr.minimize(lambda x: float(np.exp(6 * abs(x[0] - 0.3))), [(0, 1)], 20, seed=1)
-    info = study.trials[-1].info
-    assert -20 < info["mean"] < 2  # maximises −f, whose best is −1
-    assert info["std"] < 5
-    belief = study.belief()
-    assert belief is not None
-    mean, _ = belief.predict(np.array([[0.3], [1.0]]))
-    assert mean[0] == pytest.approx(-1, abs=3)
-    assert mean[1] < -20
-
-
 @pytest.mark.parametrize(
     "strategy",
-    [nr.AdaptiveGPUCB.practical(), nr.GPUCB(), nr.LogEI(), nr.MinimumUncertainty()],
+    [nr.InsuredGPUCB(), nr.GPUCB(), nr.LogEI(), nr.MinimumUncertainty()],
     ids=lambda s: type(s).__name__,
 )
 def test_noise_told_with_every_value_is_that_of_points_to_come(
@@ -105,6 +93,8 @@ def test_noise_told_with_every_value_is_that_of_points_to_come(
             study.tell(trial, state="failed")  # a stand-in for it has no noise of its own
         elif index != 9:  # and this one stays under way
             study.tell(trial, trial.params["x"] - abs(trial.params["k"] - 3), noise_std=0.1)
-    info = study.ask().info
-    json.dumps(info, allow_nan=False)  # a stored study takes no NaN
-    assert 0 < info["noise_std"] < 1
+    decision = study.ask().decision
+    json.dumps(decision.to_json(), allow_nan=False)  # a stored study takes no NaN
+    assert decision.model is not None
+    assert decision.model.noise_std is not None
+    assert 0 < decision.model.noise_std < 1

@@ -12,10 +12,10 @@ import noregret as nr
 from noregret.errors import ConfigurationError, SpaceError, TrialError
 from noregret.gp.hmc import HMC
 from noregret.space.array import Array
-from noregret.trials.trial import Trial
+from noregret.trials import Decision, Trial
 
 STRATEGIES = [
-    nr.AdaptiveGPUCB.practical(),
+    nr.InsuredGPUCB(),
     nr.AdaptiveGPUCB.rigorous(0.4),
     nr.AdaptiveGPUCB.paper(0.4, estimator="regret_bound", anchored=True),
     nr.AdaptiveGPUCB.paper(0.4),
@@ -77,7 +77,7 @@ def test_a_study_rebuilt_from_its_trials_goes_on_bit_for_bit(
     for _ in range(3):
         ours, theirs = study.ask(), again.ask()
         assert ours.params == theirs.params
-        assert ours.info == theirs.info
+        assert ours.decision == theirs.decision
         value = loss(ours.params)
         study.tell(ours, value)
         again.tell(theirs, value)
@@ -108,26 +108,18 @@ def test_minimising_is_maximising_the_negative() -> None:
     assert up.recommended.number == down.recommended.number
 
 
-def test_info_says_why() -> None:
+def test_a_decision_says_why() -> None:
     study = nr.maximize(quadratic, [(0, 1)], trials=8, strategy=nr.AdaptiveGPUCB.rigorous(0.1))
-    assert study.trials[0].info == {"source": "initial"}
-    info = study.trials[-1].info
-    for key in (
-        "h",
-        "g",
-        "b",
-        "lengthscales",
-        "norm_bound",
-        "beta_sqrt",
-        "information_gain",
-        "noise_std",
-        "active",
-        "mean",
-        "std",
-    ):
-        assert info[key] is not None, key
-    assert info["active"] == "schedule"
-    assert [t.info["t"] for t in study.trials[2:]] == [1, 2, 3, 4, 5, 6]
+    first = study.trials[0]
+    assert first.decision == Decision("initial")
+    with pytest.raises(TrialError, match=r"trial 0 was not chosen by a model \(it is initial\)"):
+        _ = first.why
+    why = study.trials[-1].why
+    for key in ("norm_bound", "delta", "beta_sqrt", "information_gain", "noise_std"):
+        assert getattr(why, key) is not None, key
+    assert why.active == "schedule"
+    assert why.proved
+    assert [t.why.t for t in study.trials[2:]] == [1, 2, 3, 4, 5, 6]
 
 
 def test_several_asks_before_a_tell_differ() -> None:
@@ -164,8 +156,8 @@ def test_added_data_count_as_data_not_as_decisions() -> None:
     for x in np.linspace(0, 1, 6):
         study.add([x], quadratic(np.array([x])), noise_std=0.01)
     trial = study.ask()
-    assert trial.info["source"] == "model"
-    assert trial.info["t"] == 1
+    assert trial.decision.source == "model"
+    assert trial.why.t == 1
     with pytest.raises(SpaceError, match="outside"):
         study.add([2.0], 0.0)
     with pytest.raises(TrialError, match="finite"):
@@ -348,7 +340,7 @@ def test_degenerate_data(strategy: nr.strategies.Strategy) -> None:
 
 @pytest.mark.parametrize(
     "strategy",
-    [nr.AdaptiveGPUCB.practical(), nr.AdaptiveGPUCB.rigorous(0.4), nr.LogEI()],
+    [nr.InsuredGPUCB(), nr.AdaptiveGPUCB.rigorous(0.4), nr.LogEI()],
     ids=lambda s: type(s).__name__,
 )
 def test_fifty_dimensions(strategy: nr.strategies.Strategy) -> None:
@@ -357,7 +349,7 @@ def test_fifty_dimensions(strategy: nr.strategies.Strategy) -> None:
     for x in rng.random((200, 50)):
         study.add(x, quadratic(x[:3]))
     trial = study.ask()
-    assert trial.info["source"] == "model"
+    assert trial.decision.source == "model"
     study.tell(trial, 0.0)
 
 

@@ -1,5 +1,5 @@
 """Joint coverage of the confidence bands: all x on a grid and all t at once, over random RKHS
-functions. SPEC §12.9.
+functions. theory.md#widths
 
 A width passes if its coverage is not significantly below 1 − δ, and a negative control must be
 significantly below.
@@ -90,22 +90,20 @@ def contained_and_covered(seed: int, shrink: float) -> tuple[bool, bool]:
     X, y = np.array([t.params for t in study.trials]), np.array([t.value for t in study.trials])
     truth, contained, good = f(GRID), False, True
     for number, trial in enumerate(study.trials):
-        if "h" not in trial.info:
+        if trial.decision.model is None:
             continue
-        theta = np.array(trial.info["lengthscales"])
+        why, theta = trial.why, np.array(trial.why.lengthscales)
+        assert why.norm_bound is not None
+        assert why.beta_sqrt is not None
         contained = contained or (
-            theta[0] < 0.3 * math.sqrt(2) and f.norm_at(theta) <= trial.info["norm_bound"]
+            theta[0] < 0.3 * math.sqrt(2) and f.norm_at(theta) <= why.norm_bound
         )
         if contained:
-            assert f.norm_at(theta) <= trial.info["norm_bound"] * (
-                1 + 1e-9
-            )  # once captured, never lost
+            assert f.norm_at(theta) <= why.norm_bound * (1 + 1e-9)  # once captured, never lost
             mean, std = condition(
                 SquaredExponential(), theta, X[:number], y[:number], noise**2
             ).predict(GRID)
-            good &= bool(
-                np.all(np.abs(truth - mean) <= shrink * trial.info["beta_sqrt"] * std + 1e-9)
-            )
+            good &= bool(np.all(np.abs(truth - mean) <= shrink * why.beta_sqrt * std + 1e-9))
     return contained, good
 
 

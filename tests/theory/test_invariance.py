@@ -1,5 +1,5 @@
 """y → cy with B → cB, R → cR and λ fixed leaves the queries unchanged; so does an affine map of x.
-SPEC §12.11.
+theory.md#units
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ MAKERS: list[Callable[[float], Any]] = [
         regulariser=0.01,
         width="abbasi_yadkori",
     ),
-    lambda c: nr.AdaptiveGPUCB.practical(),
+    lambda c: nr.InsuredGPUCB(),
 ]
 
 

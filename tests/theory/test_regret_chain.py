@@ -1,4 +1,7 @@
-"""On the good event r_t ≤ 2β^½σ_t(x_{t+1}) and R_T ≤ Σ 2β^½σ ≤ √(C_1 T β_T I_T). SPEC §12.10."""
+"""On the good event r_t ≤ 2β^½σ_t(x_{t+1}) and R_T ≤ Σ 2β^½σ ≤ √(C_1 T β_T I_T).
+
+theory.md#regret
+"""
 
 import math
 
@@ -30,7 +33,7 @@ def test_regret_chain(seed: int) -> None:
     decided = study.trials[1:]
     values = np.array([float(f(trial.params)) for trial in decided])
     regret, total = instantaneous(values, f.maximum), cumulative(values, f.maximum)
-    bounds = np.array([trial.info["instant_regret_bound"] for trial in decided])
+    bounds = np.array([trial.why.instant_regret_bound for trial in decided])
     assert np.all(regret >= -1e-9)
     assert np.all(regret <= bounds + 1e-6)
     X = np.array([trial.params for trial in study.trials])
@@ -54,4 +57,4 @@ def test_a_band_that_is_too_narrow_breaks_the_chain() -> None:
     )
     study = nr.maximize(lambda x: float(f(x)), [(0, 1)], 60, strategy, 1)
     regret = instantaneous(np.array([float(f(t.params)) for t in study.trials[1:]]), f.maximum)
-    assert regret.sum() > sum(t.info["instant_regret_bound"] for t in study.trials[1:])
+    assert regret.sum() > sum(t.why.instant_regret_bound or math.nan for t in study.trials[1:])

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
-from noregret.trials.trial import Trial
+from noregret.trials import Decision, Trial
 from tests.study.test_study import STRATEGIES, name, quadratic
 
 CHEAP = nr.GPUCB(lengthscales=0.3, noise_std=0.1, width="mixture")
@@ -21,7 +21,7 @@ CHEAP = nr.GPUCB(lengthscales=0.3, noise_std=0.1, width="mixture")
 def test_enqueued_points_come_first_and_count_as_data() -> None:
     study = nr.Study([(0, 1)], strategy=CHEAP)
     one, two = study.enqueue([0.25]), study.enqueue([np.float32(0.75)])
-    assert (one.state, one.info) == ("waiting", {"source": "enqueued"})
+    assert (one.state, one.decision) == ("waiting", Decision("enqueued"))
     assert [t.number for t in study.ask(3)] == [0, 1, 2]
     study.tell(two, 1.0)
     history = study._history(study.trials)
@@ -54,12 +54,12 @@ def test_a_correction_replaces_a_value_and_overwrites_nothing() -> None:
     typo = study.tell(study.ask(), 1e6)
     assert study.best.number == typo.number
     correction = study.correct(typo, -0.5, noise_std=0.2)
-    assert (correction.number, correction.value, correction.noise_std, correction.info) == (
+    assert (correction.number, correction.corrects, correction.decision) == (
         6,
-        -0.5,
-        0.2,
-        {"corrects": 5},
+        5,
+        Decision("correction"),
     )
+    assert (correction.value, correction.noise_std) == (-0.5, 0.2)
     np.testing.assert_array_equal(correction.params, typo.params)
     assert study.trials[typo.number] == typo
     assert study.best.number < 5
@@ -70,7 +70,7 @@ def test_a_correction_replaces_a_value_and_overwrites_nothing() -> None:
     assert len(history.decisions) == 6
     assert history.rows[5] == 5  # the decision has the corrected value: the last row
     again = study.correct(typo, -0.25)  # by its old number
-    assert again.info == {"corrects": correction.number}
+    assert again.corrects == correction.number
     assert sorted(study._history(study.trials).y.tolist())[-1] == max(
         t.value or 0.0 for t in [*study.trials[:5], again]
     )
@@ -104,7 +104,7 @@ def test_a_reclaimed_trial_is_given_out_again_and_the_first_tell_stands() -> Non
     assert [t.state for t in study.reclaim(numbers=[lost])] == ["waiting"]
     again = study.ask()
     assert again.number == lost.number
-    assert again.info == lost.info
+    assert again.decision == lost.decision
     study.tell(again, 1.0)
     with pytest.raises(
         TrialError, match=r"complete with value 1\.0 already: the first tell stands"
@@ -144,7 +144,7 @@ def test_every_strategy_is_replayed(strategy: nr.strategies.Strategy) -> None:
     study.correct(2, -0.01)
     study.run(quadratic, 2)
     replay = study.replay(tolerance=0.0)
-    assert (replay.number, replay.agreed) == (None, sum(t.is_decision for t in study.trials))
+    assert (replay.number, replay.agreed) == (None, sum(t.decision.chosen for t in study.trials))
     assert replay.agreed == 14
 
 
@@ -198,7 +198,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         replay = self.study.replay(tolerance=0.0)
         assert replay.number is None, replay
-        assert replay.agreed == sum(t.is_decision for t in self.study.trials)
+        assert replay.agreed == sum(t.decision.chosen for t in self.study.trials)
 
 
 def test_any_history_is_replayed() -> None:
@@ -208,14 +208,14 @@ def test_any_history_is_replayed() -> None:
 def test_a_changed_row_is_found() -> None:
     study = nr.Study([(0, 1)], strategy=CHEAP).run(quadratic, 8)
     rows: list[Any] = study.trials
-    rows[6] = Trial(6, np.array([0.123]), "complete", rows[6].value, None, rows[6].info)
+    rows[6] = Trial(6, np.array([0.123]), "complete", rows[6].value, None, rows[6].decision)
     replay = nr.Study([(0, 1)], strategy=CHEAP, trials=rows).replay()
     assert (replay.agreed, replay.number) == (6, 6)
     assert replay.recorded == [0.123]
     np.testing.assert_array_equal(replay.derived, study.trials[6].params)
     rows = study.trials
     rows[3] = Trial(
-        3, rows[3].params, "complete", 5.0, None, rows[3].info
+        3, rows[3].params, "complete", 5.0, None, rows[3].decision
     )  # a value changed afterwards
     assert nr.Study([(0, 1)], strategy=CHEAP, trials=rows).replay().number == 4
     with pytest.raises(ConfigurationError, match="tolerance"):

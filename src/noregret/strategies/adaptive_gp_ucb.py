@@ -1,8 +1,8 @@
 """A-GP-UCB: Berkenkamp, Schoellig, Krause, "No-Regret Bayesian Optimization with Unknown
 Hyperparameters", JMLR 2019.
 
-Algorithm 1 with the adaptive scaling of section 4.1 and the online estimation of section 4.2, in
-two presets: ``paper`` (formulas as printed) and ``rigorous`` (repaired, and refusing whatever
+JMLR Alg. 1 with the adaptive scaling of sec. 4.1 and the online estimation of sec. 4.2, in two
+presets: ``paper`` (formulas as printed) and ``rigorous`` (repaired, and refusing whatever
 breaks its theorem).
 """
 
@@ -108,11 +108,12 @@ class AdaptiveGPUCB:
         estimation: MAP | None = MAP(),
         initial_points: int | None = None,
     ) -> AdaptiveGPUCB:
-        """The formulas as printed and the settings of the paper's experiments (section 5): SE,
+        """The formulas as printed and the settings of the paper's experiments (JMLR sec. 5): SE,
         θ_0 = 1, B_0 = 2, λ_w = 0.1, p = t^0.9, MAP.
 
         anchored replaces p(t) = t^0.9 by one in the estimator's own units, without which
-        estimator="regret_bound" hardly ever starts (SPEC §0.4). estimation=None keeps θ_0/g.
+        estimator="regret_bound" hardly ever starts (theory.md#anchored). estimation=None keeps
+        θ_0/g.
         """
         reference = AnchoredReference(0.9) if anchored else PowerReference(1.0, 0.9)
         return AdaptiveGPUCB(
@@ -179,6 +180,12 @@ class AdaptiveGPUCB:
                 " ‖f‖ ≤ B_t at lengthscales θ_t, and the cumulative regret is sublinear. Needs"
                 " noise that is noise_std-sub-Gaussian, a finite RKHS norm of f − offset for some"
                 " lengthscales ≤ θ_0, and an argmax of UCB found to precision."
+            )
+        if self.proved:
+            return (
+                f"Srinivas et al. 2012 with the {self.width} width on one fixed class: sublinear"
+                " regret with probability at least 1 − delta if f − offset has RKHS norm at most"
+                " norm_bound at exactly these lengthscales and the noise is noise_std-sub-Gaussian"
             )
         if self.width == "paper":
             return (
@@ -286,6 +293,8 @@ class AdaptiveGPUCB:
                 condition += " The class grows with the study, so the bound need not fall for good."
             if not self.proved:
                 condition = f"not proved (see .theorem): {condition}"
+            elif not step.proved:
+                condition = f"not proved while trials are under way: {condition}"
         return Belief(
             model.posterior,
             model.beta_sqrt,
@@ -293,5 +302,5 @@ class AdaptiveGPUCB:
             framed.offset,
             framed.scale,
             condition,
-            proved=self.proved,
+            proved=step.proved,
         )

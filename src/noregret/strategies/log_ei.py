@@ -15,7 +15,7 @@ from noregret.space import SearchSpace
 from noregret.strategies.estimation import estimate
 from noregret.strategies.fitted import propose_fitted
 from noregret.strategies.gp_ucb import WIDEST
-from noregret.strategies.guarantee import check_positive
+from noregret.strategies.guarantee import check_kernel, check_positive
 from noregret.strategies.step import fitted_mean
 from noregret.strategies.strategy import Belief, Design, check_initial_points, initial_proposal
 from noregret.strategies.units import Frame, frame
@@ -37,6 +37,7 @@ class LogEI:
     initial_design: Design = "spread"
 
     def __post_init__(self) -> None:
+        check_kernel(self.kernel)
         check_positive("noise_std", self.noise_std)
         check_initial_points(self.initial_points)
 

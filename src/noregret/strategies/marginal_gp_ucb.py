@@ -23,7 +23,7 @@ from noregret.search import ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.fitted import propose_fitted
-from noregret.strategies.guarantee import check_positive
+from noregret.strategies.guarantee import check_kernel, check_positive
 from noregret.strategies.strategy import Belief, Design, check_initial_points, initial_proposal
 from noregret.strategies.units import Frame, frame
 from noregret.trials import History, Proposal
@@ -45,6 +45,7 @@ class MarginalGPUCB:
     initial_design: Design = "uniform"
 
     def __post_init__(self) -> None:
+        check_kernel(self.kernel)
         check_positive("noise_std", self.noise_std)
         check_positive("width", self.width)
         check_initial_points(self.initial_points)
@@ -52,8 +53,8 @@ class MarginalGPUCB:
     @property
     def theorem(self) -> str:
         return (
-            "none: averaging over lengthscales does not help where the data look smooth (paper,"
-            " section 2.3)"
+            "none: averaging over lengthscales does not help where the data look smooth (JMLR"
+            " sec. 3.3)"
         )
 
     @property

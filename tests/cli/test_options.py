@@ -1,0 +1,106 @@
+"""One study, several shells: each storage from the command line alone, opened once by a command."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from noregret.cli.options import Target
+from noregret.errors import StorageError
+from noregret.storage.database import Database
+from noregret.study import Study
+from tests.cli.conftest import Shell
+from tests.databases import make_url
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_two_shells_share_a_study(
+    kind: str, shell: Shell, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOREGRET_STORAGE", make_url(kind, request))
+    Path("work.py").write_text(
+        "import time\ndef f(p):\n    time.sleep(0.02)\n    return -abs(p['x'] - 0.3)\n"
+    )
+    shell("create shared --float x 0 1 --goal maximize --strategy random")
+    command = [
+        sys.executable,
+        "-m",
+        "noregret",
+        "run",
+        "work.py:f",
+        "--total",
+        "30",
+        "--workers",
+        "2",
+        "--json",
+    ]
+    shells = [
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        )
+        for _ in range(2)
+    ]
+    answers = [process.communicate(timeout=120) for process in shells]
+    assert [process.returncode for process in shells] == [0, 0], answers
+    assert max(json.loads(out)["complete"] for out, _ in answers) == 30
+    trials = Study.open("shared").trials
+    assert [trial.number for trial in trials] == list(range(30))
+    assert {trial.state for trial in trials} == {"complete"}
+    assert shell("replay --json").json["agreed"] == 30
+    shell("delete shared --yes")
+    with pytest.raises(StorageError):
+        Study.open("shared")
+
+
+POINT = "temperature=30 stirring=2 solvent=dmf"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ask",
+        "tell 0 1",
+        "tell 0 1 --study lab",
+        "correct 1 3",
+        f"add {POINT} 2",
+        f"enqueue {POINT}",
+        "reclaim 0",
+        "show",
+        "best",
+        "export",
+        "replay",
+        "list",
+        "create other --float x 0 1 --goal maximize",
+        "delete lab --yes",
+        "upgrade",
+    ],
+)
+def test_a_command_opens_one_storage_once(
+    lab: Shell, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab("ask")
+    lab(f"add {POINT} 4")
+    opened: list[str] = []
+    original = Database.__init__
+
+    def counting(self: Database, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        opened.append(self.url)
+
+    monkeypatch.setattr(Database, "__init__", counting)
+    lab(line)
+    assert opened == ["sqlite:///noregret.db"]
+
+
+def test_a_password_is_never_shown(shell: Shell) -> None:
+    for line in ("list", "create a --float x 0 1 --goal maximize"):
+        message = shell.fails(f"{line} --storage postgresql://me:secret@127.0.0.1:1/db")
+        assert "secret" not in message
+    assert (
+        Target("postgresql://me:secret@h/db", False, "my lab").again("ask")
+        == "noregret ask --study 'my lab' --storage 'postgresql://me:***@h/db'"
+    )

@@ -1,0 +1,111 @@
+"""What each strategy promises: as a value, in its words, and in what it hands out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret.classes.widening import NoWidening
+from noregret.errors import ConfigurationError
+from noregret.gp.kernels import SquaredExponential
+
+pytestmark = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
+Make = Callable[[], nr.strategies.Strategy]
+
+PROVED: dict[str, Make] = {
+    "gp-ucb with known lengthscales": lambda: nr.GPUCB(
+        lengthscales=0.2, noise_std=0.1, width="mixture"
+    ),
+    "the same by another name": lambda: nr.AdaptiveGPUCB(
+        lengthscales=0.2, width="mixture", widening=NoWidening(), estimation=None
+    ),
+    "the printed width where it holds": lambda: nr.GPUCB(
+        lengthscales=0.2, noise_std=0.4, width="paper"
+    ),
+    "rigorous": lambda: nr.AdaptiveGPUCB.rigorous(0.1),
+}
+NOT_PROVED: dict[str, Make] = {
+    "estimated lengthscales": lambda: nr.GPUCB(noise_std=0.1, width="mixture"),
+    "constant width": lambda: nr.GPUCB(lengthscales=0.2),
+    "the printed width where it fails": lambda: nr.GPUCB(
+        lengthscales=0.2, noise_std=0.05, width="paper"
+    ),
+    "paper": nr.AdaptiveGPUCB.paper,
+    "paper with much noise": lambda: nr.AdaptiveGPUCB.paper(0.4),
+    "a class that follows the data": lambda: nr.AdaptiveGPUCB(width="mixture"),
+    "lb-gp-ucb": lambda: nr.LBGPUCB(0.1),
+    "default": nr.InsuredGPUCB,
+    "minimum uncertainty": lambda: nr.MinimumUncertainty(noise_std=0.1, width="mixture"),
+    "marginal": nr.MarginalGPUCB,
+    "log-ei": nr.LogEI,
+}
+
+
+def studied(strategy: nr.strategies.Strategy) -> nr.Study:
+    study = nr.Study([(0, 1)], strategy=strategy)
+    for x in np.linspace(0, 1, 6):
+        study.add([x], float(np.sin(5 * x)))
+    return study
+
+
+@pytest.mark.parametrize("name", PROVED)
+def test_what_is_proved_says_so_everywhere(name: str) -> None:
+    strategy = PROVED[name]()
+    study = studied(strategy)
+    certificate, belief = study.certificate(), study.belief()
+    assert belief is not None
+    assert strategy.proved
+    assert belief.proved
+    assert certificate.proved
+    assert study.ask().why.proved
+    assert "not proved" not in certificate.condition
+    assert certificate.condition.startswith("with probability at least 0.9 if f")
+    assert not strategy.theorem.startswith("none")
+
+
+@pytest.mark.parametrize("name", NOT_PROVED)
+def test_what_is_not_proved_says_so_everywhere(name: str) -> None:
+    strategy = NOT_PROVED[name]()
+    study = studied(strategy)
+    certificate, belief = study.certificate(), study.belief()
+    assert belief is not None
+    assert not strategy.proved
+    assert not belief.proved
+    assert not certificate.proved
+    assert not study.ask().why.proved
+    assert certificate.condition.startswith(("not proved", "none"))
+
+
+def test_random_search_promises_nothing() -> None:
+    assert not nr.RandomSearch().proved
+    assert studied(nr.RandomSearch()).belief() is None
+
+
+class NoKernel:
+    decreasing_spectrum = True
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda kernel: nr.AdaptiveGPUCB(kernel=kernel),
+        lambda kernel: nr.AdaptiveGPUCB.rigorous(0.1, kernel=kernel),
+        lambda kernel: nr.GPUCB(kernel=kernel),
+        lambda kernel: nr.LBGPUCB(0.1, kernel=kernel),
+        lambda kernel: nr.LogEI(kernel=kernel),
+        lambda kernel: nr.MarginalGPUCB(kernel=kernel),
+        lambda kernel: nr.MinimumUncertainty(kernel=kernel),
+    ],
+    ids=["adaptive", "rigorous", "gp-ucb", "lb-gp-ucb", "log-ei", "marginal", "minimum"],
+)
+@pytest.mark.parametrize(
+    "kernel",
+    [SquaredExponential, NoKernel(), "matern", 2.5, None],
+    ids=["a class", "half of one", "a name", "a number", "none"],
+)
+def test_a_wrong_kernel_is_refused_where_it_is_given(make: Any, kernel: Any) -> None:
+    with pytest.raises(ConfigurationError, match="kernel must be a kernel value"):
+        make(kernel)
+    assert make(SquaredExponential()).kernel == SquaredExponential()
