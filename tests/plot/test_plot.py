@@ -339,3 +339,17 @@ def test_without_matplotlib() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert "noregret[plot]" in done.stdout
+
+
+def test_a_slice_is_drawn_from_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = studied(SPACES["mixed"], trials=8)
+    fits: list[int] = []
+    belief = nr.GPUCB.belief
+
+    def counted(strategy: Any, space: Any, history: Any, delta: Any = None) -> Any:
+        fits.append(len(history.X))
+        return belief(strategy, space, history, delta)
+
+    monkeypatch.setattr(nr.GPUCB, "belief", counted)
+    plot.slice(study, "rate")
+    assert len(fits) == 1
