@@ -144,8 +144,9 @@ def test_the_regret_bound_estimate_is_the_printed_formula() -> None:
     study = run(nr.AdaptiveGPUCB.paper(estimator="regret_bound", estimation=None), 30)
     for t in range(3, 30):
         why = why_of(study.trials[t])
-        # with p = t^0.9 it does not start for hundreds of steps, theory.md#anchored
-        assert why.h == 1.0
+        assert (
+            why.h == 1.0
+        )  # with p = t^0.9 it does not start for hundreds of steps, theory.md#anchored
         c_1 = 8 / math.log(1 + 1 / 0.0025)
         assert why.estimate == pytest.approx(
             math.sqrt(c_1 * (t - 1) * why.information_gain) * why.beta_sqrt, rel=1e-9
