@@ -40,6 +40,7 @@ from noregret.integrations.optuna import KEY, NoRegretSampler
 from noregret.integrations.ray import NoRegretSearch
 from noregret.integrations.scipy import minimize_noisy
 from noregret.integrations.sklearn import NoRegretSearchCV
+from noregret.trials import Decision
 
 RESULT = Path(__file__).resolve().parent / "results" / "adapters.json"
 SEEDS = range(5)
@@ -82,7 +83,7 @@ def through_optuna(d: int, trials: int) -> list[Seconds]:
     seconds = []
     for number in range(trials):
         adapter, trial = timed(lambda: study.ask(distributions))
-        info: dict[str, Any] = {}
+        decision = Decision()
         if number > 0:
             seed = int(np.random.SeedSequence([sampler._seed, number]).generate_state(1)[0])
             plain_study = nr.Study(space(d), "minimize", seed=seed, trials=recorded)
@@ -92,15 +93,11 @@ def through_optuna(d: int, trials: int) -> list[Seconds]:
             plain, asked = timed(plain_study.ask)
             if asked.params != trial.params:
                 raise AssertionError(f"Optuna's trial {number} is not the plain study's")
-            info = {
-                key: value
-                for key, value in study.trials[number].system_attrs[KEY].items()
-                if key not in ("point", "space")
-            }
+            decision = Decision.from_json(study.trials[number].system_attrs[KEY]["decision"])
             seconds.append((plain, adapter))
         value = objective(list(trial.params.values()))
         study.tell(trial, value)
-        recorded.append(nr.Trial(number, trial.params, "complete", value, info=info))
+        recorded.append(nr.Trial(number, trial.params, "complete", value, decision=decision))
     return seconds
 
 

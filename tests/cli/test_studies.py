@@ -158,7 +158,7 @@ def test_show(lab: Shell) -> None:
         "lab: maximize, 3 trials",
         "whole numbers 1 to 5",
         "water, dmf",
-        "insured",
+        "insured, seed",
         "2 under way",
         "enqueued",
         "tell 1 VALUE",

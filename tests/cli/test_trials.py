@@ -141,7 +141,8 @@ def test_enqueued_points_come_first(lab: Shell) -> None:
 def test_correct(lab: Shell) -> None:
     lab(f"add {POINT} 612")
     lab("add temperature=50 stirring=1 solvent=water 50")
-    assert lab("correct 0 61.2 --json").json["trial"]["corrects"] == 0
+    trial = lab("correct 0 61.2 --json").json["trial"]
+    assert (trial["corrects"], trial["decision"]["source"]) == (0, "correction")
     assert nr.Study.open("lab").best.value == 61.2
     lab("correct 0 --failed")
     assert nr.Study.open("lab").best.value == 50

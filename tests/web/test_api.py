@@ -38,8 +38,8 @@ def create(client: TestClient, name: str = "made", **more: Any) -> str:
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [
-        ({"kind": "practical"}, nr.AdaptiveGPUCB.practical()),
-        ({"kind": "practical", "noise_std": 0.5}, nr.AdaptiveGPUCB.practical(0.5)),
+        ({"kind": "insured"}, nr.InsuredGPUCB()),
+        ({"kind": "insured", "noise_std": 0.5}, nr.InsuredGPUCB(0.5)),
         (
             {"kind": "rigorous", "noise_bound": 0.1, "norm_bound": 3, "delta": 0.05, "offset": 2},
             nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=3.0, offset=2.0),
@@ -153,7 +153,8 @@ def test_a_study_run_by_hand(browser: TestClient, storage: SQLStorage) -> None:
         == 422
     )
     corrected = browser.post(f"/api/studies/{key}/trials/0/correct", json={"value": 5}).json()
-    assert corrected["info"]["corrects"] == 0
+    assert corrected["corrects"] == 0
+    assert corrected["decision"]["source"] == "correction"
     study = nr.Study.open("made", storage=storage)
     assert study.best.value == 0.2
     assert [trial.value for trial in study.trials][:1] == [0.5]  # nothing was overwritten
@@ -387,7 +388,7 @@ def test_the_trial_page_says_why(browser: TestClient, storage: SQLStorage) -> No
     text = browser.get("/studies/first/trials/11").text
     assert "upper confidence bound" in text or "survey" in text
     assert "β^½" in text
-    assert f"{trial.info['beta_sqrt']:g}" in text
+    assert f"{trial.why.beta_sqrt:g}" in text
     assert "initial design" in browser.get("/studies/first/trials/0").text
     assert browser.get("/studies/first/trials/12").status_code == 404
 
