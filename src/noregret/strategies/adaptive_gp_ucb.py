@@ -265,11 +265,10 @@ class AdaptiveGPUCB:
             noise_std=self.noise_std,
             regulariser=self.regulariser,
         )
-        initial = self.initial_class(space.dimension).lengthscales
-        fit = estimate(
-            framed, self.kernel, self.estimation, initial, history.model_decisions, fit_rng
-        )
-        return Step(self, space, history, framed, fit, int(argmax_rng.integers(2**63)))
+        start = self.initial_class(space.dimension)
+        decisions = history.model_decisions
+        fit = estimate(framed, self.kernel, self.estimation, start.lengthscales, decisions, fit_rng)
+        return Step(self, space, history, start, framed, fit, int(argmax_rng.integers(2**63)))
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

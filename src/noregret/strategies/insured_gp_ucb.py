@@ -127,6 +127,7 @@ class Insured:
         self.hiding_dimension = 1 if space.enumeration() is not None else space.dimension
         self.exploration = min(1.0, GREEDY_ABOVE / self.hiding_dimension)
         self._posteriors: dict[float, Posterior] = {}
+        self._fitted: dict[float, Array] = {}
 
     def posterior(self, g: float = 1.0) -> Posterior:
         """The fitted class with lengthscales divided by g, and the data."""
@@ -135,6 +136,12 @@ class Insured:
                 KERNEL, self.fit.lengthscales / g, self.fit.noise_var
             )
         return self._posteriors[g]
+
+    def fitted(self, g: float = 1.0) -> Array:
+        """μ of that class at the evaluated points."""
+        if g not in self._fitted:
+            self._fitted[g] = fitted_mean(self.framed, self.posterior(g))
+        return self._fitted[g]
 
     def propose(self) -> Proposal:
         choice = self._ucb()
@@ -155,7 +162,7 @@ class Insured:
         posterior = self.posterior()
         acquisition = ucb(posterior, WIDTH * self.exploration)
         rng = np.random.default_rng(self.seed)
-        x = maximise(acquisition, self.space, self.history, self.framed, posterior, rng)
+        x = maximise(acquisition, self.space, self.history, posterior, self.fitted(), rng)
         return Choice.at(x, posterior)
 
     # -- surveys --
@@ -179,7 +186,7 @@ class Insured:
             points = surveys.around(center, self.space, widened.lengthscales, self.seed)
             mean, std = widened.predict(points)
             return Choice.at(surveys.best_of(points, mean + WIDTH * std, failed), widened)
-        best_mean = float(fitted_mean(self.framed, widened).max())
+        best_mean = float(self.fitted(g).max())
         gain = surveys.most_taught(widened, cloud, best_mean, self.noise_var)
         return Choice.at(surveys.best_of(cloud, gain, failed), widened)
 
@@ -227,7 +234,9 @@ class Insured:
             offset=framed.offset,
             scale=framed.scale,
             compression=tuple((float(m), float(s)) for m, s in framed.compression.passes),
-            recommended_bound=recommended_bound(framed, posterior, len(self.history.X), WIDTH),
+            recommended_bound=recommended_bound(
+                framed, posterior, self.fitted(g)[: len(self.history.X)], WIDTH
+            ),
             reference=level,
             estimate=estimate,
         )

@@ -27,12 +27,16 @@ GRID_RATIO = 1.1  # ρ of the quantised scaling, theory.md#grid
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A function class with the data: posterior, width, and the class's share of delta."""
+    """A function class with the data: posterior, width, and the class's share of delta.
+
+    fitted: μ at the evaluated points.
+    """
 
     function_class: FunctionClass
     posterior: Posterior
     delta: float
     beta_sqrt: float
+    fitted: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Step:
         strategy: AdaptiveGPUCB,
         space: SearchSpace,
         history: History,
+        start: FunctionClass,
         framed: Frame,
         fit: Fit | None,
         seed: int,
@@ -68,7 +73,7 @@ class Step:
         self.initial = len(history.decisions) - len(decisions)
         self.dimension = space.dimension
         self.previous = _widest(decisions)
-        self.start = strategy.initial_class(space.dimension)
+        self.start = start
         self._recorded = np.array(decisions[-1].lengthscales) if decisions else None
         self._frozen_regret = sum(each.instant_regret_bound or 0.0 for each in decisions)
         self._models: dict[tuple[float, float, bool], Model] = {}
@@ -125,7 +130,8 @@ class Step:
                 width *= math.exp(
                     posterior.pending_information
                 )  # σ_observed ≤ e^I(pending) σ: GP-BUCB, docs/decisions/0006
-            self._models[key] = Model(function_class, posterior, delta, width)
+            fitted = fitted_mean(self.framed, posterior)
+            self._models[key] = Model(function_class, posterior, delta, width, fitted)
         return self._models[key]
 
     @property
@@ -140,8 +146,8 @@ class Step:
                 ucb(model.posterior, model.beta_sqrt),
                 self.space,
                 self.history,
-                self.framed,
                 model.posterior,
+                model.fitted,
                 np.random.default_rng(self.seed),
             )
             self._choices[g, b] = Choice.at(x, model.posterior)
@@ -219,7 +225,7 @@ class Step:
             offset=framed.offset,
             scale=framed.scale,
             recommended_bound=recommended_bound(
-                framed, model.posterior, len(self.history.X), model.beta_sqrt
+                framed, model.posterior, model.fitted[: len(self.history.X)], model.beta_sqrt
             ),
             reference=scaling.reference,
             reference_scale=scaling.reference_scale,
@@ -257,23 +263,21 @@ def maximise(
     acquisition: Acquisition,
     space: SearchSpace,
     history: History,
-    framed: Frame,
     posterior: Posterior,
+    fitted: Array,
     rng: np.random.Generator,
 ) -> Array:
     """The acquisition's argmax, searched around the three evaluated points with the best mean."""
-    order = np.argsort(-fitted_mean(framed, posterior), kind="stable")
-    incumbents = posterior.X[order[:3]]
+    incumbents = posterior.X[np.argsort(-fitted, kind="stable")[:3]]
     return argmax(acquisition, space, posterior.lengthscales, rng, incumbents, history.failed)
 
 
 def recommended_bound(
-    framed: Frame, posterior: Posterior, evaluated: int, beta_sqrt: float
+    framed: Frame, posterior: Posterior, fitted: Array, beta_sqrt: float
 ) -> float | None:
     """The lower bound at the evaluated point with the best mean, in the values' units: the lower
     end of the certificate at this step.
     """
-    best = int(np.argmax(fitted_mean(framed, posterior)[:evaluated]))
-    mean, std = posterior.predict(framed.X[[best]])
+    mean, std = posterior.predict(framed.X[[int(np.argmax(fitted))]])
     lower = framed.in_values(float(mean[0] - beta_sqrt * std[0]), 0.0)[0]
     return lower if math.isfinite(lower) else None  # a compressed scale has no −∞

@@ -223,7 +223,7 @@ class Study:
                 if claimed is not None:
                     return claimed
                 continue
-            if len(trials) - len(corrections(trials)) >= total:
+            if total < math.inf and len(trials) - len(corrections(trials)) >= total:
                 return None
             proposal = self._propose(space, trials)
             decision = replace(
