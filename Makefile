@@ -2,18 +2,20 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# CONSTRAINTS= (empty) takes the newest versions of everything.
+CONSTRAINTS ?= --constraint constraints.txt
 # Small matrices are fastest on one BLAS thread, and tests run one process per core.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test check format reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup demo test test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("noregret needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) --editable '.[dev]'
 	touch $@
 
 demo: setup
@@ -21,6 +23,14 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# The oldest versions that pyproject.toml allows, in an environment of its own: what a user may have, without the development tools.
+LOWEST := build/lowest/bin
+test-lowest:
+	$(PYTHON) -m venv build/lowest
+	$(LOWEST)/python -m pip install --quiet --disable-pip-version-check uv
+	$(LOWEST)/uv pip install --quiet --python $(LOWEST)/python --resolution lowest-direct --editable '.[cli,frame,hmc,plot,web]' 'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-xdist>=3.5'
+	$(LOWEST)/python -m pytest -n auto --dist loadgroup $(addprefix tests/,space gp classes search theory trials strategies study storage diagnostics golden)
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -31,6 +41,10 @@ check: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Files per room, import layers, longest line, references that lead nowhere and so on; fails if a limit is broken.
+house: setup
+	$(BIN)/python -m docs.making.house
 
 # The paper's figures and docs/reproduction.md. MNIST=<folder> has the four files; without it they are downloaded from OpenML.
 reproduction: setup

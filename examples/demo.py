@@ -28,7 +28,7 @@ TRIALS, NOISE, STARTS, INITIAL = 100, 0.05, 16, 2
 METHODS: dict[str, nr.strategies.Strategy] = {
     "log-EI, estimated lengthscales": nr.LogEI(),
     "GP-UCB, estimated lengthscales": nr.GPUCB(),
-    "noregret (default)": nr.AdaptiveGPUCB.practical(),
+    "noregret (default)": nr.InsuredGPUCB(),
 }
 STYLES = dict(zip(METHODS, (("0.55", "--"), ("#d95f02", ":"), ("#1b4f9c", "-")), strict=True))
 

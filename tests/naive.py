@@ -1,4 +1,4 @@
-"""The formulas of SPEC as a textbook would type them: slow, dense, and independent of src."""
+"""The formulas of docs/theory.md as a textbook would type them: slow, dense, and not from src."""
 
 import math
 

@@ -129,9 +129,9 @@ def speed() -> Figure:
 
 def surveys() -> Figure:
     """The default from the start at which log-EI sticks: where it looked, and why."""
-    study = run(nr.AdaptiveGPUCB.practical(), TRIALS)
+    study = run(nr.InsuredGPUCB(), TRIALS)
     x, _ = points(study)
-    survey = np.array([bool(trial.info.get("survey")) for trial in study.trials])
+    survey = np.array([t.decision.model is not None and t.why.survey for t in study.trials])
     figure, axis = plt.subplots(figsize=(8, 3.4), layout="constrained")
     stuck_x, _ = points(run(nr.LogEI(), TRIALS))
     axis.axhline(float(bump().maximiser()[0]), color="0.6", lw=1, label="the maximum")

@@ -51,7 +51,7 @@ def fig1_rows(s: dict[str, Any]) -> list[Row]:
         (
             (
                 "Although the prior suggests short lengthscales, the posterior concentrates on"
-                " longer ones than the true (§2.3)"
+                " longer ones than the true (JMLR sec. 3.3)"
             ),
             (
                 f"{share:.0%} of the samples above the true 0.1; posterior mean"
@@ -61,12 +61,12 @@ def fig1_rows(s: dict[str, Any]) -> list[Row]:
             verdict(share > 0.5),
         ),
         (
-            "Even averaged over the posterior of θ, the 2σ band does not contain f (§2.3)",
+            "Even averaged over the posterior of θ, the 2σ band does not contain f (JMLR sec. 3.3)",
             f"{missed:.0%} of the grid outside; up to {s['largest_miss_in_std']:.1f}σ",
             verdict(missed > 0),
         ),
         (
-            "Online estimation need not converge to the optimum (§2.3)",
+            "Online estimation need not converge to the optimum (JMLR sec. 3.3)",
             (
                 f"HMC-marginalised GP-UCB stuck in {s['stuck']} of {s['seeds']} starts after"
                 f" {s['iterations']} decisions"
@@ -112,7 +112,7 @@ def fig3_rows(s: dict[str, Any]) -> list[Row]:
     regret = s["final_regret"]
     return [
         (
-            "Shrinking lengthscales by g raises the norm by at most g^d (§3)",
+            "Shrinking lengthscales by g raises the norm by at most g^d (JMLR sec. 4)",
             (
                 f"exact growth {s['norm_growth']:.3f} (smooth f),"
                 f" {s['norm_growth_of_a_sample']:.3f} (a sample) at g = 1.6; allowed by the lemma"
@@ -342,7 +342,7 @@ def errata_rows(s: dict[str, Any]) -> list[Row]:
     growth = s["information_growth_at_half_lengthscale"]
     return [
         (
-            "β^½ = B + 4σ√(I + 1 + ln 1/δ) is a confidence bound (Lemma 1)",
+            "β^½ = B + 4σ√(I + 1 + ln 1/δ) is a confidence bound (JMLR Lemma 1)",
             (
                 f"joint coverage at nominal 0.90, {small['functions']} functions: σ=.01"
                 f" {small['paper']:.2f} (random design), {c['ucb, σ=0.01']['paper']:.2f} (UCB"
@@ -352,7 +352,7 @@ def errata_rows(s: dict[str, Any]) -> list[Row]:
             FAILS + " at small noise",
         ),
         (
-            "The bound estimator with p = t^0.9 widens the class (§4.1)",
+            "The bound estimator with p = t^0.9 widens the class (JMLR sec. 4.1)",
             f"h first leaves 1 at {starts}",
             CHANGED + ": an anchored reference starts at once",
         ),
@@ -365,7 +365,7 @@ def errata_rows(s: dict[str, Any]) -> list[Row]:
             CHANGED + ": first upward crossing" if s["one_step_falls"] else HOLDS,
         ),
         (
-            "The proof for changing kernels is that for a fixed one (L563)",
+            "The proof for changing kernels is that for a fixed one (JMLR app. A)",
             "not a proof: θ_t depends on the data. Worst change of the variance when lengthscales"
             " shrink, "
             + f"{s['variance_trials']} trials each: "
@@ -388,7 +388,7 @@ def errata_rows(s: dict[str, Any]) -> list[Row]:
             verdict(all(v <= 2 ** int(k[2:]) * 1.05 for k, v in growth.items())),
         ),
         (
-            "b = g = log t satisfies the conditions (§4.1)",
+            "b = g = log t satisfies the conditions (JMLR sec. 4.1)",
             (
                 f"log t breaks g(0) = 1; 1 + log(1 + t): {log_check.rate}. With θ_0/θ = 10 it"
                 f" captures f at t_0 = {s['log_schedule_capture_time_ratio_10']:,.0f}"
@@ -401,7 +401,7 @@ def errata_rows(s: dict[str, Any]) -> list[Row]:
             FAILS + " for Matérn without a floor" if not matern.holds else HOLDS,
         ),
         (
-            "In one dimension min and scale are equivalent (L434)",
+            "In one dimension min and scale are equivalent (JMLR sec. 4.2)",
             f"θ_0 = 1, θ^MAP = .5, g = 1.5: {by_min:g} against {by_scale:.3f}",
             verdict(by_min == by_scale),
         ),

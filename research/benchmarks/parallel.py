@@ -62,7 +62,7 @@ def measure(seeds: int, trials: int) -> dict[str, Any]:
             problem = standard("Hartmann-6", noisy)
             for seed in range(seeds):
                 for workers in WORKERS:
-                    found = regrets(problem, nr.AdaptiveGPUCB.practical(), workers, seed, counts)
+                    found = regrets(problem, nr.InsuredGPUCB(), workers, seed, counts)
                     rows.append(
                         {"problem": problem.name, "seed": seed, "workers": workers, "regret": found}
                     )

@@ -43,7 +43,7 @@ RESULTS = ROOT / "research" / "benchmarks" / "results"
 SUITES = ("needle", "rkhs", "standard", "high", "materials", "tuning")
 
 OURS: dict[str, Callable[[], Strategy]] = {
-    "noregret": nr.AdaptiveGPUCB.practical,
+    "noregret": nr.InsuredGPUCB,
     "noregret LogEI (no widening)": nr.LogEI,
     "LB-GP-UCB": lambda: nr.LBGPUCB(noise_std=0.05),
 }

@@ -29,6 +29,7 @@ from scipy.linalg import lapack
 import noregret as nr
 from noregret.space import Array, Space
 from noregret.strategies import Strategy
+from noregret.strategies.insured_gp_ucb import ESTIMATION
 from noregret.study import Progress
 from research.benchmarks.problem import Problem
 
@@ -138,7 +139,7 @@ def compare(
                     asks = asks_of(ours, d, n)
                     try:
                         first, *later = times(
-                            _study(nr.AdaptiveGPUCB.practical(), d) if ours else _peer(name, d),
+                            _study(nr.InsuredGPUCB(), d) if ours else _peer(name, d),
                             d,
                             n,
                             asks,
@@ -172,7 +173,7 @@ def asks_of(ours: bool, d: int, n: int) -> int:
 
 
 VARIANTS: dict[str, Callable[[], Strategy]] = {
-    "practical (default)": nr.AdaptiveGPUCB.practical,
+    "insured (default)": nr.InsuredGPUCB,
     "paper, one-step estimator": lambda: nr.AdaptiveGPUCB.paper(0.4),
     "paper, bound estimator": lambda: nr.AdaptiveGPUCB.paper(0.4, "regret_bound"),
     "rigorous": lambda: nr.AdaptiveGPUCB.rigorous(0.4),
@@ -196,9 +197,7 @@ def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
             }
         )
     X, y = data(d, n)
-    study = nr.Study(
-        Space.from_bounds([(0.0, 1.0)] * d), "maximize", nr.AdaptiveGPUCB.practical(), 0
-    )
+    study = nr.Study(Space.from_bounds([(0.0, 1.0)] * d), "maximize", nr.InsuredGPUCB(), 0)
     for x, value in zip(X, y, strict=True):
         study.add(list(x), float(value))
     study.ask()
@@ -216,7 +215,7 @@ def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
             stored.tell(trial, objective(np.asarray(trial.params)))
     rows.append(
         {
-            "name": "practical, stored in SQLite",
+            "name": "insured, stored in SQLite",
             "first": seconds[0],
             "median": float(np.median(seconds[1:])),
             "mean": float(np.mean(seconds[1:])),
@@ -226,7 +225,7 @@ def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
     study.ask(8)
     rows.append(
         {
-            "name": "practical, ask(8)",
+            "name": "insured, ask(8)",
             "first": None,
             "median": time.perf_counter() - started,
             "mean": None,
@@ -266,9 +265,9 @@ def footprint() -> dict[str, float]:
         "import resource, numpy as np, noregret as nr\n"
         "from research.benchmarks.speed import data\n"
         "from noregret.gp.evidence import Evidence\n"
-        "from noregret.strategies import AdaptiveGPUCB\n"
+        "from noregret.strategies import InsuredGPUCB\n"
         "n = {n}\nX, y = data(6, n)\n"
-        "study = nr.Study([(0.0, 1.0)] * 6, 'maximize', AdaptiveGPUCB.practical(), 0)\n"
+        "study = nr.Study([(0.0, 1.0)] * 6, 'maximize', InsuredGPUCB(), 0)\n"
         "for x, v in zip(X, y): study.add(list(x), float(v))\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
         "study.ask()\n"
@@ -287,10 +286,8 @@ def growth(rows: list[dict[str, Any]], d: int) -> float | None:
     asks timed, a share of the first ask stands for it.
     """
     found = {}
-    estimation = nr.AdaptiveGPUCB.practical().estimation
-    refresh = 1.0 if estimation is None else estimation.refresh
     for row in (row for row in rows if row["d"] == d and row["method"] == OURS):
-        between = (refresh - 1) * row["n"]  # asks from one refit to the next
+        between = (ESTIMATION.refresh - 1) * row["n"]  # asks from one refit to the next
         found[row["n"]] = row["mean"] + (
             row["first"] / between if between > asks_of(True, d, row["n"]) else 0.0
         )

@@ -42,14 +42,16 @@ class Ours:
         study.tell(trial, trial.params["a"])
 
     def fill(self, study: Any, count: int) -> None:
-        trial_of = importlib.import_module("noregret.trials").Trial
+        trial_of = self.nr.Trial
+        if "decision" in trial_of.__dataclass_fields__:
+            decision_of = importlib.import_module("noregret.trials").Decision
+            why: dict[str, Any] = {"decision": decision_of("random")}
+        else:  # an older noregret, installed beside this one
+            why = {"info": {"source": "random"}}
         params = {"a": 0.5, "b": 0.01, "n": 7, "c": "y"}
         study._storage.insert(
             NAME,
-            [
-                trial_of(number, params, "complete", 1.0, info={"source": "random"})
-                for number in range(count)
-            ],
+            [trial_of(number, params, "complete", 1.0, **why) for number in range(count)],
         )
 
     def trials(self, study: Any) -> list[Any]:

@@ -27,7 +27,7 @@ import numpy as np
 
 import noregret as nr
 from noregret.storage import SQLStorage
-from noregret.trials import Trial
+from noregret.trials import Decision, ModelDecision, Trial
 
 TRIALS, INPUTS, VIEWERS = 5000, 10, 20
 BLOCK, BLOCKS = 12, 8  # asks per block; blocks with and without viewers take turns
@@ -42,41 +42,28 @@ def large_study(storage: SQLStorage, name: str) -> None:
     for number in range(TRIALS):
         x = np.clip(center + rng.normal(size=INPUTS) * 0.5 / math.sqrt(1 + number / 50), 0, 1)
         value = float(-np.sum((x - center) ** 2) + 0.05 * rng.normal())
-        info: dict[str, Any] = {"source": "initial"}
+        decision = Decision("initial")
         if number >= 12:
-            theta = (0.3 + 0.2 * rng.random(INPUTS)).tolist()
-            info = {
-                "source": "model",
-                "t": number - 11,
-                "h": 1.0,
-                "g": 1.0,
-                "b": 1.0,
-                "lengthscales": theta,
-                "norm_bound": 5.0,
-                "delta": 0.1,
-                "beta_sqrt": 1.5,
-                "information_gain": 3.0 * math.log1p(number),
-                "noise_var": 0.01,
-                "noise_std": 0.05,
-                "fitted_lengthscales": theta,
-                "searched": TRIALS,
-                "improved": TRIALS,
-                "active": "fit",
-                "instant_regret_bound": 0.3,
-                "survey": False,
-                "mean": value + 0.05 * float(rng.normal()),
-                "std": 0.05,
-                "offset": 0.0,
-                "scale": 0.5,
-                "compression": [],
-                "recommended_lower": -0.2,
-                "reference": None,
-                "reference_scale": None,
-                "estimate": None,
-            }
-        trials.append(
-            Trial(number, dict(zip(names, x.tolist(), strict=True)), "complete", value, info=info)
-        )
+            theta = tuple((0.3 + 0.2 * rng.random(INPUTS)).tolist())
+            model = ModelDecision(
+                t=number - 11,
+                lengthscales=theta,
+                mean=value + 0.05 * float(rng.normal()),
+                std=0.05,
+                beta_sqrt=1.5,
+                information_gain=3.0 * math.log1p(number),
+                noise_var=0.01,
+                noise_std=0.05,
+                fitted_lengthscales=theta,
+                searched=TRIALS,
+                improved=TRIALS,
+                instant_regret_bound=0.3,
+                scale=0.5,
+                recommended_bound=-0.2,
+            )
+            decision = Decision("model", model)
+        point = dict(zip(names, x.tolist(), strict=True))
+        trials.append(Trial(number, point, "complete", value, decision=decision))
     assert storage.insert(name, trials)
 
 

@@ -20,7 +20,7 @@ NAME, TITLE = "fig1", "Why estimated lengthscales mislead"
 
 GRID = np.linspace(0, 1, 301)[:, None]
 TRUE_LENGTHSCALE = 0.1
-PRIOR = Gamma(2.0, 10.0)  # suggests short lengthscales, SPEC §6
+PRIOR = Gamma(2.0, 10.0)  # suggests short lengthscales, theory.md#estimation
 
 
 def jobs(options: Options) -> list[Job]:

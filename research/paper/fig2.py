@@ -42,7 +42,7 @@ def run(job: Job) -> Result:
     )
     x = np.array([trial.params[0] for trial in study.trials])
     y = np.array([trial.value for trial in study.trials], dtype=np.float64)
-    h = [trial.info.get("h", 1.0) for trial in study.trials]
+    h = [1.0 if t.decision.model is None else t.why.h for t in study.trials]
     decided = range(2, len(x))
     found = next(i for i in decided if abs(x[i] - top) < 0.05)
     widened = next(
@@ -51,10 +51,11 @@ def run(job: Job) -> Result:
     moments = {"stuck": widened - 1, "widened": widened, "found": min(found + 8, len(x) - 1)}
     result: Result = {"x": x.tolist(), "y": y.tolist(), "h": h, "moments": list(moments.values())}
     for name, index in moments.items():
-        info = study.trials[index].info
+        why = study.trials[index].why
+        assert why.beta_sqrt is not None
         posterior = condition(
             SquaredExponential(),
-            np.array(info["lengthscales"]),
+            np.array(why.lengthscales),
             x[:index, None],
             y[:index],
             job.noise**2,
@@ -62,9 +63,9 @@ def run(job: Job) -> Result:
         mean, std = posterior.predict(GRID)
         result |= {
             f"{name}_mean": mean.tolist(),
-            f"{name}_width": (info["beta_sqrt"] * std).tolist(),
-            f"{name}_lengthscale": info["lengthscales"][0],
-            f"{name}_h": info["h"],
+            f"{name}_width": (why.beta_sqrt * std).tolist(),
+            f"{name}_lengthscale": why.lengthscales[0],
+            f"{name}_h": why.h,
         }
     return result
 

@@ -26,7 +26,7 @@ from research.paper.runner import Job, Options, Result
 
 NAME, TITLE = "fig6", "MNIST logistic regression"
 
-INITIAL = 16  # 2^d, paper L457
+INITIAL = 16  # 2^d, JMLR sec. 5
 OFFSET = (
     -1.5
 )  # fixed prior mean of the negative loss, between the uniform guess (−2.3) and a good model (−0.3)
@@ -67,8 +67,8 @@ def run(job: Job) -> Result:
     )
     decisions = study.trials[INITIAL:]
     points = np.array([study.space.encode(trial.params) for trial in decisions])
-    theta = np.array([trial.info["lengthscales"] for trial in decisions])
-    fitted = np.array([trial.info["fitted_lengthscales"] for trial in decisions])
+    theta = np.array([trial.why.lengthscales for trial in decisions])
+    fitted = np.array([trial.why.fitted_lengthscales for trial in decisions])
     losses = np.array([trial.value for trial in study.trials], dtype=np.float64)
     return {
         "loss": losses[INITIAL:].tolist(),

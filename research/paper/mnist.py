@@ -41,7 +41,7 @@ SPACE = Space(
         "batch_size": Int(20, 2000),
         "dropout": Float(0.0, 0.75),
     }
-)  # SPEC §10
+)  # theory.md#unstated
 
 CLASSES = 10
 SIDE = 28

@@ -50,13 +50,11 @@ def regret_run(strategy: Strategy, f: RKHSFunction, job: Job) -> Result:
     return {
         "simple": simple(values, f.maximum).tolist(),
         "cumulative": cumulative(values, f.maximum).tolist(),
-        "scaling": [
-            float(np.exp(-np.mean(np.log(trial.info["lengthscales"])))) for trial in decisions
-        ],
+        "scaling": [float(np.exp(-np.mean(np.log(trial.why.lengthscales)))) for trial in decisions],
         "x": [float(trial.params[0]) for trial in decisions],
-        "h": [float(trial.info["h"]) for trial in decisions],
-        "estimate": [_number(trial.info.get("estimate")) for trial in decisions],
-        "reference": [_number(trial.info.get("reference")) for trial in decisions],
+        "h": [trial.why.h for trial in decisions],
+        "estimate": [_number(trial.why.estimate) for trial in decisions],
+        "reference": [_number(trial.why.reference) for trial in decisions],
     }
 
 

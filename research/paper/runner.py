@@ -45,7 +45,7 @@ class Options:
 
     @property
     def noise_std(self) -> float:
-        return 0.05 if self.noise is None else self.noise  # SPEC §9
+        return 0.05 if self.noise is None else self.noise  # theory.md#unstated
 
 
 @dataclass(frozen=True, slots=True)

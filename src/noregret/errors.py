@@ -24,12 +24,24 @@ class TrialError(NoRegretError, ValueError):
     """A trial that does not exist, is finished already, or a value it cannot take."""
 
 
+class UnknownTrialError(TrialError):
+    """There is no trial of this number."""
+
+
 class NumericalError(NoRegretError, ArithmeticError):
     """A matrix that cannot be factorised at the given noise level."""
 
 
 class StorageError(NoRegretError):
     """Something cannot be stored, or is not in the storage."""
+
+
+class UnknownStudyError(StorageError):
+    """There is no study of this name."""
+
+
+class StudyExistsError(StorageError):
+    """A study of this name is there already."""
 
 
 class UnavailableError(StorageError):

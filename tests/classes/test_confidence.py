@@ -21,7 +21,7 @@ def test_formulas(B: float, gain: float, R: float, lam: float, delta: float) -> 
     assert ay == pytest.approx(B + R / math.sqrt(lam) * math.sqrt(2 * gain + 2 * log))
     mixture = confidence.mixture(B, gain, noise_bound=R, regulariser=lam, delta=delta)
     assert mixture**2 == pytest.approx(B**2 + R**2 / lam * (2 * gain + 2 * log))
-    assert mixture <= ay * (1 + 1e-12)  # SPEC §12.9
+    assert mixture <= ay * (1 + 1e-12)  # theory.md#widths
     cg = confidence.chowdhury_gopalan(B, gain, noise_bound=R, delta=delta)
     assert cg == pytest.approx(B + R * math.sqrt(2 * (gain + 1 + log)))
     assert cg >= confidence.abbasi_yadkori(B, gain, noise_bound=R, regulariser=1.0, delta=delta) * (
@@ -37,7 +37,7 @@ def test_the_printed_width_is_implied_only_from_sigma_0354() -> None:
 
 @given(st.integers(0, 200), st.floats(0.01, 0.5), POSITIVE, st.floats(1e-3, 2))
 def test_union_grid_increment(j: int, delta: float, R: float, lam: float) -> None:
-    """β grows by (R²/λ)·2 ln(1/w_j), SPEC §12.13."""
+    """β grows by (R²/λ)·2 ln(1/w_j), theory.md#grid."""
     weight = confidence.grid_weight(j)
     plain = confidence.mixture(1.0, 3.0, noise_bound=R, regulariser=lam, delta=delta)
     union = confidence.mixture(1.0, 3.0, noise_bound=R, regulariser=lam, delta=delta * weight)

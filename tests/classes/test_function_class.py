@@ -55,7 +55,7 @@ def test_widened_paper_and_tight() -> None:
     assert tight.norm_bound == pytest.approx(3 * 2 * 2)  # b g^{d/2} B_0
     assert start.at(np.array([0.5, 0.5]), 1.0, "paper").norm_bound == pytest.approx(
         4.0
-    )  # G = 2, SPEC §6
+    )  # G = 2, theory.md#estimation
     assert start.widened(1.0, 1.0).norm_bound == 2.0
 
 

@@ -1,4 +1,6 @@
-"""docs/cli.md: it lists every command with its options, and its sessions run as printed."""
+"""docs/cli.md lists every command with its options. Sessions on all pages run as printed, and what
+they are said to print they print.
+"""
 
 import os
 import re
@@ -11,7 +13,14 @@ import pytest
 from tests.cli.conftest import Shell
 from tests.cli.test_entry import COMMANDS, options
 
-PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "cli.md").read_text(encoding="utf-8")
+OTHERS = {
+    path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(DOCS.rglob("*.md"))
+    if path.name != "cli.md"
+}
+WITH_SESSIONS = [name for name, text in OTHERS.items() if "```console\n" in text]
 SHARED = {"--study", "-s", "--storage", "--json"}
 
 
@@ -74,3 +83,41 @@ def test_every_inline_command_parses() -> None:
     for quoted in re.findall(r"`noregret ([a-z]+ [^`\n]*)`", PAGE.partition("## Every command")[0]):
         name, *words = shlex.split(quoted.replace("…", ""))
         assert {word for word in words if word.startswith("--")} <= options(COMMANDS[name]), quoted
+
+
+# -- the other pages --
+
+
+@pytest.mark.parametrize("name", WITH_SESSIONS)
+def test_sessions_of_other_pages_run_as_printed(name: str, shell: Shell) -> None:
+    for file, content in re.findall(
+        r'```csv title="([\w.]+)"\n(.*?)```', OTHERS[name], flags=re.DOTALL
+    ):
+        Path(file).write_text(content)
+    for block in re.findall(r"```console\n(.*?)```", OTHERS[name], flags=re.DOTALL):
+        for step in re.split(r"^\$ noregret ", block, flags=re.M)[1:]:
+            command, _, expected = step.partition("\n")
+            printed = shell(command).out
+            assert not expected.strip() or loosely(printed) == loosely(expected), command
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_commands_on_other_pages_exist_with_their_options(name: str) -> None:
+    quoted = re.findall(r"`(?:\w+=\S+ )?noregret ([a-z]+[^`\n]*)`", OTHERS[name])
+    blocks = re.findall(r"```sh\n(.*?)```", OTHERS[name], flags=re.DOTALL)
+    typed = [
+        line.removeprefix("noregret ")
+        for block in blocks
+        for line in block.splitlines()
+        if line.startswith("noregret ")
+    ]
+    for line in quoted + typed:
+        words = shlex.split(line.replace("…", ""))
+        known = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), None)
+        assert known or words == ["theory"], line
+        used = {word for word in words if word.startswith("--")}
+        assert not known or used <= options(COMMANDS[known]) | {"--help"}, line
+
+
+def test_there_are_sessions() -> None:
+    assert {"tutorials/laboratory.md", "tutorials/cluster.md", "theory.md"} <= set(WITH_SESSIONS)

@@ -107,7 +107,7 @@ def test_stopping_by_certificate(shell: Shell) -> None:
     shell("run train.py:f --certified 0.2 --trials 20")
     assert len(nr.Study.open("s").trials) < 20
     shell("create r --float x 0 1 --goal maximize --strategy random")
-    shell.fails("run train.py:f --certified 0.2 -s r", "no confidence bound")
+    shell.fails("run train.py:f --certified 0.2 -s r", "no proved bound")
 
 
 def test_failures_are_told_in_a_line_and_the_run_goes_on(tuning: Shell) -> None:

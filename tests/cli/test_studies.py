@@ -21,7 +21,7 @@ def test_create_takes_parameters_in_the_order_typed(shell: Shell) -> None:
         "y": nr.Float(1e-5, 1e-1, log=True),
     }
     assert list(study.space.parameters.items()) == list(expected.items())
-    assert (study.goal, study.seed, study.strategy) == ("minimize", 7, nr.AdaptiveGPUCB.practical())
+    assert (study.goal, study.seed, study.strategy) == ("minimize", 7, nr.InsuredGPUCB())
 
 
 def test_choices_that_are_numbers_are_numbers(shell: Shell) -> None:
@@ -68,7 +68,7 @@ def test_a_width_that_is_no_bound_is_said_once(shell: Shell) -> None:
         ("'a\nb' --float x 0 1 --goal maximize", "printable"),
         ("a --float x 0 1 --goal best", "maximize"),
         ("a --float x 0 1 --goal maximize --seed -1", "--seed"),
-        ("a --float x 0 1 --goal maximize --strategy magic", "practical"),
+        ("a --float x 0 1 --goal maximize --strategy magic", "choose one of insured"),
         ("a --float x 0 1 --goal maximize --strategy rigorous", "needs noise_bound"),
         ("a --float x 0 1 --goal maximize --strategy rigorous --with noise_bound=-1", "positive"),
         ("a --float x 0 1 --goal maximize --strategy rigorous --with noise=1", "no option 'noise'"),
@@ -158,7 +158,7 @@ def test_show(lab: Shell) -> None:
         "lab: maximize, 3 trials",
         "whole numbers 1 to 5",
         "water, dmf",
-        "practical",
+        "insured",
         "2 under way",
         "enqueued",
         "tell 1 VALUE",

@@ -1,5 +1,6 @@
 """Planted trouble raises its alarm; a healthy study raises none."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,39 +9,37 @@ import pytest
 import noregret as nr
 from noregret.diagnostics import alarms, predictions
 from noregret.strategies import Strategy
-from noregret.trials.trial import Trial
+from noregret.trials import Decision, Goal, ModelDecision, Trial
 
 SPACE = nr.Space({"x": nr.Float(0, 10), "n": nr.Int(1, 5), "c": nr.Choice(["a", "b", "c"])})
-GOOD = {
-    "h": 1.0,
-    "mean": 1.0,
-    "std": 1.0,
-    "offset": 0.0,
-    "scale": 1.0,
-    "noise_std": 0.1,
-    "noise_var": 0.01,
-    "beta_sqrt": 2.0,
-    "instant_regret_bound": 4.0,
-}
+GOOD = ModelDecision(
+    t=1,
+    lengthscales=(0.2,) * 5,
+    mean=1.0,
+    std=1.0,
+    noise_std=0.1,
+    noise_var=0.01,
+    beta_sqrt=2.0,
+    instant_regret_bound=4.0,
+)
 
 
 def planted(
-    points: list[dict[str, Any]], values: list[float | None] | None = None, **info: Any
+    points: list[dict[str, Any]], values: list[float | None] | None = None, **reasons: Any
 ) -> list[Trial]:
-    listed = values or [1.0] * len(points)
+    listed, decision = values or [1.0] * len(points), Decision("model", replace(GOOD, **reasons))
     return [
-        Trial(i, point, "complete" if value is not None else "failed", value, info={**GOOD, **info})
+        Trial(i, point, "failed" if value is None else "complete", value, decision=decision)
         for i, (point, value) in enumerate(zip(points, listed, strict=True))
     ]
 
 
 def kinds(
-    trials: list[Trial], strategy: Strategy | None = None, goal: str = "maximize"
+    trials: list[Trial], strategy: Strategy | None = None, goal: Goal = "maximize"
 ) -> list[str]:
     made = predictions(trials, goal)
     return [
-        alarm.kind
-        for alarm in alarms(SPACE, trials, made, goal, strategy or nr.AdaptiveGPUCB.practical())
+        alarm.kind for alarm in alarms(SPACE, trials, made, goal, strategy or nr.InsuredGPUCB())
     ]
 
 
@@ -75,9 +74,7 @@ def test_stuck_on_one_point() -> None:
 def test_sitting_on_a_boundary(edge: dict[str, Any], word: str) -> None:
     points = [{**point, **edge} for point in scattered(12)]
     trials = planted(points, [float(i) for i in range(12)], mean=6.0, std=6.0)
-    found = alarms(
-        SPACE, trials, predictions(trials, "maximize"), "maximize", nr.AdaptiveGPUCB.practical()
-    )
+    found = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", nr.InsuredGPUCB())
     assert [alarm.kind for alarm in found] == ["boundary"]
     assert word in found[0].what
     elsewhere = [
@@ -97,26 +94,25 @@ def test_a_choice_is_no_boundary() -> None:
 def test_noise_at_its_limits(noise_var: float, expected: list[str]) -> None:
     trials = planted(scattered(12), noise_var=noise_var)
     assert kinds(trials) == expected
-    assert (
-        kinds(trials, nr.AdaptiveGPUCB.practical(noise_std=0.1)) == []
-    )  # it was given, not estimated
+    # it was given, not estimated
+    assert kinds(trials, nr.InsuredGPUCB(noise_std=0.1)) == []
 
 
 def test_exact_values_may_be_right() -> None:
     for noise_var, serious in ((1e-6, False), (0.99, True)):
         trials = planted(scattered(12), noise_var=noise_var)
         (found,) = alarms(
-            SPACE, trials, predictions(trials, "maximize"), "maximize", nr.AdaptiveGPUCB.practical()
+            SPACE, trials, predictions(trials, "maximize"), "maximize", nr.InsuredGPUCB()
         )
         assert found.serious is serious
 
 
 def test_coverage_below_nominal_names_what_to_do() -> None:
-    trials = planted(scattered(20), [5.0 * (-1) ** i for i in range(20)])
-    for strategy, advice in (
-        (nr.AdaptiveGPUCB.practical(), "rigorous"),
-        (nr.AdaptiveGPUCB.rigorous(0.1), "norm_bound"),
+    for strategy, proved, advice in (
+        (nr.InsuredGPUCB(), False, "rigorous"),
+        (nr.AdaptiveGPUCB.rigorous(0.1), True, "norm_bound"),
     ):
+        trials = planted(scattered(20), [5.0 * (-1) ** i for i in range(20)], proved=proved)
         found = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", strategy)
         assert [alarm.kind for alarm in found] == ["coverage"]
         assert "0 of 20" in found[0].what

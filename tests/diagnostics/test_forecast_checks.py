@@ -11,22 +11,23 @@ from scipy.stats import binom
 
 import noregret as nr
 from noregret.diagnostics import LEVEL, calibration, outcomes, predictions
-from noregret.strategies.units import Compression
-from noregret.trials.trial import Trial
+from noregret.strategies import Compression
+from noregret.trials import Decision, ModelDecision, Trial
+
+RECORDED = ModelDecision(
+    t=1,
+    lengthscales=(0.2,),
+    mean=0.0,
+    std=1.0,
+    noise_std=0.0,
+    beta_sqrt=2.0,
+    instant_regret_bound=4.0,
+)
 
 
-def told(number: int, value: float, **info: Any) -> Trial:
-    recorded = {
-        "h": 1.0,
-        "mean": 0.0,
-        "std": 1.0,
-        "offset": 0.0,
-        "scale": 1.0,
-        "noise_std": 0.0,
-        "beta_sqrt": 2.0,
-        "instant_regret_bound": 4.0,
-    }
-    return Trial(number, {"x": 0.5}, "complete", value, info={**recorded, **info})
+def told(number: int, value: float, **reasons: Any) -> Trial:
+    decision = Decision("model", replace(RECORDED, **reasons))
+    return Trial(number, {"x": 0.5}, "complete", value, decision=decision)
 
 
 def simulated(stated: float, count: int = 400, noise: float = 0.5) -> list[Trial]:
@@ -77,9 +78,7 @@ def test_the_floor_is_the_binomial_quantile() -> None:
 
 def test_a_minimised_study_is_the_mirror_image() -> None:
     up = predictions([told(0, 3.0, mean=1.0, std=0.5, noise_std=0.3)], "maximize")[0]
-    down = predictions(
-        [replace(told(0, 3.0, mean=1.0, std=0.5, noise_std=0.3), value=-3.0)], "minimize"
-    )[0]
+    down = predictions([told(0, -3.0, mean=-1.0, std=0.5, noise_std=0.3)], "minimize")[0]
     assert up is not None
     assert down is not None
     assert (down.mean, down.low, down.high, down.lower, down.upper) == pytest.approx(
@@ -118,7 +117,7 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
                 std=(high - low) / 2,
                 offset=5.0,
                 scale=4.0,
-                compression=[[-0.2, 1.3], [0.1, 0.9]],
+                compression=((-0.2, 1.3), (0.1, 0.9)),
                 beta_sqrt=1.5,
                 instant_regret_bound=3 * std,
             )
@@ -127,9 +126,11 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
     residuals = np.array([each.residual for each in made if each is not None])
     assert residuals.std() == pytest.approx(1.0, abs=0.08)
     assert calibration(made).coverage[-1] == pytest.approx(LEVEL, abs=0.03)
-    plain = predictions(
-        [replace(trial, info={**trial.info, "compression": []}) for trial in trials], "maximize"
-    )  # as old rows are
+    uncompressed = [  # as old rows are
+        replace(trial, decision=Decision("model", replace(trial.why, compression=())))
+        for trial in trials
+    ]
+    plain = predictions(uncompressed, "maximize")
     assert (
         abs(np.std([float(each.residual or 0) for each in plain if each is not None]) - 1.0) > 0.02
     )
@@ -137,25 +138,26 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
 
 @pytest.mark.parametrize(
     "strategy",
-    [None, nr.LogEI(), nr.AdaptiveGPUCB.rigorous(0.1), nr.AdaptiveGPUCB.practical(noise_std=0.1)],
+    [None, nr.LogEI(), nr.AdaptiveGPUCB.rigorous(0.1), nr.InsuredGPUCB(noise_std=0.1)],
 )
 def test_a_strategys_own_record_is_enough(strategy: Any) -> None:
     rng = np.random.default_rng(0)
     study = nr.Study({"x": nr.Float(0, 1)}, "minimize", strategy)
     study.run(lambda p: (p["x"] - 0.3) ** 2 + 0.1 * rng.normal(), 20, progress=False)
     made = predictions(study.trials, "minimize")
-    decided = [trial for trial in study.trials if "h" in trial.info]
+    decided = [trial for trial in study.trials if trial.decision.model is not None]
     assert [each.number for each in made if each is not None] == [trial.number for trial in decided]
     last = made[-1]
     assert last is not None
-    assert last.mean == pytest.approx(-decided[-1].info["mean"])
+    assert last.mean == decided[-1].why.mean
+    assert last.mean == pytest.approx(0.0, abs=0.3)  # near the minimum, with the values' sign
     assert last.low < last.mean < last.high
 
 
 def test_points_without_a_model_have_no_forecast() -> None:
     trials = [
         Trial(0, {"x": 0.1}, "complete", 1.0),
-        Trial(1, {"x": 0.1}, "complete", 1.0, info={"source": "initial"}),
+        Trial(1, {"x": 0.1}, "complete", 1.0, decision=Decision("initial")),
     ]
     assert predictions(trials, "maximize") == [None, None]
     assert calibration([None]).coverage == ()
@@ -175,4 +177,4 @@ def test_corrections_take_the_place_of_what_they_correct() -> None:
         (1, "complete", 30.0),
         (2, "failed", None),
     ]
-    assert kept[1].info == study.trials[1].info
+    assert kept[1].decision == study.trials[1].decision

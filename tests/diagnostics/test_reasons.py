@@ -1,11 +1,14 @@
 """Convergence and reasons, as recorded and as the study computes them itself."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
 import noregret as nr
 from noregret.diagnostics import convergence, predictions, why
-from noregret.trials.trial import Trial
+from noregret.trials import Decision, Goal, ModelDecision, Trial
 
 
 def test_best_so_far_ignores_failures_and_follows_the_goal() -> None:
@@ -23,12 +26,12 @@ def test_best_so_far_ignores_failures_and_follows_the_goal() -> None:
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
-def test_the_recorded_certificate_is_the_studys_own(goal: str) -> None:
+def test_the_recorded_certificate_is_the_studys_own(goal: Goal) -> None:
     sign = 1 if goal == "maximize" else -1
     strategy = nr.GPUCB(
         lengthscales=0.2, norm_bound=3.0, noise_std=0.05, width="mixture"
     )  # a class that does not move
-    study = nr.Study({"x": nr.Float(0, 1)}, goal, strategy, seed=3)  # type: ignore[arg-type]
+    study = nr.Study({"x": nr.Float(0, 1)}, goal, strategy, seed=3)
     rng = np.random.default_rng(0)
     for _ in range(12):
         trial = study.ask()
@@ -44,31 +47,33 @@ def test_the_recorded_certificate_is_the_studys_own(goal: str) -> None:
 
 
 def test_a_surveys_point_is_not_where_ucb_is_largest() -> None:
-    recorded = {
-        "h": 1.0,
-        "mean": 1.0,
-        "std": 1.0,
-        "offset": 0.0,
-        "scale": 1.0,
-        "noise_std": 0.0,
-        "beta_sqrt": 2.0,
-        "instant_regret_bound": 4.0,
-        "recommended_lower": 0.5,
-    }
+    recorded = ModelDecision(
+        t=1,
+        lengthscales=(0.2,),
+        mean=1.0,
+        std=1.0,
+        noise_std=0.0,
+        beta_sqrt=2.0,
+        instant_regret_bound=4.0,
+        recommended_bound=0.5,
+    )
+    changes: list[dict[str, Any]] = [
+        {},
+        {"mean": 9.0, "survey": True},
+        {"mean": 2.0},
+        {"mean": 5.0, "exploration": 0.5},  # chosen by half the width: nor is this one
+    ]
     trials = [
-        Trial(0, {}, info=recorded),
-        Trial(1, {}, info={**recorded, "mean": 9.0, "survey": True}),
-        Trial(2, {}, info={**recorded, "mean": 2.0}),
-        Trial(
-            3, {}, info={**recorded, "mean": 5.0, "exploration": 0.5}
-        ),  # chosen by half the width: nor is this one
+        Trial(number, {}, decision=Decision("model", replace(recorded, **change)))
+        for number, change in enumerate(changes)
     ]
     made = predictions(trials, "maximize")
     band = convergence(trials, made, "maximize")
     assert (band.lower, band.upper) == ((0.5, 0.5, 0.5, 0.5), (3.0, 3.0, 4.0, 4.0))
-    assert why(
-        trials[3], made[3], "maximize", nr.AdaptiveGPUCB.practical()
-    ).exploration == pytest.approx(0.5 * 2.0)
+    assert why(trials[3], made[3], "maximize").exploration == pytest.approx(0.5 * 2.0)
+    mirrored = [replace(each, decision=each.decision.signed(-1.0)) for each in trials]
+    down = convergence(mirrored, predictions(mirrored, "minimize"), "minimize")
+    assert (down.lower, down.upper) == ((-3.0, -3.0, -4.0, -4.0), (-0.5, -0.5, -0.5, -0.5))
 
 
 def test_ucb_is_split_into_its_parts() -> None:
@@ -79,9 +84,10 @@ def test_ucb_is_split_into_its_parts() -> None:
     )
     study.run(lambda p: (p["x"] - 0.4) ** 2, 8, progress=False)
     trial = study.trials[-1]
-    reason = why(trial, predictions([trial], "minimize")[0], "minimize", study.strategy)
-    assert reason.mean == pytest.approx(-trial.info["mean"])
-    assert reason.exploration == pytest.approx(-trial.info["beta_sqrt"] * trial.info["std"])
+    reason = why(trial, predictions([trial], "minimize")[0], "minimize")
+    assert trial.why.beta_sqrt is not None
+    assert reason.mean == trial.why.mean
+    assert reason.exploration == pytest.approx(-trial.why.beta_sqrt * trial.why.std)
     assert "lower confidence bound" in reason.rule
     assert reason.active is not None
     assert "schedule" in reason.active
@@ -90,15 +96,15 @@ def test_ucb_is_split_into_its_parts() -> None:
 @pytest.mark.parametrize(
     ("trial", "words"),
     [
-        (Trial(0, {}, info={"source": "initial"}), "initial design"),
-        (Trial(0, {}, info={"source": "random"}), "random"),
+        (Trial(0, {}, decision=Decision("initial")), "initial design"),
+        (Trial(0, {}, decision=Decision("random")), "random"),
         (Trial(0, {}), "a person"),
-        (Trial(4, {}, info={"corrects": 2}), "correction of trial 2"),
-        (Trial(4, {}, info={"source": "enqueued"}), "a person"),
+        (Trial(4, {}, decision=Decision("correction"), corrects=2), "correction of trial 2"),
+        (Trial(4, {}, decision=Decision("enqueued")), "a person"),
     ],
 )
 def test_points_without_a_model_say_where_they_come_from(trial: Trial, words: str) -> None:
-    assert words in why(trial, None, "maximize", nr.RandomSearch()).rule
+    assert words in why(trial, None, "maximize").rule
 
 
 def test_surveys_and_expected_improvement_are_named() -> None:
@@ -106,36 +112,33 @@ def test_surveys_and_expected_improvement_are_named() -> None:
     study.run(lambda p: p["x"], 6, progress=False)
     trial = study.trials[-1]
     made = predictions([trial], "maximize")[0]
-    reason = why(trial, made, "maximize", study.strategy)
+    reason = why(trial, made, "maximize")
     assert ("improvement" in reason.rule, reason.exploration) == (True, None)
-    survey = Trial(0, {}, info={**trial.info, "beta_sqrt": 2.0, "survey": True})
-    assert (
-        "survey"
-        in why(
-            survey, predictions([survey], "maximize")[0], "maximize", nr.AdaptiveGPUCB.practical()
-        ).rule
-    )
+    surveyed = replace(trial.why, beta_sqrt=2.0, survey=True, acquisition="ucb")
+    survey = Trial(0, {}, decision=Decision("model", surveyed))
+    assert "survey" in why(survey, predictions([survey], "maximize")[0], "maximize").rule
 
 
-def test_recording_more_changes_no_proposal_and_old_rows_go_on() -> None:
-    """Rows written before ``compression`` and ``recommended_lower`` were recorded lead to the same
-    next point.
+@pytest.mark.parametrize("versioned", [True, False])
+def test_recording_more_changes_no_proposal_and_old_rows_go_on(versioned: bool) -> None:
+    """Rows written before ``compression`` and the recommended point's bound were recorded lead to
+    the same next point, in today's form of a decision and in the flat one before it.
     """
+
+    def old(trial: Trial) -> Trial:
+        row = trial.to_json()
+        model = row["decision"].get("model", {})
+        kept = {k: v for k, v in model.items() if k not in ("compression", "recommended_bound")}
+        if not versioned:
+            row["decision"] = {"source": trial.decision.source, **kept}
+        elif model:
+            row["decision"]["model"] = kept
+        return Trial.from_json(row)
+
     study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, seed=5)
     study.run(lambda p: -((p["x"] - 0.3) ** 2) - p["y"], 15, progress=False)
-    old = [
-        Trial.from_json(
-            {
-                **trial.to_json(),
-                "info": {
-                    k: v
-                    for k, v in trial.info.items()
-                    if k not in ("compression", "recommended_lower")
-                },
-            }
-        )
-        for trial in study.trials
-    ]
-    assert any("compression" in trial.info for trial in study.trials)
-    again = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, seed=5, trials=old)
+    assert study.trials[-1].why.compression
+    earlier = [old(trial) for trial in study.trials]
+    assert earlier[-1].why.compression == ()
+    again = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, seed=5, trials=earlier)
     assert again.ask().params == study.ask().params

@@ -58,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     folder = tmp_path_factory.mktemp("site")
     shutil.copy(ROOT / "mkdocs.yml", folder)
     shutil.copy(ROOT / "CHANGELOG.md", folder)
-    for name in ("docs", "src", "tools"):
+    for name in ("docs", "src"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
     done = subprocess.run(
@@ -133,6 +133,27 @@ def test_the_reference_shows_every_public_name(site: dict[Path, Page]) -> None:
         name for name in nr.__all__ if not any(place.endswith("." + name) for place in places)
     ]
     assert not missing
+
+
+def test_the_reference_shows_what_a_strategy_of_ones_own_needs(site: dict[Path, Page]) -> None:
+    places = {p for path, page in site.items() if "reference" in path.parts for p in page.places}
+    for name in (
+        "strategies.Strategy.propose",
+        "strategies.Strategy.belief",
+        "trials.Proposal.x",
+        "trials.History.pending",
+        "trials.Decision.memory",
+        "classes.Probe.one_step_regret",
+        "classes.Scaling.h",
+    ):
+        assert f"noregret.{name}" in places, name
+
+
+def test_what_makes_the_pages_is_not_published(site: dict[Path, Page]) -> None:
+    folder = next(path.parent for path in site if path.name == "theory.html")
+    assert (DOCS / "making" / "mathml.py").exists()
+    assert not list(folder.rglob("*.py"))
+    assert not (folder / "making").exists()
 
 
 def test_pictures_are_small_and_used() -> None:

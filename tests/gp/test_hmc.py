@@ -21,8 +21,8 @@ def _log_density(e: Evidence, theta: float) -> float:
 
 @pytest.mark.parametrize("n", [3, 12, 40])
 def test_hmc_matches_quadrature_in_one_dimension(n: int) -> None:
-    """SPEC §12.12: mean and spread of log θ against a grid, within four standard errors; a shifted
-    chain must not match.
+    """theory.md#marginal: mean and spread of log θ against a grid, within four standard errors; a
+    shifted chain must not match.
     """
     e = evidence(n=n)
     theta = np.linspace(

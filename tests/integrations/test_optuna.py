@@ -19,13 +19,14 @@ from optuna.testing.pytest_samplers import (
     RelativeSamplerTestCase,
     SingleOnlySamplerTestCase,
 )
-from optuna.trial import TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 import noregret as nr
 from noregret.errors import ConfigurationError, SpaceError
 from noregret.integrations import optuna as adapter
 from noregret.integrations.axes import Axes
 from noregret.integrations.optuna import KEY, NoRegretSampler
+from noregret.trials import Decision, ModelDecision
 from tests.databases import make_url
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -94,27 +95,32 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
         seed = int(np.random.SeedSequence([sampler._seed, number]).generate_state(1)[0])
         plain = nr.Study(ours, "maximize", seed=seed, trials=recorded)
         point = plain_point(trial.params)
-        info = {}
+        decision = Decision()
         if number > 0:
             asked = plain.ask()
             assert point == asked.params
-            info = dict(asked.info)
+            decision = asked.decision
             kept = study.trials[number].system_attrs[KEY]
-            assert kept == {**info, "point": point, "space": kept["space"]}
+            assert set(kept) == {"decision", "point", "space"}
+            assert (kept["decision"], kept["point"]) == (decision.to_json(), point)
         value = (
             -((trial.params["a"] - 0.3) ** 2) - trial.params["b"] / 10 + (trial.params["c"] == "v")
         )
         study.tell(trial, value)
-        recorded.append(nr.Trial(number, point, "complete", value, info=info))
-    assert "h" in recorded[-1].info
+        recorded.append(nr.Trial(number, point, "complete", value, decision=decision))
+    assert recorded[-1].decision.model is not None
+
+
+def model_of(trial: FrozenTrial) -> dict[str, Any] | None:
+    """What the model recorded with one of Optuna's trials; None if no model chose it."""
+    model: dict[str, Any] | None = trial.system_attrs.get(KEY, {}).get("decision", {}).get("model")
+    return model
 
 
 def test_what_the_strategy_recorded_can_be_plotted() -> None:
     study = optuna.create_study(sampler=NoRegretSampler(seed=0))
     study.optimize(bowl, n_trials=12)
-    model = [
-        trial.system_attrs[KEY] for trial in study.trials if "h" in trial.system_attrs.get(KEY, {})
-    ]
+    model = [entry for entry in map(model_of, study.trials) if entry is not None]
     assert len(model) >= 7
     assert [entry["t"] for entry in model] == list(range(1, len(model) + 1))
     assert all(
@@ -186,14 +192,9 @@ def test_points_of_another_space_are_left_out() -> None:
 
 def test_only_what_was_decided_here_and_followed_is_a_decision() -> None:
     def recorded(x: float, space: dict[str, Any]) -> dict[str, Any]:
-        return {
-            KEY: {
-                "source": "model",
-                "h": 1.0,
-                "point": {"x": x},
-                "space": adapter._fingerprint(space),
-            }
-        }
+        decision = Decision("model", ModelDecision(1, (0.2,), 0.0, 1.0)).to_json()
+        key = adapter._fingerprint(space)
+        return {KEY: {"decision": decision, "point": {"x": x}, "space": key}}
 
     study = optuna.create_study()
     for attribute in (
@@ -204,7 +205,7 @@ def test_only_what_was_decided_here_and_followed_is_a_decision() -> None:
         study.add_trial(
             create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute)
         )
-    assert [trial.is_decision for trial in history(study, LINE)] == [True, False, False]
+    assert [trial.decision.chosen for trial in history(study, LINE)] == [True, False, False]
 
 
 def test_running_trials_are_pending_before_they_suggest() -> None:
@@ -251,9 +252,9 @@ def test_enqueued_points() -> None:
     study.optimize(bowl, n_trials=2)
     space = study.sampler.infer_relative_search_space(study, study.trials[-1])
     whole, part = history(study, space)[-2:]
-    assert (whole.params, whole.info) == ({"x": 1.0, "y": 0.5}, {})
-    assert (part.params["x"], part.info["fixed"]) == (-2.0, {"x": -2.0})
-    assert part.is_decision
+    assert (whole.params, whole.decision) == ({"x": 1.0, "y": 0.5}, Decision())
+    assert (part.params["x"], part.decision.fixed) == (-2.0, {"x": -2.0})
+    assert part.decision.chosen
     study.enqueue_trial({"x": 9.0})
     with pytest.warns(UserWarning, match="out of range"):
         study.optimize(bowl, n_trials=1)
@@ -268,7 +269,9 @@ def test_a_changed_space_starts_with_new_lengthscales() -> None:
     study = optuna.create_study(sampler=NoRegretSampler(seed=0, warn_independent_sampling=False))
     study.optimize(lambda trial: objective(trial, True), n_trials=12)
     study.optimize(lambda trial: objective(trial, False), n_trials=6)
-    first, last = study.trials[11].system_attrs[KEY], study.trials[-1].system_attrs[KEY]
+    first, last = model_of(study.trials[11]), model_of(study.trials[-1])
+    assert first is not None
+    assert last is not None
     assert len(first["lengthscales"]) == 3
     assert len(last["lengthscales"]) == 2
     assert last["t"] < first["t"]
@@ -310,9 +313,8 @@ def test_startup_trials_come_from_the_independent_sampler() -> None:
     assert [trial.params == {"x": 3.0, "y": 1.0} for trial in study.trials] == [True] * 4 + [
         False
     ] * 2
-    assert ["h" in trial.system_attrs.get(KEY, {}) for trial in study.trials] == [False] * 4 + [
-        True
-    ] * 2
+    decided = [model_of(trial) is not None for trial in study.trials]
+    assert decided == [False] * 4 + [True] * 2
 
 
 def test_seed() -> None:
@@ -329,12 +331,14 @@ def test_another_strategy_and_a_pickled_sampler() -> None:
     sampler = pickle.loads(pickle.dumps(NoRegretSampler(nr.LogEI(), seed=0)))
     study = optuna.create_study(sampler=sampler)
     study.optimize(bowl, n_trials=12)
-    assert study.trials[-1].system_attrs[KEY]["h"] == 1.0
+    last = model_of(study.trials[-1])
+    assert last is not None
+    assert (last["h"], last["acquisition"]) == (1.0, "log_ei")
     random = optuna.create_study(
         sampler=NoRegretSampler(nr.RandomSearch(), seed=0, n_startup_trials=2)
     )
     random.optimize(bowl, n_trials=4)
-    assert random.trials[-1].system_attrs[KEY]["source"] == "random"
+    assert random.trials[-1].system_attrs[KEY]["decision"]["source"] == "random"
 
 
 def test_hyperband_brackets() -> None:
@@ -353,7 +357,7 @@ def test_hyperband_brackets() -> None:
         )
         study.optimize(objective, n_trials=25)
     assert any(trial.state == TrialState.PRUNED for trial in study.trials)
-    assert any("h" in trial.system_attrs.get(KEY, {}) for trial in study.trials)
+    assert any(model_of(trial) is not None for trial in study.trials)
 
 
 def test_what_is_refused() -> None:
@@ -409,9 +413,7 @@ def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureReques
     assert len(trials) == 60
     assert all(trial.state == TrialState.COMPLETE for trial in trials)
     assert {trial.user_attrs["worker"] for trial in trials} == {"0", "1"}
-    decisions = [
-        trial.system_attrs[KEY]["t"] for trial in trials if "t" in trial.system_attrs.get(KEY, {})
-    ]
+    decisions = [model["t"] for model in map(model_of, trials) if model is not None]
     assert max(decisions) > 45  # each worker reads what the other decided
     assert study.best_value < 0.01
     storage.engine.dispose()

@@ -110,7 +110,7 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
             value = -(config["a"] ** 2) + config["b"]["c"] / 64 + (config["b"]["d"] == "v")
             search.on_trial_complete(str(number), {"score": value})
             plain.tell(asked, value)
-    assert "h" in search._runs["15"].info
+    assert search._runs["15"].decision.model is not None
 
 
 def test_domains() -> None:
@@ -200,7 +200,8 @@ def test_a_function_declares_the_space() -> None:
         "share",
     }  # what every trial has is modelled, the branches are random
     last = list(search._runs.values())[-1]
-    assert len(last.info["lengthscales"]) == 2
+    assert last.decision.model is not None
+    assert len(last.decision.model.lengthscales) == 2
     assert min(run.value for run in search._runs.values() if run.value is not None) == 0
     assert len({run.params["depth"] for run in search._runs.values() if "depth" in run.params}) > 1
     search.add_evaluated_point({"kind": "net", "share": 0.0, "lr": 0.1}, 0.5)
@@ -222,9 +223,12 @@ def test_a_space_that_shrinks_starts_with_new_lengthscales() -> None:
         search.on_trial_complete(
             str(number), {"loss": (config["x"] - 0.3) ** 2 + config.get("z", 0.0)}
         )
-    recorded = [run.info for run in search._runs.values()]
-    assert (len(recorded[13]["lengthscales"]), len(recorded[-1]["lengthscales"])) == (2, 1)
-    assert recorded[-1]["t"] < recorded[13]["t"]
+    recorded = [run.decision.model for run in search._runs.values()]
+    early, late = recorded[13], recorded[-1]
+    assert early is not None
+    assert late is not None
+    assert (len(early.lengthscales), len(late.lengthscales)) == (2, 1)
+    assert late.t < early.t
 
 
 def test_a_function_is_told_what_is_wrong() -> None:

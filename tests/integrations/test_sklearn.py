@@ -104,7 +104,7 @@ def test_it_has_the_attributes_of_the_built_in_searches() -> None:
     assert ours.best_score_ == ours.study_.best.value == max(ours.cv_results_["mean_test_score"])
     assert ours.best_estimator_.get_params()["svc__C"] == ours.best_params_["svc__C"]
     assert ours.score(X, Y) > 0.9
-    assert "h" in ours.study_.trials[-1].info
+    assert ours.study_.trials[-1].why.h >= 1
 
 
 def test_equal_random_states_give_equal_searches_and_clones_are_clean() -> None:
@@ -122,13 +122,13 @@ def test_batches_keep_the_workers_busy_and_know_of_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pending: list[int] = []
-    propose = nr.AdaptiveGPUCB.propose
+    propose = nr.InsuredGPUCB.propose
 
     def spy(strategy: Any, space: Any, history: Any, rng: Any) -> Any:
         pending.append(len(history.pending))
         return propose(strategy, space, history, rng)
 
-    monkeypatch.setattr(nr.AdaptiveGPUCB, "propose", spy)
+    monkeypatch.setattr(nr.InsuredGPUCB, "propose", spy)
     monkeypatch.setattr(adapter, "effective_n_jobs", lambda n_jobs: n_jobs)
     NoRegretSearchCV(pipeline(), SPACE, n_iter=7, cv=2, n_jobs=1, random_state=0).fit(X, Y)
     assert pending == [0] * 7

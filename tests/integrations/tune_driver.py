@@ -57,7 +57,12 @@ class Death(tune.Callback):  # type: ignore[misc]
 
 def runs(search: NoRegretSearch) -> dict[str, dict[str, Any]]:
     return {
-        name: {"params": run.params, "state": run.state, "value": run.value, "t": run.info.get("t")}
+        name: {
+            "params": run.params,
+            "state": run.state,
+            "value": run.value,
+            "t": None if run.decision.model is None else run.decision.model.t,
+        }
         for name, run in search._runs.items()
     }
 

@@ -13,7 +13,7 @@ import pytest
 import noregret as nr
 from noregret import plot
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
-from noregret.trials import standing
+from noregret.trials import Decision, ModelDecision, standing
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -200,21 +200,19 @@ def test_points_off_the_slice_are_paler() -> None:
 
 
 def test_lengthscales_and_scaling_are_those_recorded() -> None:
-    study = studied(
-        SPACES["mixed"], trials=14, strategy=nr.AdaptiveGPUCB.practical(initial_points=3)
-    )
-    decided = [trial for trial in study.trials if "h" in trial.info]
+    study = studied(SPACES["mixed"], trials=14, strategy=nr.InsuredGPUCB(initial_points=3))
+    decided = [trial for trial in study.trials if trial.decision.model is not None]
     ax = plot.lengthscales(study)
     for index, name in enumerate(
         ["rate", "layers", "solvent=water", "solvent=dmf", "solvent=toluene"]
     ):
         assert list(line(ax, name).get_ydata()) == [
-            trial.info["lengthscales"][index] for trial in decided
+            trial.why.lengthscales[index] for trial in decided
         ]
     assert labels(ax)[-2:] == ["fitted to the data", "in force"]
     assert ax.get_yscale() == "log"
     ax = plot.scaling(study)
-    assert list(line(ax, "h").get_ydata()) == [trial.info["h"] for trial in decided]
+    assert list(line(ax, "h").get_ydata()) == [trial.why.h for trial in decided]
 
 
 def test_every_curve_can_be_told_apart_without_colour() -> None:
@@ -243,7 +241,7 @@ def test_certificates_are_those_of_the_time(goal: Any) -> None:
 
 def test_a_rule_of_thumb_is_not_called_a_bound() -> None:
     ax = plot.certificate(studied(SPACES["one"]), steps=4)
-    assert "no bound" in ax.get_ylabel()
+    assert "no proved bound" in ax.get_ylabel()
     assert "rule of thumb" in ax.get_xlabel()
 
 
@@ -255,16 +253,7 @@ def test_calibration_counts_values_inside() -> None:
             np.array([0.1 * number]),
             "complete",
             -2.0 + distance,
-            None,
-            {
-                "mean": 2.0,
-                "std": 1.0,
-                "noise_std": 0.0,
-                "offset": 0.0,
-                "scale": 1.0,
-                "source": "model",
-                "h": 1.0,
-            },
+            decision=Decision("model", ModelDecision(1, (0.2,), -2.0, 1.0, noise_std=0.0)),
         )
         study._storage.insert(study.name, [trial])
     x, y = line(plot.calibration(study), "observed").get_data()

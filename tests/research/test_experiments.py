@@ -128,7 +128,7 @@ def test_errata(out: Path) -> None:
     assert coverage["random, σ=0.01"]["paper"] < 0.5
     assert coverage["random, σ=0.5"]["paper"] > 0.8
     assert all(row["mixture"] > 0.9 for row in coverage.values())
-    assert 100 <= summary["bound_estimator_starts"]["0.01"] <= 140  # SPEC §0.4 has about 119
+    assert 100 <= summary["bound_estimator_starts"]["0.01"] <= 140  # theory.md#anchored: 119
     assert summary["norm_ratio_of_a_flat_function_at_g_2"] == pytest.approx(math.sqrt(2), rel=0.02)
     assert summary["worst_variance_change"]["SE"] > -1e-10
     assert 8000 < summary["log_schedule_capture_time_ratio_10"] < 8200

@@ -90,14 +90,20 @@ def test_every_peer_of_the_benchmark_has_an_adapter() -> None:
     assert set(adapters()) == EXPECTED
 
 
+def code_lines(text: str, body: list[ast.stmt]) -> list[str]:
+    """Neither blank lines nor comments, nor what stands before the body."""
+    after = text.splitlines()[body[0].lineno - 1 :]
+    return [line for line in after if line.strip() and not line.strip().startswith("#")]
+
+
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_an_adapter_is_short_and_says_what_it_uses(name: str) -> None:
     text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 40
     module = ast.parse(text)
     docstring = ast.get_docstring(module)
     assert docstring is not None
     assert len(docstring) > 80
+    assert len(code_lines(text, module.body[1:])) <= 40
     [adapter] = [
         node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Adapter"
     ]

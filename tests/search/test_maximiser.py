@@ -38,7 +38,7 @@ def search(
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("kernel", [SquaredExponential(), Matern(2.5)], ids=str)
 def test_d_1_and_2_match_a_ten_thousand_point_grid(theta: float, d: int, kernel: Kernel) -> None:
-    """SPEC §4: to 1e-6 even at θ = 0.01."""
+    """theory.md#argmax: to 1e-6 even at θ = 0.01."""
     grid = (
         np.linspace(0, 1, 10_000)[:, None]
         if d == 1

@@ -1,4 +1,4 @@
-"""The claim of the project on the bump of SPEC §10 (σ = .05, T = 200, ten fixed starts), and on
+"""The claim of the project on theory.md#bump (σ = .05, T = 200, ten fixed starts), and on
 figure 5's setting.
 """
 

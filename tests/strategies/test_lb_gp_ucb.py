@@ -53,8 +53,8 @@ def decisions(study: nr.Study) -> list[Trial]:
     return [trial for trial in study.trials if trial.decision.source == "model"]
 
 
-# -- the whole algorithm again, naively: Algorithm 1 as SPEC §11 states it, one input, squared
-# exponential, mixture width --
+# -- the whole algorithm again, naively: theory.md#lb-gp-ucb with one input, squared exponential,
+# mixture width --
 
 
 @cache
@@ -469,7 +469,7 @@ def test_a_batch_is_shared_among_the_candidates() -> None:
     assert sum(len(record.values) for record in balance.plays.values()) == 3
 
 
-# -- as every strategy: tests/test_study.py for this one --
+# -- as every strategy: tests/study/test_study.py for this one --
 
 STRATEGIES = [
     nr.LBGPUCB(0.4, growth=PowerGrowth(8.0, 0.3)),
@@ -539,7 +539,7 @@ def test_elimination_survives_the_rebuilding() -> None:
 
 @pytest.mark.parametrize("scale", [2.0**-6, 2.0**12])
 def test_the_unit_of_the_values_does_not_matter(scale: float) -> None:
-    """SPEC §12.11: y, N and R times c, with λ fixed."""
+    """theory.md#units: y, N and R times c, with λ fixed."""
     plain = replace(WRONG, regulariser=1e-3)
     scaled = replace(plain, norm_bound=scale * plain.norm_bound, noise_std=scale * plain.noise_std)
     ours, theirs = (
@@ -675,7 +675,7 @@ def test_settings_that_need_the_space_and_storage() -> None:
         assert from_json(json.loads(json.dumps(to_json(strategy), allow_nan=False))) == strategy
 
 
-# -- the bump of SPEC §10: what it is for --
+# -- the bump of theory.md#bump: what it is for --
 
 
 def bump_run(strategy: nr.strategies.Strategy, seed: int) -> tuple[Array, Array]:

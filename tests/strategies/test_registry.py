@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.strategies import Strategy
-from noregret.strategies.registry import NAMED, named
+from noregret.strategies.registry import NAMED, display_name, named
 
 NEEDED = {"rigorous": {"noise_bound": 0.1}, "lb-gp-ucb": {"noise_std": 0.1}}
 
@@ -35,3 +37,17 @@ def test_options_are_those_of_the_strategy() -> None:
 def test_mistakes(name: str, options: dict[str, object], expected: str) -> None:
     with pytest.raises(ConfigurationError, match=expected):
         named(name, options)
+
+
+@pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
+@pytest.mark.parametrize("name", NAMED)
+def test_what_a_name_makes_is_displayed_by_it(name: str) -> None:
+    assert display_name(named(name, NEEDED.get(name, {}))) == name
+
+
+def test_options_change_no_name_and_other_strategies_have_their_types() -> None:
+    assert display_name(nr.InsuredGPUCB(0.5, initial_points=3)) == "insured"
+    assert display_name(nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=20.0)) == "rigorous"
+    assert display_name(nr.GPUCB(lengthscales=0.2)) == "gp-ucb"
+    other = replace(nr.AdaptiveGPUCB.rigorous(0.1), guarantee=False)
+    assert display_name(other) == "AdaptiveGPUCB"

@@ -65,8 +65,8 @@ def test_regret_bound_is_the_printed_formula() -> None:
 @pytest.mark.parametrize("kernel", [SE, Matern(1.5)])
 @pytest.mark.parametrize("regulariser", [1e-4, 0.01, 1.0])
 def test_regret_bound_dominates_the_sum_of_widths(kernel: Kernel, regulariser: float) -> None:
-    """Σ 2β_j^½ σ_j(x_j+1) ≤ √(C_1 t β_t I_t), SPEC §12.10; an equality for independent points, so
-    C_1 cannot be smaller.
+    """Σ 2β_j^½ σ_j(x_j+1) ≤ √(C_1 t β_t I_t), theory.md#regret; an equality for independent points,
+    so C_1 cannot be smaller.
     """
     X = np.random.default_rng(3).random((30, 2))
     theta = np.array([0.2, 0.4])
@@ -165,11 +165,11 @@ def test_inverse_is_right_where_floats_are_sparse() -> None:
     assert first_time(LogGrowth(), 200.0) == pytest.approx(math.expm1(199), rel=1e-9)
 
 
-def test_capture_time_of_the_specification() -> None:
+def test_capture_time_of_the_theory_page() -> None:
     t_0 = capture_time("log", "log", [10.0], 1.0)
     assert (
         t_0 == naive_first(lambda t: 1 + math.log(1 + t) >= 10, 10_000) == 8103
-    )  # SPEC §8: about 8,100
+    )  # theory.md#capture
     assert capture_time("log", "log", [3.0, 10.0, 1.0], 2.0) == 8103
     assert capture_time("log", "log", [1.0], 11.0) == pytest.approx(math.expm1(10), abs=1)
     assert capture_time("log", "constant", [2.0], 1.5) == math.inf
@@ -324,8 +324,8 @@ def test_orders_have_values() -> None:
 
 
 def test_corollary_and_its_misprint() -> None:
-    """SPEC §8: SE b√(t g^3d γ) + g^d γ √t; Matérn b√(t g^(2ν+3d) γ) + g^(2ν+d) γ √t, the latter
-    printed g^(ν+d).
+    """JMLR sec. 4, corollary: SE b√(t g^3d γ) + g^d γ √t; Matérn b√(t g^(2ν+3d) γ) + g^(2ν+d) γ √t,
+    the latter printed g^(ν+d).
     """
     d, nu = 3, 2.5
     gamma = Order(log_t=d + 1)
@@ -368,7 +368,7 @@ def naive_log_bound(
     log_g: float,
     log_b: float,
 ) -> float:
-    """log √(t (B_t + √γ)² γ) at t = e^x, written out from SPEC §8."""
+    """log √(t (B_t + √γ)² γ) at t = e^x, written out from theory.md#capacity."""
     if isinstance(kernel, Matern):
         nu = kernel.nu
         if capacity == "tight":
@@ -436,9 +436,9 @@ def test_exponents_are_the_slopes_of_the_bound_at_huge_t(
 
 
 @pytest.mark.parametrize(("power", "limit"), [("paper", 1 / 3), ("tight", 1 / 2)])
-def test_check_values_of_the_specification(power: NormPower, limit: float) -> None:
-    """SPEC §8: SE, d=1, b=1, g=t^a is sublinear iff a < 1/3 (paper) or a < 1/2 (tight), in every
-    place where it is asked.
+def test_check_values_of_the_theory_page(power: NormPower, limit: float) -> None:
+    """theory.md#speed: SE, d=1, b=1, g=t^a is sublinear iff a < 1/3 (paper) or a < 1/2 (tight), in
+    every place where it is asked.
     """
     setting = Setting(SE, 1, power)
     for a, expected in ((limit - 1e-6, True), (limit, False), (limit + 1e-6, False)):
@@ -693,8 +693,8 @@ def test_the_least_information_of_any_design(regulariser: float) -> None:
 
 
 def test_matern_references_that_never_start() -> None:
-    """SPEC §5: √t·γ_t reaches t^0.9 for ν=1.5, d=2 (equal powers, a logarithm more) and ν=2.5, d=4
-    (t^0.944).
+    """theory.md#cap-and-floor: √t·γ_t reaches t^0.9 for ν=1.5, d=2 (equal powers, a logarithm more)
+    and ν=2.5, d=4 (t^0.944).
     """
     for nu, d, forced in (
         (1.5, 2, False),

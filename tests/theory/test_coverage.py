@@ -1,5 +1,5 @@
 """Joint coverage of the confidence bands: all x on a grid and all t at once, over random RKHS
-functions. SPEC §12.9.
+functions. theory.md#widths
 
 A width passes if its coverage is not significantly below 1 − δ, and a negative control must be
 significantly below.

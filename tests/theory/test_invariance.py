@@ -1,5 +1,5 @@
 """y → cy with B → cB, R → cR and λ fixed leaves the queries unchanged; so does an affine map of x.
-SPEC §12.11.
+theory.md#units
 """
 
 from collections.abc import Callable

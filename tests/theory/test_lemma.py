@@ -1,4 +1,4 @@
-"""The norm lemma, by the exact inner product of SPEC §2."""
+"""The norm lemma, by the exact inner product of theory.md#exact-norm."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_the_squared_norm_grows_at_most_by_the_volume_ratio(seed: int, d: int) -
 
 def test_the_bound_is_nearly_attained_by_a_flat_function_so_the_power_is_half_of_d() -> None:
     """‖f‖²/‖f‖² → g^d, hence ‖f‖ grows like g^{d/2}: the paper's g^d is valid and loose.
-    SPEC §0.5.
+    theory.md#norm-lemma
     """
     for d in (1, 2):
         axis = np.linspace(-60.0, 60.0, 241) if d == 1 else np.linspace(-12.0, 12.0, 33)

@@ -1,4 +1,7 @@
-"""On the good event r_t ≤ 2β^½σ_t(x_{t+1}) and R_T ≤ Σ 2β^½σ ≤ √(C_1 T β_T I_T). SPEC §12.10."""
+"""On the good event r_t ≤ 2β^½σ_t(x_{t+1}) and R_T ≤ Σ 2β^½σ ≤ √(C_1 T β_T I_T).
+
+theory.md#regret
+"""
 
 import math
 

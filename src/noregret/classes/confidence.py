@@ -2,7 +2,7 @@
 ``acquisition.ucb``.
 
 noise_bound is R: the noise is R-sub-Gaussian. regulariser is λ: what the Gaussian process adds to
-the diagonal. They are two things; the paper sets R = σ and λ = σ². SPEC §3.
+the diagonal. They are two things; the paper sets R = σ and λ = σ². theory.md#widths
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def paper(norm_bound: float, information_gain: float, *, noise_std: float, delta
     _check(norm_bound, information_gain, noise_std, delta)
     return norm_bound + 4 * noise_std * math.sqrt(
         information_gain + 1 + math.log(1 / delta)
-    )  # paper L198
+    )  # JMLR Lemma 1
 
 
 def paper_is_valid(noise_std: float, regulariser: float) -> bool:
-    """Whether the printed width is implied by ``abbasi_yadkori``: 4σ ≥ √2·R/√λ with R = σ. SPEC
-    §0.1.
+    """Whether the printed width is implied by ``abbasi_yadkori``: 4σ ≥ √2·R/√λ with R = σ.
+    theory.md#printed-width
     """
     return 4 * noise_std >= math.sqrt(2) * noise_std / math.sqrt(regulariser)
 
@@ -78,7 +78,7 @@ def mixture(
     regulariser: float,
     delta: float,
 ) -> float:
-    """√(B² + (R²/λ)(2I + 2 ln 1/δ)): proof in SPEC §3 and docs/theory.md; never wider than
+    """√(B² + (R²/λ)(2I + 2 ln 1/δ)): proof in theory.md#mixture; never wider than
     ``abbasi_yadkori``.
     """
     _check(norm_bound, information_gain, noise_bound, delta)
@@ -90,6 +90,6 @@ def mixture(
 
 def grid_weight(index: float) -> float:
     """w_j = 6/(π²(j+1)²), summing to 1: the share of δ spent on grid index j of the quantised
-    scaling. SPEC §0.3.
+    scaling. theory.md#grid
     """
     return 6 / (math.pi**2 * (index + 1) ** 2)

@@ -43,7 +43,9 @@ class FunctionClass:
         return len(self.lengthscales)
 
     def widened(self, g: float, b: float, norm_power: NormPower = "tight") -> FunctionClass:
-        """θ/g and b·g^(d·q)·B, with q = 1 as printed or ½, which the norm lemma gives. SPEC §4."""
+        """θ/g and b·g^(d·q)·B, with q = 1 as printed or ½, which the norm lemma gives.
+        theory.md#algorithm
+        """
         if g < 1 or b < 1:
             raise ConfigurationError(
                 f"a class is widened by g ≥ 1 and b ≥ 1, got g={g!r}, b={b!r}: it never shrinks"
@@ -52,14 +54,14 @@ class FunctionClass:
 
     def at(self, lengthscales: Array, b: float, norm_power: NormPower) -> FunctionClass:
         """The class with other lengthscales whose ball still holds this one, times b: B_t =
-        b·G^q·B_0, SPEC §6.
+        b·G^q·B_0, theory.md#estimation.
         """
         volume_ratio = float(np.prod(self.lengthscales / lengthscales))
         return FunctionClass(lengthscales, b * volume_ratio ** _POWER[norm_power] * self.norm_bound)
 
 
 def split(h: float, weight: float, dimension: int) -> tuple[float, float]:
-    """The one pair (g, b) with g^d · b = h and (b − 1)/(g^d − 1) = weight. SPEC §4."""
+    """The one pair (g, b) with g^d · b = h and (b − 1)/(g^d − 1) = weight. theory.md#split"""
     if not h >= 1:
         raise ConfigurationError(f"h must be at least 1, got {h!r}")
     if not weight >= 0:

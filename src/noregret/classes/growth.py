@@ -34,7 +34,7 @@ class LogGrowth:
             raise ConfigurationError(f"LogGrowth needs a positive rate, got {self.rate!r}")
 
     def __call__(self, t: float) -> float:
-        return 1 + self.rate * math.log1p(t)  # SPEC §4: the printed log t breaks g(0) = 1
+        return 1 + self.rate * math.log1p(t)  # theory.md#schedules
 
 
 @dataclass(frozen=True, slots=True)

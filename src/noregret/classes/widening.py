@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from noregret.classes.function_class import merge, split
 from noregret.classes.growth import Growth, as_growth
@@ -18,7 +18,7 @@ from noregret.errors import ConfigurationError
 Information = Literal["ratio", "printed", "exact"]
 Estimator = Literal["regret_bound", "one_step"]
 
-BRACKET = 1.3  # factor of the upward search, SPEC §5
+BRACKET = 1.3  # factor of the upward search, theory.md#reference-regret
 TOLERANCE = 1e-3  # of log h
 LARGEST = 1e12  # a scaling nobody means: the search gives up here even without a cap
 
@@ -114,7 +114,7 @@ class AnchoredReference:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRegret:
-    """h(t): as wide as keeps the regret estimate at the reference p(t). Paper eq. (10), SPEC §5.
+    """h(t): as wide as keeps the regret estimate at the reference p(t). JMLR eq. (14).
 
     weight is λ_w, the share of the norm ball in the widening. cap and floor are growth curves of t
     that bound h; maximum bounds it for good. count_initial lets t count the initial points too.
@@ -186,7 +186,7 @@ class ReferenceRegret:
 class MinimumStd:
     """The least further shrinkage with σ_t(x_{t+1}) ≥ kappa·t^−decay, in units of the prior std.
 
-    decay=0 is Wang & de Freitas' rule as the paper modifies it (L474): linear regret. With decay >
+    decay=0 is Wang & de Freitas' rule as JMLR sec. 5.1 modifies it: linear regret. With decay >
     0 it is a reference regret in instantaneous form, p(t) − p(t−1) = 2β^½·kappa·t^−decay, which is
     sublinear and forgets earlier excess.
     """
@@ -266,4 +266,8 @@ def _bisected(
     return high
 
 
-Widening = NoWidening | Schedule | ReferenceRegret | MinimumStd
+@runtime_checkable
+class Widening(Protocol):
+    """A rule that decides how wide the class is at a step: bring your own by writing this one."""
+
+    def scaling(self, probe: Probe) -> Scaling: ...

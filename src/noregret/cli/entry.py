@@ -1,4 +1,4 @@
-"""All commands under one name, and what becomes of every error."""
+"""All commands under one name, their completion in the shell, and what becomes of every error."""
 
 from __future__ import annotations
 
@@ -7,20 +7,30 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import get_completion_class
 
 from noregret import __version__
-from noregret.cli.completion import completion
-from noregret.cli.data import export, import_, replay
-from noregret.cli.pictures import plot
-from noregret.cli.reproduce import reproduce
 from noregret.cli.running import run as run_
-from noregret.cli.serve import serve
 from noregret.cli.studies import best, create, delete, list_, show, upgrade
 from noregret.cli.theory import theory
-from noregret.cli.trials import add, ask, correct, enqueue, reclaim, tell
+from noregret.cli.trials import (
+    add,
+    ask,
+    correct,
+    enqueue,
+    export,
+    import_,
+    reclaim,
+    replay,
+    tell,
+)
+from noregret.cli.views import plot, serve
 from noregret.errors import GuaranteeWarning, NoRegretError
 
 INTERRUPTED = 130
@@ -85,8 +95,8 @@ def _fail(kind: str, message: str, as_json: bool, code: int = 2) -> NoReturn:
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog=(
-        "Start with: noregret create lab --float temperature 20 90 --goal maximize, then noregret"
-        " ask."
+        "Start with: noregret create lab --float temperature 20 90 --goal maximize,"
+        " then noregret ask."
     ),
 )
 @click.version_option(__version__, prog_name="noregret")
@@ -96,6 +106,36 @@ def cli() -> None:
     A study lives in a database (noregret.db in the working folder, or --storage, or
     NOREGRET_STORAGE): ask it for a point, measure, tell it the value, from any number of shells.
     """
+
+
+@click.command(
+    short_help="Completion for your shell",
+    epilog='Example: eval "$(noregret completion bash)", in your ~/.bashrc to keep it',
+)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+@click.pass_context
+def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
+    """The script that completes commands, options and study names in your SHELL.
+
+    zsh: eval "$(noregret completion zsh)" in ~/.zshrc. fish: noregret completion fish >
+    ~/.config/fish/completions/noregret.fish
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    script = kind(ctx.find_root().command, {}, "noregret", "_NOREGRET_COMPLETE").source()
+    click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)
+
+
+def of_the_checkout() -> list[click.Command]:
+    """``reproduce``, if this package runs from the repository, where the experiments are: a package
+    called ``research`` anywhere else is a stranger's and is not touched.
+    """
+    beside = Path(__file__).parents[3] / "research" / "__init__.py"
+    found = find_spec("research")
+    if found is None or found.origin is None or Path(found.origin) != beside:
+        return []
+    return [import_module("research.paper.command").reproduce]
 
 
 for command in (
@@ -119,7 +159,7 @@ for command in (
     upgrade,
     completion,
     theory,
-    reproduce,
+    *of_the_checkout(),
 ):
     cli.add_command(command)
 
@@ -133,6 +173,5 @@ def run() -> None:
             raise
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(
-            INTERRUPTED
-        )  # a thread in the user's function cannot be ended, and would be waited for
+        # a thread in the user's function cannot be ended, and would be waited for
+        os._exit(INTERRUPTED)

@@ -1,4 +1,6 @@
-"""Options that commands share: which study, in which storage, for people or for machines."""
+"""What commands are typed with: which study in which storage, for people or machines, and points as
+``name=value``.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,16 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from noregret.errors import NoRegretError, StorageError
-from noregret.storage import storage_url
-from noregret.study import Study
+from noregret.errors import NoRegretError, SpaceError, StorageError
+from noregret.storage import SQLStorage, storage_url
+from noregret.study import Study, parsed
 
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
@@ -36,25 +38,30 @@ class Target:
         path = url.removeprefix("sqlite:///")
         if path != url and not Path(path).exists():
             raise StorageError(
-                f"there is no database {path}: make a study with `noregret create`, or name another"
-                " database with --storage"
+                f"there is no database {path}: make a study with `noregret create`,"
+                " or name another database with --storage"
             )
         return self.storage
 
+    def connect(self) -> SQLStorage:
+        """That storage, opened: once per command."""
+        return SQLStorage(self.existing(), must_exist=True)
+
     def open(self) -> Study:
         """The study named, or the only one there is."""
+        storage = self.connect()
         name = self.study or os.environ.get("NOREGRET_STUDY")
         if name is None:
-            names = Study.names(storage=self.existing())
+            names = storage.names()
             if not names:
                 raise StorageError("there is no study yet: make one with `noregret create`")
             if len(names) > 1:
                 raise StorageError(
-                    f"there are {len(names)} studies ({', '.join(names)}): say which one with"
-                    " --study NAME"
+                    f"there are {len(names)} studies ({', '.join(names)}):"
+                    " say which one with --study NAME"
                 )
             name = names[0]
-        return Study.open(name, storage=self.existing())
+        return Study.open(name, storage=storage)
 
     def again(self, command: str) -> str:
         """Another command on the same study, as it must be typed; a password is left out."""
@@ -82,7 +89,7 @@ def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) 
     try:
         return [
             name
-            for name in Study.names(storage=Target(ctx.params.get("storage"), False).existing())
+            for name in Target(ctx.params.get("storage"), False).connect().names()
             if name.startswith(incomplete)
         ]
     except NoRegretError:
@@ -93,8 +100,8 @@ _STORAGE = click.option(
     "--storage",
     metavar="FILE|URL",
     help=(
-        "The database: a file, or a URL such as postgresql://host/db.  [default: NOREGRET_STORAGE,"
-        " or noregret.db]"
+        "The database: a file, or a URL such as postgresql://host/db."
+        "  [default: NOREGRET_STORAGE, or noregret.db]"
     ),
 )
 _STUDY = click.option(
@@ -143,3 +150,34 @@ class NumbersCommand(click.Command):
         return super().parse_args(
             ctx, [f" {word}" if NEGATIVE.match(word) else word for word in args]
         )
+
+
+# -- points --
+
+
+def pairs(words: Iterable[str]) -> dict[str, str]:
+    """``["a=1", "b=x"]`` as a dict of texts."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise SpaceError(f"write NAME=VALUE, such as temperature=40; got {word!r}")
+        if name in found:
+            raise SpaceError(f"{name} is given twice")
+        found[name] = text
+    return found
+
+
+def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
+    """The values named, read by the study's space; which names must be there is the
+    study's to say.
+    """
+    parameters = study.space.parameters
+    point = {}
+    for name, text in pairs(words).items():
+        if name not in parameters:
+            raise SpaceError(
+                f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
+            )
+        point[name] = parsed(text, name, parameters[name])
+    return point

@@ -1,4 +1,4 @@
-"""Studies and trials as text for people and as documents for machines."""
+"""Studies, trials and results as text for people and as documents for machines."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from noregret.space import Choice, Parameter
+from noregret.errors import TrialError
+from noregret.space import Choice, Parameter, named_params
 from noregret.study import Study
 from noregret.trials import STATES, Trial, standing
 
@@ -50,25 +49,16 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     return "\n".join(line.rstrip() for line in lines)
 
 
-def named_params(study: Study, params: Any) -> dict[str, Any]:
-    """A point by name in plain values, whether it is a dict or an array."""
-    values = params.values() if isinstance(params, dict) else params
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in zip(study.space.parameters, values, strict=True)
-    }
-
-
 def point_text(study: Study, params: Any) -> str:
     """As ``add`` and ``enqueue`` take it."""
     return " ".join(
         shlex.quote(f"{name}={text_of(value)}")
-        for name, value in named_params(study, params).items()
+        for name, value in named_params(study.space, params).items()
     )
 
 
 def trial_document(study: Study, trial: Trial) -> dict[str, Any]:
-    return {**trial.to_json(), "params": named_params(study, trial.params)}
+    return {**trial.to_json(), "params": named_params(study.space, trial.params)}
 
 
 def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True) -> str:
@@ -92,7 +82,7 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
         )
         columns.append(("value", True, [number(trial.value) for trial in trials]))
         columns.append(("noise", True, [number(trial.noise_std) for trial in trials]))
-    points = [named_params(study, trial.params) for trial in trials]
+    points = [named_params(study.space, trial.params) for trial in trials]
     for name, parameter in study.space.parameters.items():
         columns.append(
             (name, not isinstance(parameter, Choice), [text_of(each[name]) for each in points])
@@ -123,8 +113,8 @@ def parameter_range(parameter: Parameter) -> str:
         return ", ".join(str(option) for option in parameter.options)
     whole = "whole numbers " if type(parameter).__name__ == "Int" else ""
     return (
-        f"{whole}{text_of(parameter.low)} to"
-        f" {text_of(parameter.high)}{', log scale' if parameter.log else ''}"
+        f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}"
+        f"{', log scale' if parameter.log else ''}"
     )
 
 
@@ -139,3 +129,49 @@ def counted(states: Mapping[str, int]) -> str:
     total = sum(states.values())
     parts = ", ".join(f"{states[state]} {word}" for state, word in SAID.items() if states[state])
     return f"{total} trial{'' if total == 1 else 's'}" + (f": {parts}" if parts else "")
+
+
+# -- what a study has found so far --
+
+
+def results(study: Study, delta: float | None = None) -> dict[str, Any]:
+    """Keys best, recommended, predicted, certificate; null where there is none yet."""
+    found: dict[str, Any] = dict.fromkeys(("best", "recommended", "predicted", "certificate"))
+    try:
+        result = study.result(delta)
+    except TrialError:  # nothing told yet
+        return found
+    found["best"] = trial_document(study, result.best)
+    found["recommended"] = trial_document(study, result.recommended)
+    if result.prediction is not None:
+        found["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
+    if result.certificate is not None and result.certificate.proved:
+        found["certificate"] = {
+            "regret_bound": result.certificate.regret_bound,
+            "condition": result.certificate.condition,
+        }
+    return found
+
+
+def results_text(study: Study, found: dict[str, Any]) -> str:
+    if found["best"] is None:
+        return "best         none yet: no value was told"
+    best, recommended = found["best"], found["recommended"]
+    lines = [
+        f"best         {number(best['value'])} at trial {best['number']}:"
+        f"  {point_text(study, best['params'])}"
+    ]
+    if found["predicted"] is not None:
+        predicted = found["predicted"]
+        same = (
+            "the same point"
+            if recommended["number"] == best["number"]
+            else f"trial {recommended['number']}:  {point_text(study, recommended['params'])}"
+        )
+        lines.append(f"recommended  {same}  (the model expects {plus_minus(**predicted)})")
+    if found["certificate"] is not None:
+        lines.append(
+            f"certified    at most {found['certificate']['regret_bound']:.4g} from the optimum,"
+            f" {found['certificate']['condition']}"
+        )
+    return "\n".join(lines)

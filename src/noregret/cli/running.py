@@ -7,23 +7,94 @@ from __future__ import annotations
 import logging
 import shlex
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import click
 
-from noregret.cli.function import load
+from noregret.cli.objectives import (
+    EvaluationError,
+    NotStartedError,
+    Program,
+    RunOverError,
+    describe,
+    load,
+)
 from noregret.cli.options import NumbersCommand, Target, on_study
-from noregret.cli.output import counted, counts, named_params, number, point_text
-from noregret.cli.program import EvaluationError, NotStartedError, Program
-from noregret.cli.results import results, results_text
-from noregret.cli.watched import Objective, UnusableError, Watched, reason
+from noregret.cli.output import counted, counts, number, point_text, results, results_text
 from noregret.errors import ConfigurationError, NoRegretError
+from noregret.space import named_params
 from noregret.study import CertifiedWithin, Reached, Study
 from noregret.trials import measured
+
+# -- an objective under observation --
+
+
+Objective = Callable[[Any], Any]
+
+
+class UnusableError(BaseException):
+    """No point is to blame. As Ctrl-C does, it passes through the run, so that the trials under way
+    wait to be given out again.
+    """
+
+
+@dataclass(slots=True)
+class Watched:
+    """Too many failures in a row, ``limit``, and it gives up."""
+
+    study: Study
+    objective: Objective
+    limit: int
+    in_a_row: int = 0
+    failed: int = 0
+    last: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self, params: Any) -> tuple[float, float | None]:
+        try:
+            outcome = measured(self.objective(params))
+        except NotStartedError as error:
+            raise UnusableError(str(error)) from None
+        except RunOverError:
+            raise
+        except Exception as error:
+            self._report(params, reason(error))
+            raise EvaluationError(self.last) from None
+        with self._lock:
+            self.in_a_row = 0
+        return outcome
+
+    def _report(self, params: Any, why: str) -> None:
+        with self._lock:
+            self.in_a_row, self.failed, self.last = self.in_a_row + 1, self.failed + 1, why
+            clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # a progress bar may be in the line
+            click.echo(
+                f"{clear}noregret: failed at {point_text(self.study, params)}: {why}", err=True
+            )
+
+    @property
+    def gave_up(self) -> bool:
+        return self.in_a_row >= self.limit
+
+
+def reason(error: Exception) -> str:
+    """A failure in a line."""
+    if isinstance(error, EvaluationError):
+        return str(error)
+    if isinstance(error, NoRegretError):
+        what_is_wrong, _, _advice = str(error).partition(":")  # the latter is for those who tell
+        return what_is_wrong
+    return describe(error)
+
+
+# -- the command --
+
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
 
@@ -32,8 +103,8 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     cls=NumbersCommand,
     short_help="Evaluate a function or a program",
     epilog=(
-        'Example: noregret run train.py:loss --trials 50, or noregret run --command "./train --lr'
-        ' {lr}" --trials 50 --workers 4'
+        "Example: noregret run train.py:loss --trials 50,"
+        ' or noregret run --command "./train --lr {lr}" --trials 50 --workers 4'
     ),
 )
 @click.argument("function", required=False, metavar="[MODULE:FUNCTION|SCRIPT.py:FUNCTION]")
@@ -41,8 +112,8 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     "--command",
     "-c",
     help=(
-        "A program instead, with {NAME} where a parameter's value belongs. It is started without a"
-        " shell."
+        "A program instead, with {NAME} where a parameter's value belongs."
+        " It is started without a shell."
     ),
 )
 @click.option("--trials", type=click.IntRange(min=0), help="How many to start here.")
@@ -185,8 +256,8 @@ def _run(
         raise ConfigurationError(str(error)) from None
     except KeyboardInterrupt as error:
         error.__notes__ = [
-            "What was under way waits to be given out again; everything told is kept. Type the same"
-            " command again to go on."
+            "What was under way waits to be given out again; everything told is kept."
+            " Type the same command again to go on."
         ]
         raise
 
@@ -206,7 +277,7 @@ def _try(target: Target, study: Study, objective: Objective) -> None:
         ) from None
     document = {
         "study": study.name,
-        "params": named_params(study, params),
+        "params": named_params(study.space, params),
         "value": value,
         "noise_std": noise_std,
         "command": words,
@@ -227,8 +298,8 @@ def _report(target: Target, study: Study, before: int, failed: int, seconds: flo
         **found,
     }
     text = (
-        f"{new} new trials in {seconds:.1f} s; {study.name} has"
-        f" {counted(counts(study))}\n{results_text(study, found)}"
+        f"{new} new trials in {seconds:.1f} s; {study.name} has {counted(counts(study))}\n"
+        f"{results_text(study, found)}"
     )
     target.emit(document, f"{text}\n\nnext: {target.again('plot')}")
 
@@ -237,7 +308,7 @@ def _objective(
     study: Study, function: str | None, command: str | None, timeout: float | None
 ) -> AbstractContextManager[Objective]:
     if command is not None:
-        return Program(command, list(study.space.parameters), timeout)
+        return Program(command, study.space, timeout)
     assert function is not None
     return nullcontext(load(function))
 

@@ -3,44 +3,48 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from noregret.cli.flags import CreateCommand, Flag, ParameterType
+from noregret.cli.definition import CreateCommand, Flag, ParameterType, settings
 from noregret.cli.options import Target, complete_study, on_storage, on_study
 from noregret.cli.output import (
     SAID,
     counted,
     counts,
-    named_params,
     number,
     parameter_range,
     reason,
+    results,
+    results_text,
     table,
     text_of,
     trial_document,
     trial_table,
 )
-from noregret.cli.results import results, results_text
-from noregret.cli.settings import settings
-from noregret.errors import ConfigurationError, TrialError
-from noregret.storage import codec
+from noregret.errors import ConfigurationError, UnknownTrialError
+from noregret.space import named_params
+from noregret.storage import SQLStorage, codec
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import NAMED, Strategy
+from noregret.strategies import NAMED, display_name, names
 from noregret.study import Study
 
 SHOWN = 20  # trials in a table unless --all
+
+
+def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in names() if name.startswith(incomplete)]
 
 
 @click.command(
     short_help="Make a study",
     cls=CreateCommand,
     epilog=(
-        "Example: noregret create lab --float temperature 20 90 --int stirring 1 5 --choice solvent"
-        " water dmf --goal maximize"
+        "Example: noregret create lab --float temperature 20 90 --int stirring 1 5"
+        " --choice solvent water dmf --goal maximize"
     ),
 )
 @click.argument("name")
@@ -88,9 +92,12 @@ SHOWN = 20  # trials in a table unless --all
 )
 @click.option(
     "--strategy",
-    type=click.Choice(list(NAMED)),
     metavar="NAME",
-    help=f"How points are chosen: {', '.join(NAMED)}.  [default: insured]",
+    shell_complete=_strategies,
+    help=(
+        f"How points are chosen: {', '.join(NAMED)}, or a strategy of another package."
+        "  [default: insured]"
+    ),
 )
 @click.option(
     "--with",
@@ -117,16 +124,13 @@ def create(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         wanted = settings(file, [*floats, *ints, *choices], candidates, **chosen)
+        storage = SQLStorage(target.storage)
         study = Study.create(
-            name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=target.storage
+            name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=storage
         )
     for warning in said:
         click.echo(f"noregret: {warning.message}", err=True)
-    again = Target(
-        target.storage,
-        target.as_json,
-        name if len(Study.names(storage=target.storage)) > 1 else None,
-    )
+    again = replace(target, study=name if len(storage.names()) > 1 else None)
     target.emit(
         study_document(study),
         f"study {name}: {study.goal}, {_parameters(study)}\n\nnext: {again.again('ask')}",
@@ -147,22 +151,9 @@ def study_document(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "space": codec.to_json(study.space),
         "strategy": codec.to_json(study.strategy),
-        "strategy_name": strategy_name(study.strategy),
+        "strategy_name": display_name(study.strategy),
         "theorem": study.strategy.theorem,
     }
-
-
-def strategy_name(strategy: Strategy) -> str:
-    """The name under which ``create`` makes it, if its options are the defaults; else its
-    type's.
-    """
-    for name, make in NAMED.items():
-        try:
-            if make() == strategy:
-                return name
-        except TypeError:  # it needs an option, so it has no default
-            continue
-    return type(strategy).__name__
 
 
 @click.command(
@@ -171,7 +162,7 @@ def strategy_name(strategy: Strategy) -> str:
 @on_storage
 def list_(target: Target) -> None:
     """The studies of a database at a glance."""
-    summaries = Study.summaries(storage=target.existing())
+    summaries = target.connect().summaries()
     rows = [
         [
             each.name,
@@ -220,7 +211,7 @@ def show(target: Target, trial: int | None, everything: bool) -> None:
     trials = study.trials
     if trial is not None:
         if not 0 <= trial < len(trials):
-            raise TrialError(
+            raise UnknownTrialError(
                 f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
             )
         document = trial_document(study, trials[trial])
@@ -248,7 +239,7 @@ def _study_text(target: Target, study: Study, found: dict[str, Any], everything:
         "",
     ]
     lines += [
-        f"strategy     {strategy_name(study.strategy)}, seed {study.seed}",
+        f"strategy     {display_name(study.strategy)}, seed {study.seed}",
         f"guarantee    {study.strategy.theorem}",
         results_text(study, found),
         "",
@@ -280,7 +271,9 @@ def _trial_text(study: Study, index: int) -> str:
         ["asked (UTC)", trial.created or ""],
         ["ended (UTC)", trial.finished or ""],
     ]
-    rows += [[name, text_of(value)] for name, value in named_params(study, trial.params).items()]
+    rows += [
+        [name, text_of(value)] for name, value in named_params(study.space, trial.params).items()
+    ]
     text = table([f"trial {index}", ""], [row for row in rows if row[1]])
     model = trial.decision.model
     recorded = {} if model is None else model.to_json()
@@ -322,7 +315,8 @@ def best(target: Target, delta: float | None) -> None:
 @on_storage
 def delete(target: Target, name: str, yes: bool) -> None:
     """Delete a study with all its trials, for good."""
-    study = Study.open(name, storage=target.existing())
+    storage = target.connect()
+    study = Study.open(name, storage=storage)
     what = f"study {name} ({counted(counts(study))})"
     if not yes:
         if target.as_json:
@@ -333,7 +327,7 @@ def delete(target: Target, name: str, yes: bool) -> None:
             click.confirm(f"delete {what} for good?", abort=True, err=True)
         except click.Abort:
             raise ConfigurationError("nothing was deleted: answer y, or add --yes") from None
-    Study.delete(name, storage=target.storage)
+    Study.delete(name, storage=storage)
     target.emit({"deleted": name}, f"deleted {what}")
 
 

@@ -213,8 +213,8 @@ def scaling(
 
 @theory.command(
     epilog=(
-        "Example: noregret theory reference --exponent 0.9 --weight 0.1 --cap power:2:0.3 --floor"
-        " log:0.1"
+        "Example: noregret theory reference --exponent 0.9 --weight 0.1"
+        " --cap power:2:0.3 --floor log:0.1"
     )
 )
 @click.option(
@@ -376,6 +376,6 @@ def information(
         return
     for count in sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t}):
         click.echo(
-            f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / GREEDY_SHARE:.4f}  (over"
-            f" {points} candidates)"
+            f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / GREEDY_SHARE:.4f}"
+            f"  (over {points} candidates)"
         )

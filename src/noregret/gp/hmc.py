@@ -74,7 +74,7 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
 @dataclass(frozen=True, slots=True)
 class Mixture:
     """Posteriors of equally likely hyperparameters, moment-matched: μ̄ = mean μ_s, σ̄² = mean(σ_s²
-    + μ_s²) − μ̄². SPEC §7.
+    + μ_s²) − μ̄². theory.md#marginal
     """
 
     parts: tuple[Posterior, ...]

@@ -32,12 +32,12 @@ class Kernel(Protocol):
 
     decreasing_spectrum: ClassVar[
         bool
-    ]  # spectral density falls in each |ω_i|: what the norm lemma needs, SPEC §2
+    ]  # spectral density falls in each |ω_i|: what the norm lemma needs, theory.md#norm-lemma
 
     def value(self, sq: Array) -> Array: ...
     def slope(self, sq: Array) -> Array: ...
     def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
-        """e such that γ_t(θ/g) grows as g^e, SPEC §8."""
+        """e such that γ_t(θ/g) grows as g^e, theory.md#capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +47,13 @@ class SquaredExponential:
     decreasing_spectrum: ClassVar[bool] = True
 
     def value(self, sq: Array) -> Array:
-        return np.exp(-0.5 * sq)  # paper L338
+        return np.exp(-0.5 * sq)  # theory.md#kernels
 
     def slope(self, sq: Array) -> Array:
         return -0.5 * np.exp(-0.5 * sq)
 
     def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
-        return float(dimension)  # SPEC §8
+        return float(dimension)  # theory.md#capacity
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Matern:
             return (1 + z) * np.exp(-z)
         if self.nu == 2.5:
             return (1 + z + z**2 / 3) * np.exp(-z)
-        return _bessel(self.nu, z) * (2 ** (1 - self.nu) / gamma(self.nu))  # paper L343
+        return _bessel(self.nu, z) * (2 ** (1 - self.nu) / gamma(self.nu))  # theory.md#kernels
 
     def slope(self, sq: Array) -> Array:
         z = np.sqrt(2 * self.nu * sq)
@@ -100,7 +100,7 @@ class Matern:
     def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
         if printed:
             return 2 * self.nu + dimension
-        return 2 * self.nu * dimension / (2 * self.nu + dimension)  # SPEC §8, tight
+        return 2 * self.nu * dimension / (2 * self.nu + dimension)  # theory.md#capacity, tight
 
 
 def _bessel(order: float, z: Array) -> Array:

@@ -18,7 +18,7 @@ from noregret.space import Array
 
 @dataclass(frozen=True, slots=True)
 class MAP:
-    """How lengthscales are estimated online, SPEC §6.
+    """How lengthscales are estimated online, theory.md#estimation.
 
     combine: "min" takes min(θ^MAP, θ_0/g) per input, "scale" takes θ^MAP/g. θ^MAP is kept within
     [truncation·θ_0, ceiling·θ_0]. noise_prior is used when the strategy's noise is unknown; it is a
@@ -62,8 +62,8 @@ class MAP:
     def combined(self, fitted: Array, initial: Array, g: float) -> Array:
         """θ_t from the estimate and the widening."""
         if self.combine == "min":
-            return np.minimum(fitted, initial / g)  # paper eq. (13)
-        return fitted / max(g, 1.0)  # paper eq. (14)
+            return np.minimum(fitted, initial / g)  # JMLR eq. (17)
+        return fitted / max(g, 1.0)  # JMLR eq. (18)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ class Posterior:
             k = covariance(
                 self.kernel, self.lengthscales, A[rows], self.X
             )  # (m, n): its transpose is in LAPACK's order
-            mean[rows] = k @ self.weights  # paper eq. (3), SPEC §2
+            mean[rows] = k @ self.weights  # JMLR eq. (3)
             v = whiten(k.T)
             var[rows] = 1.0 - np.einsum("nm,nm->m", v, v)
         return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
@@ -92,7 +92,7 @@ class Posterior:
 
     @property
     def information_gain(self) -> float:
-        """I(y; f) of the observed points: ½ log det(I + Λ^-½ K Λ^-½), SPEC §2."""
+        """I(y; f) of the observed points: ½ log det(I + Λ^-½ K Λ^-½), theory.md#information."""
         return self._information(slice(0, self.observed))
 
     @property

@@ -14,7 +14,7 @@ from noregret.space import Array
 @dataclass(frozen=True, slots=True)
 class Gamma:
     """Gamma(shape, rate), mean shape/rate. The paper's experiments: shape 2, rate 10 on the unit
-    cube (SPEC §6).
+    cube (theory.md#estimation).
     """
 
     shape: float = 2.0

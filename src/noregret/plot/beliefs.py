@@ -14,16 +14,15 @@ from noregret.plot.canvas import (
     INK,
     LOOK,
     Coordinate,
-    by_name,
     coordinate,
     legend,
     mark_below,
     new_axes,
 )
-from noregret.space import Array, Candidates
+from noregret.space import Array, Candidates, named_params
 from noregret.strategies import Belief
 from noregret.study import Study
-from noregret.trials import Trial, standing
+from noregret.trials import Trial, sign_of, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +41,9 @@ def slice(  # noqa: A001 — called as plot.slice
     ``at`` fixes the other parameters, by default at the recommended point. Points off the slice are
     the paler the farther they are.
     """
-    belief = study.belief()
-    if belief is None:
+    told = any(trial.state == "complete" for trial in standing(study.trials))
+    found = study.result() if told else None
+    if found is None or found.belief is None:
         raise TrialError(
             "a slice needs a strategy with a model and at least one value: tell one first"
         )
@@ -57,7 +57,11 @@ def slice(  # noqa: A001 — called as plot.slice
             f"a slice is along one parameter or two different ones, got {names!r}"
         )
     coordinates = [coordinate(study, name) for name in names]
-    fixed = {**by_name(study, study.recommended.params), **_checked(study, at or {}, names)}
+    belief = found.belief
+    fixed = {
+        **named_params(study.space, found.recommended.params),
+        **_checked(study, at or {}, names),
+    }
     ax = new_axes(ax)
     if len(names) == 1:
         _line(study, belief, coordinates[0], fixed, ax)
@@ -84,13 +88,13 @@ def _checked(study: Study, at: Mapping[str, Any], names: list[str]) -> Mapping[s
     unknown = [name for name in at if name not in study.space.parameters]
     if unknown:
         raise ConfigurationError(
-            f"there is no parameter {unknown[0]!r}: this study has"
-            f" {', '.join(study.space.parameters)}"
+            f"there is no parameter {unknown[0]!r}:"
+            f" this study has {', '.join(study.space.parameters)}"
         )
     if any(name in at for name in names):
         raise ConfigurationError(
-            f"the slice runs along {' and '.join(names)}: `at` holds other parameters, got"
-            f" {dict(at)!r}"
+            f"the slice runs along {' and '.join(names)}:"
+            f" `at` holds other parameters, got {dict(at)!r}"
         )
     return at
 
@@ -100,21 +104,17 @@ def _encode(study: Study, params: Mapping[str, Any]) -> Array:
     return encoded
 
 
-def _sign(study: Study) -> float:
-    return 1.0 if study.goal == "maximize" else -1.0
-
-
 def _line(
     study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, Any], ax: Axes
 ) -> None:
     if isinstance(study.space, Candidates):
-        points = [by_name(study, row) for row in study.space.rows]
+        points = [named_params(study.space, row) for row in study.space.rows]
     else:
         points = [{**fixed, along.name: value} for value in along.values]
     X = np.array([_encode(study, point) for point in points])
     mean, _ = belief.predict(X)
     lower, upper = belief.band(X)
-    mean, lower, upper = _sign(study) * mean, _sign(study) * lower, _sign(study) * upper
+    mean, lower, upper = (sign_of(study.goal) * each for each in (mean, lower, upper))
     positions = [along.position(point[along.name]) for point in points]
     if along.smooth:
         ax.fill_between(positions, lower, upper, color=BAND, lw=0, label="band")
@@ -137,13 +137,13 @@ def _line(
         mark_below(
             ax,
             [
-                along.position(by_name(study, t.params)[along.name])
+                along.position(named_params(study.space, t.params)[along.name])
                 for t in trials
                 if t.state == state
             ],
             state,
         )
-    at = along.position(by_name(study, study.preview().params)[along.name])
+    at = along.position(named_params(study.space, study.preview().params)[along.name])
     ax.axvline(at, color=GREEN, lw=1.4, ls="-.", zorder=1)
     ax.plot(
         [at],
@@ -168,27 +168,26 @@ def _map(
 ) -> None:
     cmap = "viridis" if study.goal == "maximize" else "viridis_r"  # bright is good
     if isinstance(study.space, Candidates):
-        rows = [by_name(study, row) for row in study.space.rows]
+        rows = [named_params(study.space, row) for row in study.space.rows]
         mean, _ = belief.predict(np.array([_encode(study, row) for row in rows]))
         painted: Any = ax.scatter(
             [across.position(r[across.name]) for r in rows],
             [up.position(r[up.name]) for r in rows],
-            c=_sign(study) * mean,
+            c=sign_of(study.goal) * mean,
             marker="s",
             s=220,
             zorder=1,
             cmap=cmap,
         )
     else:
-        thin = (
-            4 if across.smooth and up.smooth else 1
-        )  # the square of a curve's points would be slow
+        # the square of a curve's points would be slow
+        thin = 4 if across.smooth and up.smooth else 1
         wide, high = across.values[::thin], up.values[::thin]
         X = np.array(
             [_encode(study, {**fixed, across.name: a, up.name: b}) for b in high for a in wide]
         )
         mean, _ = belief.predict(X)
-        z = (_sign(study) * mean).reshape(len(high), len(wide))
+        z = (sign_of(study.goal) * mean).reshape(len(high), len(wide))
         positions = [across.position(a) for a in wide], [up.position(b) for b in high]
         if across.smooth and up.smooth:
             painted = ax.contourf(*positions, z, levels=14, cmap=cmap)
@@ -200,14 +199,14 @@ def _map(
     trials = standing(study.trials)
     _data(study, belief, [t for t in trials if t.value is not None], across, up, fixed, ax)
     for state in ("failed", "running", "waiting"):
-        found = [by_name(study, t.params) for t in trials if t.state == state]
+        found = [named_params(study.space, t.params) for t in trials if t.state == state]
         if found:
             places = (
                 [across.position(p[across.name]) for p in found],
                 [up.position(p[up.name]) for p in found],
             )
             ax.plot(*places, ls="none", ms=10, mec="white", zorder=4, **LOOK[state])
-    point = by_name(study, study.preview().params)
+    point = named_params(study.space, study.preview().params)
     ax.plot(
         [across.position(point[across.name])],
         [up.position(point[up.name])],
@@ -233,7 +232,7 @@ def _data(
     """Told points, paler off the slice: by the kernel's own measure of distance."""
     if not done:
         return
-    points = [by_name(study, trial.params) for trial in done]
+    points = [named_params(study.space, trial.params) for trial in done]
     drawn = {across.name} | ({up.name} if up else set())
     X = np.array([_encode(study, p) for p in points])
     if isinstance(study.space, Candidates):

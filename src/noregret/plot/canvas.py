@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.space import Candidates, Choice, Int
+from noregret.space import Candidates, Choice, Int, named_params
 from noregret.study import Study
 
 if TYPE_CHECKING:
@@ -124,15 +124,6 @@ class Coordinate:
             ax.set(**{f"{side}scale": "log"})
 
 
-def by_name(study: Study, params: Any) -> dict[str, Any]:
-    """A point's values by name, whether it is a dict or an array."""
-    return (
-        params
-        if isinstance(params, dict)
-        else dict(zip(study.space.parameters, params, strict=True))
-    )
-
-
 def coordinate(study: Study, name: str) -> Coordinate:
     parameters = study.space.parameters
     if name not in parameters:
@@ -144,25 +135,12 @@ def coordinate(study: Study, name: str) -> Coordinate:
         return Coordinate(name, parameter.options, parameter.options)
     if isinstance(study.space, Candidates):
         return Coordinate(
-            name, tuple(sorted({by_name(study, row)[name] for row in study.space.rows}))
+            name, tuple(sorted({named_params(study.space, row)[name] for row in study.space.rows}))
         )
     if isinstance(parameter, Int) and parameter.size <= LEVELS:
         return Coordinate(name, tuple(range(parameter.low, parameter.high + 1)), log=parameter.log)
     grid = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, SMOOTH)]
     return Coordinate(name, tuple(dict.fromkeys(grid)), log=parameter.log, smooth=True)
-
-
-def coordinate_labels(study: Study) -> list[str]:
-    """A label per coordinate of the unit cube: a choice of three has three."""
-    return [
-        (
-            f"{name}={parameter.options[index]}"
-            if isinstance(parameter, Choice) and parameter.width > 1
-            else name
-        )
-        for name, parameter in study.space.parameters.items()
-        for index in range(parameter.width)
-    ]
 
 
 def spans_decades(values: Sequence[float]) -> bool:

@@ -19,11 +19,11 @@ from noregret.plot.canvas import (
     ORANGE,
     RED,
     by_trial,
-    coordinate_labels,
     legend,
     log_values,
     new_axes,
 )
+from noregret.space import coordinate_names
 from noregret.study import Study
 from noregret.trials import Trial
 
@@ -52,7 +52,7 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax)
     numbers = [trial.number for trial in decided]
     for index, (label, color, marker) in enumerate(
-        zip(coordinate_labels(study), cycle(COLORS), cycle(MARKERS), strict=False)
+        zip(coordinate_names(study.space), cycle(COLORS), cycle(MARKERS), strict=False)
     ):
         inside = [trial.why.lengthscales[index] for trial in decided]
         ax.plot(

@@ -21,7 +21,7 @@ class Acquisition:
 
 
 def ucb(posterior: Predictor, beta_sqrt: float) -> Acquisition:
-    """μ + β^½ σ, paper eq. (7)."""
+    """μ + β^½ σ, JMLR eq. (7)."""
 
     def values(A: Array) -> Array:
         mean, std = posterior.predict(A)

@@ -2,7 +2,7 @@
 
 As the lengthscales shrink the number of local maxima grows like g^d, so the sweep's spacing is θ/2
 while that is affordable (d ≤ 2: down to θ = 0.01), and the number of starts grows with the number
-of local maxima. SPEC §4.
+of local maxima. theory.md#argmax
 """
 
 from __future__ import annotations

@@ -2,11 +2,13 @@
 
 parameters  Float, Int, Choice                box     named parameters, or (low, high) pairs
 candidates  a finite list of designs          slice   a space with some parameters held
+naming      points and coordinates by name
 """
 
 from noregret.space.array import Array, Indices, Mask
 from noregret.space.box import Space
 from noregret.space.candidates import Candidates, as_space
+from noregret.space.naming import coordinate_names, named_params
 from noregret.space.parameters import Choice, Float, Int, Parameter
 from noregret.space.search_space import Params, SearchSpace
 from noregret.space.slice import Slice, hold
@@ -28,5 +30,7 @@ __all__ = [
     "Slice",
     "Space",
     "as_space",
+    "coordinate_names",
     "hold",
+    "named_params",
 ]

@@ -1,5 +1,6 @@
 """Where trials live: one protocol, in memory, and in SQLite or PostgreSQL."""
 
+from noregret.storage import codec
 from noregret.storage.database import storage_url
 from noregret.storage.memory import MemoryStorage
 from noregret.storage.protocol import Storage, StudyRecord, StudySummary
@@ -12,6 +13,7 @@ __all__ = [
     "Storage",
     "StudyRecord",
     "StudySummary",
+    "codec",
     "storage_url",
     "upgrade",
 ]

@@ -24,18 +24,11 @@ PATIENCE = 10.0  # seconds for which a statement is tried again after a lost con
 # the same while nothing has answered yet: a mistyped address should not take long to find out
 FIRST_PATIENCE = 1.0
 LONGEST_WAIT = 1.0  # between two attempts
-FINAL = (
-    "readonly",
-    "full",
-    "No space left",
-    "unable to open",
-    "does not exist",
-    "password",
-    "no such table",
-    "malformed",
-    "not a database",
-    "locked",
-)  # trying again is no use; a lock was waited for already
+CALL_AGAIN = "nothing was changed as far as is known; call again once the database answers"
+DISK_FULL = "the disk is full; nothing was changed, free some space and call again"
+DISK_FULL_STATE = "53100"  # the only SQLSTATE among PostgreSQL's operational errors that stays
+# a connection that the server refused for good has no SQLSTATE: libpq gives its text alone
+REFUSED = ("does not exist", "password")
 
 T = TypeVar("T")
 
@@ -132,12 +125,13 @@ class Database:
             except errors.IntegrityError:
                 raise TakenError(attempt) from None
             except errors.DBAPIError as error:
-                text = str(error.orig).strip()
+                advice = _lasting(error.orig)
                 passing = error.connection_invalidated or isinstance(error, errors.OperationalError)
-                passing = passing and not any(word in text for word in FINAL)
+                passing = passing and advice is None
                 if not passing or time.monotonic() + pause > deadline:
                     raise UnavailableError(
-                        f"could not {what} in {self.engine.url!r} ({text}): {_advice(text)}",
+                        f"could not {what} in {self.engine.url!r} ({str(error.orig).strip()}):"
+                        f" {advice or CALL_AGAIN}",
                         passing,
                     ) from None
             time.sleep(pause)
@@ -162,9 +156,8 @@ class Database:
 
 def _after_fork() -> None:
     for database in _in_use:
-        _inherited.append(
-            database.engine.pool
-        )  # kept: to close a connection here might end it for the parent too
+        # kept: to close a connection here might end it for the parent too
+        _inherited.append(database.engine.pool)
         database.engine.dispose(close=False)
 
 
@@ -174,19 +167,29 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _advice(text: str) -> str:
-    if "readonly" in text:
-        return "the file or its folder cannot be written; nothing was changed"
-    if "full" in text or "No space left" in text:
-        return "the disk is full; nothing was changed, free some space and call again"
-    if "locked" in text:
-        return (
-            f"another process held the lock for longer than {LOCK_SECONDS:g} s; nothing was"
-            " changed, call again"
-        )
-    if "unable to open" in text:
-        return "the folder does not exist or cannot be read"
-    return "nothing was changed as far as is known; call again once the database answers"
+def _lasting(error: BaseException | None) -> str | None:
+    """What to do about a driver's error if trying again is no use; None if it may pass."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        match code & 0xFF:  # an extended code has its primary one in the last byte
+            case sqlite3.SQLITE_READONLY:
+                return "the file or its folder cannot be written; nothing was changed"
+            case sqlite3.SQLITE_FULL:
+                return DISK_FULL
+            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:  # it was waited for already
+                return (
+                    f"another process held the lock for longer than {LOCK_SECONDS:g} s; nothing"
+                    " was changed, call again"
+                )
+            case sqlite3.SQLITE_CANTOPEN:
+                return "the folder does not exist or cannot be read"
+            case sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+                return CALL_AGAIN  # a table that is missing, or a file that is no database
+        return None
+    state = getattr(error, "sqlstate", None)
+    if state is not None:
+        return DISK_FULL if state == DISK_FULL_STATE else None
+    return CALL_AGAIN if any(word in str(error) for word in REFUSED) else None
 
 
 def _engine(url: str) -> Engine:
@@ -206,12 +209,10 @@ def _engine(url: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, record: Any) -> None:
-        connection.execute(
-            "PRAGMA journal_mode=WAL"
-        )  # readers and a writer at once, one flush per change
-        connection.execute(
-            "PRAGMA synchronous=FULL"
-        )  # a value whose tell returned survives a power cut
+        # readers and a writer at once, one flush per change
+        connection.execute("PRAGMA journal_mode=WAL")
+        # a value whose tell returned survives a power cut
+        connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA foreign_keys=ON")
 
     return engine

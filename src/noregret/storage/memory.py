@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from noregret.errors import StorageError
+from noregret.errors import StudyExistsError, UnknownStudyError
 from noregret.storage.protocol import StudyRecord, StudySummary
 from noregret.trials import State, Trial, standing, utc_now
 
@@ -44,9 +44,8 @@ class MemoryStorage:
         self._studies: dict[str, _Kept] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "_studies": self._studies
-        }  # a lock cannot be copied or pickled: the copy gets its own
+        # a lock cannot be copied or pickled: the copy gets its own
+        return {"_studies": self._studies}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._lock = threading.Lock()
@@ -55,14 +54,14 @@ class MemoryStorage:
     def create(self, record: StudyRecord) -> None:
         with self._lock:
             if record.name in self._studies:
-                raise StorageError(
+                raise StudyExistsError(
                     f"a study named {record.name!r} exists already: open it, or choose another name"
                 )
             self._studies[record.name] = _Kept(record)
 
     def _find(self, name: str) -> _Kept:
         if name not in self._studies:
-            raise StorageError(
+            raise UnknownStudyError(
                 f"there is no study named {name!r}; there are {sorted(self._studies)!r}"
             )
         return self._studies[name]

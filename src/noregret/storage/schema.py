@@ -65,27 +65,29 @@ def tables(sql: Any) -> tuple[Any, Any]:
 
 def prepare(database: Database, studies: Any) -> None:
     """Creates the tables of a new database; refuses those of an older version."""
-    for last in (False, True):
+
+    def version() -> int | None:
+        return database.attempt("set up", lambda connection: _found(database, connection))
+
+    def create(connection: Connection) -> None:
+        with database.transaction(connection):  # both tables or none
+            studies.metadata.create_all(connection)
+
+    found = version()
+    if found is None:
         try:
-            version = database.attempt("set up", lambda connection: _found(database, connection))
-            if version is None:
-                database.attempt(
-                    "set up", lambda connection: studies.metadata.create_all(connection)
-                )
-            elif version < VERSION:
-                raise StorageError(
-                    f"{database.engine.url!r} holds studies in schema {version}, this noregret"
-                    f" writes schema {VERSION}: stop older workers, then run `noregret upgrade` on"
-                    " it (or noregret.storage.upgrade); nothing is lost, but older versions cannot"
-                    " open it afterwards"
-                )
-            return
-        except (
-            TakenError,
-            StorageError,
-        ) as error:  # another process may have created them at the same moment
-            if last or (isinstance(error, StorageError) and "already exists" not in str(error)):
+            database.attempt("set up", create)
+        except (TakenError, StorageError):
+            found = version()  # another process may have created them at the same moment
+            if found is None:
                 raise
+    if found is not None and found < VERSION:
+        raise StorageError(
+            f"{database.engine.url!r} holds studies in schema {found}, this noregret writes schema"
+            f" {VERSION}: stop older workers, then run `noregret upgrade` on it (or"
+            " noregret.storage.upgrade); nothing is lost, but older versions cannot open it"
+            " afterwards"
+        )
 
 
 def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:

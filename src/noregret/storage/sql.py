@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from noregret.errors import StorageError
+from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.storage import codec
 from noregret.storage.database import Database, TakenError
 from noregret.storage.protocol import StudyRecord, StudySummary
@@ -136,7 +136,7 @@ class SQLStorage:
                 "create", lambda connection: connection.execute(self._studies.insert().values(row))
             )
         except TakenError:
-            raise StorageError(
+            raise StudyExistsError(
                 f"a study named {record.name!r} exists already: open it, or choose another name"
             ) from None
 
@@ -149,7 +149,7 @@ class SQLStorage:
             "open", lambda connection: connection.execute(query).one_or_none()
         )
         if row is None:
-            raise StorageError(f"there is no study named {name!r}; there are {self.names()!r}")
+            raise UnknownStudyError(f"there is no study named {name!r}; there are {self.names()!r}")
         if row.version > VERSION:
             raise StorageError(
                 f"study {name!r} was written by a newer version of noregret (schema {row.version},"
@@ -165,14 +165,13 @@ class SQLStorage:
         )
 
     def delete(self, name: str) -> None:
-        statement = self._studies.delete().where(
-            self._studies.c.name == name
-        )  # its trials go with it
+        # its trials go with it
+        statement = self._studies.delete().where(self._studies.c.name == name)
         count, attempts = self._database.counted(
             "delete", lambda connection: connection.execute(statement).rowcount
         )
         if count == 0 and attempts == 1:
-            raise StorageError(f"there is no study named {name!r}; there are {self.names()!r}")
+            raise UnknownStudyError(f"there is no study named {name!r}; there are {self.names()!r}")
         with self._lock:
             self._read.pop(self._ids.pop(name, -1), None)
 
@@ -239,9 +238,8 @@ class SQLStorage:
         study, numbers = self._id(name), [trial.number for trial in trials]
         if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             return False
-        ticket = (
-            worker or uuid.uuid4().hex
-        )  # by which an insert whose answer got lost is recognised
+        # by which an insert whose answer got lost is recognised
+        ticket = worker or uuid.uuid4().hex
         rows = [_row(study, trial, ticket) for trial in trials]
         first = self._insert_next if worker is None else self._insert_beating
 
@@ -394,7 +392,7 @@ class SQLStorage:
             "read", lambda connection: connection.execute(query).scalar_one_or_none()
         )
         if now is None:
-            raise StorageError(
+            raise UnknownStudyError(
                 f"there is no study named {name!r} any more; there are {self.names()!r}"
             )
         if now != study:

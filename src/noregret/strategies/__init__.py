@@ -14,6 +14,7 @@ from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.registry import (
     NAMED,
+    display_name,
     named,
     names,
     register,
@@ -35,6 +36,7 @@ __all__ = [
     "MinimumUncertainty",
     "RandomSearch",
     "Strategy",
+    "display_name",
     "initial_proposal",
     "named",
     "names",

@@ -1,8 +1,8 @@
 """A-GP-UCB: Berkenkamp, Schoellig, Krause, "No-Regret Bayesian Optimization with Unknown
 Hyperparameters", JMLR 2019.
 
-Algorithm 1 with the adaptive scaling of section 4.1 and the online estimation of section 4.2, in
-two presets: ``paper`` (formulas as printed) and ``rigorous`` (repaired, and refusing whatever
+JMLR Alg. 1 with the adaptive scaling of sec. 4.1 and the online estimation of sec. 4.2, in two
+presets: ``paper`` (formulas as printed) and ``rigorous`` (repaired, and refusing whatever
 breaks its theorem).
 """
 
@@ -108,11 +108,12 @@ class AdaptiveGPUCB:
         estimation: MAP | None = MAP(),
         initial_points: int | None = None,
     ) -> AdaptiveGPUCB:
-        """The formulas as printed and the settings of the paper's experiments (section 5): SE,
+        """The formulas as printed and the settings of the paper's experiments (JMLR sec. 5): SE,
         θ_0 = 1, B_0 = 2, λ_w = 0.1, p = t^0.9, MAP.
 
         anchored replaces p(t) = t^0.9 by one in the estimator's own units, without which
-        estimator="regret_bound" hardly ever starts (SPEC §0.4). estimation=None keeps θ_0/g.
+        estimator="regret_bound" hardly ever starts (theory.md#anchored). estimation=None keeps
+        θ_0/g.
         """
         reference = AnchoredReference(0.9) if anchored else PowerReference(1.0, 0.9)
         return AdaptiveGPUCB(

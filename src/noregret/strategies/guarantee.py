@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.classes import ConstantGrowth, LogGrowth, PowerGrowth, ReferenceRegret, Schedule
+from noregret.classes import (
+    ConstantGrowth,
+    LogGrowth,
+    PowerGrowth,
+    ReferenceRegret,
+    Schedule,
+    Widening,
+)
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.strategies.strategy import check_initial_points
@@ -84,6 +91,10 @@ def check_settings(s: AdaptiveGPUCB) -> None:
                 "with a constant width the regret estimate is bounded, so h may run away: give the"
                 " widening a finite maximum"
             )
+    if isinstance(s.widening, type) or not isinstance(s.widening, Widening):
+        raise ConfigurationError(
+            f"widening must be a rule such as NoWidening() or Schedule(), got {s.widening!r}"
+        )
     if s.norm_power not in ("paper", "tight"):
         raise ConfigurationError(f'norm_power is "paper" or "tight", got {s.norm_power!r}')
     if s.initial_design not in ("uniform", "spread"):

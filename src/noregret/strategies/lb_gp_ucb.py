@@ -1,5 +1,6 @@
 """LB-GP-UCB: Ziomek, Adachi, Osborne, "Bayesian Optimisation with Unknown Hyperparameters: Regret
-Bounds Logarithmically Closer to Optimal", NeurIPS 2024 (arXiv 2410.10384), Algorithm 1. SPEC §11.
+Bounds Logarithmically Closer to Optimal", NeurIPS 2024 (arXiv 2410.10384), Algorithm 1;
+theory.md#lb-gp-ucb.
 
 Instead of shortening one lengthscale it keeps candidates θ_i = θ_0 e^(−i/d) with norms B(θ_i) =
 (θ_0/θ_i)^(d/2) N, plays the one whose suspected regret R^θ(n_θ + 1) is least, and drops those that
@@ -18,12 +19,12 @@ Where the paper is silent, or not to be taken by the letter:
   one, which the proof does not need (and Lemma B.4 does not allow for), and which one whose every
   evaluation fails would do for ever.
 - *Adding.* Line 14 prints q(l+1) ≤ θ_0/g(t), which is true at once and adds one for ever; meant is
-  ≥ (so SPEC, and the authors' code). It starts at l = 1, which skips θ_1; here all candidates are
+  ≥ (as in the authors' code). It starts at l = 1, which skips θ_1; here all candidates are
   used. All that fit θ_0/g(t) are added at once: at decision t those with i ≤ d ln g(t − 1), a
   function of t alone. The default g = √t is that of the paper's experiments: the bound pays only d
   ln g, and with 1 + log(1 + t) there are two candidates until t = 595 in d = 1, which on the bump
-  of SPEC §10 sticks in 2 of 10 starts to T = 150. û is in play for t > g⁻¹(e^(1/d) θ_0/θ*) at the
-  latest; the paper prints e^(−1/d).
+  (theory.md#bump) sticks in 2 of 10 starts to T = 150. û is in play for t > g⁻¹(e^(1/d) θ_0/θ*) at
+  the latest; the paper prints e^(−1/d).
 - *Capacity.* γ_n(θ) is computed, by greedy information over a fixed cloud of the cube: within the
   factor 1 − 1/e of the capacity over it, the same for all θ, where the balance only needs orders.
   The closed form (θ_0/θ)^d (log n)^(d+1) has an unknown constant, is 0 at n = 1, and exceeds the
@@ -32,7 +33,7 @@ Where the paper is silent, or not to be taken by the letter:
   cutting the cube into ⌈g⌉^d boxes, information being subadditive, γ_n(θ/g) ≤ ⌈g⌉^d γ_n(θ) for
   every stationary kernel, and lengthscales per input may differ. "R(n+1) − R(n) ≤ 2B" is assumed in
   the paper and false for small n, but R(n+1) ≤ 2√2 R(n), since γ_(n+1) ≤ 2γ_n, serves as well.
-- *Units.* R^θ(n) = √n (B√γ + (R/√λ) γ): SPEC's formula for λ = R², and for other λ the one that
+- *Units.* R^θ(n) = √n (B√γ + (R/√λ) γ): the paper's for λ = R², and for other λ the one that
   does not depend on the values' unit.
 - Pending and failed decisions count as plays in n_θ of the balance (or a batch would be one
   candidate's, and failures would stop the others), and not in S^θ of the elimination. Noise told
@@ -191,13 +192,14 @@ class LBGPUCB:
         """How many candidates, dropped ones included, there are at decision t: those with θ_i ≥
         θ_0/g(t − 1).
         """
-        return 1 + math.floor(dimension * math.log(self.growth(t - 1)) + ROUNDING)  # SPEC §11
+        fitting = dimension * math.log(self.growth(t - 1))  # theory.md#lb-gp-ucb
+        return 1 + math.floor(fitting + ROUNDING)
 
     def suspected_regret(self, index: int, plays: int, dimension: int) -> float:
         """R^θ(n) of candidate ``index`` after n = plays decisions."""
         held = (
             self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
-        )  # B(θ) = (θ_0/θ)^(d/2) N, SPEC §11
+        )  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
         regulariser = self.noise_std**2 if self.regulariser is None else self.regulariser
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
         capacity = float(
@@ -206,7 +208,7 @@ class LBGPUCB:
         ratio = self.noise_std / math.sqrt(regulariser)
         return math.sqrt(plays) * (
             held.norm_bound * math.sqrt(capacity) + ratio * capacity
-        )  # SPEC §11
+        )  # theory.md#lb-gp-ucb
 
     def balance(self, history: History, dimension: int) -> Balance:
         """The candidates before the next decision, from the history alone. A candidate dropped once
@@ -292,7 +294,7 @@ def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -
     """
     log_term = math.log(
         introduced * math.pi**2 * t**2 / (3 * delta)
-    )  # ξ_t = 2σ² log(|A|π²t²/(3δ)), SPEC §11
+    )  # ξ_t = 2σ² log(|A|π²t²/(3δ)), theory.md#lb-gp-ucb
     lower, upper = {}, {}
     for index, record in plays.items():
         n = len(record.values)
@@ -305,12 +307,12 @@ def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -
         lower[index] = mean - spread
         upper[index] = (
             mean + spread + float(np.mean(record.regret_bounds))
-        )  # (2/n) Σ β^½ σ, SPEC §11
+        )  # (2/n) Σ β^½ σ, theory.md#lb-gp-ucb
     return frozenset(index for index in upper if upper[index] < max(lower.values()))
 
 
 def _scaling(index: int, dimension: int) -> Scaling:
-    g = math.exp(index / dimension)  # θ_i = θ_0 e^(−i/d), SPEC §11
+    g = math.exp(index / dimension)  # θ_i = θ_0 e^(−i/d), theory.md#lb-gp-ucb
     return Scaling(merge(g, 1.0, dimension), g, 1.0)
 
 

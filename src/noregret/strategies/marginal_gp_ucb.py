@@ -53,8 +53,8 @@ class MarginalGPUCB:
     @property
     def theorem(self) -> str:
         return (
-            "none: averaging over lengthscales does not help where the data look smooth (paper,"
-            " section 2.3)"
+            "none: averaging over lengthscales does not help where the data look smooth (JMLR"
+            " sec. 3.3)"
         )
 
     @property

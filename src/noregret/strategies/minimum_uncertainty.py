@@ -1,4 +1,4 @@
-"""Wang & de Freitas 2014 as the paper modifies it (L474): shorten the lengthscales just enough that
+"""Wang & de Freitas 2014 as JMLR sec. 5.1 modifies it: shorten the lengthscales just enough that
 σ_t(x_{t+1}) ≥ κ.
 
 A baseline: it finds the optimum and never stops exploring, so its regret is linear.
@@ -57,7 +57,7 @@ class MinimumUncertainty:
     def theorem(self) -> str:
         return (
             "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever,"
-            " which is linear regret (paper, section 4.1)"
+            " which is linear regret (JMLR sec. 4.1)"
         )
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -43,6 +44,7 @@ NAMED: dict[str, Callable[..., Strategy]] = {
     "log-ei": LogEI,
     "random": RandomSearch,
 }
+OPTION_FIELDS = {"noise_bound": "noise_std"}  # where an option is not called as its field is
 _STRATEGIES: tuple[type, ...] = (
     AdaptiveGPUCB,
     GPUCB,
@@ -139,3 +141,31 @@ def named(name: str, options: dict[str, Any]) -> Strategy:
         return known[name](**options)
     except TypeError as error:
         raise ConfigurationError(f"the strategy {name} cannot take {options!r}: {error}") from None
+
+
+def display_name(strategy: Strategy) -> str:
+    """The name under which ``named`` makes it, whatever its options; else its type's."""
+    known = NAMED if stored_name(type(strategy)) in BUILT_IN else names()
+    for name, make in known.items():
+        if _makes(make, strategy):
+            return name
+    return type(strategy).__name__
+
+
+def _makes(make: Callable[..., Strategy], strategy: Strategy) -> bool:
+    if isinstance(make, type):
+        return type(strategy) is make
+    fields = {
+        option: OPTION_FIELDS.get(option, option) for option in inspect.signature(make).parameters
+    }
+    options = {
+        option: getattr(strategy, field)
+        for option, field in fields.items()
+        if hasattr(strategy, field)
+    }
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return make(**options) == strategy
+    except (TypeError, ConfigurationError):  # another kind of strategy, with other options
+        return False

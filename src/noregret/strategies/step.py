@@ -1,4 +1,4 @@
-"""One decision of GP-UCB on a widening function class. SPEC §4–§6.
+"""One decision of GP-UCB on a widening function class. theory.md#algorithm
 
 ``Step`` answers the questions a widening rule may ask (``widening.Probe``) and then makes the
 proposal. It lives for one ask; nothing in it outlives the call.
@@ -22,7 +22,7 @@ from noregret.trials import Decision, History, ModelDecision, Proposal
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 
-GRID_RATIO = 1.1  # ρ of the quantised scaling, SPEC §3
+GRID_RATIO = 1.1  # ρ of the quantised scaling, theory.md#grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Step:
                 lengthscales = np.minimum(lengthscales, self._recorded)
             index = np.log(self.start.lengthscales / lengthscales) / math.log(GRID_RATIO)
             if exact:
-                index = np.ceil(index - 1e-9)  # g rounded up to ρ^j, SPEC §3
+                index = np.ceil(index - 1e-9)  # g rounded up to ρ^j, theory.md#grid
                 lengthscales = self.start.lengthscales / GRID_RATIO**index
             # without estimation all inputs share one index: a one-parameter family of kernels
             charged = index if s.estimation is not None else index[:1]
@@ -109,7 +109,7 @@ class Step:
         return (
             FunctionClass(lengthscales, self.start.widened(g, b, s.norm_power).norm_bound),
             s.delta * share,
-        )  # as in Algorithm 1
+        )  # as in JMLR Alg. 1
 
     def model(self, g: float, b: float, *, exact: bool = False) -> Model:
         key = (g, b, exact and self.strategy.guarantee)
@@ -150,7 +150,7 @@ class Step:
     # -- widening.Probe --
 
     def regret_bound(self, g: float, b: float, information: Information) -> float:
-        """√(C_1 t β_t Î), SPEC §5, estimator A."""
+        """√(C_1 t β_t Î), theory.md#bound-estimator."""
         kernel, d = self.strategy.kernel, self.dimension
         function_class, delta = self.function_class(g, b, exact=False)
         if information == "exact":
@@ -172,7 +172,7 @@ class Step:
         )
 
     def one_step_regret(self, g: float, b: float) -> float:
-        """Σ_{j<t} 2β_j^½σ_j(x_{j+1}), frozen, plus this step's, SPEC §5, estimator B."""
+        """Σ_{j<t} 2β_j^½σ_j(x_{j+1}), frozen, plus this step's, theory.md#one-step."""
         return self._frozen_regret + self._instant(g, b)
 
     def std_at_argmax(self, g: float, b: float) -> float:
@@ -181,7 +181,7 @@ class Step:
     def _instant(self, g: float, b: float) -> float:
         return (
             2 * self.model(g, b, exact=True).beta_sqrt * self.choice(g, b).std
-        )  # paper L406, with β^½
+        )  # JMLR eq. (16), theory.md#one-step
 
     # -- the proposal --
 

@@ -29,9 +29,10 @@ class Strategy(Protocol):
     def proved(self) -> bool:
         """Whether its band is that theorem's: then certificates are proved under its conditions."""
 
-    def propose(
-        self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> Proposal: ...
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        """The next point of the unit cube with the reasons for it, from what is known and nothing
+        else.
+        """
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -75,7 +76,7 @@ def check_initial_points(count: int | None) -> None:
 
 
 def default_initial_points(dimension: int, design: Design) -> int:
-    """Uniform: 2^d as in the paper (L457) up to d = 4, then 4d: 2^50 points would be no
+    """Uniform: 2^d as in JMLR sec. 5 up to d = 4, then 4d: 2^50 points would be no
     optimisation. Spread: 2d, from 3 to 12.
     """
     if design == "spread":

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
 from noregret.errors import ConfigurationError, MissingExtraError, NoRegretError, TrialError
-from noregret.space import Candidates, Choice, Int, Parameter, Space
+from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
 from noregret.trials import STATES, Decision, Trial, check_outcome
 
 Format = Literal["csv", "json", "parquet"]
@@ -32,11 +32,7 @@ def records(space: Space | Candidates, trials: Sequence[Trial]) -> list[dict[str
     """A flat row per trial."""
     rows = []
     for trial in trials:
-        params = (
-            dict(zip(space.parameters, trial.params.tolist(), strict=True))
-            if not isinstance(trial.params, dict)
-            else trial.params
-        )
+        params = named_params(space, trial.params)
         row = {
             "number": trial.number,
             "state": trial.state,

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, TrialError
+from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
 from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_space, hold
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
@@ -278,7 +278,7 @@ class Study:
     def _trial(self, number: int, advice: str) -> Trial:
         trials = self.trials
         if not 0 <= number < len(trials):
-            raise TrialError(
+            raise UnknownTrialError(
                 f"there is no trial {number}: this study has {len(trials)} (numbers from 0);"
                 f" {advice}"
             )

@@ -1,5 +1,15 @@
 """Functions whose optimum is known, and contracts that others can run on what they built."""
 
+from noregret.testing.kernel_contract import KernelContract
 from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
+from noregret.testing.storage_contract import StorageContract
+from noregret.testing.strategy_contract import StrategyContract
 
-__all__ = ["RKHSFunction", "bump", "rkhs_sample"]
+__all__ = [
+    "KernelContract",
+    "RKHSFunction",
+    "StorageContract",
+    "StrategyContract",
+    "bump",
+    "rkhs_sample",
+]

@@ -52,7 +52,7 @@ class RKHSFunction:
         )
 
     def norm_at(self, lengthscales: Array | float) -> float:
-        """‖f‖ under other lengthscales θ' < √2·θ, squared exponential only: exact, SPEC §2."""
+        """‖f‖ under other lengthscales θ' < √2·θ, SE kernel only, exact: theory.md#exact-norm."""
         other = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), self.lengthscales.shape)
         if not isinstance(self.kernel, SquaredExponential):
             raise ConfigurationError(
@@ -104,8 +104,8 @@ def interpolant(
 
 
 def bump() -> RKHSFunction:
-    """Nearly linear with one narrow bump that holds the maximum: the paper's example as SPEC §10
-    fixes it.
+    """Nearly linear with one narrow bump that holds the maximum: the paper's example, fixed
+    in theory.md#bump.
 
     Squared exponential, lengthscale 0.1, norm 2; maximum at x ≈ 0.206, local maximum at x ≈ 0.98.
     """
@@ -136,7 +136,7 @@ def rkhs_sample(
     theta = np.full(dimension, lengthscale)
     L = linalg.cholesky(
         covariance(kernel, theta, centres, centres) + 1e-6 * np.eye(count)
-    )  # jitter of SPEC §10
+    )  # theory.md#bump
     return interpolant(
         kernel, theta, centres, L @ rng.standard_normal(count), jitter=1e-6
     ).scaled_to(norm)

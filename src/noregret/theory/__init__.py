@@ -1,4 +1,4 @@
-"""What the theorems allow, as calculators. SPEC §8.
+"""What the theorems allow, as calculators: docs/theory.md in numbers.
 
 orders       growth orders of t, log t, g and b; capacity γ_t; the rates of the corollary; the
              largest exponent of h

@@ -1,4 +1,4 @@
-"""Theorem 1 in numbers: R_t ≤ 2·B·t_0 + √(C_1 t β_t I). Paper L303-313, SPEC §8."""
+"""Theorem 1 in numbers: R_t ≤ 2·B·t_0 + √(C_1 t β_t I). JMLR eq. (11), theory.md#regret"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def regret_constant(regulariser: float) -> float:
         raise ConfigurationError(
             f"the regulariser must be positive and finite, got {regulariser!r}"
         )
-    return 8 / math.log1p(1 / regulariser)  # paper L311, SPEC §9
+    return 8 / math.log1p(1 / regulariser)  # JMLR Thm. 1
 
 
 def regret_bound(
@@ -59,7 +59,7 @@ def regret_bound(
     return (
         2 * norm_bound * captured_at
         + math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt
-    )  # paper L305
+    )  # JMLR eq. (11)
 
 
 def first_time(curve: Any, level: float) -> float:
@@ -136,7 +136,7 @@ def capture_time(
             " exceed B already, and b = B/B_0 does not pay for it. Start from longer lengthscales"
             " (the diameter of the domain), or use refined_capture_time, which counts this"
         )
-    return max(first_time(g, float(ratios.max())), first_time(b, norm_ratio))  # paper L307
+    return max(first_time(g, float(ratios.max())), first_time(b, norm_ratio))  # theory.md#capture
 
 
 def refined_capture_time(
@@ -199,7 +199,7 @@ def norm_inflation(kernel: Kernel, shrinkage: Sequence[float] | Array | float) -
         raise ConfigurationError(
             f"ratios of lengthscales must be positive and finite, one per input, got {shrinkage!r}"
         )
-    volume = math.sqrt(float(np.prod(ratios)))  # paper L280
+    volume = math.sqrt(float(np.prod(ratios)))  # JMLR eq. (10)
     return volume * math.exp(
         _roughness_penalty(kernel, len(ratios), -math.log(float(ratios.min())))
     )

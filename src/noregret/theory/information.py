@@ -1,4 +1,4 @@
-"""The information capacity of a finite set of points. SPEC §2."""
+"""The information capacity of a finite set of points. theory.md#information"""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def greedy_information(
     gains = np.empty(t)
     for s in range(t):
         i = int(np.argmax(variance))
-        gains[s] = 0.5 * math.log1p(variance[i] / regulariser)  # chain rule, SPEC §2
+        gains[s] = 0.5 * math.log1p(variance[i] / regulariser)  # chain rule, theory.md#information
         cross = covariance(kernel, theta, C[i : i + 1], C)[0]
         V[s] = (cross - V[:s, i] @ V[:s]) / math.sqrt(variance[i] + regulariser)
         variance = np.maximum(variance - V[s] ** 2, 0.0)

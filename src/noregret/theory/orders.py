@@ -1,4 +1,4 @@
-"""Growth orders of the capacity γ_t and of the regret bound. Paper L336-366, SPEC §8.
+"""Growth orders of the capacity γ_t and of the regret bound. JMLR sec. 4, theory.md#capacity
 
 The regret bound is √(C_1 t β_t γ_t) with β_t^½ ~ B_t + √γ_t and B_t = b·g^(d·q)·B_0, hence of order
 
@@ -11,9 +11,9 @@ summands, so I ≤ (g/ε)^d·(m/2)·log(1 + t/λ) + t·C·ε^(2ν)/(2λ). Choose
 the squared exponential take ε = 1 and m ~ (log t)^d instead. ∎
 
 The theorem adds up variances under changing kernels. For the squared exponential they only grow as
-lengthscales shrink (SPEC §0.6). For any kernel, with g quantised on a grid ρ^j: the steps of grid
-value j contribute at most C·γ_t(θ_0/ρ^j), and γ ~ ρ^(j·e) makes that a geometric sum, so the order
-is that of the last class. ∎
+lengthscales shrink (theory.md#monotone-variance). For any kernel, with g quantised on a grid ρ^j:
+the steps of grid value j contribute at most C·γ_t(θ_0/ρ^j), and γ ~ ρ^(j·e) makes that a geometric
+sum, so the order is that of the last class. ∎
 """
 
 from __future__ import annotations
@@ -126,18 +126,18 @@ class Setting:
 
     @property
     def norm_exponent(self) -> float:
-        """q of B_t = b·g^(d·q)·B_0, SPEC §4."""
+        """q of B_t = b·g^(d·q)·B_0, theory.md#algorithm."""
         return 1.0 if self.norm_power == "paper" else 0.5
 
 
 def capacity_order(kernel: Kernel, dimension: int, capacity: Capacity = "tight") -> Order:
-    """γ_t at lengthscales θ_0/g, as printed (paper L336-348) or as tight as the module's proof
-    gives it.
+    """γ_t at lengthscales θ_0/g, as printed (JMLR eqs. (12), (13)) or as tight as the module's
+    proof gives it.
     """
     if capacity not in ("printed", "tight"):
         raise ConfigurationError(f'capacity is "printed" or "tight", got {capacity!r}')
     if isinstance(kernel, SquaredExponential):
-        return Order(log_t=dimension + 1, g=kernel.capacity_exponent(dimension))  # paper L341
+        return Order(log_t=dimension + 1, g=kernel.capacity_exponent(dimension))  # JMLR eq. (12)
     if not isinstance(kernel, Matern):
         raise GuaranteeError(
             f"the information capacity of {kernel!r} is not known here, so no rate can be given:"
@@ -145,7 +145,7 @@ def capacity_order(kernel: Kernel, dimension: int, capacity: Capacity = "tight")
         )
     if capacity == "tight":
         t = dimension / (2 * kernel.nu + dimension)
-        return Order(t=t, log_t=1 - t, g=kernel.capacity_exponent(dimension))  # SPEC §8
+        return Order(t=t, log_t=1 - t, g=kernel.capacity_exponent(dimension))  # theory.md#capacity
     if not kernel.nu > 1:
         raise GuaranteeError(
             "the printed capacity of the Matérn kernel is proved for ν > 1 only, got ν ="
@@ -153,7 +153,8 @@ def capacity_order(kernel: Kernel, dimension: int, capacity: Capacity = "tight")
             " ν > 0"
         )
     t = dimension * (dimension + 1) / (2 * kernel.nu + dimension * (dimension + 1))
-    return Order(t=t, log_t=1.0, g=kernel.capacity_exponent(dimension, printed=True))  # paper L346
+    g = kernel.capacity_exponent(dimension, printed=True)
+    return Order(t=t, log_t=1.0, g=g)  # JMLR eq. (13)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +174,12 @@ def regret_rate(setting: Setting) -> RegretRate:
     root_t = Order(t=0.5)
     norm = (
         root_t * Order(b=1, g=setting.dimension * setting.norm_exponent) * gamma_t**0.5
-    )  # paper L303
+    )  # JMLR eq. (11)
     return RegretRate(norm, root_t * gamma_t)
 
 
 def printed_corollary(kernel: Kernel, dimension: int) -> RegretRate:
-    """The corollary letter by letter, paper L352-355. Its Matérn information term g^(ν+d) is a
+    """The corollary of JMLR sec. 4 letter by letter. Its Matérn information term g^(ν+d) is a
     misprint: ``regret_rate`` has g^(2ν+d).
     """
     rate = regret_rate(Setting(kernel, dimension, "paper", "printed"))
@@ -194,7 +195,7 @@ def lengthscale_shares(weight: float | None) -> tuple[float, ...]:
 
     λ_w = 0: g^d = h. λ_w = ∞: b = h. Between: ε_g = 2(h−1)/((1+λ_w) + √((1+λ_w)² + 4λ_w(h−1))) ~
     √(h/λ_w), so g^d ~ √(h/λ_w) and b = 1 + λ_w·ε_g ~ √(λ_w·h): half of the exponent each, whatever
-    λ_w. SPEC §4
+    λ_w. theory.md#split
     """
     if weight is None:
         return (0.0, 0.5, 1.0)

@@ -1,4 +1,4 @@
-"""Regret of a run, on the noise-free objective, to be maximised. SPEC §1."""
+"""Regret of a run, on the noise-free objective, to be maximised. theory.md#setting"""
 
 from __future__ import annotations
 

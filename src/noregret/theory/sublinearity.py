@@ -1,5 +1,5 @@
 """Is a widening slow enough for sublinear regret, and does it capture every f in the end? The
-theorem needs both. SPEC §8.
+theorem needs both. theory.md#speed
 
 **Slow enough**: the bound √(t β_t γ_t) is o(t).
 
@@ -120,7 +120,7 @@ def check_reference(
     estimator: Estimator = "regret_bound",
 ) -> Verdict:
     """h matched to a reference regret p(t): the exponent a of p = c·t^a, or a curve. cap and floor
-    bound h, SPEC §5.
+    bound h, theory.md#cap-and-floor.
     """
     if estimator not in ("regret_bound", "one_step"):
         raise ConfigurationError(f'estimator is "regret_bound" or "one_step", got {estimator!r}')

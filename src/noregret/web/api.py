@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from noregret.diagnostics import why
-from noregret.errors import NoRegretError
+from noregret.errors import NoRegretError, UnknownStudyError, UnknownTrialError
 from noregret.storage import codec
 from noregret.study import Study
 from noregret.web import schemas
@@ -20,7 +20,7 @@ from noregret.web.charts import CHARTS
 from noregret.web.fitting import SliceQuery
 from noregret.web.keys import key_of, name_of
 from noregret.web.models import Models
-from noregret.web.reading import Library, Snapshot, UnknownStudyError
+from noregret.web.reading import Library, Snapshot
 from noregret.web.schemas import (
     LARGEST_INT,
     AskIn,
@@ -171,7 +171,7 @@ def explain_trial(seen: Seen, number: Number) -> Any:
                 "exploration": reason.exploration,
                 "active": reason.active,
             }
-    raise UnknownStudyError(
+    raise UnknownTrialError(
         f"study {seen.study.name!r} has no trial {number}, or it is a correction"
     )
 
@@ -328,8 +328,8 @@ async def import_csv(request: Request, name: StudyName) -> Any:
         text = (await request.body()).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NoRegretError(
-            f"the file is not UTF-8 text ({error.reason} at byte {error.start}): save it as CSV in"
-            " UTF-8"
+            f"the file is not UTF-8 text ({error.reason} at byte {error.start}):"
+            " save it as CSV in UTF-8"
         ) from None
     studies: Library = request.app.state.library
     trials = await run_in_threadpool(lambda: studies.study(name).import_csv(io.StringIO(text)))

@@ -13,12 +13,27 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from noregret import __version__
-from noregret.errors import NoRegretError, StorageError, TrialError
+from noregret.errors import (
+    NoRegretError,
+    StorageError,
+    StudyExistsError,
+    TrialError,
+    UnknownStudyError,
+    UnknownTrialError,
+)
 from noregret.storage import SQLStorage
 from noregret.web import api, pages
 from noregret.web.models import Models
-from noregret.web.reading import Library, UnknownStudyError
+from noregret.web.reading import Library
 from noregret.web.security import Access, Guard
+
+STATUS = {  # the first that fits
+    UnknownStudyError: 404,
+    UnknownTrialError: 404,
+    StudyExistsError: 409,
+    TrialError: 409,
+    StorageError: 503,
+}
 
 log = logging.getLogger("noregret.web")
 
@@ -64,13 +79,8 @@ def _answer(request: Request, status: int, detail: str, headers: Any = None) -> 
 
 def _refused(request: Request, error: Exception) -> Response:
     """Our own errors say what, why and what to do: they are the answer."""
-    status = 422
-    if isinstance(error, UnknownStudyError):
-        status = 404
-    elif isinstance(error, TrialError):
-        status = 404 if str(error).startswith("there is no trial") else 409
-    elif isinstance(error, StorageError):
-        status = 409 if "exists already" in str(error) else 503
+    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
+    if isinstance(error, StorageError) and not isinstance(error, UnknownStudyError):
         log.warning("storage: %s", error)
     return _answer(request, status, str(error))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from noregret.diagnostics import LEVEL
+from noregret.space import coordinate_names
 from noregret.trials import ModelDecision, Trial
 from noregret.web.reading import Snapshot
 from noregret.web.words import counted, number
@@ -132,7 +133,7 @@ def coverage(snapshot: Snapshot) -> Chart:
 def lengthscales(snapshot: Snapshot) -> Chart:
     """In force and fitted, per coordinate of the unit cube."""
     decided = _decided(snapshot)
-    names = coordinates(snapshot)
+    names = coordinate_names(snapshot.study.space)
     columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
     for index, name in enumerate(names):
         columns[f"{name} in force"] = [trial.why.lengthscales[index] for trial in decided]
@@ -171,19 +172,6 @@ def _decided(snapshot: Snapshot) -> list[Trial]:
     return [trial for trial in snapshot.trials if trial.decision.model is not None]
 
 
-def coordinates(snapshot: Snapshot) -> list[str]:
-    """A name for each coordinate of the unit cube."""
-    names: list[str] = []
-    for name, parameter in snapshot.study.space.parameters.items():
-        options = getattr(parameter, "options", ())
-        names += (
-            [name] * parameter.width
-            if parameter.width <= 1
-            else [f"{name}={option}" for option in options]
-        )
-    return names
-
-
 CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "convergence": convergence,
     "coverage": coverage,
@@ -212,8 +200,8 @@ CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "noise": _series(
         ("noise_std",),
         lambda made: (
-            f"The noise's standard deviation is taken to be {number(made.noise_std, 3)}, in the"
-            " values' units."
+            f"The noise's standard deviation is taken to be {number(made.noise_std, 3)},"
+            " in the values' units."
         ),
     ),
 }

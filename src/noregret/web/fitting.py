@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import NoRegretError, StorageError
-from noregret.space import Array, Candidates, Choice, Float, Int, Parameter
+from noregret.space import Array, Candidates, Choice, Float, Int, Parameter, named_params
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
 from noregret.study import Result, Study
@@ -148,7 +148,7 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     }
     if isinstance(study.space, Candidates):
         return answer | _listed(study.space, belief, query, sign)
-    values = _as_dict(base, inputs)
+    values = named_params(study.space, base.params)
     xs = _levels(inputs[query.x], LINE)
     if query.y is None or query.y == query.x:
         points = np.array([study.space.encode(values | {query.x: x}) for x in xs])
@@ -174,11 +174,6 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
 
 def _rows(column: list[float], width: int) -> list[list[float]]:
     return [column[i : i + width] for i in range(0, len(column), width)]
-
-
-def _as_dict(trial: Trial, inputs: dict[str, Parameter]) -> dict[str, Any]:
-    values = plain(trial)
-    return values if isinstance(values, dict) else dict(zip(inputs, values, strict=True))
 
 
 def _levels(parameter: Parameter, count: int) -> list[Any]:
@@ -224,7 +219,7 @@ def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]
             "number": trial.number,
             "value": trial.value,
             **dict(
-                zip("xy", (_as_dict(trial, space.parameters)[name] for name in free), strict=False)
+                zip("xy", (named_params(space, trial.params)[name] for name in free), strict=False)
             ),
         }
         for trial, far in zip(trials, distance, strict=True)
@@ -239,10 +234,7 @@ def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]
 
 def _listed(space: Candidates, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
     """Candidates have no points between them: every one of them, along one column."""
-    rows = [
-        _as_dict(Trial(0, row if isinstance(row, dict) else np.array(row)), space.parameters)
-        for row in space.rows
-    ]
+    rows = [named_params(space, row) for row in space.rows]
     points = np.array([space.encode(row) for row in space.rows])
     nothing: dict[str, list[Any]] = {key: [] for key in ("number", "value", "x", "y")}
     return {

@@ -81,9 +81,8 @@ class Models:
     async def _call(self, function: Any, name: str, *arguments: Any) -> dict[str, Any]:
         if self._pool is None:
             for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-                os.environ.setdefault(
-                    variable, "1"
-                )  # read by the new process only: NumPy is loaded here already
+                # read by the new process only: NumPy is loaded here already
+                os.environ.setdefault(variable, "1")
             self._pool = ProcessPoolExecutor(
                 1, multiprocessing.get_context("spawn"), fitting.start, (self._url,)
             )

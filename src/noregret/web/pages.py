@@ -20,12 +20,14 @@ from starlette.staticfiles import StaticFiles
 
 from noregret import __version__
 from noregret.diagnostics import why
-from noregret.errors import MissingExtraError
+from noregret.errors import MissingExtraError, UnknownTrialError
+from noregret.space import named_params
+from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
 from noregret.web import words
 from noregret.web.api import Number, Seen, Studies, StudyName
 from noregret.web.keys import key_of
-from noregret.web.reading import Snapshot, UnknownStudyError
+from noregret.web.reading import Snapshot
 from noregret.web.security import Access, cookie, is_loopback
 
 ROWS = 25  # trials per page of the table
@@ -42,7 +44,7 @@ templates = Environment(
 )
 templates.filters.update(number=words.number, when=words.when)
 templates.globals.update(
-    key_of=key_of, release=__version__, plotly=version("plotly"), strategy_name=words.strategy_name
+    key_of=key_of, release=__version__, plotly=version("plotly"), strategy_name=display_name
 )
 for _template in templates.list_templates():
     templates.get_template(_template)  # compiled before the first visitor comes
@@ -78,14 +80,14 @@ def new_page(request: Request) -> Response:
 
 
 def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
-    names = list(seen.study.space.parameters)
+    space = seen.study.space
     return {
         "study": seen.study,
         "seen": seen,
         "key": key_of(seen.study.name),
         "tab": tab,
-        "names": names,
-        "point": lambda trial: words.point(trial, names),
+        "names": list(space.parameters),
+        "point": lambda trial: named_params(space, trial.params),
     }
 
 
@@ -157,7 +159,7 @@ def laboratory_page(request: Request, seen: Seen) -> Response:
 @router.get("/studies/{key}/trials/{number}")
 def trial_page(request: Request, seen: Seen, number: Number) -> Response:
     if number >= len(seen.rows):
-        raise UnknownStudyError(f"study {seen.study.name!r} has no trial {number}")
+        raise UnknownTrialError(f"study {seen.study.name!r} has no trial {number}")
     row = seen.rows[number]
     at = next((i for i, trial in enumerate(seen.trials) if trial.number == number), None)
     made = None if at is None else seen.made[at]

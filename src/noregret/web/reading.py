@@ -20,16 +20,12 @@ from noregret.diagnostics import (
     outcomes,
     predictions,
 )
-from noregret.errors import NoRegretError
+from noregret.errors import UnknownStudyError
 from noregret.storage import SQLStorage, StudySummary
 from noregret.study import Study
 from noregret.trials import Trial
 
 FRESH_SECONDS = 0.5  # viewers who come within this time of a reading share it
-
-
-class UnknownStudyError(NoRegretError):
-    """There is no study of this name."""
 
 
 class Snapshot:

@@ -1,4 +1,4 @@
-"""Numbers, points, times and strategies as people read them."""
+"""Numbers, times and settings as people read them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
-from noregret.strategies import AdaptiveGPUCB, Strategy
-from noregret.trials import Trial
+from noregret.strategies import Strategy
 
 
 def number(value: Any, digits: int = 6) -> str:
@@ -29,26 +26,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def point(trial: Trial | Any, names: list[str]) -> dict[str, Any]:
-    """A trial's point by input, whatever form the study gives it."""
-    params = trial.params if isinstance(trial, Trial) else trial
-    if isinstance(params, (np.ndarray, list, tuple)):
-        return dict(zip(names, (float(value) for value in params), strict=True))
-    return dict(params)
-
-
 def when(text: str | None) -> str:
     """A UTC time to the minute."""
     if not text:
         return "–"
     return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def strategy_name(strategy: Strategy) -> str:
-    """Its class, or the preset it equals."""
-    if isinstance(strategy, AdaptiveGPUCB) and strategy.guarantee:
-        return "AdaptiveGPUCB, rigorous"
-    return type(strategy).__name__
 
 
 def settings(strategy: Strategy) -> dict[str, str]:

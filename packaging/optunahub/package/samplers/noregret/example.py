@@ -18,10 +18,9 @@ if __name__ == "__main__":
     study = optuna.create_study(sampler=sampler)
     study.optimize(objective, n_trials=40)
     print(study.best_params, study.best_value)
-    print(
-        [
-            trial.system_attrs["noregret"]["h"]
-            for trial in study.trials
-            if "h" in trial.system_attrs.get("noregret", {})
-        ]
-    )
+    decisions = [
+        trial.system_attrs["noregret"]["decision"]
+        for trial in study.trials
+        if "noregret" in trial.system_attrs
+    ]
+    print([decision["model"]["h"] for decision in decisions if "model" in decision])

@@ -1,9 +1,11 @@
-"""A program in any language as an objective: started once per trial, its value read from its
-output.
+"""What ``noregret run`` evaluates: a Python function by name, or a program in any language, started
+once per trial, its value read from its output.
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 import re
@@ -11,12 +13,17 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import IO, Any
 
 from noregret.errors import ConfigurationError, NoRegretError
+from noregret.space import Candidates, Space, named_params
 from noregret.trials import check_noise, check_value
 
 TAIL = 65536  # bytes of the output that are read, from its end
@@ -36,13 +43,16 @@ class NotStartedError(NoRegretError):
 
 
 class Program:
-    """``with Program("./train --lr {lr}", ["lr"]) as objective``. Leaving ends what still runs.
+    """``with Program("./train --lr {lr}", space) as objective``. Leaving ends what still runs.
 
     The command is split into words first and each {name} replaced by its value after that: no shell
     sees it, so nothing in a value is ever run.
     """
 
-    def __init__(self, command: str, names: Sequence[str], timeout: float | None = None) -> None:
+    def __init__(
+        self, command: str, space: Space | Candidates, timeout: float | None = None
+    ) -> None:
+        names = list(space.parameters)
         try:
             self.words = shlex.split(command)
         except ValueError as error:
@@ -51,8 +61,8 @@ class Program:
             ) from None
         if not self.words:
             raise ConfigurationError(
-                "the command is empty: write the program and its arguments, such as './train --lr"
-                " {lr}'"
+                "the command is empty: write the program and its arguments,"
+                " such as './train --lr {lr}'"
             )
         unused = [name for name in names if not any(f"{{{name}}}" in word for word in self.words)]
         if unused:
@@ -62,10 +72,10 @@ class Program:
             )
         if "{" not in self.words[0] and shutil.which(self.words[0]) is None:
             raise ConfigurationError(
-                f"there is no program {self.words[0]!r} that can be run: check its path, and that"
-                " it is executable"
+                f"there is no program {self.words[0]!r} that can be run:"
+                " check its path, and that it is executable"
             )
-        self.names, self.timeout = list(names), timeout
+        self.space, self.timeout = space, timeout
         self._places = re.compile("|".join(re.escape(f"{{{name}}}") for name in names))
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock, self._over = threading.Lock(), False
@@ -82,9 +92,7 @@ class Program:
 
     def arguments(self, params: Any) -> list[str]:
         """The words of one evaluation."""
-        values = (
-            params if isinstance(params, Mapping) else dict(zip(self.names, params, strict=True))
-        )
+        values = named_params(self.space, params)
         return [
             self._places.sub(lambda found: _word(values[found[0][1:-1]]), word)
             for word in self.words
@@ -198,3 +206,68 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             continue
+
+
+# -- a Python function --
+
+
+def load(name: str) -> Callable[[Any], Any]:
+    """The function; its module is loaded as Python would from the working folder."""
+    where, colon, attribute = name.rpartition(":")
+    if not colon or not where or not attribute:
+        raise ConfigurationError(f"write module:function or script.py:function, got {name!r}")
+    try:
+        module = _script(Path(where)) if where.endswith(".py") else _module(where)
+    except ConfigurationError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{where} could not be loaded: {describe(error)}") from None
+    function = module
+    for part in attribute.split("."):
+        if not hasattr(function, part):
+            there = ", ".join(
+                sorted(
+                    key
+                    for key, value in vars(module).items()
+                    if callable(value) and not key.startswith("_")
+                )
+            )
+            raise ConfigurationError(
+                f"{where} has no function {attribute!r}: it has {there or 'none'}"
+            )
+        function = getattr(function, part)
+    if not callable(function):
+        raise ConfigurationError(f"{attribute} in {where} is not a function but {function!r}")
+    return function
+
+
+def _module(name: str) -> ModuleType:
+    sys.path.insert(0, "")
+    if importlib.util.find_spec(name.split(".")[0]) is None:
+        raise ConfigurationError(
+            f"there is no module {name}:"
+            " write its dotted name, or a script as path/to/script.py:function"
+        )
+    return importlib.import_module(name)
+
+
+def _script(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ConfigurationError(f"there is no file {path}")
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def describe(error: BaseException) -> str:
+    """An exception in a line, with the place in the user's code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    if isinstance(error, SyntaxError):
+        return f"{text} ({error.filename}, line {error.lineno})"
+    return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})" if frames else text

@@ -1,4 +1,4 @@
-"""Programs in any language as objectives."""
+"""Programs in any language as objectives; Python functions are tested with ``run``."""
 
 import os
 import shlex
@@ -10,8 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from noregret.cli.program import EvaluationError, NotStartedError, Program, RunOverError, read_value
+from noregret.cli.objectives import (
+    EvaluationError,
+    NotStartedError,
+    Program,
+    RunOverError,
+    read_value,
+)
 from noregret.errors import ConfigurationError
+from noregret.space import Float, Space
+
+
+def box(*names: str) -> Space:
+    """A program needs the names alone."""
+    return Space({name: Float(0, 1) for name in names})
 
 
 def python(code: str) -> str:
@@ -63,7 +75,7 @@ def test_values_are_words_never_commands(tmp_path: Path) -> None:
     )
     program = Program(
         f"{python(code)} --text={{text}} '{{other}} {{text}}' '{{\"x\": {{number}}}}'",
-        ["text", "other", "number"],
+        box("text", "other", "number"),
     )
     words = program.arguments({"text": hostile, "other": "{text}", "number": 1e-05})
     assert words[-3:] == [f"--text={hostile}", f"{{text}} {hostile}", '{"x": 1e-05}']
@@ -75,7 +87,7 @@ def test_values_are_words_never_commands(tmp_path: Path) -> None:
 
 
 def test_values_as_other_languages_read_them() -> None:
-    program = Program("env {a} {b} {c} {d}", ["a", "b", "c", "d"])
+    program = Program("env {a} {b} {c} {d}", box("a", "b", "c", "d"))
     assert program.arguments({"a": 0.1 + 0.2, "b": 3, "c": True, "d": None})[1:] == [
         "0.30000000000000004",
         "3",
@@ -96,16 +108,17 @@ def test_values_as_other_languages_read_them() -> None:
 )
 def test_commands_that_cannot_work(command: str, expected: str) -> None:
     with pytest.raises(ConfigurationError, match=expected):
-        Program(command, ["lr"])
+        Program(command, box("lr"))
 
 
 def test_a_failure_says_its_last_words() -> None:
     program = Program(
-        python("import sys; print('out of memory', file=sys.stderr); sys.exit(3)") + " {x}", ["x"]
+        python("import sys; print('out of memory', file=sys.stderr); sys.exit(3)") + " {x}",
+        box("x"),
     )
     with pytest.raises(EvaluationError, match="exit code 3, its last words: out of memory"):
         program({"x": 1})
-    program = Program(python("import os; os.kill(os.getpid(), 9)") + " {x}", ["x"])
+    program = Program(python("import os; os.kill(os.getpid(), 9)") + " {x}", box("x"))
     with pytest.raises(EvaluationError, match="signal 9"):
         program({"x": 1})
 
@@ -115,14 +128,14 @@ def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
     script.write_text("no interpreter is named")
     script.chmod(0o755)
     with pytest.raises(NotStartedError, match="cannot start"):
-        Program(f"{script} {{x}}", ["x"])({"x": 1})
+        Program(f"{script} {{x}}", box("x"))({"x": 1})
     with pytest.raises(NotStartedError, match="cannot start"):
-        Program("env {x}", ["x"])({"x": "a\0b"})
+        Program("env {x}", box("x"))({"x": "a\0b"})
 
 
 def test_much_output_and_undecodable_bytes() -> None:
     code = "import sys; sys.stdout.buffer.write(b'\\xff' * 300_000 + b'\\n3.25\\n')"
-    assert Program(python(code) + " {x}", ["x"])({"x": 1}) == (3.25, None)
+    assert Program(python(code) + " {x}", box("x"))({"x": 1}) == (3.25, None)
 
 
 def test_a_timeout_ends_the_program_and_its_children(tmp_path: Path) -> None:
@@ -133,16 +146,16 @@ def test_a_timeout_ends_the_program_and_its_children(tmp_path: Path) -> None:
     )
     started = time.monotonic()
     with pytest.raises(EvaluationError, match=r"no answer after 1.5 s"):
-        Program(python(code) + " {x}", ["x"], timeout=1.5)({"x": 1})
+        Program(python(code) + " {x}", box("x"), timeout=1.5)({"x": 1})
     assert time.monotonic() - started < 30
     assert gone(int(pid.read_text()))
 
 
 def test_a_program_that_ignores_the_request_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noregret.cli.program.PATIENCE", 0.2)
+    monkeypatch.setattr("noregret.cli.objectives.PATIENCE", 0.2)
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     with pytest.raises(EvaluationError, match="no answer"):
-        Program(python(code) + " {x}", ["x"], timeout=1.0)({"x": 1})
+        Program(python(code) + " {x}", box("x"), timeout=1.0)({"x": 1})
 
 
 def test_leaving_ends_what_runs() -> None:
@@ -154,7 +167,7 @@ def test_leaving_ends_what_runs() -> None:
         except RunOverError as error:
             errors.append(error)
 
-    with Program("sleep {x}", ["x"]) as program:
+    with Program("sleep {x}", box("x")) as program:
         thread = threading.Thread(target=evaluate, args=(program,))
         thread.start()
         while not program._running:

@@ -1,16 +1,18 @@
-"""One study, several shells: each storage from the command line alone."""
+"""One study, several shells: each storage from the command line alone, opened once by a command."""
 
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from noregret.cli.options import Target
 from noregret.errors import StorageError
-from noregret.study.study import Study
+from noregret.storage.database import Database
+from noregret.study import Study
 from tests.cli.conftest import Shell
 from tests.databases import make_url
 
@@ -52,6 +54,46 @@ def test_two_shells_share_a_study(
     shell("delete shared --yes")
     with pytest.raises(StorageError):
         Study.open("shared")
+
+
+POINT = "temperature=30 stirring=2 solvent=dmf"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ask",
+        "tell 0 1",
+        "tell 0 1 --study lab",
+        "correct 1 3",
+        f"add {POINT} 2",
+        f"enqueue {POINT}",
+        "reclaim 0",
+        "show",
+        "best",
+        "export",
+        "replay",
+        "list",
+        "create other --float x 0 1 --goal maximize",
+        "delete lab --yes",
+        "upgrade",
+    ],
+)
+def test_a_command_opens_one_storage_once(
+    lab: Shell, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab("ask")
+    lab(f"add {POINT} 4")
+    opened: list[str] = []
+    original = Database.__init__
+
+    def counting(self: Database, *arguments: Any, **options: Any) -> None:
+        original(self, *arguments, **options)
+        opened.append(self.url)
+
+    monkeypatch.setattr(Database, "__init__", counting)
+    lab(line)
+    assert opened == ["sqlite:///noregret.db"]
 
 
 def test_a_password_is_never_shown(shell: Shell) -> None:

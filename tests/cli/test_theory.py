@@ -1,14 +1,10 @@
-"""The commands as a person types them."""
+"""``noregret theory`` as a person types it."""
 
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-from noregret.cli.reproduce import FIGURES as OFFERED
-from research.paper import FIGURES
 
 
 def noregret(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -44,7 +40,6 @@ def noregret(*arguments: str) -> subprocess.CompletedProcess[str]:
         ),
         ("theory information -t 20 --lengthscale 0.2 -d 2", "γ_20"),
         ("--version", "noregret, version"),
-        ("reproduce --help", "Example: noregret reproduce"),
         ("theory reference --help", "Example:"),
     ],
 )
@@ -82,43 +77,10 @@ def test_json(command: str, key: str, value: object) -> None:
         ("theory rates --kernel matern:-1", "not a kernel"),
         ("theory rates --kernel 2.5", "not a kernel"),
         ("theory rates --kernel matern:0.8 --capacity printed", "ν"),
-        ("reproduce fig9", "fig9"),
-        ("reproduce fig6 --quick --mnist /nonexistent --out {out}", "not computed"),
     ],
 )
-def test_mistakes_go_to_stderr_with_code_2(command: str, expected: str, tmp_path: Path) -> None:
-    done = noregret(*command.format(out=tmp_path).split())
+def test_mistakes_go_to_stderr_with_code_2(command: str, expected: str) -> None:
+    done = noregret(*command.split())
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
-
-
-def test_the_command_offers_the_experiments_there_are() -> None:
-    assert OFFERED == FIGURES
-
-
-def test_reproduce_writes_what_it_says(tmp_path: Path) -> None:
-    done = noregret(
-        "reproduce",
-        "fig5",
-        "--seeds",
-        "1",
-        "--iterations",
-        "10",
-        "--noise",
-        "0.1",
-        "--out",
-        str(tmp_path),
-        "--json",
-    )
-    assert done.returncode == 0, done.stderr
-    (summary,) = json.loads(done.stdout)
-    assert summary["noise_std"] == 0.1
-    assert summary["iterations"] == 10
-    assert {path.name for path in (tmp_path / "fig5").iterdir()} == {
-        "results.jsonl",
-        "curves.csv",
-        "fig5.png",
-        "fig5.pdf",
-        "summary.json",
-    }

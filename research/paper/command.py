@@ -1,5 +1,5 @@
-"""``noregret reproduce``: the paper's figures, each from one command. The experiments live in the
-repository.
+"""``noregret reproduce``: the paper's figures, each from one command. A source checkout offers it,
+an installed package does not.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from pathlib import Path
 
 import click
 
-from noregret.errors import MissingExtraError, NoRegretError
-
-FIGURES = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "errata")
+from noregret.errors import NoRegretError
+from research.paper import FIGURES
 
 
 @click.command(
@@ -59,13 +58,8 @@ def reproduce(
 
     Runs on all cores. A killed run continues where it stopped.
     """
-    try:
-        runner = importlib.import_module("research.paper.runner")
-    except ImportError as error:
-        raise MissingExtraError(
-            f"the experiments are not installed ({error}): they live in the repository. Clone it,"
-            " run `make setup` there, and call .venv/bin/noregret reproduce"
-        ) from None
+    from research.paper import runner  # slow to import, and the command line lists this command
+
     options = runner.Options(
         out=out, quick=quick, seeds=seeds, iterations=iterations, noise=noise, mnist=mnist
     )

@@ -1,0 +1,163 @@
+"""``make house``: the measurements of the building in one table, and which limits are broken.
+
+Nothing is executed but the import of ``noregret`` itself: rooms and files are read as text, so a
+room whose extra is not installed is measured too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from docs.making.references import ROOT, dangling
+
+AT_THE_ROOT = {"__init__", "__main__", "errors"}
+PRAGMA = re.compile(r"\s*# (?:type: ignore|noqa).*$")  # does not count, as for the linter
+SKIP = re.compile(r"# fmt: (?:skip|off)")
+WRITTEN = ("src", "tests", "research", "docs", "packaging", "examples")  # folders with Python
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number; ``limit`` is the largest that is accepted, None where there is none."""
+
+    name: str
+    value: float
+    limit: float | None = None
+    note: str = ""
+
+    @property
+    def is_broken(self) -> bool:
+        return self.limit is not None and self.value > self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A folder of the package. ``exported``: names that other rooms may use; ``most``: public
+    functions and classes in its fullest file.
+    """
+
+    name: str
+    lengths: tuple[int, ...]
+    exported: int
+    most: int
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+def longest_line(path: Path) -> int:
+    return max((len(PRAGMA.sub("", line)) for line in lines(path)), default=0)
+
+
+def public(path: Path) -> list[str]:
+    """Functions and classes of a file that do not start with an underscore."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return [node.name for node in body if isinstance(node, kinds) and node.name[0] != "_"]
+
+
+def exported(path: Path) -> list[str]:
+    """What ``__all__`` of a file lists, or what the file defines."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            names: list[str] = ast.literal_eval(node.value)
+            return names
+    return public(path)
+
+
+def rooms(root: Path = ROOT) -> list[Room]:
+    """Every folder of the package, and first the package's own root."""
+    package = root / "src" / "noregret"
+    folders = sorted(path for path in package.iterdir() if (path / "__init__.py").exists())
+    found = []
+    for folder in [package, *folders]:
+        inside = folder.glob("*.py") if folder == package else folder.rglob("*.py")
+        files = sorted(inside)
+        name = "(root)" if folder == package else folder.name
+        lengths = tuple(len(lines(path)) for path in files)
+        most = max(len(public(path)) for path in files)
+        found.append(Room(name, lengths, len(exported(folder / "__init__.py")), most))
+    return found
+
+
+def layers(root: Path = ROOT) -> int:
+    settings = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    return max(len(contract["layers"]) for contract in contracts if contract["type"] == "layers")
+
+
+def measures(root: Path = ROOT) -> list[Measure]:
+    package = root / "src" / "noregret"
+    sources = sorted(package.rglob("*.py"))
+    written = [path for folder in WRITTEN for path in sorted((root / folder).rglob("*.py"))]
+    length = {path: len(lines(path)) for path in sources}
+    longest = max(length, key=lambda path: length[path])
+    width = {path: longest_line(path) for path in written}
+    widest = max(width, key=lambda path: width[path])
+    fullest = max(sources, key=lambda path: len(public(path)))
+    strangers = {path.stem for path in package.glob("*.py")} - AT_THE_ROOT
+    skips = sum(bool(SKIP.search(line)) for path in sources for line in lines(path))
+    lost = dangling(root)
+
+    def at(path: Path) -> str:
+        return path.relative_to(root).as_posix()
+
+    return [
+        Measure("files at the package's root", len(list(package.glob("*.py"))), 3),
+        Measure("other files there", len(strangers), 0, ", ".join(sorted(strangers))),
+        Measure("import layers", layers(root), 9),
+        Measure("longest line", width[widest], 100, at(widest)),
+        Measure("fmt: skip in src", skips, 5),
+        Measure("dangling references", len(lost), 0, "; ".join(lost[:3])),
+        Measure("median file, lines", median(length.values())),
+        Measure("longest file, lines", length[longest], None, at(longest)),
+        Measure("most public names in a file", len(public(fullest)), None, at(fullest)),
+    ]
+
+
+def study_members() -> list[str]:
+    from noregret import Study
+
+    return [name for name in dir(Study) if not name.startswith("_")]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """Columns as wide as they must be; numbers to the right."""
+    text = [list(map(str, header)), *([str(cell) for cell in row] for row in rows)]
+    widths = [max(len(row[i]) for row in text) for i in range(len(header))]
+    right = [all(isinstance(row[i], (int, float)) for row in rows) for i in range(len(header))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(wide) if number else cell.ljust(wide)
+            for cell, wide, number in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in text
+    )
+
+
+def main(root: Path = ROOT) -> int:
+    header = ("room", "files", "lines", "median", "longest", "exported", "most in a file")
+    per_room = []
+    for r in rooms(root):
+        sizes = (len(r.lengths), sum(r.lengths), int(median(r.lengths)), max(r.lengths))
+        per_room.append((r.name, *sizes, r.exported, r.most))
+    members = study_members()
+    found = [*measures(root), Measure("members of Study", len(members), None, " ".join(members))]
+    rows = []
+    for m in found:
+        limit = "" if m.limit is None else f"≤ {m.limit:g}"
+        rows.append((m.name, f"{m.value:g}", limit, "broken" if m.is_broken else "", m.note))
+    print(table(header, per_room), table(("measure", "", "limit", "", ""), rows), sep="\n\n")
+    return int(any(measure.is_broken for measure in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,345 @@
+"""What defines a study: typed as flags, written in a file (TOML, JSON, CSV), or by default; and
+tried out before it is made.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from noregret.cli.options import NEGATIVE, pairs
+from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError
+from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
+from noregret.storage import codec
+from noregret.strategies import Strategy, named, random_points
+from noregret.trials import History
+
+# -- all of it --
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What ``Study.create`` needs; goal and seed are checked there."""
+
+    space: Space | Candidates
+    goal: Any
+    strategy: Strategy
+    seed: Any
+
+
+def settings(
+    file: Path | None,
+    flags: Sequence[Flag],
+    candidates: Path | None,
+    *,
+    goal: str | None,
+    strategy: str | None,
+    options: Sequence[str],
+    seed: int | None,
+) -> Settings:
+    written = {} if file is None else read_study(file)
+    chosen = goal or written.get("goal")
+    if chosen not in ("maximize", "minimize"):
+        raise ConfigurationError(
+            "say what is wanted: --goal maximize or --goal minimize"
+            f"{'' if chosen is None else f', got {chosen!r}'}"
+        )
+    if options and strategy is None:
+        raise ConfigurationError(
+            "--with sets an option of the strategy named by --strategy: name it"
+        )
+    space = _space(written, file, flags, candidates)
+    typed = None if strategy is None else {"name": strategy, **_typed(pairs(options))}
+    made = _strategy(typed or written.get("strategy", "insured"))
+    rehearse(made, space)
+    return Settings(space, chosen, made, seed if seed is not None else written.get("seed", 0))
+
+
+def _space(
+    written: Mapping[str, Any], file: Path | None, flags: Sequence[Flag], candidates: Path | None
+) -> Space | Candidates:
+    """From one place only."""
+    sources = [
+        bool(flags),
+        candidates is not None,
+        "parameters" in written,
+        "candidates" in written,
+    ]
+    if not any(sources):
+        raise ConfigurationError(
+            "a study needs parameters: --float, --int, --choice,"
+            " a list with --candidates, or a file with --file"
+        )
+    if sum(sources) > 1:
+        raise ConfigurationError(
+            "the parameters are given twice:"
+            " as flags, with --candidates or in the file, but not in two of these"
+        )
+    if flags:
+        space: Space | Candidates = Space(
+            [(flag.name, flag.parameter) for flag in sorted(flags, key=lambda flag: flag.place)]
+        )
+    elif candidates is not None:
+        space = read_candidates(candidates)
+    else:
+        assert file is not None
+        space = written_space(written, file.parent)
+    for name in space.parameters:
+        if "=" in name or not name.isprintable():
+            raise SpaceError(
+                f"a parameter called {name!r} cannot be typed as NAME=VALUE: call it something"
+                " without = and control characters"
+            )
+    return space
+
+
+def _strategy(wanted: Any) -> Strategy:
+    """By name; by name with options; or in full, as a study's row holds it."""
+    if isinstance(wanted, str):
+        return named(wanted, {})
+    if not isinstance(wanted, Mapping) or ("name" in wanted) == ("type" in wanted):
+        raise ConfigurationError(
+            f"a strategy is a name, or a table with its name and options, got {wanted!r}"
+        )
+    try:
+        if "name" in wanted:
+            return named(
+                wanted["name"],
+                {key: codec.from_json(value) for key, value in wanted.items() if key != "name"},
+            )
+        whole = codec.from_json(wanted)
+    except (TypeError, StorageError) as error:
+        raise ConfigurationError(f"the strategy cannot be read: {error}") from None
+    if not isinstance(whole, Strategy):
+        raise ConfigurationError(f"{wanted['type']} is not a strategy")
+    return whole
+
+
+def _typed(texts: Mapping[str, str]) -> dict[str, Any]:
+    """JSON where it is JSON, text otherwise."""
+    found: dict[str, Any] = {}
+    for name, text in texts.items():
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            found[name] = text
+    return found
+
+
+# -- typed as flags --
+
+
+FLAGS = ("--float", "--int", "--choice")
+
+
+class CreateCommand(click.Command):
+    """A command whose parameter flags take all words up to the next option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        gathered, place = list[str](), 0
+        while place < len(args):
+            word, place = args[place], place + 1
+            gathered.append(word)
+            if word in FLAGS:
+                end = next(
+                    (
+                        i
+                        for i in range(place, len(args))
+                        if args[i].startswith("-") and not NEGATIVE.match(args[i])
+                    ),
+                    len(args),
+                )
+                # the place keeps the order in which they were typed
+                gathered.append(json.dumps([place, *args[place:end]]))
+                place = end
+        return super().parse_args(ctx, gathered)
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A parameter as typed, and where."""
+
+    place: int
+    name: str
+    parameter: Parameter
+
+
+class ParameterType(click.ParamType[Flag]):
+    """The words behind a flag."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Flag:
+        if isinstance(value, Flag):
+            return value
+        place, *words = json.loads(value)
+        try:
+            return Flag(place, words[0] if words else "", self._parameter(words))
+        except SpaceError as error:
+            return self.fail(str(error), param, ctx)
+
+    def _parameter(self, words: list[str]) -> Parameter:
+        if self.name == "choice":
+            if len(words) < 2:
+                raise SpaceError(
+                    "write --choice NAME OPTION OPTION …, such as --choice solvent water dmf"
+                )
+            return Choice(numbers(words[1:]))
+        if len(words) not in (3, 4) or words[3:] not in ([], ["log"]):
+            example = "lr 1e-5 1e-1 log" if self.name == "float" else "layers 1 8"
+            raise SpaceError(
+                f"write --{self.name} NAME LOW HIGH, with log for a log scale, such as"
+                f" --{self.name} {example}; got {' '.join(words)!r}. The study's name comes first"
+            )
+        low, high = numbers(words[1:3])
+        return (Float if self.name == "float" else Int)(low, high, log=len(words) == 4)
+
+
+def numbers(words: Sequence[str]) -> list[Any]:
+    """Numbers if every word is one, else the words."""
+    for kind in (int, float):
+        try:
+            return [kind(word) for word in words]
+        except ValueError:
+            continue
+    return list(words)
+
+
+# -- written in files --
+
+
+KINDS: dict[Any, type[Float] | type[Int] | type[Choice]] = {
+    "float": Float,
+    "int": Int,
+    "choice": Choice,
+}
+FIELDS = {"float": ("low", "high", "log"), "int": ("low", "high", "log"), "choice": ("options",)}
+KEYS = ("goal", "seed", "strategy", "parameters", "candidates")
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """The keys of a study's file, by its ending TOML or JSON; what they mean is not looked
+    at yet.
+    """
+    text = _text(path)
+    try:
+        if path.suffix == ".toml":
+            found: Any = tomllib.loads(text)
+        elif path.suffix == ".json":
+            found = json.loads(text)
+        else:
+            raise ConfigurationError(f"{path} must end in .toml or .json: that says how to read it")
+    except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise ConfigurationError(
+            f"{path} is not valid {path.suffix[1:].upper()}: {error}"
+        ) from None
+    if not isinstance(found, dict):
+        raise ConfigurationError(f"{path} must hold a JSON object, got {type(found).__name__}")
+    unknown = [key for key in found if key not in KEYS]
+    if unknown:
+        raise ConfigurationError(
+            f"{path}: unknown key {unknown[0]!r}; a study has {', '.join(KEYS)}"
+        )
+    return found
+
+
+def read_candidates(path: Path) -> Candidates:
+    """A CSV file, names first; a column of numbers becomes numbers."""
+    rows = [row for row in csv.reader(_text(path).splitlines()) if row]
+    if len(rows) < 2:
+        raise SpaceError(f"{path} needs a line of names and at least one line of values")
+    header, *body = rows
+    for row in body:
+        if len(row) != len(header):
+            raise SpaceError(
+                f"{path}: the line {','.join(row)!r} has {len(row)} values,"
+                f" the first line names {len(header)}"
+            )
+    columns = [numbers([row[index].strip() for row in body]) for index in range(len(header))]
+    return Candidates(
+        [
+            dict(zip((name.strip() for name in header), values, strict=True))
+            for values in zip(*columns, strict=True)
+        ]
+    )
+
+
+def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
+    """The space of a study's file in that folder."""
+    listed = written.get("candidates")
+    if isinstance(listed, str):
+        return read_candidates(folder / listed)
+    if listed is not None:
+        if not isinstance(listed, list):
+            raise ConfigurationError(
+                f"candidates must be a list of designs, or the name of a CSV file, got {listed!r}"
+            )
+        return Candidates(listed)
+    tables = written["parameters"]
+    if not isinstance(tables, Mapping):
+        raise ConfigurationError(
+            f"parameters must be a table of name = {{ type = …, … }}, got {tables!r}"
+        )
+    return Space([(name, _parameter(name, fields)) for name, fields in tables.items()])
+
+
+def _parameter(name: str, fields: Any) -> Parameter:
+    kind = fields.get("type") if isinstance(fields, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise ConfigurationError(
+            f'parameter {name!r} needs a type, "float", "int" or "choice",'
+            f' such as {{ type = "float", low = 0, high = 1 }}; got {fields!r}'
+        )
+    values = {key: value for key, value in fields.items() if key != "type"}
+    unknown = [key for key in values if key not in FIELDS[kind]]
+    missing = [key for key in FIELDS[kind] if key not in values and key != "log"]
+    if unknown or missing:
+        raise ConfigurationError(
+            f"parameter {name!r}: a {kind} has {', '.join(FIELDS[kind])};"
+            f" unknown {unknown!r}, missing {missing!r}"
+        )
+    try:
+        return KINDS[kind](**values)
+    except SpaceError as error:
+        raise SpaceError(f"parameter {name!r}: {error}") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path} is not a text file (UTF-8)") from None
+
+
+# -- tried out --
+
+
+def rehearse(strategy: Strategy, space: Space | Candidates) -> None:
+    """One decision after three values, past the initial design."""
+    rng, none = np.random.default_rng(0), np.empty((0, space.dimension))
+    history = History(
+        random_points(space, rng, 3), np.array([0.0, 0.1, 0.3]), np.full(3, np.nan), none, none
+    )
+    value: Any = strategy
+    try:
+        if "initial_points" in {field.name for field in fields(value)}:
+            value = replace(value, initial_points=1)
+        value.propose(space, history, rng)
+    except NoRegretError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(
+            f"the strategy cannot work with these options ({type(error).__name__}: {error}):"
+            f" {strategy!r}"
+        ) from None

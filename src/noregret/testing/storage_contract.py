@@ -1,0 +1,219 @@
+"""What every storage must do. Subclass it in your tests, give ``make_storage``, and pytest runs it:
+
+class TestMyStorage(StorageContract):
+    def make_storage(self):
+        return MyStorage()
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from noregret.errors import StorageError
+from noregret.space import Float, Space
+from noregret.storage import Storage, StudyRecord
+from noregret.strategies import InsuredGPUCB, RandomSearch
+from noregret.study import Study, minimize
+from noregret.trials import Decision, ModelDecision, Trial
+
+
+def record(name: str) -> StudyRecord:
+    return StudyRecord(name, Space({"x": Float(0, 1)}), "minimize", RandomSearch(), 7)
+
+
+def refused(call: Callable[[], Any], text: str) -> None:
+    """That a call ends in a StorageError which says this."""
+    said = None
+    try:
+        call()
+    except StorageError as error:
+        said = str(error)
+    assert said is not None, f"a StorageError with {text!r} was due"
+    assert text in said, f"the error should say {text!r}, it says {said}"
+
+
+class StorageContract(ABC):
+    """Trials are keyed by (study, number), gap-free from 0; a finished one never changes."""
+
+    @abstractmethod
+    def make_storage(self) -> Storage:
+        """An empty storage of its own."""
+
+    def filled(self) -> Storage:
+        storage = self.make_storage()
+        storage.create(record("s"))
+        return storage
+
+    def test_records_come_back(self) -> None:
+        storage = self.filled()
+        assert storage.open("s") == record("s")
+        storage.create(record("other"))
+        assert storage.names() == ["other", "s"]
+
+    def test_a_name_is_taken_once_and_a_missing_one_is_said(self) -> None:
+        storage = self.filled()
+        refused(lambda: storage.create(record("s")), "exists already")
+        refused(lambda: storage.open("nope"), "no study named 'nope'")
+        refused(lambda: storage.trials("nope"), "no study named 'nope'")
+
+    def test_numbers_are_gap_free_and_taken_once(self) -> None:
+        storage = self.filled()
+        assert storage.insert("s", [Trial(0, {"x": 0.1})])
+        assert not storage.insert("s", [Trial(0, {"x": 0.2})])
+        assert not storage.insert("s", [Trial(2, {"x": 0.2})])
+        assert storage.insert("s", [Trial(1, {"x": 0.3}, "complete", 1.0)])
+        assert [t.params for t in storage.trials("s")] == [{"x": 0.1}, {"x": 0.3}]
+
+    def test_many_are_inserted_at_once_or_none(self) -> None:
+        storage = self.filled()
+        three = [Trial(n, {"x": n / 10}, "complete", float(n)) for n in range(3)]
+        assert storage.insert("s", three)
+        assert not storage.insert("s", [Trial(2, {"x": 0.5}), Trial(3, {"x": 0.6})])
+        assert not storage.insert("s", [Trial(3, {"x": 0.5}), Trial(5, {"x": 0.6})])
+        assert not storage.insert("s", [Trial(4, {"x": 0.5}), Trial(5, {"x": 0.6})])
+        assert storage.insert("s", [])
+        assert storage.trials("s") == three
+
+    def test_of_two_finishes_one_wins(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}, "waiting")])
+        finished = storage.finish("s", 0, "complete", 3.0, 0.1)
+        assert finished == Trial(0, {"x": 0.1}, "complete", 3.0, 0.1)
+        assert finished.created is not None
+        assert finished.finished is not None
+        assert finished.created <= finished.finished
+        assert storage.finish("s", 0, "complete", 4.0, None) is None
+        assert storage.finish("s", 0, "failed", None, None) is None
+        assert storage.finish("s", 2, "failed", None, None) is None  # there is no such trial
+        # a waiting trial may be told too
+        assert storage.finish("s", 1, "complete", 5.0, None) is not None
+        assert [t.value for t in storage.trials("s")] == [3.0, 5.0]
+
+    def test_a_waiting_trial_is_claimed_once(self) -> None:
+        storage, enqueued = self.filled(), Decision("enqueued")
+        waiting = Trial(0, {"x": 0.1}, "waiting", decision=enqueued)
+        storage.insert("s", [waiting, Trial(1, {"x": 0.2})])
+        assert storage.claim("s", 1) is None
+        assert storage.claim("s", 7) is None
+        claimed = storage.claim("s", 0, "w")
+        assert claimed == Trial(0, {"x": 0.1}, decision=enqueued)
+        assert claimed.worker == "w"
+        assert storage.claim("s", 0) is None
+        assert [t.state for t in storage.trials("s")] == ["running", "running"]
+
+    def test_only_dead_workers_lose_their_trials(self) -> None:
+        """Of four running trials one has no worker, one is silent, one gives signs of life, one is
+        finished.
+        """
+        storage = self.filled()
+        for number, worker in enumerate([None, "silent", "alive", "done"]):
+            assert storage.insert("s", [Trial(number, {"x": number / 10})], worker)
+        assert storage.finish("s", 3, "complete", 1.0, None, worker="done") is not None
+        assert storage.reclaim("s", 3, grace=60.0) == []
+        time.sleep(0.3)
+        storage.heartbeat("s", [1, 2, 3], "alive")  # it speaks for its own trials only
+        assert [(t.number, t.state) for t in storage.reclaim("s", 3, grace=0.2)] == [(1, "waiting")]
+        states = [t.state for t in storage.trials("s")]
+        assert states == ["running", "waiting", "running", "complete"]
+        assert [t.worker for t in storage.trials("s")] == [None, None, "alive", None]
+
+    def test_a_trial_is_given_out_only_so_often(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1})], "a")
+        for expected in ("waiting", "waiting", "failed"):
+            assert [t.state for t in storage.reclaim("s", 3, numbers=[0])] == [expected]
+            storage.claim("s", 0, "b")
+        assert storage.reclaim("s", 3, numbers=[0]) == []
+        assert storage.trials("s")[0].finished is not None
+
+    def test_a_worker_gives_back_and_fails_only_what_is_its_own(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1})], "a")
+        assert storage.reclaim("s", 3, numbers=[0], worker="b") == []
+        assert storage.finish("s", 0, "failed", None, None, worker="b") is None
+        assert len(storage.reclaim("s", 3, numbers=[0], worker="a")) == 1
+        # it waits for somebody else now
+        assert storage.finish("s", 0, "failed", None, None, worker="a") is None
+        storage.claim("s", 0, "b")
+        # a value counts from whomever
+        assert storage.finish("s", 0, "complete", 2.0, None) is not None
+
+    def test_studies_are_deleted_with_their_trials(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1})])
+        storage.delete("s")
+        assert storage.names() == []
+        refused(lambda: storage.delete("s"), "no study named 's'")
+        refused(lambda: storage.trials("s"), "no study named 's'")
+        refused(lambda: storage.open("s"), "no study named 's'")
+        storage.create(record("s"))
+        assert storage.trials("s") == []
+
+    def test_summaries(self) -> None:
+        storage = self.filled()
+        storage.create(record("empty"))
+        corrected = Trial(5, {"x": 0.1}, "complete", 3.0, None, Decision("correction"), 0)
+        states: list[Trial] = [
+            Trial(0, {"x": 0.1}, "complete", -5.0),
+            Trial(1, {"x": 0.2}, "complete", 2.0),
+            Trial(2, {"x": 0.3}, "failed"),
+            Trial(3, {"x": 0.4}),
+            Trial(4, {"x": 0.5}, "waiting"),
+            corrected,
+        ]
+        storage.insert("s", states)
+        empty, full = storage.summaries()
+        assert (empty.name, empty.trials, empty.best) == ("empty", 0, None)
+        assert empty.last_activity == empty.created
+        assert (full.name, full.goal, full.trials) == ("s", "minimize", 5)
+        assert (full.waiting, full.running, full.complete, full.failed) == (1, 1, 2, 1)
+        assert full.best == 2.0  # −5 was corrected
+        assert full.last_activity >= full.created
+
+    def test_trials_come_back_bit_for_bit(self) -> None:
+        storage = self.filled()
+        model = ModelDecision(t=1, lengthscales=(1 / 3,), mean=0.1 + 0.2, std=1e-17)
+        decision = Decision("model", model, (3, 5), {"x": 0.1}, {"own": [1, 2]})
+        trial = Trial(0, {"x": 0.1 + 0.2}, "complete", 1e-17, 0.1, decision)
+        storage.insert("s", [trial])
+        assert storage.trials("s") == [trial]
+        listed = storage.trials("s")
+        listed.clear()
+        assert len(storage.trials("s")) == 1  # values out: the caller's list is its own
+
+    def test_many_threads_share_one_study(self) -> None:
+        storage = self.filled()
+
+        def insert(value: int) -> None:
+            made = False
+            while not made:
+                number = len(storage.trials("s"))
+                trial = Trial(number, {"x": value / 100}, "complete", float(value))
+                made = storage.insert("s", [trial])
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(insert, range(100)))
+        trials = storage.trials("s")
+        assert [t.number for t in trials] == list(range(100))
+        assert sorted(float(t.value or 0.0) for t in trials) == [float(v) for v in range(100)]
+
+    def test_a_study_resumes_from_its_rows_alone(self) -> None:
+        """Opened anew after every trial it proposes bit for bit what it proposes in one go."""
+
+        def f(x: Any) -> float:
+            return float((x["x"] - 0.3) ** 2)
+
+        storage, space = self.make_storage(), Space({"x": Float(0, 1)})
+        Study(space, "minimize", InsuredGPUCB(), 5, name="stepwise", storage=storage)
+        for _ in range(9):
+            study = Study.open("stepwise", storage=storage)
+            trial = study.ask()
+            study.tell(trial, f(trial.params))
+        whole = minimize(f, space, 9, InsuredGPUCB(), 5)
+        stepwise = Study.open("stepwise", storage=storage).trials
+        assert [t.params for t in stepwise] == [t.params for t in whole.trials]
+        assert [t.decision for t in stepwise] == [t.decision for t in whole.trials]
