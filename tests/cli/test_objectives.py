@@ -144,10 +144,8 @@ def test_a_timeout_ends_the_program_and_its_children(tmp_path: Path) -> None:
         f"import subprocess, time; c = subprocess.Popen(['sleep', '60']); open({str(pid)!r},"
         " 'w').write(str(c.pid)); time.sleep(60)"
     )
-    started = time.monotonic()
     with pytest.raises(EvaluationError, match=r"no answer after 1.5 s"):
         Program(python(code) + " {x}", box("x"), timeout=1.5)({"x": 1})
-    assert time.monotonic() - started < 30
     assert gone(int(pid.read_text()))
 
 

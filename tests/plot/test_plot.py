@@ -315,13 +315,29 @@ def test_strange_values(values: list[float]) -> None:
     )
     for index, each in enumerate(values):
         study.add({"x": index / 3, "y": 1.5, "n": 1 + index}, each)
-    for ax in (
+    line, *maps, course = (
         plot.slice(study, "x"),
         plot.slice(study, ["x", "y"]),
         plot.slice(study, ["x", "n"]),
         plot.convergence(study),
-    ):
+    )
+    for ax in (line, *maps, course):
         ax.figure.canvas.draw()
+        assert np.isfinite([*ax.get_xlim(), *ax.get_ylim()]).all()
+        for drawn in ax.lines:
+            assert np.isfinite(np.asarray(drawn.get_ydata(), dtype=float)).all()
+    xs = [index / 3 for index in range(len(values))]
+    for ax, heights in zip(
+        (line, *maps), (values, [1.5] * len(values), range(1, 1 + len(values))), strict=True
+    ):
+        points = np.asarray(ax.collections[-1].get_offsets())
+        np.testing.assert_allclose(points[:, 0], xs)
+        np.testing.assert_allclose(points[:, 1], heights)
+        low, high = sorted(ax.get_ylim())
+        assert all(low <= height <= high for height in heights)
+    told, best, _ = (np.asarray(each.get_ydata(), dtype=float) for each in course.lines)
+    assert told.tolist() == values
+    assert best[: len(values)].tolist() == np.minimum.accumulate(values).tolist()
 
 
 def test_a_list_of_candidates_has_no_slices_to_choose() -> None:

@@ -409,7 +409,7 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         nr.Study.create(
             "b",
             {"x": nr.Float(0, 1)},
-            strategy=nr.AdaptiveGPUCB(widening=Schedule(lambda t: 1.0, "log")),
+            strategy=nr.AdaptiveGPUCB(noise_std=0.4, widening=Schedule(lambda t: 1.0, "log")),
         )
 
 

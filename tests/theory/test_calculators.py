@@ -41,7 +41,6 @@ from noregret.theory import (
     regret_rate,
     render_capture,
     render_check,
-    render_checks,
     render_rates,
 )
 
@@ -847,17 +846,6 @@ def test_a_check_as_text() -> None:
     assert "so it seems" in render_check(
         check_schedule(Setting(SE, 1), lambda t: 1 + math.log1p(t), "log")
     )
-
-
-def test_a_table_of_checks_as_text() -> None:
-    verdicts = [
-        check_schedule(Setting(SE, d), "log", b) for d in (1, 2) for b in ("log", "constant")
-    ]
-    header, rule, *rows = render_checks(verdicts).splitlines()
-    assert len(rows) == 4
-    assert len({len(line) for line in (header.ljust(len(rule)), rule)}) == 1
-    column = header.index("holds")
-    assert [row[column : column + 3].strip() for row in rows] == ["yes", "no", "yes", "no"]
 
 
 def test_rates_as_text() -> None:

@@ -1,5 +1,5 @@
-"""Dense linear algebra of positive definite matrices: the only file that knows which array library
-it runs on.
+"""Dense linear algebra of positive definite matrices: the only file that calls BLAS and LAPACK by
+name.
 
 L is always lower triangular with L @ L.T = K. Costs: cholesky n³/3, inverse 2n³/3, a solve n² per
 right-hand side, a row append n².

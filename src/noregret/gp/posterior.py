@@ -105,16 +105,6 @@ class Posterior:
             np.sum(np.log(np.diag(self.L)[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
         )
 
-    @property
-    def log_evidence(self) -> float:
-        """log p(y) of the observed points."""
-        n = self.observed
-        return float(
-            -0.5 * self.z @ self.z
-            - np.sum(np.log(np.diag(self.L)[:n]))
-            - 0.5 * n * np.log(2 * np.pi)
-        )
-
     def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
         """One more point in O(n²); y=None: its value is not known yet (pending)."""
         if y is not None and self.observed < len(self.X):

@@ -33,7 +33,6 @@ from noregret.theory.report import (
     rate_rows,
     render_capture,
     render_check,
-    render_checks,
     render_rates,
 )
 from noregret.theory.sublinearity import Verdict, check_reference, check_scaling, check_schedule
@@ -64,7 +63,6 @@ __all__ = [
     "regret_rate",
     "render_capture",
     "render_check",
-    "render_checks",
     "render_rates",
     "simple",
 ]

@@ -41,45 +41,6 @@ def render_check(verdict: Verdict) -> str:
     return _rows(rows)
 
 
-def render_checks(verdicts: Sequence[Verdict]) -> str:
-    """Many verdicts, a line each."""
-    header = (
-        "widening",
-        "kernel",
-        "d",
-        "norm",
-        "capacity",
-        "regret bound",
-        "sublinear",
-        "captures f",
-        "holds",
-        "proved",
-    )
-    table = [header]
-    for v in verdicts:
-        s = v.setting
-        table.append(
-            (
-                v.subject,
-                _kernel(s.kernel),
-                str(s.dimension),
-                s.norm_power,
-                s.capacity,
-                v.rate,
-                _yes(v.sublinear),
-                _yes(v.unbounded),
-                _yes(v.holds),
-                _yes(v.proved),
-            )
-        )
-    widths = [max(len(row[i]) for row in table) for i in range(len(header))]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in table
-    ]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
-
-
 def rate_rows(setting: Setting) -> list[tuple[str, str]]:
     """Capacity, the corollary's rate, and how fast h may grow, as (name, text)."""
     rate = regret_rate(setting)
