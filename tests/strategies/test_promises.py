@@ -109,3 +109,12 @@ def test_a_wrong_kernel_is_refused_where_it_is_given(make: Any, kernel: Any) -> 
     with pytest.raises(ConfigurationError, match="kernel must be a kernel value"):
         make(kernel)
     assert make(SquaredExponential()).kernel == SquaredExponential()
+
+
+def test_a_width_below_its_regulariser_says_so() -> None:
+    """Chowdhury and Gopalan's width is proved for λ ≥ 1; below, text and flag agree."""
+    narrow = nr.GPUCB(0.3, noise_std=0.1, width="chowdhury_gopalan", regulariser=0.5)
+    wide = nr.GPUCB(0.3, noise_std=0.1, width="chowdhury_gopalan", regulariser=1.1)
+    assert (narrow.proved, wide.proved) == (False, True)
+    assert narrow.theorem.startswith("none")
+    assert not wide.theorem.startswith("none")

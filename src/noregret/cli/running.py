@@ -142,6 +142,11 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     help="Stop once the recommended point's regret is certified to be below this.",
 )
 @click.option(
+    "--heuristic",
+    is_flag=True,
+    help="With --certified: a certificate that is a rule of thumb will do.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=1,
@@ -188,6 +193,7 @@ def run(
     command: str | None,
     value: float | None,
     certified: float | None,
+    heuristic: bool,
     trial_timeout: float | None,
     max_failures: int,
     dead: Literal["retry", "fail", "leave"],
@@ -210,7 +216,10 @@ def run(
             "--trial-timeout needs --command: a Python function cannot be ended from outside"
         )
     stops: list[Callable[[Study], bool]] = [Reached(value)] if value is not None else []
-    stops += [CertifiedWithin(certified)] if certified is not None else []
+    if heuristic and certified is None:
+        raise click.UsageError("--heuristic goes with --certified")
+    if certified is not None:
+        stops.append(CertifiedWithin(certified, heuristic=heuristic))
     if (
         not stops
         and not dry_run

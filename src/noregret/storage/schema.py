@@ -8,6 +8,7 @@ the default as a strategy of its own.
 from __future__ import annotations
 
 import json
+import logging
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from noregret.trials import Decision, sign_of
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+log = logging.getLogger("noregret")
 VERSION = 3  # written into every study's row
 # columns of noregret_trials by the version that brought them
 ADDED = {2: ("worker", "heartbeat", "attempts", "corrects"), 3: ("decision",)}
@@ -180,4 +182,10 @@ def strategy_of_schema_2(data: dict[str, Any]) -> dict[str, Any]:
     if isinstance(widening, dict) and widening.get("type") == "Stagnation":
         kept = ("noise_std", "initial_points")
         return {"type": "InsuredGPUCB", **{name: data[name] for name in kept}}
+    dropped = [name for name in GONE if data.get(name) not in (None, False, 0, "ucb")]
+    if dropped and not data.get("guarantee"):
+        log.warning(
+            "a study's strategy had %s set, which is gone: its next proposals may differ",
+            " and ".join(dropped),
+        )
     return {name: value for name, value in data.items() if name not in GONE}

@@ -79,6 +79,8 @@ class GPUCB:
                 "as printed in Berkenkamp et al. 2019, Lemma 1: a confidence bound only for"
                 " noise_std ≥ 0.354; no guarantee is claimed below"
             )
+        if not self.proved:
+            return f"none: the {self.width} width is proved for a regulariser of at least 1 only"
         return (
             f"Srinivas et al. 2012 with the {self.width} width: sublinear regret with probability"
             " at least 1 − delta if f − offset has RKHS norm at most norm_bound at exactly these"
