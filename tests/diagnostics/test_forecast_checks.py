@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.special import comb
 
 import noregret as nr
 from noregret.diagnostics import LEVEL, calibration, outcomes, predictions
+from noregret.diagnostics.forecast_checks import ENOUGH, GAUSSIAN
 from noregret.strategies import Compression
 from noregret.trials import Decision, ModelDecision, Trial
 
@@ -54,26 +55,77 @@ def test_right_forecasts_cover_as_often_as_they_say() -> None:
     )
 
 
-@pytest.mark.parametrize(("stated", "failing"), [(0.6, True), (1.0, False), (2.0, False)])
-def test_only_forecasts_that_are_too_sure_fail(stated: float, failing: bool) -> None:
-    assert calibration(predictions(simulated(stated), "maximize")).failing is failing
+@pytest.mark.parametrize("stated", [0.3, 0.6, 1.0, 2.0])
+def test_bands_are_as_wide_as_the_studys_own_errors_require(stated: float) -> None:
+    """A model that is always too sure, or never sure enough: after some values its bands hold as
+    often as they say all the same.
+    """
+    found = calibration(predictions(simulated(stated), "maximize"))
+    late = [each for each in found.predictions if each.calibrated]
+    assert len(late) == len(found.predictions) - ENOUGH
+    assert np.mean([each.inside for each in late]) == pytest.approx(LEVEL, abs=0.04)
+    assert not found.failing
+    assert late[-1].multiple == pytest.approx(GAUSSIAN / stated, rel=0.15)
 
 
-def test_the_floor_is_rarely_crossed_by_chance() -> None:
-    rng = np.random.default_rng(1)
-    crossed = sum(
-        calibration(
-            predictions([told(i, float(v)) for i, v in enumerate(rng.normal(size=60))], "maximize")
-        ).failing
-        for _ in range(300)
+def test_bands_reach_the_conformal_quantile() -> None:
+    rng = np.random.default_rng(5)
+    trials = [told(i, float(v)) for i, v in enumerate(rng.normal(size=40))]
+    made = predictions(trials, "maximize")
+    for n, each in enumerate(made):
+        assert each is not None
+        past = np.sort([abs(float(trial.value or 0.0)) for trial in trials[:n]])
+        rank = int(np.ceil(0.9 * (n + 1)))
+        assert each.calibrated == (rank <= n)
+        assert each.multiple == pytest.approx(past[rank - 1] if rank <= n else GAUSSIAN)
+        assert (each.low, each.high) == pytest.approx((-each.multiple, each.multiple))
+
+
+def test_values_under_way_calibrate_nothing() -> None:
+    """The band of a point was made without the values that were told after it was asked for."""
+    trials = [told(i, 1.0) for i in range(30)]
+    batch = [
+        replace(each, decision=replace(each.decision, pending=tuple(range(5, each.number))))
+        for each in trials
+    ]
+    one_by_one, together = predictions(trials, "maximize")[29], predictions(batch, "maximize")[29]
+    assert one_by_one is not None
+    assert one_by_one.calibrated
+    assert together is not None
+    assert not together.calibrated
+
+
+def test_forecasts_that_become_too_sure_fail() -> None:
+    """Calibrated by good forecasts, then ten times too sure: the negative control."""
+    found = calibration(
+        predictions(simulated(1.0)[:40] + _renumbered(simulated(0.1), 40), "maximize")
     )
-    assert crossed <= 9  # at most once in a hundred, give or take
+    assert found.failing
 
 
-def test_the_floor_is_the_binomial_quantile() -> None:
-    found = calibration(predictions([told(i, 0.0) for i in range(300)], "maximize"))
-    counts = np.arange(1, 301)
-    assert found.least == pytest.approx(binom.ppf(0.01, counts, LEVEL) / counts)
+def _renumbered(trials: list[Trial], first: int) -> list[Trial]:
+    return [replace(trial, number=first + i) for i, trial in enumerate(trials[:40])]
+
+
+def test_right_forecasts_raise_an_alarm_at_any_look_in_few_studies() -> None:
+    rng = np.random.default_rng(1)
+    raised = 0
+    for _ in range(200):
+        trials = [told(i, float(v)) for i, v in enumerate(rng.normal(size=60))]
+        found = calibration(predictions(trials, "maximize"))
+        raised += any(c < low for c, low in zip(found.coverage, found.least, strict=True))
+    assert raised <= 16  # one in twenty, give or take
+
+
+def test_the_floor_is_the_naive_one() -> None:
+    found = calibration(predictions([told(i, 0.0) for i in range(60)], "maximize"))
+    for n, least in enumerate(found.least, 1):
+        k = np.arange(n + 1)
+        # ∫ p^k (1 − p)^(n−k) dp over LEVEL^k (1 − LEVEL)^(n−k)
+        mixture = np.array([1 / ((n + 1) * comb(n, int(i))) for i in k])
+        ratio = mixture / (LEVEL**k * (1 - LEVEL) ** (n - k))
+        refuted = (ratio > 20) & (k < LEVEL * n)
+        assert least * n == pytest.approx(refuted.sum())
 
 
 def test_a_minimised_study_is_the_mirror_image() -> None:

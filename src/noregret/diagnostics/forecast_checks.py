@@ -1,29 +1,39 @@
 """What was predicted at a point before its value was seen, and how often the value was where it was
 expected.
+
+A model's own standard deviation is a guess. So the band in which a value is expected is as wide as
+the study's own earlier errors require: its half-width is the conformal quantile of the residuals
+known when the point was asked for (Vovk et al. 2005). Before there are enough of them, it is the
+model's, and says so.
 """
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import bdtr, bdtrik, ndtri
+from scipy.special import betaln, ndtri
 
 from noregret.space import Array, Indices
 from noregret.strategies import Compression
 from noregret.trials import Goal, ModelDecision, Trial, corrections, latest, sign_of
 
 LEVEL = 0.9  # of the band that values are held against
-CHANCE = 0.01  # a coverage that chance alone falls below this rarely is an alarm
-_MULTIPLE = float(ndtri(0.5 + LEVEL / 2))
+CHANCE = 0.05  # that an alarm is ever raised where forecasts are right, however often one looks
+GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # standard deviations of a forecast that is believed
+ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals from which a quantile of that level follows
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """A proposal's own forecast, in the values' units and sign. (low, high): where a value was
-    expected with probability ``LEVEL``; (lower, upper): the strategy's band of f, None without a
-    width. residual: in standard deviations of a value, None before it is known.
+    expected with probability ``LEVEL``, ``multiple`` of the forecast's standard deviations away;
+    calibrated: whether earlier errors of the study say how many, or the model alone. (lower,
+    upper): the strategy's band of f, None without a width. residual: in standard deviations of a
+    value, None before it is known.
     """
 
     number: int
@@ -34,10 +44,12 @@ class Prediction:
     lower: float | None
     upper: float | None
     residual: float | None
+    multiple: float = GAUSSIAN
+    calibrated: bool = False
 
     @property
     def inside(self) -> bool | None:
-        return None if self.residual is None else abs(self.residual) <= _MULTIPLE
+        return None if self.residual is None else abs(self.residual) <= self.multiple
 
 
 def outcomes(trials: Sequence[Trial]) -> list[Trial]:
@@ -61,78 +73,139 @@ def predictions(trials: Sequence[Trial], goal: Goal) -> list[Prediction | None]:
     """One per trial; None if its point came from no model: an initial design, a random point, or
     one measured elsewhere.
     """
-    made: list[Prediction | None] = [None] * len(trials)
+    forecasts: dict[int, _Forecasts] = {}
+    place: dict[int, tuple[int, int]] = {}
+    for passes, rows in _by_compression(trials).items():
+        forecasts[passes] = _Forecasts.of([trials[row] for row in rows], goal, passes)
+        place |= {row: (passes, at) for at, row in enumerate(rows)}
+    residuals = {row: float(forecasts[passes].residual[at]) for row, (passes, at) in place.items()}
+    multiples = _multiples(trials, residuals)
+    for passes, each in forecasts.items():
+        rows = [row for row, (other, _) in place.items() if other == passes]
+        each.finish(np.array([multiples[row] or GAUSSIAN for row in rows]))
+    return [
+        None
+        if row not in place
+        else forecasts[place[row][0]].prediction(trial, place[row][1], multiples[row] is not None)
+        for row, trial in enumerate(trials)
+    ]
+
+
+def _by_compression(trials: Sequence[Trial]) -> dict[int, list[int]]:
+    """Rows of the trials that a model chose, by how often their values were compressed."""
     groups: dict[int, list[int]] = {}
-    for index, trial in enumerate(trials):
+    for row, trial in enumerate(trials):
         if trial.decision.model is not None:
-            groups.setdefault(len(trial.decision.model.compression), []).append(index)
-    for passes, rows in groups.items():
-        for index, each in zip(
-            rows, _predictions([trials[row] for row in rows], goal, passes), strict=True
-        ):
-            made[index] = each
-    return made
+            groups.setdefault(len(trial.decision.model.compression), []).append(row)
+    return groups
 
 
-def _predictions(trials: list[Trial], goal: Goal, passes: int) -> list[Prediction]:
-    """Of proposals whose values were compressed equally often; all of them at once, since a study
-    may have thousands.
+def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int, float | None]:
+    """How many standard deviations each band reaches, by the residuals known when its point was
+    asked for: the ⌈(n + 1)·LEVEL⌉-th smallest of n. None: not enough of them.
     """
-    sign = sign_of(goal)
-    models = [trial.why for trial in trials]
-    offset, scale = _column(models, "offset"), _column(models, "scale")
-    center = sign * _column(models, "mean")
-    bend = Compression(
-        tuple(
-            (
-                np.array([model.compression[k][0] for model in models]),
-                np.array([model.compression[k][1] for model in models]),
+    known: list[float] = []  # sorted
+    waiting: list[int] = []
+    found: dict[int, float | None] = {}
+    for row, trial in enumerate(trials):
+        if row not in residuals:
+            continue
+        pending = set(trial.decision.pending)
+        for earlier in list(waiting):
+            if trials[earlier].number not in pending:
+                waiting.remove(earlier)
+                if math.isfinite(residuals[earlier]):
+                    bisect.insort(known, abs(residuals[earlier]))
+        rank = math.ceil((len(known) + 1) * LEVEL - 1e-9)
+        found[row] = known[rank - 1] if rank <= len(known) else None
+        waiting.append(row)
+    return found
+
+
+@dataclass(slots=True)
+class _Forecasts:
+    """Forecasts of proposals whose values were compressed equally often; all of them at once, since
+    a study may have thousands. Model units, to be maximised.
+    """
+
+    sign: float
+    offset: Array
+    scale: Array
+    bend: Compression
+    mean: Array
+    std: Array  # of f
+    spread: Array  # of a value
+    residual: Array  # NaN: not known; in the values' sign
+    columns: list[list[float | None]]
+
+    @staticmethod
+    def of(trials: list[Trial], goal: Goal, passes: int) -> _Forecasts:
+        sign, models = sign_of(goal), [trial.why for trial in trials]
+        offset, scale = _column(models, "offset"), _column(models, "scale")
+        bend = Compression(
+            tuple(
+                (
+                    np.array([model.compression[k][0] for model in models]),
+                    np.array([model.compression[k][1] for model in models]),
+                )
+                for k in range(passes)
             )
-            for k in range(passes)
         )
-    )
-    width = _column(models, "beta_sqrt")
-    # compressed predictions are Gaussian in the model's units only, and there 2β^½σ was recorded
-    std = (
-        _column(models, "instant_regret_bound") / (2 * width)
-        if passes
-        else _column(models, "std") / scale
-    )
-    mean = bend.forward((center - offset) / scale)
-    value = np.array(
-        [
+        width = _column(models, "beta_sqrt")
+        # compressed forecasts are Gaussian in the model's units only, and there 2β^½σ was recorded
+        std = _column(models, "std") / scale
+        if passes:
+            std = _column(models, "instant_regret_bound") / (2 * width)
+        mean = bend.forward((sign * _column(models, "mean") - offset) / scale)
+        values = [
             np.nan if trial.value is None or trial.state != "complete" else sign * trial.value
             for trial in trials
         ]
-    )
-    z = (value - offset) / scale
-    told = np.array([np.nan if trial.noise_std is None else trial.noise_std for trial in trials])
-    known = np.isfinite(told) & np.isfinite(z)
-    slope = bend.slope(np.where(known, z, 1.0))
-    spread = np.hypot(
-        std, np.where(known, told, np.nan_to_num(_column(models, "noise_std"))) / scale * slope
-    )
-    residual = sign * (bend.forward(z) - mean) / spread
+        z = (np.array(values, dtype=np.float64) - offset) / scale
+        told = np.array([trial.noise_std for trial in trials], dtype=np.float64)
+        known = np.isfinite(told) & np.isfinite(z)
+        slope = bend.slope(np.where(known, z, 1.0))
+        noise_std = np.where(known, told, np.nan_to_num(_column(models, "noise_std")))
+        spread = np.hypot(std, noise_std / scale * slope)
+        residual = sign * (bend.forward(z) - mean) / spread
+        made = _Forecasts(sign, offset, scale, bend, mean, std, spread, residual, [])
+        made.columns = [*made._ends(width, std), _listed(residual)]
+        return made
 
-    def ends(multiple: Array | float, std: Array) -> Array:
-        """(low, high) in the values' units and sign, NaN where there is no width."""
-        return np.sort(
-            [
-                sign * (offset + scale * bend.inverse(mean + side * multiple * std))
-                for side in (-1.0, 1.0)
-            ],
-            axis=0,
+    def finish(self, multiple: Array) -> None:
+        """With bands that reach so far."""
+        self.columns = [*self._ends(multiple, self.spread), *self.columns, _listed(multiple)]
+
+    def _ends(self, multiple: Array, std: Array) -> list[list[float | None]]:
+        """(low, high) in the values' units and sign, None where there is no width."""
+        ends = [
+            self.sign * (self.offset + self.scale * self.bend.inverse(self.mean + side * std))
+            for side in (-multiple, multiple)
+        ]
+        return [_listed(end) for end in np.sort(ends, axis=0)]
+
+    def prediction(self, trial: Trial, at: int, calibrated: bool) -> Prediction:
+        low, high, lower, upper, residual, multiple = (column[at] for column in self.columns)
+        assert low is not None
+        assert high is not None
+        assert multiple is not None
+        made = trial.why
+        return Prediction(
+            trial.number,
+            made.mean,
+            made.std,
+            low,
+            high,
+            lower,
+            upper,
+            residual,
+            multiple,
+            calibrated,
         )
 
-    columns = [*ends(_MULTIPLE, spread), *ends(width, std), residual]
-    rows = (
-        [None if np.isnan(number) else float(number) for number in row]
-        for row in np.transpose(columns)
-    )
-    return [
-        Prediction(trial.number, trial.why.mean, trial.why.std, *row)  # type: ignore[arg-type]
-        for trial, row in zip(trials, rows, strict=True)
-    ]
+
+def _listed(numbers: Array) -> list[float | None]:
+    return [None if np.isnan(number) else float(number) for number in numbers]
 
 
 def _column(models: list[ModelDecision], name: str) -> Array:
@@ -142,8 +215,8 @@ def _column(models: list[ModelDecision], name: str) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Coverage after each value, and the least that chance allows (once in a hundred) if the
-    forecasts are right.
+    """Coverage after each value, and the least that chance allows if the forecasts are right: below
+    it at *some* look it falls in at most 5 % of such studies.
     """
 
     predictions: tuple[Prediction, ...]
@@ -158,6 +231,11 @@ class Calibration:
     def failing(self) -> bool:
         return len(self.predictions) > 0 and self.coverage[-1] < self.least[-1]
 
+    @property
+    def enough(self) -> bool:
+        """Whether there are values to calibrate by; before, bands are the model's own."""
+        return len(self.predictions) >= ENOUGH
+
 
 def calibration(made: Sequence[Prediction | None]) -> Calibration:
     """Of all predictions whose value is known, oldest first."""
@@ -166,14 +244,22 @@ def calibration(made: Sequence[Prediction | None]) -> Calibration:
         return Calibration((), (), ())
     counts = np.arange(1, len(known) + 1, dtype=np.intp)
     coverage = np.cumsum([bool(each.inside) for each in known]) / counts
-    least = _quantile(CHANCE, counts, LEVEL) / counts
+    least = _least_inside(counts) / counts
     return Calibration(known, tuple(coverage.tolist()), tuple(least.tolist()))
 
 
-def _quantile(share: float, counts: Indices, chance: float) -> Array:
-    """The least k that a binomial count stays at or below with probability ``share``. scipy.stats
-    has it too, and takes half a second to import.
+def _least_inside(counts: Indices) -> Array:
+    """The least k of n hits that does not refute coverage of ``LEVEL`` at any look.
+
+    The likelihood ratio of a uniform mixture of hit rates to LEVEL is a martingale if LEVEL is
+    right; by Ville's inequality it ever exceeds 1/CHANCE with probability at most CHANCE.
     """
-    above = np.ceil(bdtrik(share, counts, chance))
-    below = np.maximum(above - 1, 0)
-    return np.where(bdtr(below, counts, chance) >= share, below, above)
+    low, high = np.zeros(len(counts)), np.floor(LEVEL * counts)  # the ratio falls up to there
+    while np.any(low < high):
+        middle = np.floor((low + high) / 2)
+        misses = counts - middle
+        ratio = betaln(middle + 1, misses + 1)
+        ratio -= middle * math.log(LEVEL) + misses * math.log(1 - LEVEL)
+        refuted = ratio > math.log(1 / CHANCE)
+        low, high = np.where(refuted, middle + 1, low), np.where(refuted, high, middle)
+    return low
