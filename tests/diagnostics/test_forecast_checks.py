@@ -95,16 +95,12 @@ def test_values_under_way_calibrate_nothing() -> None:
     assert not together.calibrated
 
 
-def test_forecasts_that_become_too_sure_fail() -> None:
-    """Calibrated by good forecasts, then ten times too sure: the negative control."""
-    found = calibration(
-        predictions(simulated(1.0)[:40] + _renumbered(simulated(0.1), 40), "maximize")
-    )
-    assert found.failing
-
-
-def _renumbered(trials: list[Trial], first: int) -> list[Trial]:
-    return [replace(trial, number=first + i) for i, trial in enumerate(trials[:40])]
+def test_forecasts_that_become_ever_surer_fail() -> None:
+    """Right at first, then surer with each value without reason: the negative control."""
+    trials = simulated(1.0)[:40]
+    trials += [told(40 + i, 3.0 + 2 * (-1) ** i, mean=3.0, std=0.8**i) for i in range(30)]
+    assert not calibration(predictions(trials[:40], "maximize")).failing
+    assert calibration(predictions(trials, "maximize")).failing
 
 
 def test_right_forecasts_raise_an_alarm_at_any_look_in_few_studies() -> None:
