@@ -61,8 +61,8 @@ def test_bands_are_as_wide_as_the_studys_own_errors_require(stated: float) -> No
     often as they say all the same.
     """
     found = calibration(predictions(simulated(stated), "maximize"))
-    late = [each for each in found.predictions if each.calibrated]
-    assert len(late) == len(found.predictions) - ENOUGH
+    late = found.predictions
+    assert len(late) == 400 - ENOUGH
     assert np.mean([each.inside for each in late]) == pytest.approx(LEVEL, abs=0.04)
     assert not found.failing
     assert late[-1].multiple == pytest.approx(GAUSSIAN / stated, rel=0.15)
@@ -74,10 +74,11 @@ def test_bands_reach_the_conformal_quantile() -> None:
     made = predictions(trials, "maximize")
     for n, each in enumerate(made):
         assert each is not None
-        past = np.sort([abs(float(trial.value or 0.0)) for trial in trials[:n]])
-        rank = int(np.ceil(0.9 * (n + 1)))
-        assert each.calibrated == (rank <= n)
-        assert each.multiple == pytest.approx(past[rank - 1] if rank <= n else GAUSSIAN)
+        past = [abs(float(trial.value or 0.0)) for trial in trials[:n]]
+        newer = np.sort(past[-max(9, n // 2) :])
+        rank = int(np.ceil(round(0.9 * (len(newer) + 1), 9)))
+        assert each.calibrated == (rank <= len(newer))
+        assert each.multiple == pytest.approx(newer[rank - 1] if each.calibrated else GAUSSIAN)
         assert (each.low, each.high) == pytest.approx((-each.multiple, each.multiple))
 
 

@@ -206,7 +206,9 @@ def test_every_chart_has_words_columns_and_a_file(browser: TestClient, chart: st
     assert len({len(column) for column in drawn["columns"].values()}) == 1
     rows = list(csv.reader(io.StringIO(browser.get(f"/api/studies/first/charts/{chart}/csv").text)))
     assert rows[0] == list(drawn["columns"])
-    assert len(rows) - 1 == drawn["rows"] > 0
+    assert len(rows) - 1 == drawn["rows"]
+    # twelve values, eight of them of forecasts: nine are needed before bands are held against them
+    assert drawn["rows"] > 0 or (chart == "coverage" and "Not enough" in drawn["text"])
     empty = create(browser, "nothing yet")
     assert browser.get(f"/api/studies/{empty}/charts/{chart}").json()["rows"] == 0
 

@@ -9,7 +9,6 @@ model's, and says so.
 
 from __future__ import annotations
 
-import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +23,9 @@ from noregret.trials import Goal, ModelDecision, Trial, corrections, latest, sig
 LEVEL = 0.9  # of the band that values are held against
 CHANCE = 0.05  # that an alarm is ever raised where forecasts are right, however often one looks
 GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # standard deviations of a forecast that is believed
-ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals from which a quantile of that level follows
+ENOUGH = math.ceil(
+    LEVEL / (1 - LEVEL) - 1e-9
+)  # residuals from which a quantile of that level follows
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +103,26 @@ def _by_compression(trials: Sequence[Trial]) -> dict[int, list[int]]:
 
 def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int, float | None]:
     """How many standard deviations each band reaches, by the residuals known when its point was
-    asked for: the ⌈(n + 1)·LEVEL⌉-th smallest of n. None: not enough of them.
+    asked for: the ⌈(n + 1)·LEVEL⌉-th smallest of the newer half, n of them and at least ``ENOUGH``,
+    since a model of few values errs otherwise than one of many. None: there are not enough.
     """
-    known: list[float] = []  # sorted
+    known: list[float] = []  # oldest first
     waiting: list[int] = []
     found: dict[int, float | None] = {}
     for row, trial in enumerate(trials):
         if row not in residuals:
             continue
-        pending = set(trial.decision.pending)
-        for earlier in list(waiting):
-            if trials[earlier].number not in pending:
-                waiting.remove(earlier)
-                if math.isfinite(residuals[earlier]):
-                    bisect.insort(known, abs(residuals[earlier]))
-        rank = math.ceil((len(known) + 1) * LEVEL - 1e-9)
-        found[row] = known[rank - 1] if rank <= len(known) else None
-        waiting.append(row)
+        pending, still = set(trial.decision.pending), []
+        for earlier in waiting:
+            if trials[earlier].number in pending:
+                still.append(earlier)
+            elif math.isfinite(residuals[earlier]):
+                known.append(abs(residuals[earlier]))
+        waiting = [*still, row]
+        recent = np.array(known[-max(ENOUGH, len(known) // 2) :])
+        rank = math.ceil((len(recent) + 1) * LEVEL - 1e-9)
+        enough = rank <= len(recent)
+        found[row] = float(np.partition(recent, rank - 1)[rank - 1]) if enough else None
     return found
 
 
@@ -231,15 +235,12 @@ class Calibration:
     def failing(self) -> bool:
         return len(self.predictions) > 0 and self.coverage[-1] < self.least[-1]
 
-    @property
-    def enough(self) -> bool:
-        """Whether there are values to calibrate by; before, bands are the model's own."""
-        return len(self.predictions) >= ENOUGH
-
 
 def calibration(made: Sequence[Prediction | None]) -> Calibration:
-    """Of all predictions whose value is known, oldest first."""
-    known = tuple(each for each in made if each is not None and each.residual is not None)
+    """Of all calibrated predictions whose value is known, oldest first; none: not enough yet."""
+    known = tuple(
+        each for each in made if each is not None and each.calibrated and each.residual is not None
+    )
     if not known:
         return Calibration((), (), ())
     counts = np.arange(1, len(known) + 1, dtype=np.intp)

@@ -94,7 +94,7 @@ def convergence(snapshot: Snapshot) -> Chart:
 
 
 def residuals(snapshot: Snapshot) -> Chart:
-    made = snapshot.calibration.predictions
+    made = [each for each in snapshot.made if each is not None and each.residual is not None]
     values = [each.residual for each in made]
     columns: dict[str, list[Any]] = {
         "number": [each.number for each in made],
@@ -121,7 +121,8 @@ def coverage(snapshot: Snapshot) -> Chart:
         "nominal": [LEVEL] * len(found.coverage),
     }
     if not found.predictions:
-        return Chart("No value of a point that a model proposed is known yet.", columns)
+        none = "Not enough values yet: the bands of the first forecasts are the model's own guess."
+        return Chart(none, columns)
     verdict = "less than chance allows" if found.failing else "within what chance allows"
     text = (
         f"{found.inside} of {len(found.predictions)} values ({found.coverage[-1]:.0%}) fell into"
