@@ -11,7 +11,7 @@ import matplotlib
 import numpy as np
 
 import noregret as nr
-from noregret.gp import MAP, SquaredExponential, condition
+from noregret.gp import SquaredExponential, condition
 from noregret.space import Array
 from noregret.strategies import Strategy
 from noregret.testing import bump
@@ -101,7 +101,7 @@ def speed() -> Figure:
         ),
         "widened without restraint": (nr.MinimumUncertainty(), "#7570b3", "--"),
         "widened slowly": (
-            nr.AdaptiveGPUCB.rigorous(NOISE, norm_bound=2.0, lengthscales=1.0, estimation=MAP()),
+            nr.AdaptiveGPUCB.rigorous(NOISE, norm_bound=2.0, lengthscales=1.0),
             "#1b4f9c",
             "-",
         ),

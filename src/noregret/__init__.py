@@ -10,6 +10,7 @@ from noregret.strategies import (
     LogEI,
     MarginalGPUCB,
     MinimumUncertainty,
+    RadiusGPUCB,
     RandomSearch,
 )
 from noregret.study import (
@@ -41,6 +42,7 @@ __all__ = [
     "MarginalGPUCB",
     "MinimumUncertainty",
     "NoRegretError",
+    "RadiusGPUCB",
     "RandomSearch",
     "Reached",
     "Result",

@@ -35,23 +35,6 @@ def test_the_printed_width_is_implied_only_from_sigma_0354() -> None:
     assert confidence.paper_is_valid(0.01, 1.0)
 
 
-@given(st.integers(0, 200), st.floats(0.01, 0.5), POSITIVE, st.floats(1e-3, 2))
-def test_union_grid_increment(j: int, delta: float, R: float, lam: float) -> None:
-    """β grows by (R²/λ)·2 ln(1/w_j), theory.md#grid."""
-    weight = confidence.grid_weight(j)
-    plain = confidence.mixture(1.0, 3.0, noise_bound=R, regulariser=lam, delta=delta)
-    union = confidence.mixture(1.0, 3.0, noise_bound=R, regulariser=lam, delta=delta * weight)
-    assert union**2 - plain**2 == pytest.approx(
-        R**2 / lam * 2 * math.log(1 / weight), rel=1e-6, abs=1e-9
-    )
-
-
-def test_grid_weights_sum_to_one() -> None:
-    total = sum(confidence.grid_weight(j) for j in range(200_000))
-    assert total == pytest.approx(1.0, abs=1e-5)
-    assert total <= 1.0
-
-
 @pytest.mark.parametrize(
     "bad",
     [

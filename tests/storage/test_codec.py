@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import noregret as nr
+from noregret.classes.following import Following
 from noregret.classes.growth import LogGrowth, PowerGrowth
 from noregret.classes.widening import ReferenceRegret, Schedule
 from noregret.errors import GuaranteeWarning, StorageError
@@ -28,8 +29,9 @@ def values() -> list[Any]:
             nr.InsuredGPUCB(),
             nr.AdaptiveGPUCB(widening=Schedule("log", PowerGrowth(1.0, 0.1))),
             nr.InsuredGPUCB(noise_std=0.2, initial_points=7),
-            nr.AdaptiveGPUCB.rigorous(
-                0.1,
+            nr.AdaptiveGPUCB.rigorous(0.1, following=Following(2.0, floor=LogGrowth(0.2))),
+            nr.AdaptiveGPUCB(
+                width="mixture",
                 widening=ReferenceRegret(
                     weight=0.3, cap=PowerGrowth(), floor=LogGrowth(0.2), maximum=math.inf
                 ),

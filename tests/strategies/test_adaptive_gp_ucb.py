@@ -2,29 +2,25 @@ import itertools
 import json
 import math
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.classes.growth import LogGrowth, PowerGrowth
+from noregret.classes.growth import PowerGrowth
 from noregret.classes.widening import (
     AnchoredReference,
-    MinimumStd,
     NoWidening,
     PowerReference,
     ReferenceRegret,
     Schedule,
 )
-from noregret.errors import ConfigurationError, GuaranteeError, GuaranteeWarning
-from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.errors import ConfigurationError, GuaranteeWarning
 from noregret.gp.map import MAP
-from noregret.gp.posterior import condition
 from noregret.space.array import Array
 from noregret.testing.problems import bump
 
-RIGOROUS = nr.AdaptiveGPUCB.rigorous(0.1)
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
 
 
@@ -216,157 +212,6 @@ def test_map_shrinkage_is_charged_to_the_norm_where_asked() -> None:
     assert charged.norm_bound == pytest.approx(2.0 * charged.b / charged.lengthscales[0])
 
 
-# -- the rigorous preset --
-
-
-def test_rigorous_keeps_to_its_grid_cap_floor_and_monotone_lengthscales() -> None:
-    for estimation in (None, MAP()):
-        study = run(
-            nr.AdaptiveGPUCB.rigorous(0.1, estimation=estimation, lengthscales=1.0), 40, d=2
-        )
-        whys = [why_of(trial) for trial in study.trials[4:]]
-        theta = np.array([why.lengthscales for why in whys])
-        assert np.all(np.diff(theta, axis=0) <= 1e-15)
-        index = np.log(1 / theta) / math.log(1.1)
-        np.testing.assert_allclose(index, np.rint(index), atol=1e-9)
-        for why, j in zip(whys, np.rint(index), strict=True):
-            assert LogGrowth(0.1)(why.t) <= why.h * (1 + 1e-12)
-            assert why.h <= LogGrowth(2.0)(why.t) * (1 + 1e-12)
-            assert (
-                np.all(np.array(why.lengthscales) <= 1 / why.g * (1 + 1e-9))
-                or estimation is not None
-            )
-            used = j if estimation is not None else j[:1]
-            share = math.prod(6 / (math.pi**2 * (k + 1) ** 2) for k in used)
-            assert why.delta == pytest.approx(0.1 * share)
-            volume = float(np.prod(1 / np.array(why.lengthscales)))
-            assert why.norm_bound == pytest.approx(why.b * math.sqrt(volume))
-            beta = (
-                why.norm_bound**2 + 2 * why.information_gain + 2 * math.log(1 / why.delta)
-            )  # R²/λ = 1
-            assert why.beta_sqrt == pytest.approx(math.sqrt(beta), rel=1e-9)
-
-
-def test_rigorous_inflates_the_width_by_the_pending_information() -> None:
-    """β^½ = √(B² + 2I + 2 ln 1/δ)·exp(I(pending | observed)), R²/λ = 1: recomputed from the
-    recorded class.
-    """
-    study = run(RIGOROUS, 10)
-    X = points(study)
-    asked = [study.ask(), study.ask(), study.ask()]
-    for count, trial in enumerate(asked):
-        why = why_of(trial)
-        pending = np.array([t.params for t in asked[:count]]).reshape(-1, 1)
-        every = condition(
-            SquaredExponential(),
-            np.array(why.lengthscales),
-            np.vstack([X, pending]),
-            np.zeros(10 + count),
-            0.01,
-        )
-        observed = condition(
-            SquaredExponential(), np.array(why.lengthscales), X, np.zeros(10), 0.01
-        )
-        plain = math.sqrt(
-            why.norm_bound**2 + 2 * observed.information_gain + 2 * math.log(1 / why.delta)
-        )
-        inflation = math.exp(every.information_gain - observed.information_gain)
-        assert why.information_gain == pytest.approx(observed.information_gain)
-        assert why.beta_sqrt == pytest.approx(plain * inflation, rel=1e-9)
-        assert (inflation > 1.05) == (count > 0)
-
-
-class Cosine:
-    """Positive definite in one dimension, and without the spectral property."""
-
-    decreasing_spectrum: ClassVar[bool] = False
-
-    def value(self, sq: Array) -> Array:
-        return np.cos(np.sqrt(sq))
-
-    def slope(self, sq: Array) -> Array:
-        return -0.5 * np.sinc(np.sqrt(sq) / np.pi)
-
-    def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
-        return float(dimension)
-
-
-class Smooth(SquaredExponential):
-    """Declares the property, but its capacity is not known here."""
-
-
-RULE = RIGOROUS.widening
-assert isinstance(RULE, ReferenceRegret)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"kernel": Cosine()}, "spectral density"),
-        ({"widening": replace(RULE, weight=0.0)}, "never grows the norm ball"),
-        ({"widening": replace(RULE, weight=math.inf)}, "never shortens"),
-        ({"widening": replace(RULE, cap=None)}, "cap"),
-        ({"widening": replace(RULE, floor=None)}, "floor"),
-        ({"widening": replace(RULE, maximum=100.0)}, "stops the widening"),
-        ({"widening": NoWidening()}, "does not widen"),
-        ({"widening": MinimumStd(0.1)}, "does not widen"),
-        ({"widening": Schedule(lambda t: 1 + t, "log")}, "nothing can be proved"),
-        ({"widening": Schedule("log", "constant")}, "grows without bound"),
-        ({"standardise": True}, "standardise"),
-        ({"width": 2.0}, "not a proved bound"),
-        ({"width": "paper"}, "not a proved bound"),
-        ({"charge_estimate": False}, "charge_estimate"),
-        ({"estimation": MAP(ceiling=2.0)}, "ceiling"),
-    ],
-    ids=lambda v: v if isinstance(v, str) else "",
-)
-def test_rigorous_refuses_what_breaks_its_theorem(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(GuaranteeError, match=message):
-        replace(RIGOROUS, **change)
-
-
-def test_refusals_are_guarantee_errors() -> None:
-    with pytest.raises(GuaranteeError):
-        nr.AdaptiveGPUCB.rigorous(0.1, kernel=Cosine())
-    assert isinstance(RULE, ReferenceRegret)
-    with pytest.raises(GuaranteeError):
-        replace(RIGOROUS, widening=replace(RULE, weight=0.0))
-
-
-@pytest.mark.parametrize(
-    ("strategy", "d", "message"),
-    [
-        (
-            replace(RIGOROUS, widening=replace(RULE, cap=PowerGrowth(2.0, 0.5))),
-            1,
-            r"t\^0\.5.*below t\^0\.5",
-        ),
-        (
-            replace(
-                RIGOROUS, widening=replace(RULE, cap=PowerGrowth(2.0, 0.4)), norm_power="paper"
-            ),
-            1,
-            r"below t\^0\.333",
-        ),
-        (
-            replace(RIGOROUS, widening=Schedule(PowerGrowth(1.0, 0.2), LogGrowth())),
-            3,
-            "sublinear only below",
-        ),
-        (nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(1.5)), 3, "2ν > d"),
-    ],
-    ids=str,
-)
-def test_rigorous_refuses_growth_that_is_too_fast_for_the_dimension(
-    strategy: Any, d: int, message: str
-) -> None:
-    study = nr.Study([(0, 1)] * d, strategy=strategy)
-    with pytest.raises(GuaranteeError, match=message):
-        study.ask()
-    assert study.trials == []
-    nr.Study([(0, 1)], strategy=RIGOROUS).ask()
-
-
 # -- settings --
 
 
@@ -377,7 +222,6 @@ def test_the_printed_width_warns_where_it_is_no_bound() -> None:
 
 
 def test_theorems_are_named_or_denied() -> None:
-    assert "Theorem 1" in RIGOROUS.theorem
     assert nr.AdaptiveGPUCB(width=2.0, widening=NoWidening()).theorem.startswith("none")
     assert "no guarantee" in nr.AdaptiveGPUCB.paper(0.4).theorem
 

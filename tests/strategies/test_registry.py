@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 import noregret as nr
@@ -49,5 +47,5 @@ def test_options_change_no_name_and_other_strategies_have_their_types() -> None:
     assert display_name(nr.InsuredGPUCB(0.5, initial_points=3)) == "insured"
     assert display_name(nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=20.0)) == "rigorous"
     assert display_name(nr.GPUCB(lengthscales=0.2)) == "gp-ucb"
-    other = replace(nr.AdaptiveGPUCB.rigorous(0.1), guarantee=False)
+    other = nr.AdaptiveGPUCB(width="mixture")
     assert display_name(other) == "AdaptiveGPUCB"

@@ -27,7 +27,7 @@ def queries(
 
 
 MAKERS: list[Callable[[float], Any]] = [
-    lambda c: nr.AdaptiveGPUCB.rigorous(0.1 * c, norm_bound=1.0 * c, regulariser=0.01),
+    lambda c: nr.AdaptiveGPUCB.rigorous(0.1 * c, norm_bound=1.0 * c),
     lambda c: nr.GPUCB(
         lengthscales=0.2,
         norm_bound=2 * c,
@@ -51,5 +51,5 @@ def test_units_of_the_inputs(make: Callable[[float], Any]) -> None:
 
 
 def test_negative_control_scaling_the_values_alone_changes_the_queries() -> None:
-    fixed = nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=1.0, regulariser=0.01)
+    fixed = nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=1.0)
     assert np.abs(queries(lambda c: fixed, 64.0) - queries(lambda c: fixed, 1.0)).max() > 0.05

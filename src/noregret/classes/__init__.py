@@ -2,8 +2,11 @@
 
 function_class  the class, and how it is widened      growth      curves of t
 widening        rules that decide by how much         confidence  widths, one function per theorem
+radius          one bound for all classes             following   a class that follows the data
+patrol          what points fixed in advance prove
 """
 
+from noregret.classes.following import Followed, Following
 from noregret.classes.function_class import FunctionClass, NormPower, merge, split
 from noregret.classes.growth import (
     BUILT_IN,
@@ -12,6 +15,22 @@ from noregret.classes.growth import (
     LogGrowth,
     PowerGrowth,
     as_growth,
+)
+from noregret.classes.patrol import (
+    PatrolBand,
+    Plausibility,
+    is_patrol,
+    patrol_order,
+    patrol_points,
+    patrols,
+)
+from noregret.classes.radius import (
+    Mixture,
+    RadiusBand,
+    Values,
+    norm_lower_bound,
+    radius_band,
+    radius_squared,
 )
 from noregret.classes.widening import (
     AnchoredReference,
@@ -31,7 +50,7 @@ from noregret.classes.widening import (
 # what can be stored
 GROWTHS: tuple[type, ...] = (ConstantGrowth, LogGrowth, PowerGrowth)
 REFERENCES: tuple[type, ...] = (PowerReference, AnchoredReference)
-WIDENINGS: tuple[type, ...] = (NoWidening, Schedule, ReferenceRegret, MinimumStd)
+WIDENINGS: tuple[type, ...] = (NoWidening, Schedule, ReferenceRegret, MinimumStd, Following)
 
 __all__ = [
     "BUILT_IN",
@@ -41,22 +60,36 @@ __all__ = [
     "AnchoredReference",
     "ConstantGrowth",
     "Estimator",
+    "Followed",
+    "Following",
     "FunctionClass",
     "Growth",
     "Information",
     "LogGrowth",
     "MinimumStd",
+    "Mixture",
     "NoWidening",
     "NormPower",
+    "PatrolBand",
+    "Plausibility",
     "PowerGrowth",
     "PowerReference",
     "Probe",
+    "RadiusBand",
     "ReferenceRegret",
     "Scaling",
     "Schedule",
+    "Values",
     "Widening",
     "as_growth",
     "crossing_near",
+    "is_patrol",
     "merge",
+    "norm_lower_bound",
+    "patrol_order",
+    "patrol_points",
+    "patrols",
+    "radius_band",
+    "radius_squared",
     "split",
 ]

@@ -29,7 +29,7 @@ def _check(norm_bound: float, information_gain: float, noise_bound: float, delta
 
 
 def paper(norm_bound: float, information_gain: float, *, noise_std: float, delta: float) -> float:
-    """As printed. A confidence bound only if 4σ ≥ √2 with λ = σ², or λ ≥ 1: see
+    """As printed. A confidence bound only for λ ≥ 1/8, which with λ = σ² is σ ≥ .354: see
     ``paper_is_valid``.
     """
     _check(norm_bound, information_gain, noise_std, delta)
@@ -86,10 +86,3 @@ def mixture(
         norm_bound**2
         + noise_bound**2 / regulariser * (2 * information_gain + 2 * math.log(1 / delta))
     )
-
-
-def grid_weight(index: float) -> float:
-    """w_j = 6/(π²(j+1)²), summing to 1: the share of δ spent on grid index j of the quantised
-    scaling. theory.md#grid
-    """
-    return 6 / (math.pi**2 * (index + 1) ** 2)

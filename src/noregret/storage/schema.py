@@ -169,12 +169,13 @@ def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any)
             connection.execute(statement, new)
 
 
-GONE = ("greedy_above", "quantisation", "monotone", "compress", "acquisition")
+GONE = ("greedy_above", "quantisation", "monotone", "compress", "acquisition", "guarantee")
 
 
 def strategy_of_schema_2(data: dict[str, Any]) -> dict[str, Any]:
     """A strategy as schema 2 stored it, in today's form. The default was ``AdaptiveGPUCB`` with the
-    widening ``Stagnation``; whatever else was set beside that goes on as today's default.
+    widening ``Stagnation``; whatever else was set beside that goes on as today's default. With
+    ``guarantee`` it was the rigorous preset, which follows the data by a rule of its own now.
     """
     if data.get("type") != "AdaptiveGPUCB":
         return data
@@ -182,8 +183,15 @@ def strategy_of_schema_2(data: dict[str, Any]) -> dict[str, Any]:
     if isinstance(widening, dict) and widening.get("type") == "Stagnation":
         kept = ("noise_std", "initial_points")
         return {"type": "InsuredGPUCB", **{name: data[name] for name in kept}}
+    if data.get("guarantee"):
+        same = ("norm_bound", "lengthscales", "kernel", "delta", "offset", "initial_points")
+        return {
+            "type": "RadiusGPUCB",
+            "noise_bound": data["noise_std"],
+            **{name: data[name] for name in same if name in data},
+        }
     dropped = [name for name in GONE if data.get(name) not in (None, False, 0, "ucb")]
-    if dropped and not data.get("guarantee"):
+    if dropped:
         log.warning(
             "a study's strategy had %s set, which is gone: its next proposals may differ",
             " and ".join(dropped),

@@ -11,6 +11,7 @@ from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
+from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.registry import (
     NAMED,
@@ -34,6 +35,7 @@ __all__ = [
     "LogEI",
     "MarginalGPUCB",
     "MinimumUncertainty",
+    "RadiusGPUCB",
     "RandomSearch",
     "Strategy",
     "display_name",

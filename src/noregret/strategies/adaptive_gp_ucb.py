@@ -1,9 +1,8 @@
 """A-GP-UCB: Berkenkamp, Schoellig, Krause, "No-Regret Bayesian Optimization with Unknown
 Hyperparameters", JMLR 2019.
 
-JMLR Alg. 1 with the adaptive scaling of sec. 4.1 and the online estimation of sec. 4.2, in two
-presets: ``paper`` (formulas as printed) and ``rigorous`` (repaired, and refusing whatever
-breaks its theorem).
+JMLR Alg. 1 with the adaptive scaling of sec. 4.1 and the online estimation of sec. 4.2. ``paper``
+has the formulas as printed; ``rigorous`` is the repaired theorem, a strategy of its own.
 """
 
 from __future__ import annotations
@@ -18,20 +17,24 @@ import numpy as np
 from noregret.classes import (
     AnchoredReference,
     Estimator,
+    Following,
     FunctionClass,
-    LogGrowth,
+    Mixture,
     NormPower,
     NoWidening,
     PowerReference,
     ReferenceRegret,
+    Values,
     Widening,
     confidence,
+    norm_lower_bound,
 )
 from noregret.errors import ConfigurationError, GuaranteeWarning
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.space import SearchSpace
 from noregret.strategies.estimation import estimate
-from noregret.strategies.guarantee import check_growth, check_guarantee, check_settings
+from noregret.strategies.guarantee import check_settings, needs, start_lengthscales
+from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.step import Step
 from noregret.strategies.strategy import Belief, Design, initial_proposal
 from noregret.strategies.units import frame
@@ -59,8 +62,6 @@ class AdaptiveGPUCB:
     offset: a fixed prior mean, in the values' units.
     initial_points: how many points come before the model; None: see ``initial_design``.
     initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
-    guarantee: check every setting against the theorem (GuaranteeError), let lengthscales never
-        grow again and take the bound over a grid of them.
     """
 
     kernel: Kernel = SquaredExponential()
@@ -78,14 +79,11 @@ class AdaptiveGPUCB:
     offset: float = 0.0
     initial_points: int | None = None
     initial_design: Design = "uniform"
-    guarantee: bool = False
 
     def __post_init__(self) -> None:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
             lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
             object.__setattr__(self, "lengthscales", lengthscales)
-        if self.guarantee:
-            check_guarantee(self)
         check_settings(self)
         if self.width == "paper" and not self._width_is_proved:
             warnings.warn(
@@ -133,54 +131,27 @@ class AdaptiveGPUCB:
         norm_bound: float = 1.0,
         lengthscales: float | tuple[float, ...] | None = None,
         kernel: Kernel = SquaredExponential(),
-        regulariser: float | None = None,
         offset: float = 0.0,
-        estimation: MAP | None = None,
-        widening: Widening | None = None,
+        following: Following = Following(),
         initial_points: int | None = None,
-    ) -> AdaptiveGPUCB:
+    ) -> RadiusGPUCB:
         """The repaired theorem: for R-sub-Gaussian noise with R = noise_bound the band holds with
-        probability 1 − delta once the class contains f, and the regret is sublinear. noise_bound
-        and norm_bound are in the values' units.
-
-        widening=None: reference regret (bound estimator, anchored) between a cap and a floor that
-        are logarithmic, so that h is unbounded and slow enough in every dimension the theorem
-        covers.
+        probability 1 − delta while the class contains f, which it does from some time on, and the
+        regret is sublinear. noise_bound, norm_bound and offset are in the values' units.
         """
-        rule = widening or ReferenceRegret(
-            "regret_bound",
-            AnchoredReference(0.9),
-            weight=0.1,
-            cap=LogGrowth(2.0),
-            floor=LogGrowth(0.1),
-        )
-        return AdaptiveGPUCB(
-            kernel=kernel,
-            lengthscales=lengthscales,
-            norm_bound=norm_bound,
-            noise_std=noise_bound,
-            regulariser=regulariser,
-            width="mixture",
-            delta=delta,
-            widening=rule,
-            estimation=estimation,
-            norm_power="tight",
-            charge_estimate=True,
-            offset=offset,
-            initial_points=initial_points,
-            guarantee=True,
+        return RadiusGPUCB(
+            noise_bound,
+            delta,
+            norm_bound,
+            lengthscales,
+            kernel,
+            offset,
+            following,
+            initial_points,
         )
 
     @property
     def theorem(self) -> str:
-        if self.guarantee:
-            return (
-                "Theorem 1 of Berkenkamp et al. 2019 as repaired in docs/theory.md: with"
-                " probability at least 1 − delta the band contains f from the first step at which"
-                " ‖f‖ ≤ B_t at lengthscales θ_t, and the cumulative regret is sublinear. Needs"
-                " noise that is noise_std-sub-Gaussian, a finite RKHS norm of f − offset for some"
-                " lengthscales ≤ θ_0, and an argmax of UCB found to precision."
-            )
         if self.proved:
             return (
                 f"Srinivas et al. 2012 with the {self.width} width on one fixed class: sublinear"
@@ -200,11 +171,11 @@ class AdaptiveGPUCB:
 
     @property
     def proved(self) -> bool:
-        """Whether its band is a theorem's: a proved width, on a class that does not follow the data
-        or is paid for where it does.
+        """Whether its band is a theorem's: a proved width, on a class that does not follow the
+        data.
         """
         fixed = isinstance(self.widening, NoWidening) and self.estimation is None
-        return self._width_is_proved and (self.guarantee or fixed)
+        return self._width_is_proved and fixed
 
     @property
     def _width_is_proved(self) -> bool:
@@ -216,14 +187,8 @@ class AdaptiveGPUCB:
 
     def initial_class(self, dimension: int) -> FunctionClass:
         """(θ_0, B_0)."""
-        theta = math.sqrt(dimension) if self.lengthscales is None else self.lengthscales
-        if isinstance(theta, tuple) and len(theta) != dimension:
-            raise ConfigurationError(
-                f"lengthscales has {len(theta)} entries, but the space has {dimension} coordinates"
-                f" on the unit cube: give one number or {dimension}"
-            )
-        lengthscales = np.broadcast_to(np.asarray(theta, dtype=np.float64), (dimension,)).copy()
-        return FunctionClass(lengthscales, self.norm_bound)
+        theta = start_lengthscales(self.lengthscales, dimension)
+        return FunctionClass(theta, self.norm_bound)
 
     def beta_sqrt(self, norm_bound: float, information_gain: float, delta: float) -> float:
         """The width of the chosen theorem."""
@@ -250,8 +215,6 @@ class AdaptiveGPUCB:
         return (self.noise_std or math.nan) ** 2
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        if self.guarantee:
-            check_growth(self, space.dimension)
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
         return start or self.step(space, history, rng).propose()
 
@@ -273,27 +236,31 @@ class AdaptiveGPUCB:
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
-        """The class of the last decision, conditioned on everything told since."""
+        """The class of the last decision, conditioned on everything told since: points under way
+        do not narrow it.
+        """
         if len(history.X) == 0:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
-        step = chosen.step(space, history, np.random.default_rng(0))
-        model = step.model(step.previous.g, step.previous.b, exact=True)
+        step = chosen.step(space, history.observed, np.random.default_rng(0))
+        model = step.model(step.previous.g, step.previous.b)
         held, framed = model.function_class, step.framed
         condition = "none: a constant width is a rule of thumb, not a confidence bound"
+        refuted = False
         if isinstance(self.width, str):
             theta = ", ".join(f"{v:.3g}" for v in held.lengthscales)
             condition = (
                 f"with probability at least {1 - chosen.delta:g} if f − {self.offset:g} has RKHS"
-                f" norm at most {held.norm_bound:.3g} at lengthscales [{theta}] and the noise is"
-                f" {self.noise_std:g}-sub-Gaussian."
+                f" norm at most {held.norm_bound:.3g} at lengthscales [{theta}]."
+                f" {needs(self.noise_std, history)}"
             )
             if not isinstance(self.widening, NoWidening):
                 condition += " The class grows with the study, so the bound need not fall for good."
             if not self.proved:
                 condition = f"not proved (see .theorem): {condition}"
-            elif not step.proved:
-                condition = f"not proved while trials are under way: {condition}"
+            else:
+                refuted = chosen._refutes(history, held)
+                condition = f"refuted by the data: {condition}" if refuted else condition
         return Belief(
             model.posterior,
             model.beta_sqrt,
@@ -301,5 +268,19 @@ class AdaptiveGPUCB:
             framed.offset,
             framed.scale,
             condition,
-            proved=step.proved,
+            proved=self.proved,
+            kernel=self.kernel,
+            norm_bound=held.norm_bound if isinstance(self.width, str) else None,
+            refuted=refuted,
         )
+
+    def _refutes(self, history: History, held: FunctionClass) -> bool:
+        """Whether no f of the class keeps within the radius of its own kernel's forecasts."""
+        assert self.noise_std is not None
+        told = np.where(np.isnan(history.noise_std), self.noise_std, history.noise_std)
+        values = Values(history.X, history.y - history.sign * self.offset, told)
+        amplitude = np.array([self.noise_std / math.sqrt(self._regulariser)])
+        own = Mixture(self.kernel, held.lengthscales[None, :], amplitude, np.ones(1))
+        radius_sq = own.radius_squared(values, self.delta)
+        least = norm_lower_bound(self.kernel, held.lengthscales, values, radius_sq)
+        return least > held.norm_bound  # theory.md#refuted

@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.classes import (
-    ConstantGrowth,
-    LogGrowth,
-    PowerGrowth,
-    ReferenceRegret,
-    Schedule,
-    Widening,
-)
+from noregret.classes import Following, LogGrowth, ReferenceRegret, Widening
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.space import Array
 from noregret.strategies.strategy import check_initial_points
-from noregret.theory import largest_exponent
+from noregret.trials import History
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+    from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 
 WIDTHS = ("paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture")
 
@@ -36,7 +31,7 @@ def check_positive(name: str, value: float | None) -> None:
         hint = (
             ": with exact observations the width is undefined; pass a small value such as 1e-3 ×"
             " the range of y"
-            if name == "noise_std"
+            if name in ("noise_std", "noise_bound")
             else ""
         )
         raise ConfigurationError(f"{name} must be positive and finite, got {value!r}{hint}")
@@ -50,9 +45,9 @@ def check_kernel(kernel: Any) -> None:
         )
 
 
-def check_settings(s: AdaptiveGPUCB) -> None:
+def check_common(s: AdaptiveGPUCB | RadiusGPUCB, positive: Sequence[str]) -> None:
     check_kernel(s.kernel)
-    for name in ("norm_bound", "noise_std", "regulariser"):
+    for name in positive:
         check_positive(name, getattr(s, name))
     if s.norm_bound is None:
         raise ConfigurationError("norm_bound must be a positive number, got None")
@@ -63,6 +58,13 @@ def check_settings(s: AdaptiveGPUCB) -> None:
             f"delta is a failure probability in (0, 1), got {s.delta!r}: 0.1 means that the band"
             " holds with probability 0.9"
         )
+    if not math.isfinite(s.offset):
+        raise ConfigurationError(f"offset must be finite, got {s.offset!r}")
+    check_initial_points(s.initial_points)
+
+
+def check_settings(s: AdaptiveGPUCB) -> None:
+    check_common(s, ("norm_bound", "noise_std", "regulariser"))
     if isinstance(s.width, str):
         if s.width not in WIDTHS:
             raise ConfigurationError(
@@ -101,104 +103,54 @@ def check_settings(s: AdaptiveGPUCB) -> None:
         raise ConfigurationError(
             f'initial_design is "uniform" or "spread", got {s.initial_design!r}'
         )
-    if not math.isfinite(s.offset):
-        raise ConfigurationError(f"offset must be finite, got {s.offset!r}")
-    check_initial_points(s.initial_points)
 
 
-def check_guarantee(s: AdaptiveGPUCB) -> None:
-    check_kernel(s.kernel)
-    if not getattr(s.kernel, "decreasing_spectrum", False):
+def check_proved_kernel(kernel: Kernel) -> None:
+    if not getattr(kernel, "decreasing_spectrum", False):
         raise GuaranteeError(
-            f"{s.kernel!r} does not declare a spectral density that falls in each frequency"
+            f"{kernel!r} does not declare a spectral density that falls in each frequency"
             " (decreasing_spectrum): the norm of f may then grow without bound as lengthscales"
             " shrink, and the theorem fails. Use SquaredExponential or Matern."
         )
-    if not isinstance(s.kernel, (SquaredExponential, Matern)):
+    if not isinstance(kernel, (SquaredExponential, Matern)):
         raise GuaranteeError(
-            f"the information capacity of {s.kernel!r} is not known here, so sublinear regret"
+            f"the information capacity of {kernel!r} is not known here, so sublinear regret"
             " cannot be promised: use SquaredExponential or Matern"
         )
-    if s.standardise:
-        raise GuaranteeError(
-            "standardise=True changes the units of norm_bound and noise_std at every step: set"
-            " standardise=False, and offset= for a fixed prior mean"
-        )
-    if s.width not in ("mixture", "abbasi_yadkori"):
-        raise GuaranteeError(
-            f'width {s.width!r} is not a proved bound for these settings: use "mixture" (tighter)'
-            ' or "abbasi_yadkori"'
-        )
-    if s.estimation is not None and s.estimation.ceiling > 1:
-        raise GuaranteeError(
-            "lengthscales above θ_0 make the class smaller than the one that f is assumed to be in:"
-            " leave MAP's ceiling at 1"
-        )
-    if not s.charge_estimate:
-        raise GuaranteeError(
-            "estimated lengthscales shorten the class too, and the norm of f grows with that: set"
-            " charge_estimate=True"
-        )
-    w = s.widening
-    if isinstance(w, ReferenceRegret):
-        if w.weight == 0 and s.norm_power == "tight":
-            raise GuaranteeError(
-                "weight λ_w = 0 with the tight norm power never grows the norm ball, so an f with a"
-                " larger norm stays outside for ever: use weight > 0"
-            )
-        if w.weight == math.inf:
-            raise GuaranteeError(
-                "weight λ_w = ∞ never shortens the lengthscales, so a rougher f stays outside for"
-                " ever: use a finite weight"
-            )
-        if w.cap is None or w.floor is None or isinstance(w.floor, ConstantGrowth):
-            raise GuaranteeError(
-                "reference regret needs a cap, which keeps the regret sublinear, and a growing"
-                " floor, which captures f in the end: e.g. cap=PowerGrowth(2, 0.4),"
-                " floor=LogGrowth(0.1)"
-            )
-        if w.maximum < math.inf:
-            raise GuaranteeError(
-                f"maximum={w.maximum} stops the widening for good, so f may stay outside for ever:"
-                " leave it at infinity"
-            )
-    elif isinstance(w, Schedule):
-        for name, curve in (("g", w._curves[0]), ("b", w._curves[1])):
-            if not isinstance(curve, (LogGrowth, PowerGrowth)):
-                raise GuaranteeError(
-                    f"the schedule {name}(t) must be a built-in curve that grows without bound,"
-                    f" LogGrowth or PowerGrowth, got {curve!r}: nothing can be proved about other"
-                    " callables"
-                )
-    else:
-        raise GuaranteeError(
-            f"{type(w).__name__} does not widen the class as the theorem needs: use ReferenceRegret"
-            " with cap and floor, or Schedule"
-        )
 
 
-def check_growth(s: AdaptiveGPUCB, dimension: int) -> None:
-    """Whether the widening is slow enough for sublinear regret in this dimension."""
-    limit = largest_exponent(s.kernel, dimension, s.norm_power)
-    if limit <= 0:
-        raise GuaranteeError(
-            f"no sublinear regret bound is known for {s.kernel!r} in {dimension} dimensions (it"
-            " needs 2ν > d): use a smoother kernel or SquaredExponential"
-        )
-    w = s.widening
-    if isinstance(w, ReferenceRegret):
-        growth = max(_exponent(w.cap), _exponent(w.floor))
-    elif isinstance(w, Schedule):
-        growth = dimension * _exponent(w._curves[0]) + _exponent(w._curves[1])  # h = g^d b
-    else:
-        growth = 0.0
-    if growth >= limit:
-        raise GuaranteeError(
-            f"the class may grow like t^{growth:.3g}, but in {dimension} dimensions with"
-            f" {s.kernel!r} the regret is sublinear only below t^{limit:.3g}: lower the exponent of"
-            " the cap (or schedule)"
-        )
+def check_following(rule: Any) -> None:
+    if not isinstance(rule, Following):
+        raise ConfigurationError(f"following must be a value such as Following(), got {rule!r}")
+    for name in ("floor", "cap", "ball"):
+        curve = getattr(rule, name)
+        if not isinstance(curve, LogGrowth):
+            raise GuaranteeError(
+                f"the {name} of the class must grow without bound, or an f outside it stays outside"
+                " for ever, and logarithmically, so that the regret is sublinear in every"
+                f" dimension: use LogGrowth(rate), got {curve!r}"
+            )
 
 
-def _exponent(curve: object) -> float:
-    return curve.exponent if isinstance(curve, PowerGrowth) else 0.0
+def start_lengthscales(lengthscales: float | tuple[float, ...] | None, dimension: int) -> Array:
+    """θ_0 for each coordinate of the unit cube; None: its diameter √d."""
+    theta = math.sqrt(dimension) if lengthscales is None else lengthscales
+    if isinstance(theta, tuple) and len(theta) != dimension:
+        raise ConfigurationError(
+            f"lengthscales has {len(theta)} entries, but the space has {dimension} coordinates"
+            f" on the unit cube: give one number or {dimension}"
+        )
+    return np.broadcast_to(np.asarray(theta, dtype=np.float64), (dimension,)).copy()
+
+
+def needs(noise_bound: float | None, history: History, *, at_least: bool = False) -> str:
+    """What a band needs besides its class, in words. at_least: a told noise only raises R."""
+    told = ""
+    if not np.all(np.isnan(history.noise_std)):
+        told = ", or where a noise was told as much as that"
+        told += " if it is more" if at_least else " (known before its value, not computed from it)"
+    bound = "sub-Gaussian as estimated" if noise_bound is None else f"{noise_bound:g}-sub-Gaussian"
+    return (
+        f"Needs noise that is {bound}{told}; trials that neither fail nor are told late or"
+        " corrected because of their noise; offset and delta fixed before the data."
+    )

@@ -81,7 +81,8 @@ class InsuredGPUCB:
         """The fitted class in the values' own units, conditioned on everything told."""
         if len(history.X) == 0:
             return None
-        framed, fit = self._fit(space, history, np.random.default_rng(0).spawn(2)[0], 0)
+        observed = history.observed
+        framed, fit = self._fit(space, observed, np.random.default_rng(0).spawn(2)[0], 0)
         posterior = framed.condition(KERNEL, fit.lengthscales, fit.noise_var)
         condition = "none: a constant width is a rule of thumb, not a confidence bound"
         return Belief(

@@ -58,7 +58,7 @@ from noregret.gp import Kernel, SquaredExponential
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.guarantee import WIDTHS, check_positive
+from noregret.strategies.guarantee import WIDTHS, check_positive, needs
 from noregret.strategies.strategy import Belief, Design, initial_proposal
 from noregret.theory import greedy_information
 from noregret.trials import Decision, History, Proposal
@@ -267,16 +267,16 @@ class LBGPUCB:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
         scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
-        step = chosen._base().step(space, history, np.random.default_rng(0))
-        model = step.model(scaling.g, scaling.b, exact=True)
+        step = chosen._base().step(space, history.observed, np.random.default_rng(0))
+        model = step.model(scaling.g, scaling.b)
         theta = ", ".join(f"{v:.3g}" for v in model.function_class.lengthscales)
         condition = (
             f"with probability at least {1 - chosen.delta / 2:g} if f − {self.offset:g} has RKHS"
-            f" norm at most {model.function_class.norm_bound:.3g} at lengthscales [{theta}] and the"
-            f" noise is {self.noise_std:g}-sub-Gaussian. Shorter candidates may follow, so the"
-            " bound need not fall for good."
+            f" norm at most {model.function_class.norm_bound:.3g} at lengthscales [{theta}], and if"
+            " that candidate had not been chosen by the data, which no union bound pays for."
+            f" {needs(self.noise_std, history)} Shorter candidates may follow, so the bound need"
+            " not fall for good."
         )
-        # the candidate was chosen from the data, and no union bound pays for that
         return Belief(
             model.posterior,
             model.beta_sqrt,

@@ -80,7 +80,7 @@ class LogEI:
     ) -> Belief | None:
         if len(history.X) == 0:
             return None
-        framed, fit = self._fit(space, history, np.random.default_rng(0))
+        framed, fit = self._fit(space, history.observed, np.random.default_rng(0))
         posterior = framed.condition(self.kernel, fit.lengthscales, fit.noise_var)
         return Belief(
             posterior,

@@ -113,7 +113,7 @@ class MarginalGPUCB:
     ) -> Belief | None:
         if len(history.X) == 0:
             return None
-        framed, mixture, typical = self._mixture(space, history, np.random.default_rng(0))
+        framed, mixture, typical = self._mixture(space, history.observed, np.random.default_rng(0))
         return Belief(
             mixture,
             self.width,

@@ -27,6 +27,7 @@ from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
+from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.strategy import Strategy
 
@@ -35,7 +36,7 @@ STRATEGY_GROUP, VALUE_GROUP = "noregret.strategies", "noregret.values"
 
 NAMED: dict[str, Callable[..., Strategy]] = {
     "insured": InsuredGPUCB,
-    "rigorous": AdaptiveGPUCB.rigorous,
+    "rigorous": RadiusGPUCB,
     "paper": AdaptiveGPUCB.paper,
     "gp-ucb": GPUCB,
     "lb-gp-ucb": LBGPUCB,
@@ -44,7 +45,6 @@ NAMED: dict[str, Callable[..., Strategy]] = {
     "log-ei": LogEI,
     "random": RandomSearch,
 }
-OPTION_FIELDS = {"noise_bound": "noise_std"}  # where an option is not called as its field is
 _STRATEGIES: tuple[type, ...] = (
     AdaptiveGPUCB,
     GPUCB,
@@ -53,6 +53,7 @@ _STRATEGIES: tuple[type, ...] = (
     LogEI,
     MarginalGPUCB,
     MinimumUncertainty,
+    RadiusGPUCB,
     RandomSearch,
 )
 BUILT_IN: dict[str, type] = {
@@ -155,13 +156,10 @@ def display_name(strategy: Strategy) -> str:
 def _makes(make: Callable[..., Strategy], strategy: Strategy) -> bool:
     if isinstance(make, type):
         return type(strategy) is make
-    fields = {
-        option: OPTION_FIELDS.get(option, option) for option in inspect.signature(make).parameters
-    }
     options = {
-        option: getattr(strategy, field)
-        for option, field in fields.items()
-        if hasattr(strategy, field)
+        option: getattr(strategy, option)
+        for option in inspect.signature(make).parameters
+        if hasattr(strategy, option)
     }
     try:
         with warnings.catch_warnings():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noregret.classes import FunctionClass, Information, Scaling, confidence
+from noregret.classes import FunctionClass, Information, Scaling
 from noregret.gp import Fit, Posterior
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
@@ -21,8 +21,6 @@ from noregret.trials import Decision, History, ModelDecision, Proposal
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-
-GRID_RATIO = 1.1  # ρ of the quantised scaling, theory.md#grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,65 +72,42 @@ class Step:
         self.dimension = space.dimension
         self.previous = _widest(decisions)
         self.start = start
-        self._recorded = np.array(decisions[-1].lengthscales) if decisions else None
         self._frozen_regret = sum(each.instant_regret_bound or 0.0 for each in decisions)
-        self._models: dict[tuple[float, float, bool], Model] = {}
+        self._models: dict[tuple[float, float], Model] = {}
         self._choices: dict[tuple[float, float], Choice] = {}
 
     @property
     def proved(self) -> bool:
-        """Whether the band is a theorem's now: points under way narrow it, and only a guarantee
-        pays for that.
-        """
-        paid = self.strategy.guarantee or len(self.framed.pending) == 0
-        return self.strategy.proved and paid
+        """Whether the band is a theorem's now: points under way narrow it, which none allows."""
+        return self.strategy.proved and len(self.framed.pending) == 0
 
     # -- the class, the model, the choice at a scaling (g, b) --
 
-    def function_class(self, g: float, b: float, *, exact: bool) -> tuple[FunctionClass, float]:
-        """(θ_t, B_t) and the share of δ spent on this θ. exact=False leaves g unrounded, for smooth
-        estimates.
-        """
+    def function_class(self, g: float, b: float) -> FunctionClass:
+        """(θ_t, B_t)."""
         s = self.strategy
         if s.estimation is None or self.fit is None:
             lengthscales = self.start.lengthscales / g
         else:
             lengthscales = s.estimation.combined(self.fit.lengthscales, self.start.lengthscales, g)
-        share = 1.0
-        if s.guarantee:
-            if self._recorded is not None:  # lengthscales that grow again could lose f
-                lengthscales = np.minimum(lengthscales, self._recorded)
-            index = np.log(self.start.lengthscales / lengthscales) / math.log(GRID_RATIO)
-            if exact:
-                index = np.ceil(index - 1e-9)  # g rounded up to ρ^j, theory.md#grid
-                lengthscales = self.start.lengthscales / GRID_RATIO**index
-            # without estimation all inputs share one index: a one-parameter family of kernels
-            charged = index if s.estimation is not None else index[:1]
-            share = math.prod(confidence.grid_weight(float(j)) for j in charged)
         if s.charge_estimate:
-            return self.start.at(lengthscales, b, s.norm_power), s.delta * share
-        return (
-            FunctionClass(lengthscales, self.start.widened(g, b, s.norm_power).norm_bound),
-            s.delta * share,
-        )  # as in JMLR Alg. 1
+            return self.start.at(lengthscales, b, s.norm_power)
+        bound = self.start.widened(g, b, s.norm_power).norm_bound
+        return FunctionClass(lengthscales, bound)  # as in JMLR Alg. 1
 
-    def model(self, g: float, b: float, *, exact: bool = False) -> Model:
-        key = (g, b, exact and self.strategy.guarantee)
-        if key not in self._models:
-            function_class, delta = self.function_class(g, b, exact=exact)
+    def model(self, g: float, b: float) -> Model:
+        if (g, b) not in self._models:
+            function_class = self.function_class(g, b)
             posterior = self.framed.condition(
                 self.strategy.kernel, function_class.lengthscales, self._noise_var
             )
+            delta = self.strategy.delta
             width = self.strategy.beta_sqrt(
                 function_class.norm_bound, posterior.information_gain, delta
             )
-            if self.strategy.guarantee:
-                width *= math.exp(
-                    posterior.pending_information
-                )  # σ_observed ≤ e^I(pending) σ: GP-BUCB, docs/decisions/0006
             fitted = fitted_mean(self.framed, posterior)
-            self._models[key] = Model(function_class, posterior, delta, width, fitted)
-        return self._models[key]
+            self._models[g, b] = Model(function_class, posterior, delta, width, fitted)
+        return self._models[g, b]
 
     @property
     def _noise_var(self) -> float:
@@ -141,7 +116,7 @@ class Step:
     def choice(self, g: float, b: float) -> Choice:
         """x_{t+1} for this scaling; every scaling sees the same random candidates."""
         if (g, b) not in self._choices:
-            model = self.model(g, b, exact=True)
+            model = self.model(g, b)
             x = maximise(
                 ucb(model.posterior, model.beta_sqrt),
                 self.space,
@@ -158,7 +133,7 @@ class Step:
     def regret_bound(self, g: float, b: float, information: Information) -> float:
         """√(C_1 t β_t Î), theory.md#bound-estimator."""
         kernel, d = self.strategy.kernel, self.dimension
-        function_class, delta = self.function_class(g, b, exact=False)
+        function_class = self.function_class(g, b)
         if information == "exact":
             gain = self.model(g, b).posterior.information_gain
         else:
@@ -174,7 +149,7 @@ class Step:
         per_point, common = self.framed.known_noise(self._noise_var)
         c_1 = 8 / math.log1p(1 / max(float(per_point.max()), common))
         return math.sqrt(c_1 * self.t * gain) * self.strategy.beta_sqrt(
-            function_class.norm_bound, gain, delta
+            function_class.norm_bound, gain, self.strategy.delta
         )
 
     def one_step_regret(self, g: float, b: float) -> float:
@@ -186,7 +161,7 @@ class Step:
 
     def _instant(self, g: float, b: float) -> float:
         return (
-            2 * self.model(g, b, exact=True).beta_sqrt * self.choice(g, b).std
+            2 * self.model(g, b).beta_sqrt * self.choice(g, b).std
         )  # JMLR eq. (16), theory.md#one-step
 
     # -- the proposal --
@@ -198,7 +173,7 @@ class Step:
 
     def reasons(self, scaling: Scaling, choice: Choice) -> ModelDecision:
         s, framed, fit = self.strategy, self.framed, self.fit
-        model = self.model(scaling.g, scaling.b, exact=True)
+        model = self.model(scaling.g, scaling.b)
         noise_var = framed.known_noise(self._noise_var)[1]
         mean, std = framed.in_values(choice.mean, choice.std)
         in_values = framed.noise_in_values(noise_var) if s.regulariser is None else s.noise_std

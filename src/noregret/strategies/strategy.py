@@ -7,9 +7,10 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
-from noregret.gp import Predictor
-from noregret.search import allowed
+from noregret.gp import Kernel, Predictor
+from noregret.search import Acquisition, allowed, ucb
 from noregret.space import Array, SearchSpace
 from noregret.trials import Decision, History, Proposal
 
@@ -44,7 +45,10 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """A posterior with its width, in the model's units; value = offset + scale · model value."""
+    """A posterior with its width, in the model's units; value = offset + scale · model value.
+
+    It is made of observed values only: points under way neither narrow nor widen it.
+    """
 
     predictor: Predictor
     beta_sqrt: float
@@ -53,6 +57,10 @@ class Belief:
     scale: float
     condition: str  # under which the band holds, in words
     proved: bool = False  # whether it then does, by a theorem
+    kernel: Kernel | None = None  # of the class in the condition, with ``lengthscales``
+    norm_bound: float | None = None  # of that class, in the model's units
+    radius: RadiusBand | None = None  # a narrower band than width times std, in the model's units
+    refuted: bool = False  # the data contradict the condition
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std of the (maximised) objective."""
@@ -61,8 +69,16 @@ class Belief:
 
     def band(self, A: Array) -> tuple[Array, Array]:
         """Lower and upper confidence bound."""
+        if self.radius is not None:
+            lower, upper = self.radius.bounds(A)
+            return self.offset + self.scale * lower, self.offset + self.scale * upper
         mean, std = self.predict(A)
         return mean - self.beta_sqrt * std, mean + self.beta_sqrt * std
+
+    @property
+    def optimism(self) -> Acquisition:
+        """The upper bound in the model's units, to be searched for its maximum."""
+        return ucb(self.predictor, self.beta_sqrt) if self.radius is None else ucb(self.radius, 1.0)
 
 
 def check_initial_points(count: int | None) -> None:

@@ -75,7 +75,7 @@ def frame(
     values are compressed.
     """
     X, y, told_std = history.X, history.y, history.noise_std
-    scale = 1.0
+    scale, offset = 1.0, history.sign * offset  # given in the values' sign
     if standardise:
         offset, scale = standard_units(y)
     y = (y - offset) / scale

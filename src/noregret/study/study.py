@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
+from noregret.search import Resolution, resolution
 from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_space, hold
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
@@ -475,7 +476,9 @@ class Study:
 
     @property
     def recommended(self) -> Trial:
-        """The evaluated point with the best posterior mean: what to use in the end."""
+        """The evaluated point with the best posterior mean, or with the best lower bound where that
+        is proved: what to use in the end.
+        """
         belief = self.belief()
         if belief is None:
             return self.best
@@ -483,20 +486,29 @@ class Study:
 
     def belief(self, delta: float | None = None) -> Belief | None:
         """The strategy's posterior given everything told so far, on the unit cube and to be
-        maximised; None without a model.
+        maximised; None without a model. Points under way do not count.
         """
         if delta is not None and not 0 < delta < 1:
             raise ConfigurationError(f"delta is a failure probability in (0, 1), got {delta!r}")
-        return self.strategy.belief(self.space, self._history(self.trials), delta)
+        return self.strategy.belief(self.space, self._history(self.trials).observed, delta)
 
     def certificate(self, delta: float | None = None) -> Certificate:
         """A bound on the regret of the recommended point, max UCB − its LCB, with the condition
-        under which it holds, and whether that is proved.
+        under which it holds, and whether that is proved. Points under way do not count.
         """
         certificate = self.result(delta).certificate if self._complete() else None
         if certificate is None:
             raise TrialError("a certificate needs a strategy with a model and at least one value")
         return certificate
+
+    def resolution(self) -> Resolution:
+        """The largest ball of the unit cube without an evaluation: which bumps cannot have been
+        missed, whatever the model believes. ``str`` says it in words.
+        """
+        complete = self._complete()
+        if not complete:
+            raise TrialError("the resolution needs at least one value")
+        return resolution(np.array([self._encode(trial) for trial in complete]))
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of

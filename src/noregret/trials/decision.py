@@ -35,6 +35,7 @@ class ModelDecision:
     g: float = 1.0  #: the lengthscales' share of it
     b: float = 1.0  #: the norm ball's share of it
     norm_bound: float | None = None  #: B_t, in model units
+    norm_lower_bound: float | None = None  #: what the data require of ‖f‖ at θ_t, in model units
     delta: float | None = None  #: the share of the failure probability spent on this class
     beta_sqrt: float | None = None  #: what multiplied the latent std; None: no band decided
     proved: bool = False  #: whether that width is a theorem's, under the strategy's condition

@@ -25,7 +25,8 @@ class History:
     X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not.
     pending (m, d): asked and not told. failed (k, d). decisions: the strategy's earlier ones as
     they were recorded, their forecasts in the values' sign; rows: for each of them the row of X
-    with its value, None while it is pending or if it failed.
+    with its value, None while it is pending or if it failed. sign: −1 if the values were told to be
+    minimised, so that y is −value.
     """
 
     X: Array
@@ -35,6 +36,7 @@ class History:
     failed: Array
     decisions: tuple[Decision, ...] = ()
     rows: tuple[int | None, ...] = ()
+    sign: float = 1.0
 
     @staticmethod
     def empty(dimension: int) -> History:
@@ -45,6 +47,11 @@ class History:
     def model_decisions(self) -> tuple[ModelDecision, ...]:
         """Earlier decisions that came from a model, not from the initial design."""
         return tuple([each.model for each in self.decisions if each.model is not None])
+
+    @property
+    def observed(self) -> History:
+        """Without the points under way, which say nothing about f yet."""
+        return replace(self, pending=self.pending[:0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,7 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
         failed=points(of_state["failed"]),
         decisions=tuple([trial.decision for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
+        sign=sign,
     )
 
 

@@ -1,0 +1,269 @@
+"""One radius for all classes: a bound on the residual of f that names no kernel, and what follows.
+
+Notation: y_i = f(x_i) + noise, R_i-sub-Gaussian given everything before it; R_i = noise_bounds[i]
+is known before the value. ρ² = ``radius_squared`` bounds Σ((y_i − f(x_i))/R_i)² at all times at
+once with probability at least 1 − δ. Afterwards every class (θ, B) may be asked, chosen from the
+data or not: with c > 0, λ_i = c·R_i² and the posterior μ_c, σ_c of the unit-variance kernel,
+
+    |f(x) − μ_c(x)| ≤ σ_c(x) √(ρ²/c + B² − yᵀ(K + λ)⁻¹y)      if ‖f‖_θ ≤ B,
+    ‖f‖_θ² ≥ yᵀ(K + λ)⁻¹y − ρ²/c.
+
+Proofs: docs/theory.md, "One radius for all classes" and "A class can be refuted".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from noregret.classes.function_class import FunctionClass
+from noregret.errors import ConfigurationError
+from noregret.gp import Kernel, Posterior, condition, covariance, linalg
+from noregret.space import Array, Indices
+
+SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)  # the c of a band: λ = c·R²
+LEAST_RATIO = 1e-9  # of λ to the prior variance of 1: smaller c would be rounding only
+LENGTHS = 14  # members of the mixture: so many lengthscales, and amplitudes in units of B_0:
+SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # f is mostly far below its norm, or B_0 is wrong
+SEARCHED = 1e-9, 1e9  # the c among which a norm bound is sought
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What was observed, and nothing else: points under way have no place here."""
+
+    X: Array  # (n, d)
+    y: Array  # (n,)
+    noise_bounds: Array  # (n,), R_i
+
+    def __post_init__(self) -> None:
+        X = np.asarray(self.X, dtype=np.float64)
+        y = np.asarray(self.y, dtype=np.float64)
+        bounds = np.asarray(self.noise_bounds, dtype=np.float64)
+        if X.ndim != 2 or not y.shape == bounds.shape == (len(X),):
+            raise ConfigurationError(
+                "n points (n, d) need n values and n noise bounds, got "
+                f"{X.shape}, {y.shape} and {bounds.shape}"
+            )
+        if not (np.all(bounds > 0) and np.all(np.isfinite(bounds))):
+            raise ConfigurationError(
+                "noise bounds must be positive and finite: with exact values the radius is "
+                "undefined; pass a small bound such as 1e-3 × the range of y"
+            )
+        for name, value in (("X", X), ("y", y), ("noise_bounds", bounds)):
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def equal(X: Array, y: Array, noise_bound: float) -> Values:
+        """All with the same R."""
+        return Values(X, y, np.full(len(y), noise_bound))
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def first(self, n: int) -> Values:
+        return Values(self.X[:n], self.y[:n], self.noise_bounds[:n])
+
+
+# -- the event --
+
+
+def log_ratio(y: Array, mean: Array, var: Array, noise_bounds: Array) -> Array:
+    """log N(y; m, R² + s²)/N(y; y, R²) for each row, with m, s² known before its value."""
+    spread = noise_bounds**2 + var
+    gain = np.log1p(var / noise_bounds**2)
+    return -0.5 * (gain + (y - mean) ** 2 / spread)  # theory.md#radius
+
+
+def radius_squared(log_ratios: Sequence[float] | Array, weights: Array, delta: float) -> float:
+    """ρ² of a mixture of forecasters: their summed log ratios, and weights of at most 1 in all."""
+    weights = np.asarray(weights, dtype=np.float64)
+    if not 0 < delta < 1:
+        raise ConfigurationError(
+            f"delta is a failure probability in (0, 1), got {delta!r}: 0.1 means that the bound "
+            "holds with probability 0.9"
+        )
+    if not (np.all(weights > 0) and weights.sum() <= 1 + 1e-9):
+        raise ConfigurationError(
+            f"weights must be positive and sum to at most 1, got a sum of {weights.sum():.6g}: "
+            "with more than 1 the bound would fail more often than delta"
+        )
+    mixed = logsumexp(np.asarray(log_ratios, dtype=np.float64), b=weights)
+    return float(-2 * mixed + 2 * math.log(1 / delta))  # theory.md#radius
+
+
+def forecasts(kernel: Kernel, lengthscales: Array, amplitude: float, values: Values) -> Posterior:
+    """The posterior whose factor holds every forecast: row s of it was made from the rows before s.
+
+    It is that of y/a under the unit kernel. ``append`` adds a value in O(n²).
+    """
+    noise_var = (values.noise_bounds / amplitude) ** 2
+    return condition(kernel, lengthscales, values.X, values.y / amplitude, noise_var)
+
+
+def predictions(forecast: Posterior, amplitude: float) -> tuple[Array, Array]:
+    """m_s and s_s² for f(x_s), each from the values before y_s, in the values' units."""
+    n = forecast.observed
+    diagonal = np.diag(forecast.L)[:n]
+    y = forecast.L[:n, :n] @ forecast.z[:n]
+    mean = y - diagonal * forecast.z[:n]  # z_s = (y_s − m_s)/√(λ_s + s_s²)
+    var = np.maximum(diagonal**2 - forecast.noise_var[:n], 0.0)
+    return amplitude * mean, amplitude**2 * var
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """Gaussian processes a_j²·k_θj with weights, all fixed before the data.
+
+    Their joint density of n values does not depend on the order in which these came.
+    """
+
+    kernel: Kernel
+    lengthscales: Array  # (J, d)
+    amplitudes: Array  # (J,)
+    weights: Array  # (J,), with a sum of at most 1
+
+    @staticmethod
+    def around(kernel: Kernel, start: FunctionClass) -> Mixture:
+        """θ_0·2^(−j/2), and amplitudes around a quarter of B_0.
+
+        The weights .15·.85^j and 2^−(i+1) sum to 1 over i, j ≥ 0: ending early leaves some unused.
+        """
+        shorter, rank = (part.ravel() for part in np.mgrid[:LENGTHS, : len(SIZES)])
+        weights = 0.15 * 0.85**shorter * 2.0 ** -(rank + 1)
+        theta = start.lengthscales[None, :] * 2.0 ** (-shorter[:, None] / 2)
+        return Mixture(kernel, theta, start.norm_bound * np.array(SIZES)[rank], weights)
+
+    def log_ratios(self, values: Values) -> Array:
+        """log of each member's density of the values over that of f, f's residual left out."""
+        n, scaled = len(values), values.y / values.noise_bounds
+        result = np.empty(len(self.weights))
+        unit = np.outer(1 / values.noise_bounds, 1 / values.noise_bounds)
+        base, previous = np.empty((n, n)), None
+        for j, (theta, amplitude) in enumerate(
+            zip(self.lengthscales, self.amplitudes, strict=True)
+        ):
+            if previous is None or not np.array_equal(theta, previous):
+                base, previous = unit * covariance(self.kernel, theta, values.X, values.X), theta
+            K = amplitude**2 * base
+            K[np.diag_indices(n)] += 1.0  # rows divided by R_i
+            L = linalg.cholesky(K.T)
+            z = linalg.solve_lower(L, scaled)
+            result[j] = -0.5 * z @ z - np.sum(np.log(np.diag(L)))  # theory.md#radius, with a GP
+        return result
+
+    def radius_squared(self, values: Values, delta: float) -> float:
+        return radius_squared(self.log_ratios(values), self.weights, delta)
+
+
+def misspecified(radius_sq: float, values: Values, error: float) -> float:
+    """ρ² for a function within ``error`` of f everywhere; f's band is then wider by error too."""
+    reach = math.sqrt(radius_sq) + error * math.sqrt(float(np.sum(values.noise_bounds**-2.0)))
+    return reach**2  # theory.md#radius, misspecified
+
+
+# -- what follows for a class --
+
+
+@dataclass(frozen=True, slots=True)
+class RadiusBand:
+    """Where every f of the class can be that keeps within the radius: one ellipsoid for each c, all
+    of which contain f, so the narrowest bound at each point counts.
+
+    ``predict`` gives the middle of the band and half its width: with them β^½ = 1.
+    """
+
+    posteriors: tuple[Posterior, ...]
+    widths: tuple[float, ...]  # √(ρ²/c + B² − yᵀ(K + λ)⁻¹y), 0 if the class is refuted
+    function_class: FunctionClass
+    refuted: bool  # no f of the class keeps within the radius
+
+    def bounds(self, A: Array) -> tuple[Array, Array]:
+        """Lower and upper bound at the rows of A."""
+        lower, upper, _, _ = self._select([p.predict(A) for p in self.posteriors])
+        return lower, upper
+
+    def upper(self, A: Array) -> Array:
+        return self.bounds(A)[1]
+
+    def predict(self, A: Array) -> tuple[Array, Array]:
+        lower, upper = self.bounds(A)
+        return (lower + upper) / 2, (upper - lower) / 2
+
+    def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
+        """Middle, half-width and their gradients: of the ellipsoid in force at each row."""
+        each = [p.predict_gradients(A) for p in self.posteriors]
+        lower, upper, low, high = self._select([(mean, std) for mean, std, _, _ in each])
+        widths, rows = np.array(self.widths), np.arange(len(A))
+        dmean = np.stack([dm for _, _, dm, _ in each])  # (C, m, d)
+        dstd = np.stack([ds for _, _, _, ds in each])
+        d_upper = dmean[high, rows] + widths[high, None] * dstd[high, rows]
+        d_lower = dmean[low, rows] - widths[low, None] * dstd[low, rows]
+        middle, half = (lower + upper) / 2, (upper - lower) / 2
+        return middle, half, (d_lower + d_upper) / 2, (d_upper - d_lower) / 2
+
+    def _select(self, each: list[tuple[Array, Array]]) -> tuple[Array, Array, Indices, Indices]:
+        """The narrowest bounds, and which c gave them."""
+        widths = np.array(self.widths)[:, None]
+        mean, std = (np.stack(part) for part in zip(*each, strict=True))  # (C, m)
+        lowers, uppers = mean - widths * std, mean + widths * std
+        low, high = np.argmax(lowers, axis=0), np.argmin(uppers, axis=0)
+        rows = np.arange(mean.shape[1])
+        return lowers[low, rows], uppers[high, rows], low, high
+
+
+def radius_band(
+    kernel: Kernel,
+    function_class: FunctionClass,
+    values: Values,
+    radius_sq: float,
+    scales: Sequence[float] | Array = SCALES,
+) -> RadiusBand:
+    """The band of a class on the event of ``radius_sq``, which must belong to the same values."""
+    posteriors, widths, refuted = [], [], False
+    for scale in _usable(scales, values):
+        noise_var = scale * values.noise_bounds**2
+        posterior = condition(kernel, function_class.lengthscales, values.X, values.y, noise_var)
+        explained = float(posterior.z @ posterior.z)  # yᵀ(K + λ)⁻¹y
+        squared = radius_sq / scale + function_class.norm_bound**2 - explained  # theory.md#radius
+        refuted |= squared < 0
+        posteriors.append(posterior)
+        widths.append(math.sqrt(max(squared, 0.0)))
+    return RadiusBand(tuple(posteriors), tuple(widths), function_class, refuted)
+
+
+def _usable(scales: Sequence[float] | Array, values: Values) -> list[float]:
+    least = LEAST_RATIO / float(np.min(values.noise_bounds)) ** 2 if len(values) else 0.0
+    usable = sorted({max(float(scale), least) for scale in scales})
+    if not usable or usable[0] <= 0:
+        raise ConfigurationError(f"a band needs at least one positive scale c, got {scales!r}")
+    return usable
+
+
+def norm_lower_bound(
+    kernel: Kernel, lengthscales: Array, values: Values, radius_sq: float
+) -> float:
+    """‖f‖_θ is at least this on the event of ``radius_sq``: the least norm within the radius.
+
+    The supremum over c is where the residual of μ_c equals the radius (the discrepancy principle).
+    """
+    scaled = values.y / values.noise_bounds
+    if float(scaled @ scaled) <= radius_sq:
+        return 0.0  # f = 0 keeps within the radius
+    K = covariance(kernel, lengthscales, values.X, values.X)
+    K = K / np.outer(values.noise_bounds, values.noise_bounds)
+    spectrum, basis = np.linalg.eigh(K)
+    spectrum, parts = np.maximum(spectrum, 0.0), (basis.T @ scaled) ** 2
+    low, high = SEARCHED
+    for _ in range(100):  # the residual Σ p (c/(e + c))² rises with c
+        c = math.sqrt(low * high)
+        if float(np.sum(parts * (c / (spectrum + c)) ** 2)) < radius_sq:
+            low = c
+        else:
+            high = c
+    bound = float(np.sum(parts / (spectrum + low))) - radius_sq / low  # theory.md#refuted
+    return math.sqrt(max(bound, 0.0))

@@ -1,0 +1,115 @@
+"""The largest ball of the unit cube that holds no evaluation: what a search cannot have seen.
+
+Nothing is assumed of f. A bump that is wider than the ball cannot have been missed entirely; a
+narrower one can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from noregret.errors import ConfigurationError
+from noregret.space import Array
+
+EXACT_UP_TO = 3  # inputs
+TOLERANCE = 1e-4  # of the radius, in units of the cube's side
+CELLS = 60_000  # at once; more are left to sampling
+SAMPLES = 16_384
+CLIMBS, STEPS = 32, 60
+SAYS_LITTLE_ABOVE = 6  # inputs in which a ball that touches every range may still be empty
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Every ball of this radius with its centre in the cube holds an evaluation, if ``exact``.
+
+    Otherwise it was the largest empty one found: there may be a larger one.
+    """
+
+    radius: float
+    centre: Array
+    exact: bool
+
+    def __str__(self) -> str:
+        """What it means, for people."""
+        d = len(self.centre)
+        if d > SAYS_LITTLE_ABOVE:
+            return (
+                f"In {d} inputs the largest ball without an evaluation has radius"
+                f" {self.radius:.2g} of every range: in so many inputs this says next to nothing."
+            )
+        if not self.exact:
+            return (
+                f"A ball of radius {self.radius:.2g} of every range without an evaluation was"
+                " found; there may be a larger one."
+            )
+        return (
+            f"A bump that reaches {self.radius:.2g} of every range from its centre cannot have"
+            " been missed entirely; a narrower one can."
+        )
+
+
+def resolution(X: Array) -> Resolution:
+    """Of evaluations X (n, d) in the unit cube. Exact to TOLERANCE, from above, in d ≤ 3."""
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or len(X) == 0:
+        raise ConfigurationError(
+            f"the resolution needs at least one evaluation, got shape {X.shape}"
+        )
+    tree = cKDTree(X)
+    if X.shape[1] <= EXACT_UP_TO:
+        found = _halving(tree, X.shape[1])
+        if found is not None:
+            return found
+    return _sampled(tree, X.shape[1])
+
+
+def _halving(tree: cKDTree, d: int) -> Resolution | None:
+    """Cells in which the distance to the nearest evaluation may be larger than the largest found:
+    it is 1-Lipschitz, so at most that of the centre plus half the diagonal."""
+    corners = np.stack(np.meshgrid(*[[-0.5, 0.5]] * d, indexing="ij"), axis=-1).reshape(-1, d)
+    best, at = _better(tree, 0.5 + corners, -1.0, np.full(d, 0.5))  # the cube's own corners
+    centres, side = np.full((1, d), 0.5), 1.0
+    rng = np.random.default_rng(0)
+    while True:
+        best, at = _better(tree, centres, best, at)
+        near = at + side * rng.uniform(-1, 1, (64, d))  # a larger one cuts more cells away
+        best, at = _better(tree, np.clip(near, 0.0, 1.0), best, at)
+        bounds = tree.query(centres)[0] + side * np.sqrt(d) / 2
+        centres = centres[bounds > best]
+        if len(centres) == 0 or side * np.sqrt(d) / 2 <= TOLERANCE:
+            return Resolution(float(max(best, bounds.max())), at, True)
+        if len(centres) > CELLS:
+            return None
+        side /= 2
+        centres = (centres[:, None, :] + side * corners).reshape(-1, d)
+
+
+def _better(tree: cKDTree, points: Array, best: float, at: Array) -> tuple[float, Array]:
+    distance, _ = tree.query(points)
+    top = int(np.argmax(distance))
+    return (float(distance[top]), points[top]) if distance[top] > best else (best, at)
+
+
+def _sampled(tree: cKDTree, d: int) -> Resolution:
+    """The best of many points, each climbed away from its nearest evaluations."""
+    rng = np.random.default_rng(0)
+    points = np.vstack([rng.random((SAMPLES, d)), rng.integers(0, 2, (SAMPLES // 4, d))])
+    distance, _ = tree.query(points)
+    x = points[np.argsort(-distance)[:CLIMBS]]
+    now, nearest = tree.query(x)
+    step = np.full(len(x), 0.1)
+    for _ in range(STEPS):
+        away = x - tree.data[nearest]
+        away /= np.maximum(np.linalg.norm(away, axis=1, keepdims=True), 1e-12)
+        away += 0.3 * rng.standard_normal(away.shape) / np.sqrt(d)
+        trial = np.clip(x + step[:, None] * away, 0.0, 1.0)
+        value, index = tree.query(trial)
+        better = value > now
+        x[better], now[better], nearest[better] = trial[better], value[better], index[better]
+        step = np.where(better, step * 1.5, step * 0.7)
+    top = int(np.argmax(now))
+    return Resolution(float(now[top]), x[top], False)

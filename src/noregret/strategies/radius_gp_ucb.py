@@ -1,0 +1,221 @@
+"""GP-UCB on a class that follows the data, with the band of one radius for all classes.
+
+No grid of lengthscales shares δ; the class may be chosen from the data; a norm bound that the data
+refute is lifted; points under way narrow what is asked next and never the band. Model units are
+those of B_0: a value is offset + B_0·z. theory.md#radius, theory.md#refuted
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noregret.classes import (
+    Followed,
+    Following,
+    FunctionClass,
+    Mixture,
+    RadiusBand,
+    Values,
+    radius_band,
+)
+from noregret.errors import ConfigurationError
+from noregret.gp import Kernel, Posterior, SquaredExponential
+from noregret.search import argmax, ucb
+from noregret.space import Array, SearchSpace
+from noregret.strategies.guarantee import (
+    check_common,
+    check_following,
+    check_proved_kernel,
+    needs,
+    start_lengthscales,
+)
+from noregret.strategies.strategy import Belief, initial_proposal
+from noregret.trials import Decision, History, ModelDecision, Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class RadiusGPUCB:
+    """``AdaptiveGPUCB.rigorous``: everything in the values' units and fixed before the data.
+
+    noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a value counts for it.
+    delta: the probability with which the band may fail.
+    norm_bound: B_0, where the norm ball starts.
+    lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+    kernel: SquaredExponential or Matern.
+    offset: a fixed prior mean.
+    following: how the class follows the data.
+    initial_points: how many points come before the model; None: 2^d up to four inputs, then 4d.
+    """
+
+    noise_bound: float
+    delta: float = 0.1
+    norm_bound: float = 1.0
+    lengthscales: float | tuple[float, ...] | None = None
+    kernel: Kernel = SquaredExponential()
+    offset: float = 0.0
+    following: Following = Following()
+    initial_points: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
+            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
+            object.__setattr__(self, "lengthscales", lengthscales)
+        check_common(self, ("noise_bound", "norm_bound"))
+        if self.noise_bound is None:
+            raise ConfigurationError("noise_bound must be a positive number, got None")
+        check_proved_kernel(self.kernel)
+        check_following(self.following)
+
+    @property
+    def theorem(self) -> str:
+        return (
+            "docs/theory.md, one radius for all classes: with probability at least 1 − delta the"
+            " band contains f at all times at which the class does, and from some time on it does;"
+            " the cumulative regret is sublinear (Matérn: if 2ν > d; below, the band holds all the"
+            " same). Needs noise that is noise_bound-sub-Gaussian, a finite RKHS norm of f − offset"
+            " for some lengthscales ≤ θ_0, trials that neither fail nor are told late because of"
+            " their noise, and an argmax of UCB found to precision."
+        )
+
+    @property
+    def proved(self) -> bool:
+        return True
+
+    def initial_class(self, dimension: int) -> FunctionClass:
+        """(θ_0, 1): norms are in units of B_0."""
+        return FunctionClass(start_lengthscales(self.lengthscales, dimension), 1.0)
+
+    def values(self, history: History) -> Values:
+        """What was observed, less the offset, in units of B_0. A told noise may only raise R."""
+        told = np.where(np.isnan(history.noise_std), self.noise_bound, history.noise_std)
+        y = (history.y - history.sign * self.offset) / self.norm_bound
+        return Values(history.X, y, np.maximum(told, self.noise_bound) / self.norm_bound)
+
+    def followed(self, space: SearchSpace, history: History) -> tuple[Followed, RadiusBand]:
+        """The class that the data ask for, and its band. Its clock counts the decisions that were
+        told: points under way move nothing.
+        """
+        start, values = self.initial_class(space.dimension), self.values(history)
+        mixture = Mixture.around(self.kernel, start)
+        pairs = zip(history.decisions, history.rows, strict=True)
+        t = 1 + sum(each.model is not None and row is not None for each, row in pairs)
+        chosen = self.following.followed(t, start, mixture, values, self.delta)
+        held = chosen.function_class
+        return chosen, radius_band(self.kernel, held, values, chosen.radius_squared)
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        first = initial_proposal(space, history, rng, self.initial_points, "uniform")
+        if first is not None:
+            return first
+        chosen, band = self.followed(space, history)
+        lower, upper = band.bounds(history.X)
+        incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
+        shown = with_pending(band, history.pending, self.noise_bound / self.norm_bound)
+        theta = chosen.function_class.lengthscales
+        x = argmax(ucb(shown, 1.0), space, theta, rng, incumbents, history.failed)
+        return Proposal(
+            x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
+        )
+
+    def _reasons(
+        self,
+        space: SearchSpace,
+        history: History,
+        x: Array,
+        chosen: Followed,
+        band: RadiusBand,
+        shown: RadiusBand,
+        lower: Array,
+    ) -> ModelDecision:
+        """The forecast is that of the Gaussian process at c = 1; the width is the band's there."""
+        reference = self._reference(band)
+        mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
+        half = float(shown.predict(x[None, :])[1][0])
+        offset, scale = history.sign * self.offset, self.norm_bound
+        return ModelDecision(
+            t=len(history.model_decisions) + 1,
+            h=chosen.g**space.dimension * chosen.b,
+            g=chosen.g,
+            b=chosen.b,
+            lengthscales=tuple(chosen.function_class.lengthscales.tolist()),
+            norm_bound=chosen.function_class.norm_bound,
+            norm_lower_bound=chosen.norm_lower_bound,
+            delta=self.delta,
+            beta_sqrt=half / std,
+            proved=True,  # with points under way too: the width pays for them
+            information_gain=reference.information_gain,
+            noise_var=(self.noise_bound / scale) ** 2,
+            noise_std=self.noise_bound,
+            active="both",
+            instant_regret_bound=2 * half,
+            mean=offset + scale * mean,
+            std=scale * std,
+            offset=offset,
+            scale=scale,
+            recommended_bound=offset + scale * float(lower.max()),
+        )
+
+    def _reference(self, band: RadiusBand) -> Posterior:
+        """The posterior whose λ is R²/B_0²: c = 1."""
+        return band.posteriors[self._reference_index(band)]
+
+    def _reference_index(self, band: RadiusBand) -> int:
+        wanted = (self.noise_bound / self.norm_bound) ** 2
+        ratios = [float(np.min(each.noise_var, initial=math.inf)) for each in band.posteriors]
+        return int(np.argmin([abs(math.log(ratio / wanted)) for ratio in ratios]))
+
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        """From observed values only: points under way do not narrow it."""
+        if len(history.X) == 0:
+            return None
+        me = self if delta is None else replace(self, delta=delta)
+        chosen, band = me.followed(space, history)
+        index = self._reference_index(band)
+        held = chosen.function_class
+        return Belief(
+            band.posteriors[index],
+            band.widths[index],
+            held.lengthscales,
+            history.sign * self.offset,
+            self.norm_bound,
+            me._condition(chosen, history, band.refuted),
+            proved=True,
+            kernel=self.kernel,
+            norm_bound=held.norm_bound,
+            radius=band,
+            refuted=band.refuted,
+        )
+
+    def _condition(self, chosen: Followed, history: History, refuted: bool) -> str:
+        unit = self.norm_bound
+        theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
+        least = chosen.norm_lower_bound * unit
+        text = (
+            f"with probability at least {1 - self.delta:g} if f − {self.offset:g} has RKHS norm at"
+            f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]; the"
+            f" data require {least:.3g}. {needs(self.noise_bound, history, at_least=True)} The"
+            " class follows the data, so the bound need not fall for good."
+        )
+        return f"refuted by the data: {text}" if refuted else text
+
+
+def with_pending(band: RadiusBand, pending: Array, noise_bound: float) -> RadiusBand:
+    """Smaller variances where points are under way, each width times e^I(pending) in return; for
+    what is asked next only.
+    """
+    if len(pending) == 0:
+        return band
+    posteriors, widths = [], []
+    for posterior, width in zip(band.posteriors, band.widths, strict=True):
+        scale = float(np.min(posterior.noise_var, initial=noise_bound**2)) / noise_bound**2
+        full = posterior
+        for x in pending:
+            full = full.append(x, None, scale * noise_bound**2)
+        posteriors.append(full)
+        widths.append(width * math.exp(full.pending_information))  # theory.md#pending
+    return replace(band, posteriors=tuple(posteriors), widths=tuple(widths))

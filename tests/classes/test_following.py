@@ -1,0 +1,61 @@
+"""A class that follows the data: what holds whatever the data are, and what it captures."""
+
+import math
+
+import numpy as np
+import pytest
+
+from noregret.classes.following import FINENESS, Following
+from noregret.classes.function_class import FunctionClass
+from noregret.classes.growth import ConstantGrowth, LogGrowth
+from noregret.classes.radius import Mixture, Values, norm_lower_bound
+from noregret.errors import ConfigurationError
+from noregret.gp import SquaredExponential
+from noregret.testing.problems import rkhs_sample
+
+SE = SquaredExponential()
+GRID = np.linspace(0, 1, 101)[:, None]
+
+
+def data(seed: int, n: int = 15) -> Values:
+    rng, f = np.random.default_rng(seed), rkhs_sample(seed, lengthscale=0.2, norm=2.0)
+    X = rng.random((n, 1))
+    return Values.equal(X, f(X) + 0.05 * rng.standard_normal(n), 0.05)
+
+
+def test_the_class_lies_on_a_grid_between_floor_and_cap_and_above_what_is_refuted() -> None:
+    rule = Following()
+    for size in (0.5, 50.0):
+        start = FunctionClass(np.array([1.0]), size)
+        mixture = Mixture.around(SE, start)
+        for seed, t in ((0, 1), (1, 10), (2, 1000), (3, 10**6)):
+            values = data(seed)
+            found = rule.followed(t, start, mixture, values, 0.1)
+            j = FINENESS * math.log2(found.g)
+            assert j == pytest.approx(round(j))
+            assert rule.floor(t) <= found.g <= max(rule.cap(t), rule.floor(t)) * 2 ** (1 / FINENESS)
+            theta, bound = found.function_class.lengthscales, found.function_class.norm_bound
+            np.testing.assert_allclose(theta, 1.0 / found.g)
+            least = norm_lower_bound(SE, theta, values, found.radius_squared)
+            assert found.norm_lower_bound == least
+            scheduled = rule.ball(t) / 8 * math.sqrt(found.g) * size
+            assert bound == pytest.approx(max(scheduled, 3 * least))
+            assert bound == pytest.approx(found.b * math.sqrt(found.g) * size)
+
+
+def test_the_lengthscale_is_that_of_the_evidence_shortened() -> None:
+    start = FunctionClass(np.array([1.0]), 1.0)
+    free = Following(floor=ConstantGrowth())
+    found = free.followed(1, start, Mixture.around(SE, start), data(1, 40), 0.1)
+    assert 0.2 / 2.5 <= float(found.function_class.lengthscales[0]) <= 0.2  # truth .2, over √2
+
+
+def test_a_factor_below_one_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="at least 1"):
+        Following(factor=0.9)
+
+
+def test_the_floor_and_the_ball_grow_without_bound() -> None:
+    rule = Following()
+    for curve in (rule.floor, rule.ball, rule.cap):
+        assert isinstance(curve, LogGrowth)

@@ -1,0 +1,246 @@
+"""The rigorous preset: a class that follows the data, with the band of one radius."""
+
+import math
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret import RadiusGPUCB
+from noregret.classes.following import FINENESS, Following
+from noregret.classes.function_class import FunctionClass
+from noregret.classes.growth import ConstantGrowth, LogGrowth, PowerGrowth
+from noregret.classes.radius import SCALES, Mixture, Values, norm_lower_bound, radius_band
+from noregret.errors import ConfigurationError, GuaranteeError
+from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.gp.posterior import condition
+from noregret.space.array import Array
+from noregret.testing.problems import bump, rkhs_sample
+
+GRID = np.linspace(0, 1, 101)[:, None]
+
+
+@cache
+def run(seed: int, d: int, trials: int) -> tuple[nr.Study, bool, bool]:
+    """A study with θ_0/θ = 5, B_0 too small; whether its class contains f in the end, and whether
+    every band of a class that contained f did."""
+    f, noise = rkhs_sample(seed, dimension=d, lengthscale=0.2, norm=3.0), 0.05
+    rng = np.random.default_rng([seed, 4])
+    strategy = RadiusGPUCB(noise, norm_bound=1.0, lengthscales=1.0)
+    study = nr.Study([(0, 1)] * d, strategy=strategy, seed=seed)
+    points = GRID if d == 1 else rng.random((200, d))
+    contained, held = False, True
+    for number in range(trials):
+        trial = study.ask()
+        study.tell(trial, float(f(np.asarray(trial.params))) + noise * float(rng.standard_normal()))
+        if number % 5 == 4:
+            belief = study.belief()
+            assert belief is not None
+            theta, bound = belief.lengthscales, belief.norm_bound
+            assert bound is not None
+            contained = bool(np.all(theta < 0.2 * math.sqrt(2))) and f.norm_at(theta) <= bound
+            lower, upper = belief.band(points)
+            truth = f(points)
+            held &= not contained or bool(np.all((lower <= truth) & (truth <= upper)))
+    return study, contained, held
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_f_is_captured_and_the_bands_hold(d: int) -> None:
+    runs = [run(seed, d, 40) for seed in range(5)]
+    assert sum(contained for _, contained, _ in runs) >= 4
+    assert all(held for _, _, held in runs)
+
+
+def test_an_unseen_bump_is_found() -> None:
+    f = bump()
+    for seed in range(3):
+        strategy = RadiusGPUCB(0.05, norm_bound=1.0, lengthscales=1.0)
+        rng = np.random.default_rng(seed)
+        study = nr.Study([(0, 1)], strategy=strategy, seed=seed)
+
+        def noisy(x: np.ndarray, rng: np.random.Generator = rng) -> float:
+            return float(f(x)) + 0.05 * float(rng.standard_normal())
+
+        study.run(noisy, 40)
+        assert f.maximum - float(f(np.asarray(study.recommended.params))) < 0.1
+
+
+def test_points_under_way_change_what_is_asked_and_not_the_certificate() -> None:
+    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.05, lengthscales=1.0))
+    for x in (0.2, 0.5):
+        study.add([x], x, None)
+    before = study.certificate().regret_bound
+    first, second = study.ask(2)
+    assert abs(float(first.params[0]) - float(second.params[0])) > 0.05
+    assert study.certificate().regret_bound == before
+
+
+def test_a_told_noise_only_raises_the_bound_and_is_named() -> None:
+    def told(noise_std: float | None) -> nr.Study:
+        study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=0.5))
+        for x in (0.1, 0.3, 0.5, 0.7, 0.9):
+            study.add([x], float(np.sin(5 * x)), noise_std)
+        return study
+
+    plain, less, more = (told(v).certificate() for v in (None, 0.001, 0.5))
+    assert less.regret_bound == pytest.approx(plain.regret_bound)
+    assert "a noise was told" in more.condition
+    assert "a noise was told" not in plain.condition
+
+
+def test_equal_arguments_give_equal_proposals_and_rough_kernels_are_allowed() -> None:
+    study = nr.Study([(0, 1)] * 3, strategy=RadiusGPUCB(0.1, kernel=Matern(0.5), initial_points=3))
+    for value in (0.1, 0.3, -0.2, 0.0):
+        study.tell(study.ask(), value)
+    assert study.replay().number is None
+
+
+def test_it_is_the_rigorous_preset() -> None:
+    made = nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=2.0, lengthscales=(0.5,), offset=1.0)
+    assert made == RadiusGPUCB(0.1, 0.05, 2.0, (0.5,), offset=1.0)
+    assert "sublinear" in made.theorem
+    assert RadiusGPUCB(0.1, lengthscales=np.array([1.0, 2.0])).lengthscales == (1.0, 2.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("goal", ["maximize", "minimize"])
+def test_a_decision_records_class_and_band_and_can_be_derived_by_hand(goal: Any) -> None:
+    """Values scaled by B_0 = 2, less the offset of 3; everything again from dense formulas."""
+    sign = 1.0 if goal == "maximize" else -1.0
+    strategy = RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=1.0, offset=3.0)
+    study = nr.Study([(0, 1)], goal, strategy, seed=2)
+    study.run(lambda x: 3.0 + sign * float(np.sin(6 * x[0])), 8)
+    X = np.array([t.params for t in study.trials[:7]])
+    y = sign * (np.array([t.value for t in study.trials[:7]]) - 3.0) / 2.0
+    why, x = study.trials[7].why, np.asarray(study.trials[7].params)
+    values, theta = Values.equal(X, y, 0.05), np.array(why.lengthscales)
+    mixture = Mixture.around(SquaredExponential(), FunctionClass(np.array([1.0]), 1.0))
+    radius_sq = mixture.radius_squared(values, 0.1)
+    least = norm_lower_bound(SquaredExponential(), theta, values, radius_sq)
+    assert why.norm_lower_bound == pytest.approx(least)
+    j = FINENESS * math.log2(why.g)
+    assert j == pytest.approx(round(j))
+    assert why.t == 6
+    assert why.norm_bound is not None
+    assert why.norm_bound == pytest.approx(max((1 + math.log(7)) / 8 * math.sqrt(why.g), 3 * least))
+    held = FunctionClass(theta, why.norm_bound)
+    band = radius_band(SquaredExponential(), held, values, radius_sq)
+    lower, upper = band.bounds(np.vstack([x, X]))
+    K = np.exp(-0.5 * ((X - X.T) / theta) ** 2) + 0.05**2 * np.eye(7)
+    k = np.exp(-0.5 * ((x - X[:, 0]) / theta) ** 2)
+    mean, std = k @ np.linalg.solve(K, y), math.sqrt(1 - k @ np.linalg.solve(K, k))
+    assert why.mean == pytest.approx(3.0 + sign * 2 * mean)
+    assert why.std == pytest.approx(2 * std)
+    assert why.beta_sqrt == pytest.approx((upper[0] - lower[0]) / 2 / std)
+    assert why.instant_regret_bound == pytest.approx(upper[0] - lower[0])
+    assert why.recommended_bound == pytest.approx(3.0 + sign * 2 * lower[1:].max())
+    assert band.bounds(GRID)[1].max() <= upper[0] + 1e-6  # the argmax of the upper end
+
+
+def test_points_under_way_narrow_the_variance_and_widen_the_band_in_return() -> None:
+    """Each ellipsoid's width times exp(I(pending | observed)), recomputed by hand."""
+    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1), seed=1)
+    study.run(lambda x: float(np.sin(5 * x[0])), 10)
+    X, y = np.array([t.params for t in study.trials]), np.array([t.value for t in study.trials])
+    asked = study.ask(3)
+    for count, trial in enumerate(asked):
+        why, x = trial.why, np.asarray(trial.params)[None, :]
+        assert why.proved
+        assert why.norm_bound is not None
+        pending = np.array([t.params for t in asked[:count]]).reshape(-1, 1)
+        values, theta = Values.equal(X, y, 0.1), np.array(why.lengthscales)
+        mixture = Mixture.around(SquaredExponential(), FunctionClass(np.array([1.0]), 1.0))
+        held = FunctionClass(theta, why.norm_bound)
+        radius_sq = mixture.radius_squared(values, 0.1)
+        band = radius_band(SquaredExponential(), held, values, radius_sq)
+        lowers, uppers = [], []
+        for c, width in zip(SCALES, band.widths, strict=True):
+            every = condition(SquaredExponential(), theta, X, y, c * 0.01, pending, c * 0.01)
+            inflation = math.exp(every.pending_information)
+            assert (inflation > 1.0) == (count > 0)
+            mean, std = every.predict(x)
+            lowers.append(mean[0] - width * inflation * std[0])
+            uppers.append(mean[0] + width * inflation * std[0])
+        assert why.instant_regret_bound == pytest.approx(min(uppers) - max(lowers))
+    places = [float(t.params[0]) for t in asked]
+    assert np.min(np.abs(np.subtract.outer(places, places))[np.triu_indices(3, 1)]) > 0.01
+
+
+class Cosine:
+    """Positive definite in one dimension, and without the spectral property."""
+
+    decreasing_spectrum: ClassVar[bool] = False
+
+    def value(self, sq: Array) -> Array:
+        return np.cos(np.sqrt(sq))
+
+    def slope(self, sq: Array) -> Array:
+        return -0.5 * np.sinc(np.sqrt(sq) / np.pi)
+
+    def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
+        return float(dimension)
+
+
+class Declared(Cosine):
+    """Declares the property, but its capacity is not known here."""
+
+    decreasing_spectrum: ClassVar[bool] = True
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kernel": Cosine()}, "spectral density"),
+        ({"kernel": Declared()}, "information capacity"),
+        ({"following": Following(floor=ConstantGrowth())}, "the floor of the class must grow"),
+        ({"following": Following(ball=ConstantGrowth())}, "the ball of the class must grow"),
+        ({"following": Following(cap=PowerGrowth(1.0, 0.4))}, "logarithmically"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_what_breaks_the_theorem_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(GuaranteeError, match=message):
+        RadiusGPUCB(0.1, **change)
+    RadiusGPUCB(0.1, following=Following(floor=LogGrowth(0.3)))
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"noise_bound": 0.0}, "noise_bound must be positive"),
+        ({"noise_bound": None}, "noise_bound"),
+        ({"norm_bound": -2.0}, "norm_bound"),
+        ({"lengthscales": (1.0, -1.0)}, "lengthscales"),
+        ({"delta": 1.0}, "delta"),
+        ({"offset": math.nan}, "offset"),
+        ({"initial_points": 2.5}, "initial_points"),
+        ({"following": Following}, "following must be a value"),
+    ],
+    ids=str,
+)
+def test_impossible_settings(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        RadiusGPUCB(**{"noise_bound": 0.1, **bad})
+
+
+def test_lengthscales_must_fit_the_space() -> None:
+    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1, lengthscales=(1.0, 1.0)))
+    study.add([0.5], 0.0)
+    study.add([0.6], 0.0)
+    with pytest.raises(ConfigurationError, match="2 entries"):
+        study.ask()
+
+
+def test_failed_trials_and_points_under_way_do_not_move_the_class() -> None:
+    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1))
+    for x in (0.2, 0.6):
+        study.add([x], x)
+    first = study.ask()
+    study.tell(study.ask(), state="failed")
+    third = study.ask()
+    assert (first.why.t, third.why.t) == (1, 3)
+    assert third.why.norm_bound == first.why.norm_bound
+    study.tell(first, 0.4)
+    assert study.ask().why.norm_bound != first.why.norm_bound
