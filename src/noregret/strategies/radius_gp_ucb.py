@@ -94,9 +94,11 @@ class RadiusGPUCB:
         y = (history.y - history.sign * self.offset) / self.norm_bound
         return Values(history.X, y, np.maximum(told, self.noise_bound) / self.norm_bound)
 
-    def followed(self, space: SearchSpace, history: History) -> tuple[Followed, RadiusBand]:
-        """The class that the data ask for, and its band. Its clock counts the decisions that were
-        told: points under way move nothing.
+    def followed(
+        self, space: SearchSpace, history: History, least: float = 0.0
+    ) -> tuple[Followed, RadiusBand]:
+        """The class that the data ask for with a norm bound of at least ``least``, and its band.
+        Its clock counts the decisions that were told: points under way move nothing.
         """
         start, values = self.initial_class(space.dimension), self.values(history)
         mixture = Mixture.around(self.kernel, start)
@@ -104,7 +106,11 @@ class RadiusGPUCB:
         t = 1 + sum(each.model is not None and row is not None for each, row in pairs)
         chosen = self.following.followed(t, start, mixture, values, self.delta)
         held = chosen.function_class
-        return chosen, radius_band(self.kernel, held, values, chosen.radius_squared)
+        if held.norm_bound < least:
+            chosen = replace(chosen, function_class=FunctionClass(held.lengthscales, least))
+        return chosen, radius_band(
+            self.kernel, chosen.function_class, values, chosen.radius_squared
+        )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
@@ -113,7 +119,7 @@ class RadiusGPUCB:
         chosen, band = self.followed(space, history)
         lower, upper = band.bounds(history.X)
         incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-        shown = with_pending(band, history.pending, self.noise_bound / self.norm_bound)
+        shown = with_pending(band, history.pending)
         theta = chosen.function_class.lengthscales
         x = argmax(ucb(shown, 1.0), space, theta, rng, incumbents, history.failed)
         return Proposal(
@@ -164,17 +170,20 @@ class RadiusGPUCB:
 
     def _reference_index(self, band: RadiusBand) -> int:
         wanted = (self.noise_bound / self.norm_bound) ** 2
-        ratios = [float(np.min(each.noise_var, initial=math.inf)) for each in band.posteriors]
+        ratios = [float(each.noise_var.min()) for each in band.posteriors]
         return int(np.argmin([abs(math.log(ratio / wanted)) for ratio in ratios]))
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
-        """From observed values only: points under way do not narrow it."""
+        """From observed values only: points under way do not narrow it. Decisions start with an
+        eighth of B_0, which costs less regret where f is smaller than its norm; what is stated
+        about f never assumes a norm below B_0.
+        """
         if len(history.X) == 0:
             return None
         me = self if delta is None else replace(self, delta=delta)
-        chosen, band = me.followed(space, history)
+        chosen, band = me.followed(space, history, least=1.0)
         index = self._reference_index(band)
         held = chosen.function_class
         return Belief(
@@ -204,7 +213,7 @@ class RadiusGPUCB:
         return f"refuted by the data: {text}" if refuted else text
 
 
-def with_pending(band: RadiusBand, pending: Array, noise_bound: float) -> RadiusBand:
+def with_pending(band: RadiusBand, pending: Array) -> RadiusBand:
     """Smaller variances where points are under way, each width times e^I(pending) in return; for
     what is asked next only.
     """
@@ -212,10 +221,9 @@ def with_pending(band: RadiusBand, pending: Array, noise_bound: float) -> Radius
         return band
     posteriors, widths = [], []
     for posterior, width in zip(band.posteriors, band.widths, strict=True):
-        scale = float(np.min(posterior.noise_var, initial=noise_bound**2)) / noise_bound**2
-        full = posterior
+        full, noise_var = posterior, float(posterior.noise_var.min())  # c·R²
         for x in pending:
-            full = full.append(x, None, scale * noise_bound**2)
+            full = full.append(x, None, noise_var)
         posteriors.append(full)
         widths.append(width * math.exp(full.pending_information))  # theory.md#pending
     return replace(band, posteriors=tuple(posteriors), widths=tuple(widths))
