@@ -133,7 +133,7 @@ def test_a_decision_records_class_and_band_and_can_be_derived_by_hand(goal: Any)
     mean, std = k @ np.linalg.solve(K, y), math.sqrt(1 - k @ np.linalg.solve(K, k))
     assert why.mean == pytest.approx(3.0 + sign * 2 * mean)
     assert why.std == pytest.approx(2 * std)
-    assert why.beta_sqrt == pytest.approx((upper[0] - lower[0]) / 2 / std)
+    assert why.beta_sqrt == pytest.approx((upper[0] - mean) / std)
     assert why.instant_regret_bound == pytest.approx(upper[0] - lower[0])
     assert why.recommended_bound == pytest.approx(3.0 + sign * 2 * lower[1:].max())
     assert band.bounds(GRID)[1].max() <= upper[0] + 1e-6  # the argmax of the upper end

@@ -137,8 +137,9 @@ def test_a_decision_says_why() -> None:
     why = study.trials[-1].why
     for key in ("norm_bound", "delta", "beta_sqrt", "information_gain", "noise_std"):
         assert getattr(why, key) is not None, key
-    assert why.active == "schedule"
+    assert why.active == "both"
     assert why.proved
+    assert why.norm_lower_bound is not None
     assert [t.why.t for t in study.trials[2:]] == [1, 2, 3, 4, 5, 6]
 
 
@@ -152,7 +153,7 @@ def test_several_asks_before_a_tell_differ() -> None:
     assert all(t.state == "complete" for t in study.trials)
 
 
-def test_pending_points_leave_the_mean_alone() -> None:
+def test_pending_points_leave_the_belief_alone() -> None:
     study = nr.maximize(
         quadratic,
         [(0, 1)],
@@ -166,9 +167,8 @@ def test_pending_points_leave_the_mean_alone() -> None:
     after = study.belief()
     assert before is not None
     assert after is not None
-    np.testing.assert_allclose(before.predict(grid)[0], after.predict(grid)[0], atol=1e-9)
-    assert np.all(after.predict(grid)[1] <= before.predict(grid)[1] + 1e-9)
-    assert after.predict(grid)[1].sum() < before.predict(grid)[1].sum()
+    np.testing.assert_array_equal(before.predict(grid), after.predict(grid))
+    np.testing.assert_array_equal(before.band(grid), after.band(grid))
 
 
 def test_added_data_count_as_data_not_as_decisions() -> None:
@@ -330,6 +330,7 @@ def test_a_failed_design_is_not_proposed_again(strategy: nr.strategies.Strategy)
         s
         for s in STRATEGIES
         if getattr(s, "standardise", not isinstance(getattr(s, "width", 2.0), str))
+        and not isinstance(s, nr.RadiusGPUCB)
     ],
     ids=name,
 )

@@ -128,12 +128,14 @@ class Mixture:
     weights: Array  # (J,), with a sum of at most 1
 
     @staticmethod
-    def around(kernel: Kernel, start: FunctionClass) -> Mixture:
-        """θ_0·2^(−j/2), and amplitudes around a quarter of B_0.
+    def around(kernel: Kernel, start: FunctionClass, g: float = 1.0) -> Mixture:
+        """θ_0·2^(−j/2), down to θ_0/g at least, and amplitudes around a quarter of B_0.
 
-        The weights .15·.85^j and 2^−(i+1) sum to 1 over i, j ≥ 0: ending early leaves some unused.
+        The weights .15·.85^j and 2^−(i+1) sum to 1 over i, j ≥ 0: ending early leaves some unused,
+        which is why the end may depend on anything.
         """
-        shorter, rank = (part.ravel() for part in np.mgrid[:LENGTHS, : len(SIZES)])
+        lengths = max(LENGTHS, 1 + math.ceil(2 * math.log2(g)))
+        shorter, rank = (part.ravel() for part in np.mgrid[:lengths, : len(SIZES)])
         weights = 0.15 * 0.85**shorter * 2.0 ** -(rank + 1)
         theta = start.lengthscales[None, :] * 2.0 ** (-shorter[:, None] / 2)
         return Mixture(kernel, theta, start.norm_bound * np.array(SIZES)[rank], weights)

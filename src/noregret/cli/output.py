@@ -149,8 +149,19 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
         found["certificate"] = {
             "regret_bound": result.certificate.regret_bound,
             "condition": result.certificate.condition,
+            "refuted": result.certificate.refuted,
+            "slack": result.certificate.slack,
         }
     return found
+
+
+def resolution(study: Study) -> dict[str, Any] | None:
+    """radius, exact and text of the largest ball without an evaluation; None before a value."""
+    try:
+        found = study.resolution()
+    except TrialError:
+        return None
+    return {"radius": found.radius, "exact": found.exact, "text": str(found)}
 
 
 def results_text(study: Study, found: dict[str, Any]) -> str:
@@ -169,9 +180,14 @@ def results_text(study: Study, found: dict[str, Any]) -> str:
             else f"trial {recommended['number']}:  {point_text(study, recommended['params'])}"
         )
         lines.append(f"recommended  {same}  (the model expects {plus_minus(**predicted)})")
-    if found["certificate"] is not None:
+    certificate = found["certificate"]
+    if certificate is not None and certificate["refuted"]:
+        lines.append(f"certified    nothing: its condition is {certificate['condition']}")
+    elif certificate is not None:
         lines.append(
-            f"certified    at most {found['certificate']['regret_bound']:.4g} from the optimum,"
-            f" {found['certificate']['condition']}"
+            f"certified    at most {certificate['regret_bound']:.4g} from the optimum,"
+            f" {certificate['condition']}"
         )
+    if found.get("resolution") is not None:
+        lines.append(f"resolution   {found['resolution']['text']}")
     return "\n".join(lines)

@@ -18,6 +18,7 @@ from noregret.cli.output import (
     number,
     parameter_range,
     reason,
+    resolution,
     results,
     results_text,
     table,
@@ -305,7 +306,7 @@ def best(target: Target, delta: float | None) -> None:
     """
     study = target.open()
     study.best  # noqa: B018 — raises if nothing was told
-    found = results(study, delta)
+    found = {**results(study, delta), "resolution": resolution(study)}
     target.emit({"study": study.name, "goal": study.goal, **found}, results_text(study, found))
 
 

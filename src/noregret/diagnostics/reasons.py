@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noregret.diagnostics.forecast_checks import Prediction
-from noregret.trials import Goal, Trial, sign_of
+from noregret.trials import Goal, ModelDecision, Trial, sign_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def why(trial: Trial, made: Prediction | None, goal: Goal) -> Reason:
     model = trial.decision.model
     if made is None or model is None:
         return Reason(_without_model(trial))
-    active = ACTIVE.get(model.active)
+    active = _active(model)
     if model.beta_sqrt is None or model.acquisition != "ucb":
         return Reason("Expected improvement is largest here.", made.mean, None, active)
     optimistic = _optimistic(made, sign_of(goal))
@@ -104,6 +104,15 @@ def why(trial: Trial, made: Prediction | None, goal: Goal) -> Reason:
             " what might be here."
         )
     return Reason(rule, made.mean, exploration, active)
+
+
+def _active(model: ModelDecision) -> str | None:
+    """What set the class, and what the data say about its norm bound where that was asked."""
+    text = ACTIVE.get(model.active)
+    if text is None or model.norm_lower_bound is None or model.norm_bound is None:
+        return text
+    least, most = model.scale * model.norm_lower_bound, model.scale * model.norm_bound
+    return f"{text} The data require a norm of {least:.3g} at least; the class allows {most:.3g}."
 
 
 def _without_model(trial: Trial) -> str:

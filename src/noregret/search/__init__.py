@@ -4,9 +4,9 @@ without an evaluation (resolution).
 """
 
 from noregret.search.acquisition import Acquisition, log_ei, log_h, ucb
-from noregret.search.cover import Cover, cover, covered, searched
+from noregret.search.cover import Cover, covered, cube_cover, searched
 from noregret.search.maximiser import allowed, argmax, best, low_discrepancy
-from noregret.search.resolution import Resolution, resolution
+from noregret.search.resolution import Resolution, largest_empty_ball
 
 __all__ = [
     "Acquisition",
@@ -15,12 +15,12 @@ __all__ = [
     "allowed",
     "argmax",
     "best",
-    "cover",
     "covered",
+    "cube_cover",
+    "largest_empty_ball",
     "log_ei",
     "log_h",
     "low_discrepancy",
-    "resolution",
     "searched",
     "ucb",
 ]

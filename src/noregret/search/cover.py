@@ -70,7 +70,7 @@ def _rough_error(nu: float, step: float) -> float:
     return min(2.0, math.sqrt(squared))  # theory.md#certificates
 
 
-def cover(
+def cube_cover(
     upper: Upper,
     kernel: Kernel,
     lengthscales: Array,
@@ -146,7 +146,7 @@ def covered(
 ) -> Cover:
     """The cover where it is within four tolerances, which it always is in one and two inputs unless
     the lengthscales are tiny; else the measured slack of ``searched`` beside ``found``."""
-    proof = cover(upper, kernel, lengthscales, norm_bound, tolerance)
+    proof = cube_cover(upper, kernel, lengthscales, norm_bound, tolerance)
     if proof.slack <= 4 * tolerance or len(np.atleast_1d(lengthscales)) <= 2:
         return proof
     return searched(upper, max(found, proof.found), len(np.atleast_1d(lengthscales)))

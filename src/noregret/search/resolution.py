@@ -52,7 +52,7 @@ class Resolution:
         )
 
 
-def resolution(X: Array) -> Resolution:
+def largest_empty_ball(X: Array) -> Resolution:
     """Of evaluations X (n, d) in the unit cube. Exact to TOLERANCE, from above, in d ≤ 3."""
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or len(X) == 0:

@@ -101,9 +101,10 @@ class RadiusGPUCB:
         Its clock counts the decisions that were told: points under way move nothing.
         """
         start, values = self.initial_class(space.dimension), self.values(history)
-        mixture = Mixture.around(self.kernel, start)
         pairs = zip(history.decisions, history.rows, strict=True)
         t = 1 + sum(each.model is not None and row is not None for each, row in pairs)
+        shortest = self.following.floor(t) ** (1 / space.dimension)
+        mixture = Mixture.around(self.kernel, start, shortest)
         chosen = self.following.followed(t, start, mixture, values, self.delta)
         held = chosen.function_class
         if held.norm_bound < least:
@@ -136,10 +137,12 @@ class RadiusGPUCB:
         shown: RadiusBand,
         lower: Array,
     ) -> ModelDecision:
-        """The forecast is that of the Gaussian process at c = 1; the width is the band's there."""
+        """The forecast is that of the Gaussian process at c = 1; the width makes its upper end the
+        band's.
+        """
         reference = self._reference(band)
         mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-        half = float(shown.predict(x[None, :])[1][0])
+        below, above = (float(part[0]) for part in shown.bounds(x[None, :]))
         offset, scale = history.sign * self.offset, self.norm_bound
         return ModelDecision(
             t=len(history.model_decisions) + 1,
@@ -150,13 +153,13 @@ class RadiusGPUCB:
             norm_bound=chosen.function_class.norm_bound,
             norm_lower_bound=chosen.norm_lower_bound,
             delta=self.delta,
-            beta_sqrt=half / std,
+            beta_sqrt=(above - mean) / std,
             proved=True,  # with points under way too: the width pays for them
             information_gain=reference.information_gain,
             noise_var=(self.noise_bound / scale) ** 2,
             noise_std=self.noise_bound,
             active="both",
-            instant_regret_bound=2 * half,
+            instant_regret_bound=above - below,
             mean=offset + scale * mean,
             std=scale * std,
             offset=offset,

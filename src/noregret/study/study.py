@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
-from noregret.search import Resolution, resolution
+from noregret.search import Resolution, largest_empty_ball
 from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_space, hold
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
@@ -508,7 +508,7 @@ class Study:
         complete = self._complete()
         if not complete:
             raise TrialError("the resolution needs at least one value")
-        return resolution(np.array([self._encode(trial) for trial in complete]))
+        return largest_empty_ball(np.array([self._encode(trial) for trial in complete]))
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of

@@ -79,6 +79,8 @@ def _judged(name: str) -> dict[str, Any]:
             "regret_bound": result.certificate.regret_bound,
             "condition": result.certificate.condition,
             "proved": result.certificate.proved,
+            "refuted": result.certificate.refuted,
+            "slack": result.certificate.slack,
         }
     try:
         if len(snapshot.rows) <= PREVIEWED:

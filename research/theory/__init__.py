@@ -1,0 +1,1 @@
+"""Measurements beside the theorems: what docs/theory.md#measured says."""
