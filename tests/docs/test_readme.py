@@ -58,6 +58,7 @@ SETTINGS = (
     nr.LogEI,
     nr.MarginalGPUCB,
     nr.MinimumUncertainty,
+    nr.RadiusGPUCB,
     MAP,
 )
 
