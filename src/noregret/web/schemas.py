@@ -121,7 +121,7 @@ class StudyIn(Body):
     def made_strategy(self) -> Strategy:
         match self.strategy:
             case InsuredIn(noise_std=noise_std):
-                return InsuredGPUCB(_float(noise_std))
+                return InsuredGPUCB(noise_std=_float(noise_std))
             case RigorousIn() as chosen:
                 return AdaptiveGPUCB.rigorous(
                     float(chosen.noise_bound),
