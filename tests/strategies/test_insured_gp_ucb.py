@@ -343,10 +343,7 @@ def test_what_the_patrols_rule_out_is_not_proposed(monkeypatch: pytest.MonkeyPat
     for _ in range(40):
         trial = study.ask()
         if trial.decision.model is not None and trial.why.kind != "patrol":
-            history = study._history(study.trials[:-1])
-            band = Insured(
-                study.strategy, study.space, history, np.random.default_rng(0)
-            )._patrol_band()  # type: ignore[arg-type]
+            band = made_from(study, study.trials[:-1])._patrol_band()
             if band is not None:
                 assert band.plausible(study.space.encode(trial.params)[None, :])[0]
                 ruled_out += not band.plausible(np.linspace(0, 1, 101)[:, None]).all()
@@ -356,10 +353,7 @@ def test_what_the_patrols_rule_out_is_not_proposed(monkeypatch: pytest.MonkeyPat
 
 def test_by_itself_the_plausible_set_changes_nothing_early() -> None:
     study = run([(0, 1)], lambda x: float(np.sin(6 * x[0])), 40, InsuredGPUCB(), seed=1)
-    made = Insured(
-        InsuredGPUCB(), study.space, study._history(study.trials), np.random.default_rng(0)
-    )
-    band = made._patrol_band()
+    band = made_from(study, study.trials)._patrol_band()
     assert band is not None
     assert band.plausible(np.linspace(0, 1, 201)[:, None]).all()
 

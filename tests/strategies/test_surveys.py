@@ -103,7 +103,8 @@ def test_what_lies_above_a_smooth_trend_is_a_surprise(monkeypatch: pytest.Monkey
     residual = fitted.weights / np.sqrt(linalg.inverse_diagonal(fitted.L))
     assert residual[8] == pytest.approx(expected, rel=1e-6)
     assert int(np.argmax(residual)) == 8
-    assert surveys.surprise(*(posterior(t, X, smooth, 0.01) for t in (0.6, 0.6 / 8)), 1) is None
+    tame = [posterior(t, X, smooth, 0.01) for t in (0.6, 0.6 / 8)]
+    assert surveys.surprise(tame[0], tame[1], 1) is None
     monkeypatch.setattr(surveys, "CROWD", 0)  # its surroundings count as known
     assert surveys.surprise(fitted, widened, 1) is None
 

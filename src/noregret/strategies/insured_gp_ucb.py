@@ -28,12 +28,9 @@ from noregret.classes import (
 from noregret.errors import ConfigurationError
 from noregret.gp import (
     MAP,
-    SMALLEST_NOISE_VAR,
-    Fit,
     LogNormal,
     Matern,
     Posterior,
-    squared_distances,
 )
 from noregret.search import Acquisition, argmax, log_h, ucb
 from noregret.space import Array, SearchSpace
@@ -72,8 +69,6 @@ PATROL = 0.25  # of the insurance, over t^(1/3): patrols
 FINE = 0.14  # times the numbers, up to three: a fitted class this fine is wide by itself
 OWN = 0.5  # largest lengthscale between options in a survey: each option is looked at as such
 LOOKS = 3  # at one design: more tell the noise, not the design
-NEAR = 0.01  # of the noise: two points whose values differ less by f are repeats of one another
-SHOWN = 0.01  # of the fitted noise variance: repeats that differ less show no noise, but misfit
 REQUIRED = 3.0  # times the norm that the data require: the condition of what may be left
 DELTA = 0.1  # the failure probability of that condition's band
 FORBIDDEN = -1e9  # of an acquisition, where a design is left out
@@ -149,8 +144,9 @@ class InsuredGPUCB:
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
-        """The fitted class in the values' own units; without noise where repeats show none. Its
-        band is that of docs/theory.md#radius under a condition that the data suggest.
+        """The fitted class in the values' own units. Repeats that agree make the fitted noise
+        vanish, and the recommended point is then the best one. Its band is that of
+        docs/theory.md#radius under a condition that the data suggest.
         """
         if len(history.X) == 0:
             return None
@@ -158,8 +154,6 @@ class InsuredGPUCB:
         framed = robust_frame(history.observed, self.noise_std, compress=0)
         slope = float(made.framed.compression.slope(np.ones(1))[0])
         noise_var = made.fit.noise_var / slope**2
-        if self.noise_std is None and noise_is_misfit(made.framed, made.fit):
-            noise_var = SMALLEST_NOISE_VAR
         posterior = framed.condition(KERNEL, made.fit.lengthscales, noise_var)
         chosen = DELTA if delta is None else delta
         radius = suggested_band(framed, made.fit.lengthscales, noise_var, chosen)
@@ -195,20 +189,6 @@ def suggested_band(
     least = norm_lower_bound(KERNEL, lengthscales, values, radius_sq)
     held = FunctionClass(lengthscales, REQUIRED * max(least, 1.0))  # the prior std is 1
     return radius_band(KERNEL, held, values, radius_sq, (1 / 4, 1.0, 4.0))
-
-
-def noise_is_misfit(framed: Frame, fit: Fit) -> bool:
-    """Whether repeats, or points so near that f cannot differ, agree far better than the fitted
-    noise says: what was read as noise is f itself.
-    """
-    unknown = np.flatnonzero(np.isnan(framed.told))
-    X, y = framed.X[unknown], framed.y[unknown]
-    far = 1 - KERNEL.value(squared_distances(X, X, fit.lengthscales))
-    first, second = np.nonzero(np.triu(far < NEAR * fit.noise_var, 1))
-    if len(first) == 0:
-        return False
-    half = (y[first] - y[second]) ** 2 / 2
-    return float(np.mean(half)) < SHOWN * fit.noise_var
 
 
 class Insured:
