@@ -20,8 +20,8 @@ Each row states what would have to be measured, then what was measured. Brackets
 over the seeds: Student's t for a mean, resampled seeds for a median, Wilson's for a share; seeds
 are paired where two methods are compared. A number without brackets is computed exactly or comes
 from one run. A criterion is *met* if its whole interval meets it, *refuted* if none of it does, and
-*open* otherwise; a count ("in no start") is judged as it is, since one counterexample refutes
-"always".
+*open* otherwise; a number of starts ("in none", "in one at least") is judged as it is, for one
+example refutes "always" and shows "sometimes".
 
 | verdict | reached if |
 |---|---|
@@ -55,10 +55,11 @@ def number(value: float, digits: int = 3) -> str:
     if math.isnan(value):
         return "–"
     if math.isinf(value):
-        return "never" if value > 0 else "–∞"
+        return "not in the run" if value > 0 else "–∞"
     if value != 0 and abs(value) < 1e-3:
-        return f"{value:.1e}"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+        return f"{value:.0e}".replace("-", "−")
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    return text.replace("-", "−")
 
 
 def _with_interval(value: float, low: float, high: float) -> Measured:
@@ -107,14 +108,13 @@ Relation = Literal["<", "≤", ">", "≥"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
+    """``what``, of the case ``of``, is to be as ``relation`` and ``limit`` say."""
+
     what: str
     measured: Measured
     relation: Relation
     limit: float
-
-    @property
-    def criterion(self) -> str:
-        return f"{self.what} {self.relation} {number(self.limit, 4)}"
+    of: str = ""
 
     @property
     def met(self) -> bool | None:
@@ -131,8 +131,34 @@ class Check:
         return ends[0] if ends[0] == ends[1] else None
 
 
-def between(what: str, measured: Measured, low: float, high: float) -> list[Check]:
-    return [Check(what, measured, "≥", low), Check(what, measured, "≤", high)]
+def between(what: str, measured: Measured, low: float, high: float, of: str = "") -> list[Check]:
+    return [Check(what, measured, "≥", low, of), Check(what, measured, "≤", high, of)]
+
+
+def criteria(checks: Sequence[Check]) -> str:
+    """What is to be measured: each quantity once, with its limits and its cases."""
+    limits: dict[tuple[str, str], list[str]] = {}  # by quantity and case
+    for check in checks:
+        limit = f"{check.relation} {number(check.limit, 4)}"
+        limits.setdefault((check.what, check.of), []).append(limit)
+    cases: dict[tuple[str, str], list[str]] = {}
+    for (what, of), found in limits.items():
+        cases.setdefault((what, " and ".join(dict.fromkeys(found))), []).append(of)
+    return "; ".join(
+        f"{what} {limit}" + (f" ({', '.join(of)})" if any(of) else "")
+        for (what, limit), of in cases.items()
+    )
+
+
+def numbers(checks: Sequence[Check]) -> str:
+    """What was measured: each quantity once, case by case."""
+    cases: dict[str, dict[str, str]] = {}
+    for check in checks:
+        cases.setdefault(check.what, {})[check.of] = check.measured.shown
+    return "; ".join(
+        f"{what}: " + ", ".join(f"{shown} ({of})" if of else shown for of, shown in of_case.items())
+        for what, of_case in cases.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,23 +177,13 @@ class Row:
 
     @property
     def line(self) -> str:
-        said = "; ".join(_unique([c.criterion for c in self.checks]))
+        said, judged = criteria(self.checks), str(self.verdict)
         if self.weaker:
-            said += f". With a change ({self.change}): " + "; ".join(
-                _unique([c.criterion for c in self.weaker])
-            )
-        told = "; ".join(
-            _unique([f"{c.what}: {c.measured.shown}" for c in [*self.checks, *self.weaker]])
-        )
-        judged = str(self.verdict)
+            said += f". Changed ({self.change}): {criteria(self.weaker)}"
         if self.verdict is Verdict.CHANGED:
             judged += f": {self.change}"
-        also = f". {self.also}" if self.also else ""
-        return f"| {self.claim} | {said} | {told}{also} | **{judged}** |"
-
-
-def _unique(texts: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(texts))
+        told = numbers([*self.checks, *self.weaker]) + (f". {self.also}" if self.also else "")
+        return f"| {self.claim} | {said} | {told} | **{judged}** |"
 
 
 def judge(row: Row) -> Verdict:

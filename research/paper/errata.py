@@ -44,7 +44,7 @@ KERNELS: dict[str, Kernel] = {
     "Matérn 1/2": Matern(0.5),
     "Matérn 3/2": Matern(1.5),
     "Matérn 5/2": Matern(2.5),
-    "Matérn 1/2, one factor": Matern(0.5),
+    "Matérn 1/2 with one factor": Matern(0.5),
 }
 FIXED_CLASSES: tuple[tuple[str, Kernel, int], ...] = (
     ("SE", SquaredExponential(), 2),
@@ -60,10 +60,10 @@ def jobs(options: Options) -> list[Job]:
         Job(f"coverage {d}", s, STEPS, n) for n in NOISES for d in DESIGNS for s in range(seeds)
     ]
     start = [
-        Job(kind, s, t, n)
-        for n, t in ((0.01, 150), (0.05, 350), (0.1, 650))[: 1 if options.quick else 3]
+        Job(kind, s, steps, n)
+        for n, horizon in ((0.01, 300), (0.05, 350), (0.1, 650))[: 1 if options.quick else 3]
         for s in range(1 if options.quick else STARTS)
-        for kind, t in (("start", t), ("start anchored", 20))
+        for kind, steps in (("start", horizon), ("start anchored", 20))
     ]
     monotone = [
         Job("variance when lengthscales shrink", s, 1000, 0.05)
@@ -315,7 +315,7 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
         },
         "reference_p": 0.9,
         "fixed_class_exponent": {
-            f"{name}, d = {d}": regret_rate(Setting(kernel, d)).information.t
+            f"{name} in d = {d}": regret_rate(Setting(kernel, d)).information.t
             for name, kernel, d in FIXED_CLASSES
         },
         "reference_matern_reason": check_reference(Setting(Matern(1.5), 2), 0.9, 0.1).reason,
@@ -340,7 +340,7 @@ def _coverage_table(results: dict[Job, Result]) -> dict[str, Any]:
                 for j, r in results.items()
                 if j.method == f"coverage {design}" and j.noise == noise
             ]
-            table[f"{design}, σ={noise:g}"] = {
+            table[f"{design} design at σ = {noise:g}"] = {
                 name: sum(block[name] for block in blocks) for name in (*WIDTHS, "functions")
             }
     return table
@@ -390,11 +390,6 @@ def draw(results: dict[Job, Result]) -> Figure:
         title="Joint coverage over all x and 150 steps, with 95 % intervals",
         xticks=position,
     )
-    axis.set_xticklabels(
-        [
-            key.replace("ucb", "UCB design").replace("random", "random design").replace(", ", "\n")
-            for key in coverage
-        ]
-    )
+    axis.set_xticklabels([key.replace("ucb", "UCB").replace(" at ", "\n") for key in coverage])
     axis.legend(ncols=5, fontsize=8, loc="upper center")
     return figure
