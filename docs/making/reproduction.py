@@ -6,6 +6,7 @@ Usage: python -m docs.making.reproduction RESULTS DOCS
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import shutil
@@ -32,6 +33,7 @@ from docs.making.verdicts import (
     share,
 )
 from research.paper import FIGURES
+from research.paper.runner import Options
 
 ONE, BOUND, ANCHORED = "A-GP-UCB (one step)", "A-GP-UCB (bound)", "A-GP-UCB (bound, anchored)"
 TRUE, BY_MAP, BY_HMC, KAPPA, WRONG = (
@@ -77,7 +79,7 @@ def regrets(row: Summary) -> list[float]:
 def pays_more(m: Summary, method: str, than: str) -> Check:
     """Cumulative regret, paired by seed."""
     difference = np.subtract(regrets(m[method]), regrets(m[than])).tolist()
-    return Check(f"R less R of {SHORT[than]}", mean(difference), ">", 0, SHORT[method])
+    return Check(f"R − R({SHORT[than]})", mean(difference), ">", 0, SHORT[method])
 
 
 def slope_ratio(m: Summary, method: str) -> Measured:
@@ -302,7 +304,11 @@ def fig4_rows(s: Summary) -> list[Row]:
     def noisier(than: str) -> Check:
         jumps = np.subtract(m[ONE]["scaling_jumps"], m[than]["scaling_jumps"]).tolist()
         return Check(
-            "mean change of log(θ_0/θ_t) per step, one step less", mean(jumps), ">", 0, SHORT[than]
+            "mean change of log(θ_0/θ_t) per step, one step − the other",
+            mean(jumps),
+            ">",
+            0,
+            SHORT[than],
         )
 
     dearer = "above" if np.mean(regrets(m[ONE])) > np.mean(regrets(hmc)) else "below"
@@ -472,7 +478,7 @@ def fig6_rows(s: Summary) -> list[Row]:
     def longer(method: str, than: str) -> Check:
         steps = np.subtract(m[method]["late_step"], m[than]["late_step"]).tolist()
         return Check(
-            f"median step in the last third less that of {SHORT[than]}",
+            f"median step in the last third − that of {SHORT[than]}",
             mean(steps),
             ">",
             0,
@@ -490,7 +496,7 @@ def fig6_rows(s: Summary) -> list[Row]:
 
     def loss(method: str) -> Check:
         gap = np.subtract(m[method]["best_loss"], m[BY_MAP]["best_loss"]).tolist()
-        return Check("best loss less that of MAP", mean(gap), "<", 0.03, SHORT[method])
+        return Check("best loss − that of MAP", mean(gap), "<", 0.03, SHORT[method])
 
     return [
         Row(
@@ -814,10 +820,11 @@ def page(summaries: dict[str, Summary]) -> str:
         title = "Errata" if name == "errata" else f"Figure {name[3:]}"
         extra = " --mnist DIR" if name == "fig6" else ""
         quick = " --quick" if summary["quick"] else ""
+        option, told = seeds(name, summary)
         rows = "\n".join(row.line for row in ROWS[name](summary))
         parts.append(
-            f"## {title}: {summary['title']}\n\n`noregret reproduce {name}{extra}{quick}`"
-            f" ({summary['runs']} runs{seeds(summary)}, {summary['seconds'] / 60:.1f} minutes of"
+            f"## {title}: {summary['title']}\n\n`noregret reproduce {name}{option}{extra}{quick}`"
+            f" ({summary['runs']} runs{told}, {summary['seconds'] / 60:.1f} minutes of"
             f" one busy core, version {summary['version']})\n\n"
             f"![{summary['title']}](figures/{name}.png)\n\n{NOTES.get(name, '')}\n\n"
             f"| the paper | holds if | measured | verdict |\n|---|---|---|---|\n{rows}\n"
@@ -825,11 +832,20 @@ def page(summaries: dict[str, Summary]) -> str:
     return "\n".join(parts)
 
 
-def seeds(summary: Summary) -> str:
+def seeds(name: str, summary: Summary) -> tuple[str, str]:
+    """The option with which to repeat it, and how many there were, with the usual number where
+    these are fewer.
+    """
     found = summary.get("seeds") or next(
         (row["seeds"] for row in summary.get("methods", {}).values()), None
     )
-    return "" if found is None else f" on {found} seeds"
+    if found is None or summary["quick"]:
+        return "", ""
+    module = importlib.import_module(f"research.paper.{name}")
+    usual = len({job.seed for job in module.jobs(Options(Path()))})
+    if found == usual:
+        return "", f" on {found} seeds"
+    return f" --seeds {found}", f" on {found} seeds instead of {usual}, for want of time"
 
 
 def collect(results: Path) -> dict[str, Summary]:

@@ -143,7 +143,7 @@ def _balls(axis: Axes) -> None:
         aspect="equal",
         title=f"(a) norm balls, b = {B_GROWTH}, g = {G_GROWTH}, d = 1",
     )
-    axis.legend(fontsize=8, loc="upper center", ncols=2)
+    axis.legend(fontsize=7, loc="upper center", ncols=2, handlelength=1.2, columnspacing=1)
     axis.set(xlabel="radius in the space of θ₀/g (norm)", yticks=[])
 
 
