@@ -115,8 +115,8 @@ def test_the_committed_page_is_made_of_the_committed_numbers(text: str) -> None:
 
 
 def mutated(value: Any, rng: np.random.Generator, trials: int = 10) -> Any:
-    """A summary of the same shape with other numbers: lists are shifted as a whole and scattered a
-    little or much, counts stay within their trials.
+    """A summary of the same shape with other numbers: lists are evened out at times, shifted
+    as a whole and scattered a little or much, counts stay within their trials.
     """
     if isinstance(value, dict):
         trials = next(
@@ -136,6 +136,8 @@ def mutated(value: Any, rng: np.random.Generator, trials: int = 10) -> Any:
         if array.dtype.kind != "f" or not array.size:
             return value
         array = np.where(np.isfinite(array), array, 1e4)
+        if rng.random() < 0.3:
+            array = np.broadcast_to(array.mean(axis=0), array.shape)
         factor = np.exp(rng.choice([0, 0.5, 2, 7]) * rng.uniform(-1, 1, array.shape[1:]))
         scatter = rng.choice([0, 0.01, 0.5, 1])
         return (array * factor * np.exp(scatter * rng.standard_normal(array.shape))).tolist()
