@@ -87,7 +87,7 @@ def convergence(snapshot: Snapshot) -> Chart:
         f" {snapshot.best.number}."
     )
     if made.lower[-1] is not None and made.upper[-1] is not None:
-        low, high = (measured(end, snapshot.noise, 1) for end in (made.lower[-1], made.upper[-1]))
+        low, high = (measured(end, snapshot.noise) for end in (made.lower[-1], made.upper[-1]))
         text += f" By the model, the best possible value lies between {low} and {high}."
     return Chart(text, columns)
 
@@ -187,8 +187,8 @@ CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "width": _series(
         ("beta_sqrt", "norm_bound"),
         lambda made: (
-            f"The band is {number(made.beta_sqrt, 3)} standard deviations wide on either side;"
-            f" norm bound {number(made.norm_bound, 3)}."
+            f"The band is {number(made.beta_sqrt, 3)} standard deviations wide on either side"
+            + ("." if made.norm_bound is None else f"; norm bound {number(made.norm_bound, 3)}.")
         ),
     ),
     "information": _series(

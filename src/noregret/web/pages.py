@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 from noregret import __version__
 from noregret.diagnostics import why
 from noregret.errors import MissingExtraError, UnknownTrialError
-from noregret.space import named_params
+from noregret.space import Candidates, named_params
 from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
 from noregret.web import words
@@ -135,6 +135,7 @@ async def overview_page(
             corrected=corrections(seen.rows),
             model=model,
             recommended=recommended,
+            listed=isinstance(seen.study.space, Candidates),
             progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
         )
 

@@ -78,7 +78,7 @@ def measured(value: Any, noise: float | None, more: int = 0, digits: int = 6) ->
     if not math.isfinite(value):
         return number(value, digits)
     rounded = round(float(value), places + more)
-    shown = f"{rounded:.{max(0, places + more)}f}"
+    shown = f"{rounded + 0.0:.{max(0, places + more)}f}"
     return min(number(float(value), digits), shown.replace("-", "−"), key=len)
 
 
@@ -101,7 +101,7 @@ def progress_note(upper: Sequence[float | None], failed: int) -> str:
         said += " Crosses are failures."
     if any(end is not None for end in upper):
         said += " The best possible value lies in the shaded band, by the model of each step."
-    return f"{said} Values far off are triangles at the edge."
+    return said
 
 
 def counted(count: int, noun: str) -> str:

@@ -78,7 +78,7 @@ const builders = {
         { x: c.number, y: c.upper, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "best possible", hoverinfo: "skip" },
       ] : []),
       { x: c.number, y: inside, type: "scatter", mode: "markers", name: "observed", marker: { color: color("faint"), size: 5, opacity: 0.75 } },
-      { x: far, y: far.map((n) => (c.value[c.number.indexOf(n)] > top ? top : bottom)), text: far.map((n) => `trial ${n}: ${c.value[c.number.indexOf(n)]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "far off", showlegend: false, marker: { color: color("faint"), size: 6, symbol: far.map((n) => (c.value[c.number.indexOf(n)] > top ? "triangle-up" : "triangle-down")) } },
+      { x: far, y: far.map((n) => (c.value[c.number.indexOf(n)] > top ? top : bottom)), text: far.map((n) => `trial ${n}: ${c.value[c.number.indexOf(n)]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "far off", showlegend: far.length > 0, marker: { color: color("faint"), size: 6, symbol: far.map((n) => (c.value[c.number.indexOf(n)] > top ? "triangle-up" : "triangle-down")) } },
       { ...line(c.number, c.best, "best so far", 0), line: { color: series(0), width: 2.25, shape: "hv" } },
       ...(failed.length ? [{ x: failed, y: level, yaxis: "y2", type: "scatter", mode: "markers", name: "failed", marker: { symbol: "x", color: color("bad"), size: 7 }, hovertemplate: "trial %{x} failed<extra></extra>" }] : []),
     ], { showlegend: true, xaxis: trials, yaxis: { title: { text: plain(page.quantity) }, range: [bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom)] }, yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } }];
