@@ -164,6 +164,11 @@ class Page:
         """To wherever the focus is."""
         ActionChains(self.driver).send_keys(*keys).perform()
 
+    def retype(self, *keys: str) -> None:
+        """Instead of what stands in the field that has the focus."""
+        chain = ActionChains(self.driver).key_down(Keys.CONTROL).send_keys("a")
+        chain.key_up(Keys.CONTROL).send_keys(*keys).perform()
+
     def tab_to(self, css: str) -> None:
         """Without a mouse: Tab until the element has the focus."""
         for _ in range(150):
