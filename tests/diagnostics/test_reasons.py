@@ -102,12 +102,13 @@ def test_an_unmeasured_design_is_not_where_the_band_is_highest() -> None:
         reference=0.5,
         estimate=1.0,
     )
-    for change, upper in (
+    changes: list[tuple[dict[str, Any], float | None]] = [
         ({}, 3.0),
         ({"reference": 2.0}, 3.0),  # the argmax itself, though it tells little
         ({"estimate": 0.25}, None),  # it was left for another design
         ({"recommended_bound": 3.5}, None),
-    ):
+    ]
+    for change, upper in changes:
         decision = Decision("model", replace(recorded, **change))
         trials = [Trial(0, {}, decision=decision)]
         assert convergence(trials, predictions(trials, "maximize"), "maximize").upper == (upper,)

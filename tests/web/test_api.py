@@ -425,7 +425,8 @@ def test_importance_and_resolution_show_where_a_study_offers_them(
     browser: TestClient, storage: SQLStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(storage.url)
-    assert fitting.importance(object()) is fitting.resolution(object()) is None
+    assert fitting.importance(object()) is None
+    assert fitting.resolution(object()) is None
     monkeypatch.setattr(
         nr.Study, "importance", lambda self: {"kind": 0.25, "x": (0.75, 0.1)}, raising=False
     )
