@@ -80,6 +80,20 @@ class Snapshot:
         sign = 1.0 if self.study.goal == "maximize" else -1.0
         return max(done, key=lambda trial: sign * float(trial.value or 0.0)) if done else None
 
+    @cached_property
+    def noise(self) -> float | None:
+        """What a repeated measurement scatters by: as told last, or as the model takes it."""
+        for trial in reversed(self.trials):
+            model = trial.decision.model
+            known = trial.noise_std or (None if model is None else model.noise_std)
+            if known:
+                return known
+        return None
+
+    @property
+    def empty(self) -> bool:
+        return self.best is None
+
     def bytes_of(self, what: str, make: Callable[[Snapshot], bytes]) -> bytes:
         """An encoded answer, made once."""
         if what not in self.encoded:
@@ -136,6 +150,11 @@ class Library:
         ):  # and made anew
             known = self._studies[name] = now
         return Snapshot(known, known.trials)
+
+    def forget(self, name: str) -> None:
+        """A study that was deleted."""
+        self._studies.pop(name, None)
+        self._snapshots.pop(name, None)
 
     def changed(self, name: str) -> None:
         """The next look reads again."""
