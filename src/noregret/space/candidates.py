@@ -14,7 +14,7 @@ from noregret.errors import SpaceError
 from noregret.space.array import Array
 from noregret.space.box import Space
 from noregret.space.parameters import Choice, Float, Parameter
-from noregret.space.search_space import Params
+from noregret.space.search_space import Params, nearest_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Candidates:
                 [v for name, p in box.parameters.items() for v in p.encode(row[name])]
                 for row in table
             ]
-        )
+        ).reshape(len(table), box.dimension)
         _, first = np.unique(encoded, axis=0, return_index=True)
         keep = np.sort(first)
         object.__setattr__(
@@ -71,8 +71,7 @@ class Candidates:
         return np.zeros(self.dimension, dtype=np.bool_)
 
     def _nearest(self, U: Array) -> NDArray[np.intp]:
-        distance = ((U[:, None, :] - self._encoded[None, :, :]) ** 2).sum(axis=-1)
-        return np.argmin(distance, axis=1)
+        return nearest_rows(U, self._encoded)
 
     def encode(self, params: Any) -> Array:
         u = self._box.encode(params)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
+from noregret.space import code
 from noregret.space.array import Array
+
+SHOWN = 20  # options in an error message
 
 
 def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
@@ -152,10 +155,12 @@ class Choice:
     """One of several unordered options.
 
     Two options take one coordinate, more take one coordinate each (so that all are equally far
-    apart), a single option takes none. Options must be JSON values, so that a study can be stored.
+    apart), from 128 on they share 127 (see ``space.code``), a single option takes none. Options
+    must be JSON values, so that a study can be stored.
     """
 
     options: tuple[Any, ...]
+    _places: dict[tuple[type, Any], int] = field(init=False, repr=False, compare=False)
 
     def __init__(self, options: Sequence[Any]) -> None:
         if isinstance(options, str) or not isinstance(options, Sequence):
@@ -171,14 +176,24 @@ class Choice:
                     f"a Choice option must be a string, number, bool or None, got {option!r}: name"
                     " it by a string and look it up in the objective"
                 )
-        keys = [(type(option), option) for option in listed]
-        if len(set(keys)) < len(keys):
-            raise SpaceError(f"Choice has the same option twice: {list(listed)!r}")
+        if len(listed) > code.LARGEST:
+            raise SpaceError(
+                f"a Choice has at most {code.LARGEST} options, got {len(listed)}: describe them by"
+                " numbers (Float, Int), or several choices"
+            )
+        places = {(type(option), option): index for index, option in enumerate(listed)}
+        if len(places) < len(listed):
+            raise SpaceError(f"Choice has the same option twice: {_shown(listed)}")
         object.__setattr__(self, "options", listed)
+        object.__setattr__(self, "_places", places)
 
     @property
     def width(self) -> int:
-        return {1: 0, 2: 1}.get(len(self.options), len(self.options))
+        return {1: 0, 2: 1}.get(len(self.options), min(len(self.options), code.LENGTH))
+
+    @property
+    def _coded(self) -> bool:
+        return len(self.options) > code.LENGTH
 
     @property
     def size(self) -> float:
@@ -187,35 +202,53 @@ class Choice:
     def levels(self) -> Array:
         if self.width <= 1:
             return np.arange(len(self.options), dtype=np.float64)[:, None][:, : self.width]
-        return np.eye(self.width)
+        return code.words(len(self.options)) if self._coded else np.eye(self.width)
+
+    def place(self, u: Array) -> int:
+        """The index of the option at a point of the cube."""
+        return int(self._index(np.asarray(u, dtype=np.float64)[None, :])[0])
 
     def _index(self, U: Array) -> NDArray[np.intp]:
         if self.width == 0:
             return np.zeros(len(U), dtype=np.intp)
         if self.width == 1:
             return (U[:, 0] > 0.5).astype(np.intp)
+        if self._coded:
+            return code.nearest(U, len(self.options))
         return np.argmax(U, axis=1)
 
     def encode(self, value: Any) -> list[float]:
         plain = value.item() if isinstance(value, np.generic) else value
-        for index, option in enumerate(self.options):
-            if type(option) is type(plain) and option == plain:
-                return [float(v) for v in self.levels()[index]]
-        for index, option in enumerate(self.options):
-            if (
-                option == plain and not isinstance(plain, bool) and not isinstance(option, bool)
-            ):  # 1 for 1.0
-                return [float(v) for v in self.levels()[index]]
-        raise SpaceError(f"{value!r} is not one of the options {list(self.options)!r}")
+        if isinstance(plain, (str, int, float, bool, type(None))):
+            kinds = (type(plain),)
+            if type(plain) in (int, float):  # 1 for 1.0
+                kinds = (type(plain), float if type(plain) is int else int)
+            for kind in kinds:
+                index = self._places.get((kind, plain))
+                if index is not None:
+                    return self._coordinates(index)
+        raise SpaceError(f"{value!r} is not one of the options {_shown(self.options)}")
+
+    def _coordinates(self, index: int) -> list[float]:
+        if self._coded or self.width <= 1:
+            return [float(v) for v in self.levels()[index]]
+        return [float(place == index) for place in range(self.width)]
 
     def decode(self, u: Array) -> Any:
-        return self.options[int(self._index(np.asarray(u, dtype=np.float64)[None, :])[0])]
+        return self.options[self.place(u)]
 
     def snap(self, U: Array) -> Array:
         return self.levels()[self._index(U)]
 
 
 Parameter = Float | Int | Choice
+
+
+def _shown(options: Sequence[Any]) -> str:
+    """The options as an error message has room for them."""
+    if len(options) <= SHOWN:
+        return repr(list(options))
+    return f"{list(options[:SHOWN])!r} and {len(options) - SHOWN} more"
 
 
 def _number(value: Any, parameter: Parameter) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
@@ -117,7 +118,7 @@ def initial_proposal(
     if design == "uniform" or len(known) == 0:
         return Proposal(random_point(space, rng, history.failed), Decision("initial"))
     cloud = random_points(space, rng, 32 * space.dimension)
-    gap = ((cloud[:, None, :] - known[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
+    gap = cdist(cloud, known, "sqeuclidean").min(axis=1)
     gap = np.where(
         allowed(cloud, history.failed, radius=0.0), gap, -1.0
     )  # a finite space may have no new point left

@@ -96,10 +96,19 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
             sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)
         ),
         failed=points(of_state["failed"]),
-        decisions=tuple([trial.decision for trial in decided]),
+        decisions=tuple([_of_dimension(trial.decision, dimension) for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
         sign=sign,
     )
+
+
+def _of_dimension(decision: Decision, dimension: int) -> Decision:
+    """Without a model of other coordinates: until version 0.1 a choice of 128 options or more had
+    one for each.
+    """
+    if decision.model is None or len(decision.model.lengthscales) == dimension:
+        return decision
+    return replace(decision, model=None)
 
 
 def corrections(trials: Sequence[Trial]) -> dict[int, int]:
