@@ -220,10 +220,8 @@ class Choice:
     def encode(self, value: Any) -> list[float]:
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, (str, int, float, bool, type(None))):
-            kinds = (type(plain),)
-            if type(plain) in (int, float):  # 1 for 1.0
-                kinds = (type(plain), float if type(plain) is int else int)
-            for kind in kinds:
+            other = {int: float, float: int}.get(type(plain), type(plain))  # 1 for 1.0
+            for kind in (type(plain), other):
                 index = self._places.get((kind, plain))
                 if index is not None:
                     return self._coordinates(index)

@@ -85,7 +85,7 @@ def prepare(database: Database, studies: Any) -> None:
                 raise
     if found is not None and found < VERSION:
         raise StorageError(
-            f"{database.engine.url!r} holds studies in schema {found}, this noregret writes schema"
+            f"{database.shown} holds studies in schema {found}, this noregret writes schema"
             f" {VERSION}: stop older workers, then run `noregret upgrade` on it (or"
             " noregret.storage.upgrade); nothing is lost, but older versions cannot open it"
             " afterwards"
@@ -100,15 +100,13 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
     def change(connection: Connection) -> int:
         found = _found(database, connection)
         if found is None:
-            raise StorageError(
-                f"there are no studies in {database.engine.url!r}: nothing to upgrade"
-            )
+            raise StorageError(f"there are no studies in {database.shown}: nothing to upgrade")
         newest = connection.execute(
             database.sql.select(database.sql.func.max(studies.c.version))
         ).scalar_one()
         if newest is not None and newest > VERSION:
             raise StorageError(
-                f"{database.engine.url!r} holds studies of a newer version of noregret (schema"
+                f"{database.shown} holds studies of a newer version of noregret (schema"
                 f" {newest}): upgrade noregret"
             )
         if found < VERSION:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -49,6 +50,8 @@ from noregret.trials import (
     utc_now,
 )
 
+SAME_POINT = 1e-3  # of every coordinate's range: nearer than this two workers had the same thought
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
@@ -71,6 +74,8 @@ class Study:
     storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
     trials of the same study, which then goes on exactly where they stopped.
     """
+
+    _key: str
 
     def __init__(
         self,
@@ -102,11 +107,12 @@ class Study:
         self._attach(record, storage if storage is not None else MemoryStorage())
         for trial in given:
             self._encode(trial)
-        self._storage.create(record)
-        self._storage.insert(name, given)
+        self._key = self._storage.create(record)
+        self._storage.insert(self._key, given)
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
+        self._key = record.name if record.key is None else record.key
         self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
 
     @staticmethod
@@ -174,7 +180,12 @@ class Study:
     @property
     def trials(self) -> list[Trial]:
         """All trials by number."""
-        return self._storage.trials(self._record.name)
+        return self._storage.trials(self._key)
+
+    @property
+    def identity(self) -> str:
+        """Which study this is: a name may be given to another once a study was deleted."""
+        return getattr(self._key, "identity", self.name)
 
     def __repr__(self) -> str:
         trials = self.trials
@@ -213,35 +224,54 @@ class Study:
     ) -> Trial | None:
         """None: the study has ``total`` trials already, and none of them waits."""
         space = self.space if fixed is None else hold(self.space, fixed)
-        # no lock while thinking: if another worker took the number, think again with its point
-        # pending
+        thought: Trial | None = None
+        seen = 0
+        # no lock while thinking. If others took the number meanwhile, the point gets the next free
+        # one all the same; only if they took the point too is it thought about again, once
         while True:
             trials = self.trials
-            unfinished = [trial for trial in trials if not trial.is_finished]
-            waiting = next((trial for trial in unfinished if trial.state == "waiting"), None)
+            waiting = next((trial for trial in trials if trial.state == "waiting"), None)
             if waiting is not None and fixed is None:
-                claimed = self._storage.claim(self.name, waiting.number, worker)
+                claimed = self._storage.claim(self._key, waiting.number, worker)
                 if claimed is not None:
                     return claimed
                 continue
-            if total < math.inf and len(trials) - len(corrections(trials)) >= total:
+            limit = math.inf if total == math.inf else total + len(corrections(trials))
+            if len(trials) >= limit:
                 return None
-            proposal = self._propose(space, trials)
-            decision = replace(
-                proposal.decision.signed(sign_of(self.goal)),
-                pending=tuple([trial.number for trial in unfinished]),
-                fixed=space.given if isinstance(space, Slice) else None,
-            )
-            trial = Trial(
-                len(trials), space.decode(proposal.x), decision=decision, created=utc_now()
-            )
-            if self._storage.insert(self.name, [trial], worker):
-                return trial
+            if thought is None:
+                thought, seen = self._think(space, trials), len(trials)
+                if self._storage.insert(self._key, [thought], worker):
+                    return thought
+                continue
+            if thought.decision.draw is None and self._is_among(thought, trials[seen:]):
+                thought, seen = self._think(space, trials, secrets.randbelow(2**31)), len(trials)
+            marked = replace(thought, decision=replace(thought.decision, seen=seen))
+            given = self._storage.append(self._key, [marked], worker, limit)
+            if given is not None:
+                return given[0]
 
-    def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
-        return self.strategy.propose(
-            space, self._history(trials), np.random.default_rng([self.seed, len(trials)])
+    def _think(self, space: SearchSpace, trials: Sequence[Trial], draw: int | None = None) -> Trial:
+        """What is proposed next, with all that is needed to derive it again."""
+        proposal = self._propose(space, trials, draw)
+        decision = replace(
+            proposal.decision.signed(sign_of(self.goal)),
+            pending=tuple([trial.number for trial in trials if not trial.is_finished]),
+            fixed=space.given if isinstance(space, Slice) else None,
+            draw=draw,
         )
+        return Trial(len(trials), space.decode(proposal.x), decision=decision, created=utc_now())
+
+    def _is_among(self, thought: Trial, others: Sequence[Trial]) -> bool:
+        """Whether others have the same point, or next to it."""
+        x = self.space.encode(thought.params)
+        return any(np.abs(self._encode(other) - x).max() < SAME_POINT for other in others)
+
+    def _propose(
+        self, space: SearchSpace, trials: Sequence[Trial], draw: int | None = None
+    ) -> Proposal:
+        entropy = [self.seed, len(trials)] if draw is None else [self.seed, len(trials), draw]
+        return self.strategy.propose(space, self._history(trials), np.random.default_rng(entropy))
 
     def preview(self) -> Trial:
         """What the next ask would give; nothing is recorded."""
@@ -266,7 +296,7 @@ class Study:
         """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
-        finished = self._storage.finish(self.name, number, state, checked, noise)
+        finished = self._storage.finish(self._key, number, state, checked, noise)
         if finished is None:
             now = self._trial(number, "ask for a trial first, or add() a measured point")
             told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
@@ -323,16 +353,14 @@ class Study:
             new = Trial(
                 len(trials), old.params, state, checked, noise, Decision("correction"), newest
             )
-            if self._storage.insert(self.name, [new]):
+            if self._storage.insert(self._key, [new]):
                 return self.trials[new.number]
 
     def _append(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials under the next free numbers, all or none."""
-        while True:
-            first = len(self.trials)
-            numbered = [replace(trial, number=first + index) for index, trial in enumerate(trials)]
-            if self._storage.insert(self.name, numbered):
-                return self.trials[first : first + len(numbered)]
+        added = self._storage.append(self._key, trials)
+        assert added is not None  # there is no limit
+        return added
 
     def reclaim(
         self,
@@ -352,7 +380,7 @@ class Study:
             raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
         check_grace(grace)
         if numbers is None:
-            return self._storage.reclaim(self.name, ATTEMPTS if then == "retry" else 0, grace=grace)
+            return self._storage.reclaim(self._key, ATTEMPTS if then == "retry" else 0, grace=grace)
         named = [number_of(number) for number in numbers]
         for number in named:
             state = self._trial(number, "only a running trial can be reclaimed").state
@@ -360,7 +388,7 @@ class Study:
                 raise TrialError(
                     f"trial {number} is {state}: only a running trial can be reclaimed"
                 )
-        return self._storage.reclaim(self.name, UNLIMITED if then == "retry" else 0, numbers=named)
+        return self._storage.reclaim(self._key, UNLIMITED if then == "retry" else 0, numbers=named)
 
     def run(
         self,
@@ -417,7 +445,7 @@ class Study:
         try:
             with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
                 Run(
-                    Work(self.name, self._storage, self._next, self._note), objective, plan, bar
+                    Work(self._key, self._storage, self._next, self._note), objective, plan, bar
                 ).run()
         finally:
             if own is not None:
@@ -522,7 +550,8 @@ class Study:
                 continue
             fixed = trial.decision.fixed
             space = self.space if fixed is None else hold(self.space, fixed)
-            derived = space.decode(self._propose(space, known_at(trials, trial.number)).x)
+            known, draw = known_at(trials, trial.number), trial.decision.draw
+            derived = space.decode(self._propose(space, known, draw).x)
             if np.abs(self.space.encode(derived) - self._encode(trial)).max() > tolerance:
                 return Replay(agreed, trial.number, trial.params, derived)
             agreed += 1
