@@ -66,9 +66,9 @@ def test_an_ask_ends_although_its_number_is_always_taken(repeats: bool) -> None:
         trial = study.ask()
         assert len(THOUGHTS) == (2 if repeats else 1)
         assert trial == study.trials[trial.number]
-        assert trial.decision.seen == trial.number - (0 if repeats else 1)
+        assert trial.decision.seen == trial.number - (7 if repeats else 8)
         study.tell(trial, float(np.sin(5 * trial.params["x"])))
-    assert [trial.number for trial in study.trials] == list(range(16))
+    assert [trial.number for trial in study.trials] == list(range(8 * 9))
     THOUGHTS.clear()
     replay = study.replay()
     assert (replay.agreed, replay.number) == (8, None)

@@ -50,6 +50,9 @@ from noregret.trials import (
     utc_now,
 )
 
+# how often a number is taken only after a look at the points that came before it; then the next
+# free one is taken without: there must be an end
+TRIES = 8
 SAME_POINT = 1e-3  # of every coordinate's range: nearer than this two workers had the same thought
 
 
@@ -225,7 +228,7 @@ class Study:
         """None: the study has ``total`` trials already, and none of them waits."""
         space = self.space if fixed is None else hold(self.space, fixed)
         thought: Trial | None = None
-        seen = 0
+        seen = lost = 0
         # no lock while thinking. If others took the number meanwhile, the point gets the next free
         # one all the same; only if they took the point too is it thought about again, once
         while True:
@@ -241,13 +244,18 @@ class Study:
                 return None
             if thought is None:
                 thought, seen = self._think(space, trials), len(trials)
-                if self._storage.insert(self._key, [thought], worker):
-                    return thought
-                continue
-            if thought.decision.draw is None and self._is_among(thought, trials[seen:]):
+            elif thought.decision.draw is None and self._is_among(thought, trials[seen:]):
                 thought, seen = self._think(space, trials, secrets.randbelow(2**31)), len(trials)
-            marked = replace(thought, decision=replace(thought.decision, seen=seen))
-            given = self._storage.append(self._key, [marked], worker, limit)
+            number = len(trials)
+            decision = replace(thought.decision, seen=None if seen == number else seen)
+            trial = replace(thought, number=number, decision=decision)
+            if lost < TRIES:
+                if self._storage.insert(self._key, [trial], worker):
+                    return trial
+                lost += 1
+                continue
+            trial = replace(trial, decision=replace(decision, seen=seen))
+            given = self._storage.append(self._key, [trial], worker, limit)
             if given is not None:
                 return given[0]
 
