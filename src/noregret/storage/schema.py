@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
@@ -23,6 +24,8 @@ log = logging.getLogger("noregret")
 VERSION = 3  # written into every study's row
 # columns of noregret_trials by the version that brought them
 ADDED = {2: ("worker", "heartbeat", "attempts", "corrects"), 3: ("decision",)}
+
+OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished")
 
 
 def tables(sql: Any) -> tuple[Any, Any]:
@@ -62,11 +65,15 @@ def tables(sql: Any) -> tuple[Any, Any]:
         sql.Column("attempts", sql.Integer, nullable=False, server_default="1"),
         sql.Column("corrects", sql.Integer),
     )
+    # everything that a list of studies shows, without the long texts of the rows
+    sql.Index("noregret_overview", *(trials.c[name] for name in OVERVIEW))
     return studies, trials
 
 
-def prepare(database: Database, studies: Any) -> None:
-    """Creates the tables of a new database; refuses those of an older version."""
+def prepare(database: Database, studies: Any, trials: Any) -> None:
+    """Creates the tables of a new database; refuses those of an older version. An index is no part
+    of the version: where it is missing it is made, and where it cannot be made, done without.
+    """
 
     def version() -> int | None:
         return database.attempt("set up", lambda connection: _found(database, connection))
@@ -90,6 +97,17 @@ def prepare(database: Database, studies: Any) -> None:
             " noregret.storage.upgrade); nothing is lost, but older versions cannot open it"
             " afterwards"
         )
+    if found is not None:
+        with suppress(TakenError, StorageError):
+            database.attempt("index", lambda connection: _index(database, connection, trials))
+
+
+def _index(database: Database, connection: Connection, trials: Any) -> None:
+    found = database.sql.inspect(connection).get_indexes("noregret_trials")
+    present = {each["name"] for each in found}
+    for index in trials.indexes:
+        if index.name not in present:
+            index.create(connection)
 
 
 def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:

@@ -11,6 +11,7 @@ import math
 import os
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -45,7 +46,7 @@ class SQLStorage:
         self._read: dict[
             int, tuple[list[Trial], set[int]]
         ] = {}  # by study: its trials, and the numbers of those not finished
-        prepare(self._database, self._studies)
+        prepare(self._database, self._studies, self._trials)
         self._statements()
 
     def _statements(self) -> None:
@@ -106,6 +107,27 @@ class SQLStorage:
         self._insert_next, self._insert_beating = (
             insert_next(values),
             insert_next({**values, "heartbeat": self._clock}),
+        )
+        s = self._studies.c
+        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
+        self._aggregates = (
+            sql.select(
+                s.id,
+                sql.func.count(t.corrects).label("corrections"),
+                s.name,
+                s.goal,
+                sql.func.count(t.number),
+                *(sql.func.count(sql.case((t.state == state, 1))) for state in STATES),
+                best,
+                s.created,
+                sql.func.max(t.created),
+                sql.func.max(t.finished),
+            )
+            .select_from(self._studies.outerjoin(table, t.study == s.id))
+            .group_by(s.id, s.name, s.goal, s.created)
+        )
+        self._select_outcomes = sql.select(t.study, t.number, t.state, t.value, t.corrects).where(
+            t.study.in_(bind("studies", expanding=True))
         )
         self._finish = (
             table.update()
@@ -219,30 +241,27 @@ class SQLStorage:
         )
 
     def summaries(self) -> list[StudySummary]:
-        sql, s, t = self._sql, self._studies.c, self._trials.c
-        corrections = sql.select(t.study, t.corrects).where(t.corrects.is_not(None)).subquery()
-        counted = [sql.func.count(sql.case((t.state == state, 1))) for state in STATES]
-        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
-        joined = self._studies.outerjoin(self._trials, t.study == s.id).outerjoin(
-            corrections, sql.and_(corrections.c.study == s.id, corrections.c.corrects == t.number)
-        )
-        query = (
-            sql.select(
-                s.name,
-                s.goal,
-                sql.func.count(t.number),
-                *counted,
-                best,
-                s.created,
-                sql.func.max(t.created),
-                sql.func.max(t.finished),
-            )
-            .select_from(joined)
-            .where(corrections.c.study.is_(None))
-            .group_by(s.id, s.name, s.goal, s.created)
-        )
-        rows = self._database.attempt("list", lambda connection: connection.execute(query).all())
-        return sorted((_summary(row) for row in rows), key=lambda summary: summary.name)
+        rows, corrected = self._database.attempt("list", self._overview)
+        made = []
+        for row in rows:
+            study, corrections, *numbers = row
+            if corrections:
+                numbers[2:8] = _standing(corrected[study], numbers[1])
+            made.append(_summary(numbers))
+        return sorted(made, key=lambda summary: summary.name)
+
+    def _overview(self, connection: Connection) -> tuple[list[Any], dict[int, list[Any]]]:
+        """One pass over the trials, and another over the studies that have corrections, whose
+        counts need to know which trials these replace. Both read the index ``noregret_overview``
+        alone, and neither compares trials with trials.
+        """
+        rows = list(connection.execute(self._aggregates).all())
+        corrected: dict[int, list[Any]] = {row.id: [] for row in rows if row.corrections}
+        if corrected:
+            studies = {"studies": sorted(corrected)}
+            for study, *rest in connection.execute(self._select_outcomes, studies):
+                corrected[study].append(rest)
+        return rows, corrected
 
     # -- trials --
 
@@ -309,8 +328,6 @@ class SQLStorage:
         study, t, sql = self._id(name), self._trials.c, self._sql
         ticket = worker or uuid.uuid4().hex
         rows = [_row(study, trial, ticket) for trial in trials]
-        if worker is not None:
-            rows = [row | {"heartbeat": self._clock} for row in rows]
         highest = sql.select(sql.func.max(t.number)).where(t.study == study)
         lock = sql.select(sql.func.pg_advisory_xact_lock(ADVISORY, study))
         mine = sql.select(t.number).where(
@@ -333,10 +350,14 @@ class SQLStorage:
                 first = 0 if last is None else last + 1
                 if first + len(rows) > below:
                     return None
-                for index, row in enumerate(rows):
-                    connection.execute(
-                        self._trials.insert().values(row | {"number": first + index})
-                    )
+                numbered = [row | {"number": first + index} for index, row in enumerate(rows)]
+                if worker is None:
+                    connection.execute(self._trials.insert(), numbered)
+                else:  # the clock is the database's
+                    for row in numbered:
+                        connection.execute(
+                            self._trials.insert().values(row | {"heartbeat": self._clock})
+                        )
                 return first
 
         while True:
@@ -350,14 +371,13 @@ class SQLStorage:
             if first is None:
                 return None
             numbers = range(first, first + len(rows))
-            attended = worker if worker is not None else None
             return [
                 replace(
                     trial,
                     number=number,
                     created=row["created"],
                     finished=row["finished"],
-                    worker=attended if trial.state == "running" else None,
+                    worker=worker if trial.state == "running" else None,
                 )
                 for trial, number, row in zip(trials, numbers, rows, strict=True)
             ]
@@ -570,6 +590,16 @@ def _trial(row: Any) -> Trial:
             "worker": worker,
         }
     )
+
+
+def _standing(rows: Sequence[Any], goal: str) -> list[Any]:
+    """Count, counts by state and best of the trials that no other corrects."""
+    replaced = {corrects for *_, corrects in rows if corrects is not None}
+    left = [(state, value) for number, state, value, _ in rows if number not in replaced]
+    states = Counter(state for state, _ in left)
+    values = [value for state, value in left if state == "complete"]
+    best = (max if goal == "maximize" else min)(values, default=None)
+    return [len(left), *(states[state] for state in STATES), best]
 
 
 def _summary(row: Any) -> StudySummary:

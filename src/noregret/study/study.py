@@ -7,7 +7,8 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -20,6 +21,7 @@ from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, St
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
 from noregret.study import files as exchange
 from noregret.study.files import Source, Target
+from noregret.study.isolated import DaemonThreads, Isolated, check_pickled, needs_pickling
 from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
 from noregret.study.running import (
@@ -412,6 +414,7 @@ class Study:
         grace: float = 60.0,
         reclaim: Reclaim | None = "retry",
         progress: bool | None = None,
+        trial_timeout: float | None = None,
     ) -> Study:
         """Evaluates ``objective(params)`` until ``trials`` were started here, the study has
         ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
@@ -428,6 +431,11 @@ class Study:
         ``grace`` seconds: they are given out again (reclaim="retry", three times at most), have
         failed ("fail") or stay as they are (None). With ``total`` it waits for trials that run
         elsewhere.
+
+        ``timeout`` starts nothing new; what then does not end within ``grace`` seconds waits to be
+        given out again. ``trial_timeout``: each evaluation in a process of its own, ended after so
+        many seconds; its trial has failed and the run goes on. The objective must be one that can
+        be pickled, and ``executor`` is then ours.
         """
         check_run(
             trials=trials,
@@ -436,9 +444,18 @@ class Study:
             timeout=timeout,
             until=until,
             reclaim=reclaim,
+            trial_timeout=trial_timeout,
         )
         check_grace(grace)
-        own = ThreadPoolExecutor(workers) if executor is None and workers > 1 else None
+        if executor is not None and trial_timeout is not None:
+            raise ConfigurationError(
+                "trial_timeout needs processes that can be ended: leave executor out, workers says"
+                " how many there are"
+            )
+        if needs_pickling(executor):
+            check_pickled(objective, type(executor).__name__)
+        threads = workers > 1 or timeout is not None or trial_timeout is not None
+        own = DaemonThreads() if executor is None and threads else None
         plan = Plan(
             trials=math.inf if trials is None else trials,
             total=math.inf if total is None else total,
@@ -450,14 +467,12 @@ class Study:
             grace=grace,
             reclaim=reclaim,
         )
-        try:
-            with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
-                Run(
-                    Work(self._key, self._storage, self._next, self._note), objective, plan, bar
-                ).run()
-        finally:
-            if own is not None:
-                own.shutdown(wait=False, cancel_futures=True)
+        work = Work(self._key, self._storage, self._next, self._note)
+        shown = False if trials is None else progress
+        with Progress(int(trials or 0), shown=shown) as bar, ExitStack() as stack:
+            if trial_timeout is not None:
+                objective = stack.enter_context(Isolated(objective, trial_timeout))
+            Run(work, objective, plan, bar).run()
         return self
 
     def _note(self, trial: Trial) -> str:
