@@ -135,8 +135,9 @@ class Space:
         if self.vector:
             return np.array([float(values[name]) for name in self.parameters])
         assert isinstance(decoded, dict)
+        kinds = {Float: float, Int: int}  # exactly as given; decoded, a long range would round
         return {
-            name: float(values[name]) if isinstance(p, Float) else decoded[name]
+            name: kinds[type(p)](values[name]) if type(p) in kinds else decoded[name]
             for name, p in self.parameters.items()
         }
 

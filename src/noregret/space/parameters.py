@@ -15,16 +15,32 @@ from noregret.space import code
 from noregret.space.array import Array
 
 SHOWN = 20  # options in an error message
+LARGEST_INT = 2**53  # a float tells all smaller whole numbers apart
+
+
+def is_finite(number: Any) -> bool:
+    """Of a whole number too, if a float can hold it."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def shortened(number: Any) -> str:
+    """A number as an error message has room for it: Python writes 4,300 digits at most."""
+    if isinstance(number, int) and abs(number) > 10**30:
+        return f"a whole number of {number.bit_length()} bits"
+    return repr(number)
 
 
 def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
     for name, bound in (("low", low), ("high", high)):
         if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
             raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
-        if not math.isfinite(bound):
+        if not is_finite(bound):
             raise SpaceError(
-                f"{kind} {name} must be finite, got {bound!r}: the search needs a bounded box;"
-                " choose the widest values you would accept"
+                f"{kind} {name} must be finite, got {shortened(bound)}: the search needs a bounded"
+                " box; choose the widest values you would accept"
             )
     if low >= high:
         raise SpaceError(
@@ -70,6 +86,8 @@ class Float:
             return [
                 (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
             ]
+        if self.high - self.low == math.inf:  # nearly all numbers there are
+            return [(number / 2 - self.low / 2) / (self.high / 2 - self.low / 2)]
         return [number / (self.high - self.low) - self.low / (self.high - self.low)]
 
     def decode(self, u: Array) -> float:
@@ -98,6 +116,12 @@ class Int:
 
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
+        if max(abs(self.low), abs(self.high)) > LARGEST_INT:
+            raise SpaceError(
+                f"Int needs bounds within ±2^53, beyond which neighbouring whole numbers are one"
+                f" number to the model, got low={shortened(self.low)},"
+                f" high={shortened(self.high)}: count in larger units, or search the exponent"
+            )
         if int(self.low) != self.low or int(self.high) != self.high:
             raise SpaceError(
                 f"Int needs whole bounds, got low={self.low!r}, high={self.high!r}: round them or"
@@ -254,6 +278,6 @@ def _number(value: Any, parameter: Parameter) -> float:
         value, (int, float, np.integer, np.floating)
     ):
         raise SpaceError(f"{parameter} needs a number, got {value!r}")
-    if not math.isfinite(value):
-        raise SpaceError(f"{parameter} needs a finite number, got {value!r}")
+    if not is_finite(value):
+        raise SpaceError(f"{parameter} needs a finite number, got {shortened(value)}")
     return float(value)

@@ -7,7 +7,7 @@ in a widened class (``surveys``), so that what a smooth fit cannot see is found 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior
 from noregret.search import ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies import surveys
+from noregret.strategies.compression import without_disasters
 from noregret.strategies.estimation import estimate
 from noregret.strategies.guarantee import check_positive
 from noregret.strategies.step import Choice, fitted_mean, maximise, recommended_bound
@@ -81,7 +82,7 @@ class InsuredGPUCB:
         """The fitted class in the values' own units, conditioned on everything told."""
         if len(history.X) == 0:
             return None
-        observed = history.observed
+        observed = replace(history.observed, y=without_disasters(history.y))
         framed, fit = self._fit(space, observed, np.random.default_rng(0).spawn(2)[0], 0)
         posterior = framed.condition(KERNEL, fit.lengthscales, fit.noise_var)
         condition = "none: a constant width is a rule of thumb, not a confidence bound"

@@ -16,7 +16,7 @@ from noregret.classes import FunctionClass, Information, Scaling
 from noregret.gp import Fit, Posterior
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.units import Frame
+from noregret.strategies.units import LARGEST, Frame
 from noregret.trials import Decision, History, ModelDecision, Proposal
 
 if TYPE_CHECKING:
@@ -259,4 +259,4 @@ def recommended_bound(
     """
     mean, std = posterior.predict(framed.X[[int(np.argmax(fitted))]])
     lower = framed.in_values(float(mean[0] - beta_sqrt * std[0]), 0.0)[0]
-    return lower if math.isfinite(lower) else None  # a compressed scale has no −∞
+    return lower if abs(lower) < LARGEST else None  # a compressed scale has no −∞

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -66,7 +67,8 @@ class Belief:
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std of the (maximised) objective."""
         mean, std = self.predictor.predict(A)
-        return self.offset + self.scale * mean, self.scale * std
+        with np.errstate(over="ignore"):
+            return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
 
     def band(self, A: Array) -> tuple[Array, Array]:
         """Lower and upper confidence bound."""
@@ -74,7 +76,14 @@ class Belief:
             lower, upper = self.radius.bounds(A)
             return self.offset + self.scale * lower, self.offset + self.scale * upper
         mean, std = self.predict(A)
-        return mean - self.beta_sqrt * std, mean + self.beta_sqrt * std
+        with np.errstate(over="ignore"):
+            half = self.beta_sqrt * std
+            return _numbers(mean - half), _numbers(mean + half)
+
+
+def _numbers(values: Array) -> Array:
+    """As floats can hold them: beyond ±1.8e308 there is no number."""
+    return np.clip(values, -sys.float_info.max, sys.float_info.max)
 
     @property
     def optimism(self) -> Acquisition:
