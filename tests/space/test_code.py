@@ -61,9 +61,6 @@ def test_equal_numbers_of_other_types_are_the_option() -> None:
 STRATEGIES: dict[str, Strategy] = {
     "default": nr.InsuredGPUCB(),
     "rigorous": nr.AdaptiveGPUCB.rigorous(0.1, initial_points=3),
-    "rigorous, estimated": nr.AdaptiveGPUCB.rigorous(
-        0.1, initial_points=3, estimation=nr.GPUCB().estimation
-    ),
     "gp-ucb": nr.GPUCB(initial_points=3),
     "minimum uncertainty": nr.MinimumUncertainty(initial_points=3),
     "log-ei": nr.LogEI(initial_points=3),

@@ -80,15 +80,15 @@ class Belief:
             half = self.beta_sqrt * std
             return _numbers(mean - half), _numbers(mean + half)
 
-
-def _numbers(values: Array) -> Array:
-    """As floats can hold them: beyond ±1.8e308 there is no number."""
-    return np.clip(values, -sys.float_info.max, sys.float_info.max)
-
     @property
     def optimism(self) -> Acquisition:
         """The upper bound in the model's units, to be searched for its maximum."""
         return ucb(self.predictor, self.beta_sqrt) if self.radius is None else ucb(self.radius, 1.0)
+
+
+def _numbers(values: Array) -> Array:
+    """As floats can hold them: beyond ±1.8e308 there is no number."""
+    return np.clip(values, -sys.float_info.max, sys.float_info.max)
 
 
 def check_initial_points(count: int | None) -> None:

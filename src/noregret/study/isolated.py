@@ -83,7 +83,7 @@ class Isolated:
         try:
             pipe.send(params)
             in_time = pipe.poll(self.seconds)
-            worked, answer = pipe.recv() if in_time else (False, None)
+            answer, error = pipe.recv() if in_time else (None, None)
         except (EOFError, OSError):
             self._end(process)
             raise RuntimeError(
@@ -96,9 +96,9 @@ class Isolated:
             self._end(process)
             raise TrialTimeoutError(f"no value after {self.seconds:g} s: it was ended")
         self._idle.put((process, pipe))
-        if worked:
-            return answer
-        raise answer
+        if error is not None:
+            raise error
+        return answer
 
     def _taken(self) -> tuple[Any, Any]:
         try:
@@ -137,12 +137,12 @@ def _serve(pipe: Any, objective: Callable[[Any], Any]) -> None:
         except (EOFError, OSError):
             return
         try:
-            answer = (True, objective(params))
+            answer: tuple[Any, Exception | None] = (objective(params), None)
         except Exception as error:
-            answer = (False, error)
+            answer = (None, error)
         try:
             pipe.send(answer)
         except (OSError, ValueError):
             return
         except Exception as error:  # an answer that cannot be pickled
-            pipe.send((False, TypeError(f"what the objective gave cannot be sent back: {error}")))
+            pipe.send((None, TypeError(f"what the objective gave cannot be sent back: {error}")))
