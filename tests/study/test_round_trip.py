@@ -57,8 +57,8 @@ def facts(trials: list[Trial]) -> list[Any]:
 def test_a_csv_file_comes_back_identical(
     names: list[str], options: list[Any], value: float, noise: float | None, failed: bool
 ) -> None:
-    space = {name: nr.Choice(options) for name in names} | {"~n": nr.Int(-(2**53), 2**53)}
-    space |= {"~x": nr.Float(-1e300, 1e300)}
+    space: dict[str, Any] = {name: nr.Choice(options) for name in names}
+    space |= {"~n": nr.Int(-(2**53), 2**53), "~x": nr.Float(-1e300, 1e300)}
     study = nr.Study(space)
     for index, option in enumerate(options):
         point = dict.fromkeys(names, option) | {"~n": 2**53 - index, "~x": value % 7}

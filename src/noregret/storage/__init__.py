@@ -4,6 +4,7 @@ from noregret.storage import codec
 from noregret.storage.database import storage_url
 from noregret.storage.memory import MemoryStorage
 from noregret.storage.protocol import Storage, StudyKey, StudyRecord, StudySummary
+from noregret.storage.recovery import recover
 from noregret.storage.schema import upgrade
 from noregret.storage.sql import SQLStorage
 
@@ -15,6 +16,7 @@ __all__ = [
     "StudyRecord",
     "StudySummary",
     "codec",
+    "recover",
     "storage_url",
     "upgrade",
 ]

@@ -202,7 +202,7 @@ def shown_url(url: str) -> str:
     """A database's address with every password in it hidden, whether in its usual place or as an
     option.
     """
-    hidden = re.sub(r"(://[^/@:]*):[^/]*@", r"\1:***@", url)
+    hidden = re.sub(r"(://[^/@:]*):.*@", r"\1:***@", url)
     return repr(re.sub(r"(?i)(password[^=&;]*=)[^&;]*", r"\1***", hidden))
 
 

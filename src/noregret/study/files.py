@@ -74,8 +74,10 @@ def write(
 def _row(file: IO[Any], cells: Sequence[Any]) -> None:
     """The module quotes a line feed by itself, but no carriage return."""
     odd = any(isinstance(cell, str) and "\r" in cell for cell in cells)
-    quoting = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
-    csv.writer(file, lineterminator="\n", quoting=quoting).writerow(cells)
+    if odd:
+        csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(cells)
+    else:
+        csv.writer(file, lineterminator="\n").writerow(cells)
 
 
 def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
