@@ -8,7 +8,7 @@ CONSTRAINTS ?= --constraint constraints.txt
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -31,6 +31,14 @@ demo: build/demo/.ready
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# Ten minutes of 64 processes that are killed, stopped and refused space, on SQLite; ARGS="--storage postgresql://…" for a server.
+soak: setup
+	$(BIN)/python -m tests.soak $(ARGS)
+
+# 10,000 random spaces, values and sequences of calls; a night's work.
+fuzz: setup
+	NOREGRET_FUZZ=10000 $(BIN)/python -m pytest tests/fuzz -n auto
 
 # The oldest versions that pyproject.toml allows, in an environment of its own: what a user may have. Without PostgreSQL, and without
 # the golden proposals: an older optimiser rounds differently.

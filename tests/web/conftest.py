@@ -27,6 +27,7 @@ import noregret as nr
 from noregret.storage import SQLStorage
 from noregret.web.app import create_app
 from noregret.web.security import Access
+from noregret.web.server import bounded
 
 TOKEN = "a-token-that-is-long-enough"
 HERE = "http://127.0.0.1:8080"
@@ -85,7 +86,7 @@ def browser(clients: Clients) -> TestClient:
 @contextmanager
 def served(storage: SQLStorage, access: Access) -> Iterator[str]:
     """The app on a real port, in a thread."""
-    server = uvicorn.Server(uvicorn.Config(create_app(storage, access), log_level="critical"))
+    server = uvicorn.Server(bounded(create_app(storage, access), log_level="critical"))
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)

@@ -528,3 +528,28 @@ def _remarked(remarks: dict[str, str]) -> Any:
         return remarks.get(name) if isinstance(trial, Trial) else None
 
     return of
+def test_the_server_proposes_for_the_study_that_has_the_name_now(
+    browser: TestClient, storage: SQLStorage
+) -> None:
+    """Deleted and made anew with the same definition by another process: points encoded for the
+    old one were taken for the new one's.
+    """
+    made = SQLStorage(storage.url)
+    for name in ("twin", "control"):
+        nr.Study.create(name, {"x": nr.Float(0, 1)}, storage=made)
+    old = nr.Study.open("twin", storage=made)
+    for number in range(6):
+        old.add({"x": number / 50}, 0.0)
+    assert browser.post("/api/studies/twin/ask", json={}).status_code == 201
+    made.delete("twin")
+    nr.Study.create("twin", {"x": nr.Float(0, 1)}, storage=made)
+    for name in ("twin", "control"):
+        study = nr.Study.open(name, storage=made)
+        for number in range(6):
+            study.add({"x": 1 - number / 7}, float(number))
+    asked = [
+        browser.post(f"/api/studies/{name}/ask", json={}).json() for name in ("twin", "control")
+    ]
+    assert asked[0][0]["params"] == asked[1][0]["params"]
+    assert asked[0][0]["number"] == 6
+    assert len(browser.get("/api/studies/twin/trials").json()) == 7

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from noregret.errors import SpaceError
 from noregret.space.array import Array
 from noregret.space.box import Space
-from noregret.space.parameters import Choice, Float, Parameter
-from noregret.space.search_space import Params
+from noregret.space.parameters import LARGEST_INT, Choice, Float, Parameter, is_finite
+from noregret.space.search_space import Params, nearest_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Candidates:
                 [v for name, p in box.parameters.items() for v in p.encode(row[name])]
                 for row in table
             ]
-        )
+        ).reshape(len(table), box.dimension)
         _, first = np.unique(encoded, axis=0, return_index=True)
         keep = np.sort(first)
         object.__setattr__(
@@ -71,8 +70,7 @@ class Candidates:
         return np.zeros(self.dimension, dtype=np.bool_)
 
     def _nearest(self, U: Array) -> NDArray[np.intp]:
-        distance = ((U[:, None, :] - self._encoded[None, :, :]) ** 2).sum(axis=-1)
-        return np.argmin(distance, axis=1)
+        return nearest_rows(U, self._encoded)
 
     def encode(self, params: Any) -> Array:
         u = self._box.encode(params)
@@ -124,10 +122,12 @@ def _row(row: Any, first: Any, index: int, vector: bool) -> dict[str, Any]:
 
 def _column(name: str, values: list[Any]) -> Parameter:
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
-        if not all(math.isfinite(v) for v in values):
+        if not all(
+            is_finite(v) and (isinstance(v, float) or abs(v) <= LARGEST_INT) for v in values
+        ):
             raise SpaceError(
-                f"column {name!r} of the candidates holds a value that is not finite: drop or"
-                " repair those rows"
+                f"column {name!r} of the candidates holds a value that is not finite, or a whole"
+                " number beyond ±2^53: drop or repair those rows, or write such numbers as text"
             )
         if min(values) < max(values):
             return Float(min(values), max(values))

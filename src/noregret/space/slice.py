@@ -16,7 +16,7 @@ from noregret.space.array import Array, Mask
 from noregret.space.box import Space
 from noregret.space.candidates import Candidates
 from noregret.space.parameters import Float, Parameter
-from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
+from noregret.space.search_space import ENUMERATION_LIMIT, Params, nearest_rows, product
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,7 @@ class Slice:
 
     def snap(self, U: Array) -> Array:
         if self.points is not None:
-            distance = ((np.asarray(U)[:, None, :] - self.points[None, :, :]) ** 2).sum(axis=-1)
-            return self.points[np.argmin(distance, axis=1)]
+            return self.points[nearest_rows(np.asarray(U), self.points)]
         return np.where(self.held, self.at, self.space.snap(U))
 
     def jumps(self, u: Array) -> Array:

@@ -83,6 +83,8 @@ class Decision:
     pending: tuple[int, ...] = ()  #: trials under way when it was chosen: with them it is derived
     fixed: Mapping[str, Any] | None = None  #: values that some parameters had to have
     memory: Mapping[str, Any] = field(default_factory=dict)
+    seen: int | None = None  #: how many trials were known; None: all with a smaller number
+    draw: int | None = None  #: which randomness; None: that of the number of trials known
 
     @property
     def chosen(self) -> bool:
@@ -112,6 +114,10 @@ class Decision:
             data["fixed"] = dict(self.fixed)
         if self.memory:
             data["memory"] = dict(self.memory)
+        if self.seen is not None:
+            data["seen"] = self.seen
+        if self.draw is not None:
+            data["draw"] = self.draw
         return data
 
     @staticmethod
@@ -131,6 +137,8 @@ class Decision:
             tuple(data.get("pending", ())),
             data.get("fixed"),
             data.get("memory", {}),
+            data.get("seen"),
+            data.get("draw"),
         )
 
 

@@ -146,6 +146,14 @@ def _result(name: str) -> tuple[Snapshot, Result | str | None]:
     return known
 
 
+def _identity(name: str) -> str:
+    storage: SQLStorage = _library["storage"]
+    try:
+        return storage.key(name).identity
+    except StorageError as error:
+        raise NoRegretError(str(error)) from None
+
+
 def plain(trial: Trial) -> dict[str, Any]:
     return trial.to_json()["params"]
 
@@ -155,6 +163,8 @@ def plain(trial: Trial) -> dict[str, Any]:
 
 def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     known = _results.get(name)
+    if known is not None and _identity(name) != known[0].study.identity:
+        known = None  # a name is not a study: another has it now
     snapshot, result = known if known is not None else _result(name)
     if isinstance(result, str):
         return {"version": snapshot.version, "error": result}

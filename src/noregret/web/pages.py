@@ -207,6 +207,7 @@ async def log_in(request: Request) -> Response:
     form = parse_qs((await request.body())[:10_000].decode("utf-8", "replace"))
     goal = _inside(form.get("next", ["/"])[0])
     if not access.knows(form.get("token", [""])[0]):
+        access.throttle.wrong(request.client.host if request.client else "")
         return render(request, "login.html", 401, next=goal, wrong=True)
     answer = RedirectResponse(goal, 303)
     answer.headers["Set-Cookie"] = cookie(
@@ -220,6 +221,9 @@ async def log_in(request: Request) -> Response:
 @router.post("/logout")
 def log_out(request: Request) -> Response:
     answer = Response(status_code=204)
+    access: Access = request.app.state.access
+    if request.scope["state"]["session"]:
+        access.end_session(request.scope["state"]["session"])
     answer.headers["Set-Cookie"] = cookie(
         request.scope["state"]["cookie_name"], "", secure=request.url.scheme == "https"
     )
