@@ -528,6 +528,8 @@ def _remarked(remarks: dict[str, str]) -> Any:
         return remarks.get(name) if isinstance(trial, Trial) else None
 
     return of
+
+
 def test_the_server_proposes_for_the_study_that_has_the_name_now(
     browser: TestClient, storage: SQLStorage
 ) -> None:
