@@ -70,6 +70,10 @@ class Candidates:
     def continuous(self) -> NDArray[np.bool_]:
         return np.zeros(self.dimension, dtype=np.bool_)
 
+    @property
+    def movable(self) -> NDArray[np.bool_]:
+        return self.continuous
+
     def _nearest(self, U: Array) -> NDArray[np.intp]:
         distance = ((U[:, None, :] - self._encoded[None, :, :]) ** 2).sum(axis=-1)
         return np.argmin(distance, axis=1)

@@ -4,24 +4,33 @@ locks for long.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import Goal, State, Trial
+from noregret.trials import About, Goal, State, Trial
+
+DIED = "its worker gave no sign of life, or it was taken back"  # why a reclaimed trial failed
 
 
 @dataclass(frozen=True, slots=True)
 class StudyRecord:
-    """All that defines a study besides its trials: with them it resumes anywhere."""
+    """All that defines a study besides its trials: with them it resumes anywhere.
+
+    origin: of a derived study, from which one and what was changed. Note and attributes may be
+    changed by ``annotate``, nothing else may.
+    """
 
     name: str
     space: Space | Candidates
     goal: Goal
     strategy: Strategy
     seed: int
+    note: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +53,7 @@ class StudySummary:
 
 class Storage(Protocol):
     """Trials are keyed by (study, number); numbers are gap-free from 0. A finished trial never
-    changes.
+    changes but in its note and attributes.
 
     worker: who evaluates a trial and sends heartbeats for it; None: nobody does, as for an
     experiment by hand.
@@ -88,9 +97,18 @@ class Storage(Protocol):
         noise_std: float | None,
         *,
         worker: str | None = None,
+        about: About | None = None,
     ) -> Trial | None:
         """Ends a running or waiting trial; None if it has ended already or does not exist. worker:
-        only if it runs there still.
+        only if it runs there still. about: what else was told; its attributes are merged by the
+        study.
+        """
+
+    def annotate(
+        self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
+    ) -> None:
+        """Sets note and attributes of a trial, or with None of the study; nothing else is touched.
+        Whoever reads the trials next sees them.
         """
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:

@@ -1,6 +1,7 @@
 """The one mutable object, and what belongs to it: running, stopping, files."""
 
-from noregret.study.files import parsed
+from noregret.study.files import parsed, table
+from noregret.study.numerals import numbers, read_number
 from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result
 from noregret.study.stopping import CertifiedWithin, Reached
@@ -16,5 +17,8 @@ __all__ = [
     "Study",
     "maximize",
     "minimize",
+    "numbers",
     "parsed",
+    "read_number",
+    "table",
 ]

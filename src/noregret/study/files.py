@@ -5,19 +5,43 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
 from noregret.errors import ConfigurationError, MissingExtraError, NoRegretError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
-from noregret.trials import STATES, Decision, Trial, check_outcome
+from noregret.study.numerals import read_number, split
+from noregret.trials import (
+    STATES,
+    Decision,
+    Trial,
+    check_attributes,
+    check_note,
+    check_outcome,
+)
 
 Format = Literal["csv", "json", "parquet"]
 Source = str | os.PathLike[str] | IO[str]
 Target = str | os.PathLike[str] | IO[Any]
-BEFORE, AFTER = ("number", "state"), ("value", "noise_std", "corrects", "created", "finished")
+BEFORE = ("number", "state")
+AFTER = (
+    "value",
+    "noise_std",
+    "corrects",
+    "created",
+    "finished",
+    "started",
+    "duration",
+    "error",
+    "note",
+    "attributes",
+)
+
+
+SAID = ("error", "note", "attributes")
+OLD = (*BEFORE, *AFTER[:5])  # columns that every version wrote
 
 
 def column(name: str) -> str:
@@ -38,7 +62,9 @@ def records(space: Space | Candidates, trials: Sequence[Trial]) -> list[dict[str
             "state": trial.state,
             **{column(name): params[name] for name in space.parameters},
         }
-        rows.append(row | {name: getattr(trial, name) for name in AFTER})
+        said = json.dumps(dict(trial.attributes)) if trial.attributes else None
+        after = {name: getattr(trial, name) for name in AFTER}
+        rows.append(row | after | {"attributes": said})
     return rows
 
 
@@ -80,9 +106,14 @@ def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
     made = pandas.DataFrame(
         records(space, trials), columns=[*BEFORE, *map(column, space.parameters), *AFTER]
     )
-    kinds = {"value": "float64", "noise_std": "float64", "corrects": "Int64"}
+    kinds = {
+        "value": "float64",
+        "noise_std": "float64",
+        "corrects": "Int64",
+        "duration": "float64",
+    }
     made = made.astype(kinds)
-    for name in ("created", "finished"):
+    for name in ("created", "finished", "started"):
         made[name] = pandas.to_datetime(made[name], utc=True, format="ISO8601")
     return made
 
@@ -111,18 +142,22 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
     may have failed or be still to try.
     """
     try:
-        names, rows = _rows(source)
+        names, rows, comma = table(source)
     except UnicodeDecodeError:
         raise TrialError(
             "the CSV file is not text in UTF-8: save it as such; nothing was imported"
         ) from None
     except csv.Error as error:
         raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
-    needed = ["value", *map(column, space.parameters)]
-    missing = [name for name in needed if name not in names]
+    # a parameter may be called as a column that only newer versions write
+    place = {name: column(name) if column(name) in names else name for name in space.parameters}
+    place |= {name: column(name) for name in space.parameters if name in OLD}
+    needed = {"value": "value"} | {column(name): place[name] for name in place}
+    missing = [name for name, there in needed.items() if there not in names]
     if missing:
         raise TrialError(
-            f"the CSV file lacks the columns {missing!r}: it needs {needed!r}, and has {names!r}"
+            f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}, and has"
+            f" {names!r}"
         )
     trials = []
     corrected = {row.get("corrects") for row in rows} - {None, ""}
@@ -130,7 +165,7 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
         if row.get("number") in corrected:
             continue
         try:
-            trials.append(_trial(row, space))
+            trials.append(_trial(row, space, place, comma))
         except NoRegretError as error:
             raise TrialError(
                 f"row {index + 1} of the CSV file: {error}; nothing was imported"
@@ -138,7 +173,10 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
     return trials
 
 
-def _rows(source: Source) -> tuple[list[str], list[dict[str, Any]]]:
+def table(source: Source) -> tuple[list[str], list[dict[str, Any]], bool]:
+    """Names and rows of a file with commas, semicolons or tabs, and whether a comma in it stands
+    before decimals.
+    """
     with (
         open(source, encoding="utf-8-sig", newline="")
         if isinstance(source, (str, os.PathLike))
@@ -146,30 +184,41 @@ def _rows(source: Source) -> tuple[list[str], list[dict[str, Any]]]:
     ) as file:
         lines = file.read().splitlines()
     header = lines[0] if lines else ""
+    separator = max(",;\t", key=header.count)
     reader = csv.DictReader(
         lines,
-        delimiter=max(",;\t", key=header.count),
+        delimiter=separator,
         skipinitialspace=True,
         restkey="",
         strict=True,
     )
-    return list(reader.fieldnames or ()), list(reader)
+    return list(reader.fieldnames or ()), list(reader), separator == ";"
 
 
-def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
+def _trial(
+    row: dict[str, Any], space: Space | Candidates, place: Mapping[str, str], comma: bool
+) -> Trial:
     if "" in row:
         raise TrialError(f"more cells than columns: {row['']!r}")
     state = (row.get("state") or "complete").strip()
     if state not in STATES:
         raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
     values = {
-        name: parsed(row[column(name)], name, parameter)
+        name: parsed(row[place[name]], name, parameter, comma=comma)
         for name, parameter in space.parameters.items()
     }
     params = space.normal(values)
+    texts = {name: row.get(name) or None for name in SAID if name not in place.values()}
+    said: dict[str, Any] = {
+        "error": check_note(texts.get("error"), "an error"),
+        "note": check_note(texts.get("note")),
+        "attributes": _attributes(texts.get("attributes")),
+    }
     if state in ("waiting", "running"):
-        return Trial(0, params, "waiting", decision=Decision("enqueued"))
-    value, noise = (_number(row.get(name) or "", name) for name in ("value", "noise_std"))
+        return Trial(0, params, "waiting", decision=Decision("enqueued"), **said)
+    value, noise = (
+        read_number(row.get(name) or "", name, comma=comma) for name in ("value", "noise_std")
+    )
     if state == "complete" and value is None:
         raise TrialError(
             'it has no value: give one, or a column "state" that says "failed" or "waiting"'
@@ -179,19 +228,18 @@ def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
         params,
         "complete" if state == "complete" else "failed",
         *check_outcome(value, noise, "complete" if state == "complete" else "failed"),
+        **said,
     )
 
 
-def _number(text: str, name: str) -> float | None:
-    if not text.strip():
-        return None
+def _attributes(text: str | None) -> dict[str, Any]:
     try:
-        return float(text)
+        return check_attributes(json.loads(text) if text and text.strip() else None)
     except ValueError:
-        raise TrialError(f"{name} must be a number written with a point, got {text!r}") from None
+        raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
 
 
-def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
+def parsed(text: str | None, name: str, parameter: Parameter, *, comma: bool = False) -> Any:
     """A cell as the parameter's value."""
     cell = (text or "").strip()
     if isinstance(parameter, Choice):
@@ -202,7 +250,7 @@ def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
                 f" the options {list(parameter.options)!r}"
             )
         return fitting[0]
-    number = _number(cell, f"parameter {name!r}")
+    number = read_number(cell, f"parameter {name!r}", comma=comma)
     if number is None:
         raise TrialError(f"parameter {name!r} is empty")
     return int(number) if isinstance(parameter, Int) and number.is_integer() else number
@@ -214,6 +262,6 @@ def _same(option: Any, cell: str) -> bool:
             isinstance(option, bool) and cell.lower() == str(option).lower()
         )
     try:
-        return float(cell) == option
+        return split(cell)[0] == option
     except ValueError:
         return False

@@ -28,7 +28,7 @@ import numpy as np
 from noregret.errors import ConfigurationError, StorageError, UnavailableError
 from noregret.storage import Storage
 from noregret.study.progress_bar import Progress
-from noregret.trials import Trial, measured
+from noregret.trials import About, Trial, failure_text, measured
 
 Reclaim = Literal["retry", "fail"]
 # how often a trial is given out whose worker dies each time: the point may be what kills them
@@ -237,9 +237,16 @@ class Run:
             self._give_back([trial], ATTEMPTS)
             raise
         except Exception as error:
+            about = About(error=failure_text(error))
             self._patiently(
                 lambda: storage.finish(
-                    name, trial.number, "failed", None, None, worker=self.worker
+                    name,
+                    trial.number,
+                    "failed",
+                    None,
+                    None,
+                    worker=self.worker,
+                    about=about,
                 ),
                 f"trial {trial.number} failed",
             )

@@ -18,6 +18,7 @@ from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_spac
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
 from noregret.study import files as exchange
+from noregret.study import remarks
 from noregret.study.files import Source, Target
 from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
@@ -38,11 +39,14 @@ from noregret.trials import (
     Proposal,
     State,
     Trial,
+    check_attributes,
+    check_note,
     check_outcome,
     corrections,
     history_of,
     known_at,
     latest,
+    merged,
     number_of,
     sign_of,
     standing,
@@ -107,7 +111,8 @@ class Study:
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
-        self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
+        # a cache: a trial's point may change at its end, when another one was run
+        self._encoded: dict[tuple[int, bool], Array] = {}
 
     @staticmethod
     def create(
@@ -170,6 +175,16 @@ class Study:
     @property
     def seed(self) -> int:
         return self._record.seed
+
+    @property
+    def note(self) -> str | None:
+        """What was written about the study with ``annotate``."""
+        return self._storage.open(self.name).note
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """JSON values by name, set with ``annotate``."""
+        return self._storage.open(self.name).attributes
 
     @property
     def trials(self) -> list[Trial]:
@@ -260,13 +275,32 @@ class Study:
         noise_std: Any = None,
         *,
         state: State = "complete",
+        params: Any = None,
+        reason: str | None = None,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or
-        ``state="failed"``. The first tell stands.
+        ``state="failed"``, with a ``reason``. The first tell stands.
+
+        params: what was really run, as far as it is not what was asked for. note and attributes
+        (JSON values by name) are kept with the trial, and shown and exported with it.
         """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
-        finished = self._storage.finish(self.name, number, state, checked, noise)
+        with_it = None
+        if any(each is not None for each in (params, reason, note, attributes)):
+            asked = self._trial(number, "ask for a trial first, or add() a measured point")
+            with_it = remarks.about(
+                self.space,
+                asked,
+                state,
+                params=params,
+                reason=reason,
+                note=note,
+                attributes=attributes,
+            )
+        finished = self._storage.finish(self.name, number, state, checked, noise, about=with_it)
         if finished is None:
             now = self._trial(number, "ask for a trial first, or add() a measured point")
             told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
@@ -285,19 +319,70 @@ class Study:
             )
         return trials[number]
 
-    def add(self, params: Any, value: Any, noise_std: Any = None) -> Trial:
+    def add(
+        self,
+        params: Any,
+        value: Any,
+        noise_std: Any = None,
+        *,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Trial:
         """A point measured elsewhere: it counts as data, not as a decision."""
         normal, (checked, noise) = (
             self.space.normal(params),
             check_outcome(value, noise_std, "complete"),
         )
-        return self._append([Trial(0, normal, "complete", checked, noise)])[0]
-
-    def enqueue(self, params: Any) -> Trial:
-        """A point to be tried before the strategy is asked again: it waits for the next ask."""
+        said = check_note(note), check_attributes(attributes)
         return self._append(
-            [Trial(0, self.space.normal(params), "waiting", decision=Decision("enqueued"))]
+            [Trial(0, normal, "complete", checked, noise, note=said[0], attributes=said[1])]
         )[0]
+
+    def enqueue(
+        self,
+        params: Any,
+        *,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Trial:
+        """A point to be tried before the strategy is asked again: it waits for the next ask."""
+        normal, decision = self.space.normal(params), Decision("enqueued")
+        said = check_note(note), check_attributes(attributes)
+        return self._append(
+            [Trial(0, normal, "waiting", decision=decision, note=said[0], attributes=said[1])]
+        )[0]
+
+    def annotate(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes a note or attributes to a trial, finished or not, or without one to the study.
+        What is left out stays; an empty note and an attribute None are taken away.
+        """
+        new, text = check_attributes(attributes), check_note(note)
+        if trial is None:
+            old: Any = self._storage.open(self.name)
+            number = None
+        else:
+            number = number_of(trial)
+            old = self._trial(number, "only a trial that is there can be annotated")
+        kept = old.note if note is None else text
+        self._storage.annotate(self.name, number, kept, merged(old.attributes, new))
+
+    def find(
+        self,
+        *,
+        state: State | None = None,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[Trial]:
+        """The trials in this state, with this text in their note or reason, with these
+        attributes.
+        """
+        return remarks.chosen(self.trials, state, note, attributes)
 
     def correct(
         self,
@@ -306,12 +391,17 @@ class Study:
         noise_std: Any = None,
         *,
         state: State = "complete",
+        params: Any = None,
+        reason: str | None = None,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
-        in the history, in ``best`` and in ``recommended``.
+        in the history, in ``best`` and in ``recommended``. Note and attributes go along.
         """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
+        told = {"params": params, "reason": reason, "note": note, "attributes": attributes}
         while True:
             old = self._trial(number, "only a told trial can be corrected")
             if not old.is_finished:
@@ -320,8 +410,13 @@ class Study:
                 )
             trials = self.trials
             newest = latest(number, corrections(trials))
-            new = Trial(
-                len(trials), old.params, state, checked, noise, Decision("correction"), newest
+            said = remarks.about(self.space, trials[newest], state, **told)
+            new = replace(
+                remarks.corrected(trials[newest], said),
+                number=len(trials),
+                state=state,
+                value=checked,
+                noise_std=noise,
             )
             if self._storage.insert(self.name, [new]):
                 return self.trials[new.number]
@@ -523,17 +618,19 @@ class Study:
             fixed = trial.decision.fixed
             space = self.space if fixed is None else hold(self.space, fixed)
             derived = space.decode(self._propose(space, known_at(trials, trial.number)).x)
-            if np.abs(self.space.encode(derived) - self._encode(trial)).max() > tolerance:
-                return Replay(agreed, trial.number, trial.params, derived)
+            recorded = self.space.encode(trial.proposed)
+            if np.abs(self.space.encode(derived) - recorded).max() > tolerance:
+                return Replay(agreed, trial.number, trial.proposed, derived)
             agreed += 1
         return Replay(agreed)
 
     # -- the history a strategy sees --
 
     def _encode(self, trial: Trial) -> Array:
-        if trial.number not in self._encoded:
-            self._encoded[trial.number] = self.space.encode(trial.params)
-        return self._encoded[trial.number]
+        key = trial.number, trial.is_finished
+        if key not in self._encoded:
+            self._encoded[key] = self.space.encode(trial.params)
+        return self._encoded[key]
 
     def _history(self, trials: Sequence[Trial]) -> History:
         return history_of(trials, self._encode, self.space.dimension, sign_of(self.goal))

@@ -1,5 +1,12 @@
 """What was asked, decided and told: frozen values that storages keep and strategies read."""
 
+from noregret.trials.about import (
+    About,
+    check_attributes,
+    check_note,
+    failure_text,
+    merged,
+)
 from noregret.trials.decision import Decision, ModelDecision, Source
 from noregret.trials.history import (
     Goal,
@@ -16,6 +23,7 @@ from noregret.trials.trial import STATES, State, Trial, standing, utc_now
 
 __all__ = [
     "STATES",
+    "About",
     "Decision",
     "Goal",
     "History",
@@ -24,14 +32,18 @@ __all__ = [
     "Source",
     "State",
     "Trial",
+    "check_attributes",
     "check_noise",
+    "check_note",
     "check_outcome",
     "check_value",
     "corrections",
+    "failure_text",
     "history_of",
     "known_at",
     "latest",
     "measured",
+    "merged",
     "number_of",
     "sign_of",
     "standing",

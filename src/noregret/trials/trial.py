@@ -37,10 +37,28 @@ class Trial:
     finished: str | None = field(default=None, compare=False)
     # the run that evaluates it and sends heartbeats
     worker: str | None = field(default=None, compare=False)
+    asked: Any = None  # the point that was proposed, where another one was run
+    error: str | None = None  # why it failed: a person's words, or the exception's
+    note: str | None = None  # a person's words
+    attributes: Mapping[str, Any] = field(default_factory=dict)  # JSON values by name
+    started: str | None = field(default=None, compare=False)  # UTC, when it was given out
 
     @property
     def is_finished(self) -> bool:
         return self.state in ("complete", "failed")
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from when it was given out to its outcome; None while there is none."""
+        if self.started is None or self.finished is None:
+            return None
+        begun, ended = map(datetime.fromisoformat, (self.started, self.finished))
+        return max((ended - begun).total_seconds(), 0.0)
+
+    @property
+    def proposed(self) -> Any:
+        """The point that was asked for, whichever was run."""
+        return self.params if self.asked is None else self.asked
 
     @property
     def why(self) -> ModelDecision:
@@ -54,10 +72,9 @@ class Trial:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
-        vector = isinstance(self.params, np.ndarray)
         return {
             "number": self.number,
-            "params": self.params.tolist() if vector else dict(self.params),
+            "params": _plain(self.params),
             "state": self.state,
             "value": self.value,
             "noise_std": self.noise_std,
@@ -66,15 +83,19 @@ class Trial:
             "created": self.created,
             "finished": self.finished,
             "worker": self.worker,
+            "asked": None if self.asked is None else _plain(self.asked),
+            "error": self.error,
+            "note": self.note,
+            "attributes": dict(self.attributes),
+            "started": self.started,
         }
 
     @staticmethod
     def from_json(row: Mapping[str, Any]) -> Trial:
-        params = row["params"]
-        vector = not isinstance(params, Mapping)
+        asked = row.get("asked")
         return Trial(
             number=row["number"],
-            params=np.array(params, dtype=np.float64) if vector else dict(params),
+            params=_point(row["params"]),
             state=row["state"],
             value=row["value"],
             noise_std=row["noise_std"],
@@ -83,7 +104,21 @@ class Trial:
             created=row.get("created"),
             finished=row.get("finished"),
             worker=row.get("worker"),
+            asked=None if asked is None else _point(asked),
+            error=row.get("error"),
+            note=row.get("note"),
+            attributes=row.get("attributes") or {},
+            started=row.get("started"),
         )
+
+
+def _plain(params: Any) -> Any:
+    return params.tolist() if isinstance(params, np.ndarray) else dict(params)
+
+
+def _point(params: Any) -> Any:
+    is_vector = not isinstance(params, Mapping)
+    return np.array(params, dtype=np.float64) if is_vector else dict(params)
 
 
 def standing(trials: Iterable[Trial]) -> list[Trial]:
