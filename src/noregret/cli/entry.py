@@ -21,6 +21,7 @@ from noregret.cli.studies import best, create, delete, list_, show, upgrade
 from noregret.cli.theory import theory
 from noregret.cli.trials import (
     add,
+    annotate,
     ask,
     correct,
     enqueue,
@@ -148,6 +149,7 @@ for command in (
     import_,
     run_,
     correct,
+    annotate,
     show,
     best,
     plot,

@@ -10,13 +10,22 @@ from typing import Any
 import click
 
 from noregret.cli.definition import CreateCommand, Flag, ParameterType, settings
-from noregret.cli.options import Target, complete_study, on_storage, on_study
+from noregret.cli.options import (
+    Target,
+    complete_study,
+    on_storage,
+    on_study,
+    pairs,
+    typed,
+)
 from noregret.cli.output import (
     SAID,
+    attributes_text,
     counted,
     counts,
     number,
     parameter_range,
+    point_text,
     reason,
     resolution,
     results,
@@ -32,6 +41,7 @@ from noregret.storage import SQLStorage, codec
 from noregret.storage import upgrade as upgrade_storage
 from noregret.strategies import NAMED, display_name, names
 from noregret.study import Study
+from noregret.trials import State, Trial
 
 SHOWN = 20  # trials in a table unless --all
 
@@ -54,15 +64,15 @@ def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     "floats",
     type=ParameterType("float"),
     multiple=True,
-    metavar="NAME LOW HIGH [log]",
-    help="A real parameter.",
+    metavar="NAME LOW HIGH [log] [step=…|digits=…]",
+    help="A real parameter; with a step or digits, only such values are proposed.",
 )
 @click.option(
     "--int",
     "ints",
     type=ParameterType("int"),
     multiple=True,
-    metavar="NAME LOW HIGH [log]",
+    metavar="NAME LOW HIGH [log] [step=…]",
     help="A whole number, both ends included.",
 )
 @click.option(
@@ -72,6 +82,14 @@ def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     multiple=True,
     metavar="NAME OPTION OPTION …",
     help="One of several options, without order.",
+)
+@click.option(
+    "--levels",
+    "levels",
+    type=ParameterType("levels"),
+    multiple=True,
+    metavar="NAME LEVEL LEVEL …",
+    help="Levels of a scale, in their order: neighbours are alike.",
 )
 @click.option(
     "--candidates",
@@ -115,6 +133,7 @@ def create(
     floats: tuple[Flag, ...],
     ints: tuple[Flag, ...],
     choices: tuple[Flag, ...],
+    levels: tuple[Flag, ...],
     candidates: Path | None,
     file: Path | None,
     **chosen: Any,
@@ -124,7 +143,7 @@ def create(
         raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        wanted = settings(file, [*floats, *ints, *choices], candidates, **chosen)
+        wanted = settings(file, [*floats, *ints, *choices, *levels], candidates, **chosen)
         storage = SQLStorage(target.storage)
         study = Study.create(
             name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=storage
@@ -154,6 +173,8 @@ def study_document(study: Study) -> dict[str, Any]:
         "strategy": codec.to_json(study.strategy),
         "strategy_name": display_name(study.strategy),
         "theorem": study.strategy.theorem,
+        "note": study.note,
+        "attributes": dict(study.attributes),
     }
 
 
@@ -203,13 +224,26 @@ def list_(target: Target) -> None:
 )
 @click.argument("trial", type=click.INT, required=False)
 @click.option("--all", "everything", is_flag=True, help=f"All trials, not only the last {SHOWN}.")
+@click.option(
+    "--state", type=click.Choice(list(SAID)), help="Only trials in this state (under way: running)."
+)
+@click.option("--where", multiple=True, metavar="NAME=VALUE", help="Only with this attribute.")
+@click.option("--about", metavar="TEXT", help="Only with this text in the note or the reason.")
 @on_study
-def show(target: Target, trial: int | None, everything: bool) -> None:
+def show(
+    target: Target,
+    trial: int | None,
+    everything: bool,
+    state: State | None,
+    where: tuple[str, ...],
+    about: str | None,
+) -> None:
     """A study: its parameters, its trials, the best so far. With a TRIAL's number: that trial, and
     why it was chosen.
     """
     study = target.open()
     trials = study.trials
+    chosen = study.find(state=state, note=about, attributes=typed(pairs(where)))
     if trial is not None:
         if not 0 <= trial < len(trials):
             raise UnknownTrialError(
@@ -223,14 +257,16 @@ def show(target: Target, trial: int | None, everything: bool) -> None:
         **study_document(study),
         **counts(study),
         **found,
-        "trials": [trial_document(study, each) for each in trials],
+        "trials": [trial_document(study, each) for each in chosen],
     }
-    target.emit(document, _study_text(target, study, found, everything))
+    target.emit(document, _study_text(target, study, found, chosen, everything))
 
 
-def _study_text(target: Target, study: Study, found: dict[str, Any], everything: bool) -> str:
+def _study_text(
+    target: Target, study: Study, found: dict[str, Any], chosen: list[Trial], everything: bool
+) -> str:
     trials = study.trials
-    shown = trials if everything else trials[-SHOWN:]
+    shown = chosen if everything else chosen[-SHOWN:]
     lines = [f"study {study.name}: {study.goal}, {counted(counts(study))}", ""]
     lines += [
         table(
@@ -243,10 +279,12 @@ def _study_text(target: Target, study: Study, found: dict[str, Any], everything:
         f"strategy     {display_name(study.strategy)}, seed {study.seed}",
         f"guarantee    {study.strategy.theorem}",
         results_text(study, found),
+        *([f"note         {study.note}"] if study.note else []),
+        *([f"attributes   {attributes_text(study.attributes)}"] if study.attributes else []),
         "",
     ]
     if shown:
-        hidden = len(trials) - len(shown)
+        hidden = len(chosen) - len(shown)
         lines += [
             *([f"({hidden} earlier trials: --all shows them)"] if hidden else []),
             trial_table(study, shown),
@@ -270,7 +308,13 @@ def _trial_text(study: Study, index: int) -> str:
         ["noise", number(trial.noise_std)],
         ["why", reason(trial)],
         ["asked (UTC)", trial.created or ""],
+        ["begun (UTC)", trial.started or ""],
         ["ended (UTC)", trial.finished or ""],
+        ["took", "" if trial.duration is None else f"{trial.duration:.3g} s"],
+        ["failed for", (trial.error or "").partition("\n")[0]],
+        ["note", trial.note or ""],
+        ["attributes", attributes_text(trial.attributes)],
+        ["asked for", "" if trial.asked is None else point_text(study, trial.asked)],
     ]
     rows += [
         [name, text_of(value)] for name, value in named_params(study.space, trial.params).items()
