@@ -111,7 +111,7 @@ def test_convergence_of_losses_over_decades_is_logarithmic() -> None:
 
 
 def test_convergence_of_nothing_yet() -> None:
-    assert plot.convergence(nr.Study([(0, 1)])).get_title() == "study"
+    assert plot.convergence(nr.Study([(0, 1)], "maximize")).get_title() == "study"
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
@@ -188,7 +188,7 @@ def test_a_slice_holds_the_others_where_it_is_told_to() -> None:
 
 def test_points_off_the_slice_are_paler() -> None:
     study = nr.Study(
-        {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.GPUCB(lengthscales=0.2)
+        {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", strategy=nr.GPUCB(lengthscales=0.2)
     )
     for x, y in ((0.2, 0.5), (0.4, 0.6), (0.6, 1.0)):
         study.add({"x": x, "y": y}, 1.0)
@@ -286,7 +286,7 @@ def test_into_the_axes_given(draw: Any) -> None:
 )
 def test_too_early_is_said(draw: Any) -> None:
     with pytest.raises(TrialError):
-        draw(nr.Study([(0, 1)]))
+        draw(nr.Study([(0, 1)], "maximize"))
     assert plt.get_fignums() == []  # and no empty figure is left behind
 
 

@@ -211,9 +211,9 @@ def test_an_empty_database_of_version_1(tmp_path: Path) -> None:
         database.execute(table.format(**TYPES["sqlite"]))
     database.close()
     with pytest.raises(StorageError, match="schema 1"):
-        nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
+        nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db")
     assert upgrade(tmp_path / "s.db") == (1, VERSION)
-    nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db").ask()
+    nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db").ask()
 
 
 def test_upgrading_what_holds_no_studies(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_upgrading_what_holds_no_studies(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
+    nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db")
     database = sqlite3.connect(tmp_path / "s.db")
     database.execute("UPDATE noregret_studies SET version = 99")
     database.commit()

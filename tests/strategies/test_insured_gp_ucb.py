@@ -40,7 +40,7 @@ def decision(
 def test_it_claims_nothing() -> None:
     assert nr.InsuredGPUCB().theorem.startswith("none")
     assert not nr.InsuredGPUCB().proved
-    assert nr.Study([(0, 1)]).strategy == nr.InsuredGPUCB()
+    assert nr.Study([(0, 1)], "maximize").strategy == nr.InsuredGPUCB()
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_impossible_settings(bad: dict[str, Any], message: str) -> None:
 
 def test_the_first_points_are_spread() -> None:
     for d, count in ((1, 3), (2, 4), (5, 10), (50, 12)):
-        study = nr.Study([(0, 1)] * d)
+        study = nr.Study([(0, 1)] * d, "maximize")
         study.run(lambda x: float(x[0]), count)
         assert {trial.decision.source for trial in study.trials} == {"initial"}
         assert study.ask().decision.source == "model"
-    few = nr.Study([(0, 1)], strategy=nr.InsuredGPUCB(initial_points=1))
+    few = nr.Study([(0, 1)], "maximize", strategy=nr.InsuredGPUCB(initial_points=1))
     assert [t.decision.source for t in few.run(lambda x: float(x[0]), 3).trials] == [
         "initial",
         "model",
@@ -82,7 +82,7 @@ def test_ucb_is_greedier_in_many_inputs(monkeypatch: pytest.MonkeyPatch) -> None
     def proposal(width: float, greedy_above: int) -> nr.Trial:
         monkeypatch.setattr(insured_gp_ucb, "WIDTH", width)
         monkeypatch.setattr(insured_gp_ucb, "GREEDY_ABOVE", greedy_above)
-        study = nr.Study(space, strategy=strategy, seed=1)
+        study = nr.Study(space, "maximize", strategy=strategy, seed=1)
         study.run(lambda x: -sum((v - 0.3) ** 2 for v in x), 12)
         return study.ask()
 
@@ -91,7 +91,9 @@ def test_ucb_is_greedier_in_many_inputs(monkeypatch: pytest.MonkeyPatch) -> None
     assert not np.array_equal(ours.params, full.params)
     assert (ours.why.beta_sqrt, ours.why.exploration) == (1.5, 0.5)
     designs = nr.Study(
-        nr.Candidates(np.random.default_rng(0).random((9, 6)).tolist()), strategy=strategy
+        nr.Candidates(np.random.default_rng(0).random((9, 6)).tolist()),
+        "maximize",
+        strategy=strategy,
     )
     designs.run(lambda x: x[0], 6)
     assert designs.ask().why.exploration == 1.0  # a list can be explored whole
@@ -199,7 +201,7 @@ def test_a_known_design_is_not_asked_again_while_it_would_tell_nothing(
     def value(x: Any) -> float:
         return float(np.sin(5 * np.sum(space.encode(x))))
 
-    study = nr.Study(space, strategy=nr.InsuredGPUCB(noise_std=1e-3), seed=1)
+    study = nr.Study(space, "maximize", strategy=nr.InsuredGPUCB(noise_std=1e-3), seed=1)
     study.run(value, 27)
     asked = [space.encode(trial.params).tobytes() for trial in study.trials]
     assert len(set(asked[:24])) == 24
@@ -209,13 +211,15 @@ def test_a_known_design_is_not_asked_again_while_it_would_tell_nothing(
 def test_an_input_that_does_nothing_may_drop_out_up_to_the_ceiling(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study = nr.Study([(0, 1)] * 2)
+    study = nr.Study([(0, 1)] * 2, "maximize")
     for x in np.random.default_rng(0).random((60, 2)):
         study.add(x, float(np.sin(7 * x[0])))
     at_most = {}
     for ceiling in (1.0, 1.5, 3.0):
         monkeypatch.setattr(insured_gp_ucb, "ESTIMATION", replace(ESTIMATION, ceiling=ceiling))
-        fitted = nr.Study([(0, 1)] * 2, trials=study.trials).ask().why.fitted_lengthscales
+        fitted = (
+            nr.Study([(0, 1)] * 2, "maximize", trials=study.trials).ask().why.fitted_lengthscales
+        )
         assert fitted is not None
         at_most[ceiling] = fitted[1] / math.sqrt(2)
         assert fitted[0] < 1

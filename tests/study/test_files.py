@@ -59,7 +59,7 @@ def test_a_laboratorys_file_into_a_running_study(tmp_path: Path) -> None:
     """As a spreadsheet writes it: byte order mark, semicolons, columns of its own in any order, no
     state.
     """
-    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}).run(
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}, "maximize").run(
         lambda p: p["t"], 3
     )
     text = "\ufeffoperator;value;s;t\nAda;1.5;water;20\nBo; 2.5 ;dmf;40.5\n"
@@ -74,7 +74,7 @@ def test_a_laboratorys_file_into_a_running_study(tmp_path: Path) -> None:
 
 
 def test_vectors_and_candidates() -> None:
-    vector = nr.Study([(0, 1), (0, 1)])
+    vector = nr.Study([(0, 1), (0, 1)], "maximize")
     assert vector.import_csv(io.StringIO("x0,x1,value\n0.1,0.2,3\n"))[0].params.tolist() == [
         0.1,
         0.2,
@@ -86,7 +86,7 @@ def test_vectors_and_candidates() -> None:
         == "number,state,x0,x1,value,noise_std,corrects,created,finished,started,duration,"
         "error,note,attributes"
     )
-    listed = nr.Study(nr.Candidates([{"t": 20, "s": "water"}, {"t": 40, "s": "dmf"}]))
+    listed = nr.Study(nr.Candidates([{"t": 20, "s": "water"}, {"t": 40, "s": "dmf"}]), "maximize")
     assert listed.import_csv(io.StringIO("t,s,value\n40,dmf,1\n"))[0].params == {
         "t": 40,
         "s": "dmf",
@@ -116,24 +116,24 @@ def test_vectors_and_candidates() -> None:
     ],
 )
 def test_bad_files_import_nothing(text: str, words: str) -> None:
-    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])})
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}, "maximize")
     with pytest.raises(TrialError, match=words):
         study.import_csv(io.StringIO(text))
     assert study.trials == []
 
 
 def test_an_ambiguous_cell() -> None:
-    study = nr.Study({"x": nr.Float(0, 1), "c": nr.Choice([1, "1"])})
+    study = nr.Study({"x": nr.Float(0, 1), "c": nr.Choice([1, "1"])}, "maximize")
     with pytest.raises(TrialError, match="more than one of the options"):
         study.import_csv(io.StringIO("x,c,value\n0.5,1,2\n"))
 
 
 def test_json_is_complete(tmp_path: Path) -> None:
-    study = nr.Study([(0, 1)]).run(lambda x: float(x[0]), 6)
+    study = nr.Study([(0, 1)], "maximize").run(lambda x: float(x[0]), 6)
     study.export(tmp_path / "s.json")
     rows = json.loads((tmp_path / "s.json").read_text())
     assert [Trial.from_json(row) for row in rows] == study.trials
-    again = nr.Study([(0, 1)], trials=[Trial.from_json(row) for row in rows])
+    again = nr.Study([(0, 1)], "maximize", trials=[Trial.from_json(row) for row in rows])
     assert again.ask().params == study.ask().params
     assert again.trials[0].created == study.trials[0].created
 
@@ -170,11 +170,11 @@ def test_frames_and_parquet(tmp_path: Path) -> None:
     back = pandas.read_parquet(tmp_path / "s.parquet")
     np.testing.assert_array_equal(back["x"], frame["x"])
     assert [json.loads(cell) for cell in back["c"]] == [t.params["c"] for t in study.trials]
-    assert len(nr.Study(MIXED).to_frame()) == 0
+    assert len(nr.Study(MIXED, "maximize").to_frame()) == 0
 
 
 def test_formats() -> None:
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     for bad in ("xlsx", "CSV"):
         with pytest.raises(ConfigurationError, match="format is"):
             study.export(io.StringIO(), bad)  # type: ignore[arg-type]
@@ -185,7 +185,7 @@ def test_formats() -> None:
 
 def test_a_long_file_is_one_transaction(tmp_path: Path) -> None:
     storage = tmp_path / "s.db"
-    study = nr.Study.create("s", [(0, 1)], storage=storage)
+    study = nr.Study.create("s", [(0, 1)], "maximize", storage=storage)
     rows = "".join(f"{row / 5000},{row}\n" for row in range(5000))
     assert len(study.import_csv(io.StringIO("x0,value\n" + rows))) == 5000
     assert nr.Study.open("s", storage=storage).best.value == 4999

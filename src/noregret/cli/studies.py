@@ -39,8 +39,8 @@ from noregret.errors import ConfigurationError, UnknownTrialError
 from noregret.space import named_params
 from noregret.storage import SQLStorage, codec
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import NAMED, display_name, names
-from noregret.study import Study
+from noregret.strategies import NAMED, display_name, named, names
+from noregret.study import Study, parsed
 from noregret.trials import State, Trial
 
 SHOWN = 20  # trials in a table unless --all
@@ -179,6 +179,75 @@ def study_document(study: Study) -> dict[str, Any]:
 
 
 @click.command(
+    short_help="A new study with the trials of another",
+    cls=CreateCommand,
+    epilog=(
+        "Example: noregret derive lab2 --study lab --float temperature 20 120 --float pH 3 9"
+        " --past pH=7"
+    ),
+)
+@click.argument("name")
+@click.option(
+    "--float", "floats", type=ParameterType("float"), multiple=True, metavar="NAME LOW HIGH …"
+)
+@click.option("--int", "ints", type=ParameterType("int"), multiple=True, metavar="NAME LOW HIGH …")
+@click.option(
+    "--choice", "choices", type=ParameterType("choice"), multiple=True, metavar="NAME OPTION …"
+)
+@click.option(
+    "--levels", "levels", type=ParameterType("levels"), multiple=True, metavar="NAME LEVEL …"
+)
+@click.option(
+    "--past", multiple=True, metavar="NAME=VALUE", help="What a new input was in the old trials."
+)
+@click.option("--goal", type=click.Choice(["maximize", "minimize"]))
+@click.option("--strategy", metavar="NAME", shell_complete=_strategies)
+@click.option("--with", "options", multiple=True, metavar="OPTION=VALUE")
+@click.option("--seed", type=click.IntRange(min=0))
+@click.option("--note", metavar="TEXT")
+@on_study
+def derive(
+    target: Target,
+    name: str,
+    floats: tuple[Flag, ...],
+    ints: tuple[Flag, ...],
+    choices: tuple[Flag, ...],
+    levels: tuple[Flag, ...],
+    past: tuple[str, ...],
+    strategy: str | None,
+    options: tuple[str, ...],
+    **changed: Any,
+) -> None:
+    """Make a new study NAME with the trials of another: a copy, or with a range widened, an input
+    added, another strategy. Parameters are given as for `create`; those not named stay. The old
+    study stays as it is.
+    """
+    if options and strategy is None:
+        raise ConfigurationError("--with sets an option of the strategy named by --strategy")
+    study = target.open()
+    flags = sorted([*floats, *ints, *choices, *levels], key=lambda flag: flag.place)
+    parameters = {flag.name: flag.parameter for flag in flags}
+    known = {**study.space.parameters, **parameters}
+    values = {
+        key: parsed(text, key, known[key]) if key in known else text
+        for key, text in pairs(past).items()
+    }
+    new = study.derived(
+        name,
+        parameters=parameters or None,
+        past=values,
+        strategy=None if strategy is None else named(strategy, typed(pairs(options))),
+        **changed,
+    )
+    again = replace(target, study=name)
+    said = f"study {name} from {study.name}: {new.goal}, {_parameters(new)}; {counted(counts(new))}"
+    target.emit(
+        {**study_document(new), "origin": dict(new.origin or {}), "trials": len(new.trials)},
+        f"{said}\n\nnext: {again.again('ask')}",
+    )
+
+
+@click.command(
     "list", short_help="The studies of a database", epilog="Example: noregret list --storage lab.db"
 )
 @on_storage
@@ -280,6 +349,7 @@ def _study_text(
         f"guarantee    {study.strategy.theorem}",
         results_text(study, found),
         *([f"note         {study.note}"] if study.note else []),
+        *([f"made from    {study.origin['study']}"] if study.origin else []),
         *([f"attributes   {attributes_text(study.attributes)}"] if study.attributes else []),
         "",
     ]

@@ -5,6 +5,7 @@ does not answer.
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import time
 import weakref
@@ -29,6 +30,8 @@ DISK_FULL = "the disk is full; nothing was changed, free some space and call aga
 DISK_FULL_STATE = "53100"  # the only SQLSTATE among PostgreSQL's operational errors that stays
 # a connection that the server refused for good has no SQLSTATE: libpq gives its text alone
 REFUSED = ("does not exist", "password")
+
+PASSWORD = re.compile("://[^@/]*@")  # and the user before it: for no message
 
 T = TypeVar("T")
 
@@ -74,6 +77,13 @@ class Database:
             ) from None
         self.sql = sqlalchemy
         self.url = storage_url(storage)
+        kind = self.url.split("://")[0].split("+")[0]
+        if kind not in ("sqlite", "postgresql"):
+            raise StorageError(
+                f"{kind} is not supported, got {PASSWORD.sub('://', self.url)!r}: studies are kept"
+                " in SQLite (a file, or sqlite:///study.db) for one machine, or in PostgreSQL"
+                " (postgresql://user@host/db) for several"
+            )
         self._patience = FIRST_PATIENCE
         try:
             self.engine = _engine(self.url)

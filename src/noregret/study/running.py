@@ -46,8 +46,19 @@ def check_grace(grace: Any) -> None:
 
 
 def check_run(
-    *, trials: Any, total: Any, workers: Any, timeout: Any, until: Any, reclaim: Any
+    *,
+    trials: Any,
+    total: Any,
+    workers: Any,
+    timeout: Any,
+    until: Any,
+    reclaim: Any,
+    callbacks: Any = (),
 ) -> None:
+    if callable(callbacks) or not all(callable(each) for each in callbacks):
+        raise ConfigurationError(
+            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
+        )
     if trials is None and total is None and timeout is None and until is None:
         raise ConfigurationError("run needs an end: trials, total, timeout (in seconds) or until")
     for name, count, least in (("trials", trials, 0), ("total", total, 0), ("workers", workers, 1)):
@@ -63,6 +74,17 @@ def check_run(
         raise ConfigurationError(f'reclaim is "retry", "fail" or None, got {reclaim!r}')
 
 
+def plain_point(params: Any) -> str:
+    """A point as a message shows it."""
+    if isinstance(params, np.ndarray):
+        return repr(params.tolist())
+    return ", ".join(f"{name}={value!r}" for name, value in params.items())
+
+
+def describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a run needs of a study. next: a trial to evaluate for this worker, None if there is none
@@ -73,6 +95,7 @@ class Work:
     storage: Storage
     next: Callable[[str, float], Trial | None]
     note: Callable[[Trial], str]
+    ended: Callable[[int], None] = lambda number: None  # after each trial of this run
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +201,7 @@ class Run:
             if trial is None:
                 return True
             self.started += 1
+            log.debug("trial %d begins at %s", trial.number, plain_point(trial.params))
             self._start(trial)
 
     def _may_start(self) -> bool:
@@ -224,9 +248,15 @@ class Run:
             try:
                 self._end(trial, future)
             except Exception as error:
+                if not isinstance(error, (StorageError, BrokenExecutor, CancelledError)):
+                    error.add_note(f"Trial {trial.number} failed at {plain_point(trial.params)}.")
                 self.error = self.error or error
             del self.flying[future]
             self.heartbeat.numbers -= {trial.number}
+            try:
+                self.work.ended(trial.number)
+            except Exception as error:
+                self.error = self.error or error
             self.bar.advance(self.work.note(trial) if self.bar.shown else "")
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
@@ -250,9 +280,11 @@ class Run:
                 ),
                 f"trial {trial.number} failed",
             )
+            log.info("trial %d failed: %s", trial.number, describe(error))
             if not isinstance(error, self.plan.catch):
                 raise
         else:
+            log.info("trial %d: %r at %s", trial.number, value, plain_point(trial.params))
             if (
                 self._patiently(
                     lambda: storage.finish(name, trial.number, "complete", value, noise),
@@ -293,9 +325,15 @@ class Run:
         left = list(self.flying.values())
         self._give_back(left, UNLIMITED)
         if isinstance(error, KeyboardInterrupt):
+            again = (
+                "Call run again on this study, or open it again, to go on."
+                if self.work.storage.shared
+                else "Call run again on this study to go on: it is in memory only."
+            )
+            points = "; ".join(f"{t.number} at {plain_point(t.params)}" for t in left)
             error.add_note(
-                f"{len(left)} trials in flight wait to be given out again; everything told is kept."
-                " Call run again on this study, or open it again, to go on."
+                f"{len(left)} trials in flight wait to be given out again"
+                f"{f' ({points})' if left else ''}; everything told is kept. {again}"
             )
 
     # -- other workers --

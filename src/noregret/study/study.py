@@ -12,13 +12,19 @@ from typing import Any, overload
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
+from noregret.errors import (
+    ConfigurationError,
+    StudyExistsError,
+    TrialError,
+    UnknownTrialError,
+)
 from noregret.search import Resolution, largest_empty_ball
-from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_space, hold
+from noregret.space import Array, Candidates, Parameter, SearchSpace, Slice, Space, as_space, hold
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
+from noregret.study import changes, remarks
 from noregret.study import files as exchange
-from noregret.study import remarks
+from noregret.study.changes import same_study
 from noregret.study.files import Source, Target
 from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
@@ -53,6 +59,8 @@ from noregret.trials import (
     utc_now,
 )
 
+Callback = Callable[["Study", Trial], Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
@@ -79,7 +87,7 @@ class Study:
     def __init__(
         self,
         space: Any,
-        goal: Goal = "maximize",
+        goal: Goal | None = None,
         strategy: Strategy | None = None,
         seed: int = 0,
         *,
@@ -88,9 +96,10 @@ class Study:
         trials: Iterable[Trial] = (),
     ) -> None:
         if goal not in ("maximize", "minimize"):
-            raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
+            raise ConfigurationError(
+                'say what is wanted: goal is "maximize" or "minimize", such as Study(space,'
+                f' "minimize") for a loss{"" if goal is None else f"; got {goal!r}"}'
+            )
         chosen = InsuredGPUCB() if strategy is None else strategy
         if isinstance(chosen, type) or not isinstance(chosen, Strategy):
             raise ConfigurationError(
@@ -102,34 +111,47 @@ class Study:
                 "trials must be numbered from 0 without gaps, got the numbers"
                 f" {[trial.number for trial in given]}"
             )
-        record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
-        self._attach(record, storage if storage is not None else MemoryStorage())
-        for trial in given:
+        record = StudyRecord(name, as_space(space), goal, chosen, check_seed(seed))
+        self._create(record, storage if storage is not None else MemoryStorage(), given)
+
+    def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial]) -> None:
+        self._attach(record, storage)
+        for trial in trials:
             self._encode(trial)
         self._storage.create(record)
-        self._storage.insert(name, given)
+        self._storage.insert(record.name, trials)
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
         # a cache: a trial's point may change at its end, when another one was run
         self._encoded: dict[tuple[int, bool], Array] = {}
+        self._runs, self._stopping = 0, False
 
     @staticmethod
     def create(
         name: str,
         space: Any,
-        goal: Goal = "maximize",
+        goal: Goal | None = None,
         strategy: Strategy | None = None,
         seed: int = 0,
         *,
         storage: Storage | str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> Study:
         """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default
-        NOREGRET_STORAGE or noregret.db in the working folder.
+        NOREGRET_STORAGE or noregret.db in the working folder. resume: a study of this name that is
+        there already, with the same space and goal, is opened instead.
         """
-        return Study(
-            space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False)
-        )
+        place = _as_storage(storage, must_exist=False)
+        try:
+            return Study(space, goal, strategy, seed, name=name, storage=place)
+        except StudyExistsError as error:
+            if not resume:
+                error.add_note("With resume=True it is opened, and goes on where it stopped.")
+                raise
+        study = Study.open(name, storage=place)
+        same_study(study, as_space(space), goal, strategy)
+        return study
 
     @staticmethod
     def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
@@ -185,6 +207,11 @@ class Study:
     def attributes(self) -> Mapping[str, Any]:
         """JSON values by name, set with ``annotate``."""
         return self._storage.open(self.name).attributes
+
+    @property
+    def origin(self) -> Mapping[str, Any] | None:
+        """Of a derived study: the study it came from, what was changed, the trials' old numbers."""
+        return self._storage.open(self.name).origin
 
     @property
     def trials(self) -> list[Trial]:
@@ -468,12 +495,14 @@ class Study:
         catch: tuple[type[Exception], ...] = (),
         timeout: float | None = None,
         until: Callable[[Study], bool] | None = None,
+        callbacks: Sequence[Callback] = (),
         grace: float = 60.0,
         reclaim: Reclaim | None = "retry",
         progress: bool | None = None,
     ) -> Study:
         """Evaluates ``objective(params)`` until ``trials`` were started here, the study has
-        ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
+        ``total``, ``timeout`` seconds have passed, ``until(study)`` says yes or ``stop()`` was
+        called. After each trial that ended here, every ``callback(study, trial)`` is called.
 
         The objective returns its value, or the pair (value, noise std).
 
@@ -495,6 +524,7 @@ class Study:
             timeout=timeout,
             until=until,
             reclaim=reclaim,
+            callbacks=callbacks,
         )
         check_grace(grace)
         own = ThreadPoolExecutor(workers) if executor is None and workers > 1 else None
@@ -502,22 +532,39 @@ class Study:
             trials=math.inf if trials is None else trials,
             total=math.inf if total is None else total,
             deadline=math.inf if timeout is None else time.monotonic() + timeout,
-            until=lambda: until is not None and until(self),
+            until=lambda: self._stopping or (until is not None and until(self)),
             workers=workers,
             executor=executor or own,
             catch=catch,
             grace=grace,
             reclaim=reclaim,
         )
+
+        def ended(number: int) -> None:
+            for callback in callbacks:
+                callback(self, self.trials[number])
+
+        self._runs, self._stopping = self._runs + 1, False
         try:
             with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
-                Run(
-                    Work(self.name, self._storage, self._next, self._note), objective, plan, bar
-                ).run()
+                work = Work(self.name, self._storage, self._next, self._note, ended)
+                Run(work, objective, plan, bar).run()
         finally:
+            self._runs -= 1
             if own is not None:
                 own.shutdown(wait=False, cancel_futures=True)
         return self
+
+    def stop(self) -> None:
+        """Lets the ``run`` of this object start no more trials: for callbacks, objectives in this
+        process and other threads. What is in flight is still told.
+        """
+        if self._runs == 0:
+            raise ConfigurationError(
+                "there is no run to stop: call stop() while run() is under way in this process,"
+                " from a callback, the objective or another thread"
+            )
+        self._stopping = True
 
     def _note(self, trial: Trial) -> str:
         note = (
@@ -528,6 +575,45 @@ class Study:
             lengthscale = float(np.exp(np.mean(np.log(model.lengthscales))))
             note += f"  h {model.h:.3g}  lengthscale {lengthscale:.3g}"
         return note
+
+    def derived(
+        self,
+        name: str,
+        *,
+        parameters: Mapping[str, Parameter] | None = None,
+        past: Mapping[str, Any] | None = None,
+        space: Any = None,
+        goal: Goal | None = None,
+        strategy: Strategy | None = None,
+        seed: int | None = None,
+        storage: Storage | str | os.PathLike[str] | None = None,
+        note: str | None = None,
+    ) -> Study:
+        """A new study with the trials of this one, which stays as it is.
+
+        parameters: those with another range, and new ones; past: the value that a new input had in
+        the old trials. space, goal, strategy and seed likewise replace those of this study. Under
+        the same settings it is a copy with every decision; otherwise the outcomes go along as data.
+        storage: by default this study's own. ``origin`` says where a study came from.
+        """
+        changed = changes.changed(
+            self._storage.open(self.name),
+            name=name,
+            parameters=parameters,
+            space=None if space is None else as_space(space),
+            goal=goal,
+            strategy=strategy,
+            seed=None if seed is None else check_seed(seed),
+            note=check_note(note),
+        )
+        record, trials = changes.carried(*changed, self.trials, past or {})
+        study = object.__new__(Study)
+        study._create(
+            record,
+            self._storage if storage is None else _as_storage(storage, must_exist=False),
+            trials,
+        )
+        return study
 
     # -- files --
 
@@ -636,43 +722,15 @@ class Study:
         return history_of(trials, self._encode, self.space.dimension, sign_of(self.goal))
 
 
+def check_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
+    return int(seed)
+
+
 def _as_storage(
     storage: Storage | str | os.PathLike[str] | None, *, must_exist: bool = True
 ) -> Storage:
     if storage is None or isinstance(storage, (str, os.PathLike)):
         return SQLStorage(storage, must_exist=must_exist)
     return storage
-
-
-def maximize(
-    objective: Callable[[Any], Any],
-    space: Any,
-    trials: int = 50,
-    strategy: Strategy | None = None,
-    seed: int = 0,
-    *,
-    catch: tuple[type[Exception], ...] = (),
-    progress: bool | None = None,
-) -> Study:
-    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``,
-    ``.recommended``, ``.trials``, ``.certificate()``.
-    """
-    return Study(space, "maximize", strategy, seed).run(
-        objective, trials, catch=catch, progress=progress
-    )
-
-
-def minimize(
-    objective: Callable[[Any], Any],
-    space: Any,
-    trials: int = 50,
-    strategy: Strategy | None = None,
-    seed: int = 0,
-    *,
-    catch: tuple[type[Exception], ...] = (),
-    progress: bool | None = None,
-) -> Study:
-    """As ``maximize``, for a loss."""
-    return Study(space, "minimize", strategy, seed).run(
-        objective, trials, catch=catch, progress=progress
-    )
