@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any
 
@@ -68,6 +68,14 @@ def _check_step(kind: str, low: float, high: float, given: Any, written: str) ->
         )
 
 
+def _written(parameter: Any, usual: Mapping[str, Any]) -> str:
+    """As it is typed, without what is as usual."""
+    shown = [each.name for each in fields(parameter) if each.repr]
+    pairs = ((name, getattr(parameter, name)) for name in shown)
+    given = (f"{name}={value!r}" for name, value in pairs if usual.get(name, ...) != value)
+    return f"{type(parameter).__name__}({', '.join(given)})"
+
+
 def _around(size: float, index: int) -> NDArray[np.intp]:
     """Levels to jump to: all of a few; of many one and a few steps either way, and jumps across."""
     if size <= 16:
@@ -79,7 +87,7 @@ def _around(size: float, index: int) -> NDArray[np.intp]:
     return near
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Float:
     """A real parameter in ``[low, high]``, on a log scale if ``log``.
 
@@ -123,6 +131,9 @@ class Float:
                 )
         _check_step("Float", self.low, self.high, 10.0**-digits, "digits")
         object.__setattr__(self, "digits", int(digits))
+
+    def __repr__(self) -> str:
+        return _written(self, {"step": None, "digits": None})
 
     @property
     def resolution(self) -> float | None:
@@ -201,7 +212,7 @@ class Float:
         return self._position(self._level(np.arange(self.size)))[:, None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Int:
     """A whole number in ``[low, high]``, both ends included, on a log scale if ``log``.
 
@@ -212,6 +223,9 @@ class Int:
     high: int
     log: bool = False
     step: int = 1
+
+    def __repr__(self) -> str:
+        return _written(self, {"step": 1})
 
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
@@ -283,7 +297,7 @@ class Int:
         return self._position(values)[:, None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Choice:
     """One of several options, without order or, with ``ordered``, as levels of a scale.
 
@@ -295,6 +309,9 @@ class Choice:
 
     options: tuple[Any, ...]
     ordered: bool = False
+
+    def __repr__(self) -> str:
+        return _written(self, {"ordered": False})
 
     def __init__(self, options: Sequence[Any], ordered: bool = False) -> None:
         if isinstance(options, str) or not isinstance(options, Sequence):

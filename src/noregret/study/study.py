@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from noregret.diagnostics import Importance, importances
 from noregret.errors import (
     ConfigurationError,
     StudyExistsError,
@@ -39,6 +40,7 @@ from noregret.study.running import (
     check_run,
 )
 from noregret.trials import (
+    STATES,
     Decision,
     Goal,
     History,
@@ -50,6 +52,7 @@ from noregret.trials import (
     check_outcome,
     corrections,
     history_of,
+    html_table,
     known_at,
     latest,
     merged,
@@ -223,6 +226,24 @@ class Study:
         done = [trial for trial in standing(trials) if trial.state == "complete"]
         text = f"<Study {self.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
         return text + (f", best {self.best.value:.6g} at {self.best.params}>" if done else ">")
+
+    def _repr_html_(self) -> str:
+        trials = standing(self.trials)
+        done = [trial for trial in trials if trial.state == "complete"]
+        counts = [
+            f"{sum(trial.state == state for trial in trials)} {state}"
+            for state in STATES
+            if any(trial.state == state for trial in trials)
+        ]
+        rows = [
+            ("goal", self.goal),
+            ("inputs", ", ".join(self.space.parameters)),
+            ("strategy", type(self.strategy).__name__),
+            ("trials", ", ".join(counts) or "none yet"),
+            ("best", repr(best_of(done, self.goal))[1:-1] if done else ""),
+            ("note", self.note or ""),
+        ]
+        return html_table(f"study {self.name}", rows)
 
     # -- ask and tell --
 
@@ -690,6 +711,14 @@ class Study:
         if not complete:
             raise TrialError("the resolution needs at least one value")
         return largest_empty_ball(np.array([self._encode(trial) for trial in complete]))
+    def importances(self) -> list[Importance]:
+        """Which inputs matter: the share of the model's variance that each explains alone
+        (``first``) and with the others (``total``), each with its uncertainty.
+        """
+        belief = self.belief() if self._complete() else None
+        if belief is None:
+            raise TrialError("importances need a strategy with a model and at least one value")
+        return importances(belief, self.space)
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of

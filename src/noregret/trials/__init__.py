@@ -18,6 +18,7 @@ from noregret.trials.history import (
     latest,
     sign_of,
 )
+from noregret.trials.markup import html_table, shown
 from noregret.trials.outcome import check_noise, check_outcome, check_value, measured, number_of
 from noregret.trials.trial import STATES, State, Trial, standing, utc_now
 
@@ -40,11 +41,13 @@ __all__ = [
     "corrections",
     "failure_text",
     "history_of",
+    "html_table",
     "known_at",
     "latest",
     "measured",
     "merged",
     "number_of",
+    "shown",
     "sign_of",
     "standing",
     "utc_now",

@@ -11,6 +11,7 @@ import numpy as np
 
 from noregret.errors import TrialError
 from noregret.trials.decision import Decision, ModelDecision
+from noregret.trials.markup import html_table, shown
 
 State = Literal["waiting", "running", "complete", "failed"]
 STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed")
@@ -20,7 +21,7 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trial:
     """It is waiting to be given out (enqueued, or its worker died), running, complete or failed;
     the last two are for ever.
@@ -42,6 +43,29 @@ class Trial:
     note: str | None = None  # a person's words
     attributes: Mapping[str, Any] = field(default_factory=dict)  # JSON values by name
     started: str | None = field(default=None, compare=False)  # UTC, when it was given out
+
+    def __repr__(self) -> str:
+        noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"
+        value = "" if self.value is None else f" {shown(self.value)}{noise}"
+        return f"<Trial {self.number}: {self.state}{value} at {self._point()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("state", self.state),
+            ("value", "" if self.value is None else shown(self.value)),
+            ("noise", "" if self.noise_std is None else shown(self.noise_std)),
+            ("at", self._point()),
+            ("failed for", (self.error or "").partition("\n")[0]),
+            ("note", self.note or ""),
+            ("from", self.decision.source),
+            ("took", "" if self.duration is None else f"{self.duration:.3g} s"),
+        ]
+        return html_table(f"trial {self.number}", rows)
+
+    def _point(self) -> str:
+        if not isinstance(self.params, Mapping):
+            return "[" + ", ".join(shown(float(each)) for each in self.params) + "]"
+        return ", ".join(f"{name}={shown(value)}" for name, value in self.params.items())
 
     @property
     def is_finished(self) -> bool:
