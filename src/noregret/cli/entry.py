@@ -16,6 +16,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from noregret import __version__
+from noregret.cli.comparing import compare_
 from noregret.cli.running import run as run_
 from noregret.cli.studies import best, create, delete, derive, list_, show, upgrade
 from noregret.cli.theory import theory
@@ -161,6 +162,7 @@ for command in (
     delete,
     upgrade,
     completion,
+    compare_,
     theory,
     *of_the_checkout(),
 ):
