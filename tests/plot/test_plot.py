@@ -351,8 +351,8 @@ def test_a_list_of_candidates_has_no_slices_to_choose() -> None:
 def test_without_matplotlib() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None; import noregret as nr; from noregret import"
-        " plot\ntry: plot.convergence(nr.Study([(0, 1)], 'minimize'))\nexcept nr.errors.MissingExtraError as"
-        " error: print(error)"
+        " plot\ntry: plot.convergence(nr.Study([(0, 1)], 'minimize'))\nexcept"
+        " nr.errors.MissingExtraError as error: print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True

@@ -147,7 +147,8 @@ def draw(found: list[Compared], title: str, goal: str, optimum: float | None) ->
             steps, middle, label=each.name, lw=1.8, ms=5, markevery=max(len(steps) // 8, 1), **look
         )
         everything += [float(v) for v in (*low, *high)]
-    if spans_decades(everything):
+    positive = [value for value in everything if value > 0]
+    if (optimum is not None and len(positive) == len(everything)) or spans_decades(everything):
         ax.set_yscale("log")
     by_trial(ax, "trials")
     said = f"best so far ({goal}d)" if optimum is None else "distance of the best from the optimum"
