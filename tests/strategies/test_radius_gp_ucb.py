@@ -80,7 +80,9 @@ def test_points_under_way_change_what_is_asked_and_not_the_certificate() -> None
 
 def test_a_told_noise_only_raises_the_bound_and_is_named() -> None:
     def told(noise_std: float | None) -> nr.Study:
-        study = nr.Study([(0, 1)], "maximize", strategy=RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=0.5))
+        study = nr.Study(
+            [(0, 1)], "maximize", strategy=RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=0.5)
+        )
         for x in (0.1, 0.3, 0.5, 0.7, 0.9):
             study.add([x], float(np.sin(5 * x)), noise_std)
         return study
@@ -92,7 +94,9 @@ def test_a_told_noise_only_raises_the_bound_and_is_named() -> None:
 
 
 def test_equal_arguments_give_equal_proposals_and_rough_kernels_are_allowed() -> None:
-    study = nr.Study([(0, 1)] * 3, "maximize", strategy=RadiusGPUCB(0.1, kernel=Matern(0.5), initial_points=3))
+    study = nr.Study(
+        [(0, 1)] * 3, "maximize", strategy=RadiusGPUCB(0.1, kernel=Matern(0.5), initial_points=3)
+    )
     for value in (0.1, 0.3, -0.2, 0.0):
         study.tell(study.ask(), value)
     assert study.replay().number is None

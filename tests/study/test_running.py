@@ -185,7 +185,9 @@ def test_points_under_way_do_not_narrow_a_proved_bound() -> None:
         (nr.GPUCB(lengthscales=1.0, noise_std=0.1, width="mixture"), False),
         (nr.AdaptiveGPUCB.rigorous(0.1, lengthscales=1.0), True),
     ):
-        study = nr.Study([(0, 1)], "maximize", strategy=strategy).run(lambda x: 0.1 * float(x[0]), 8)
+        study = nr.Study([(0, 1)], "maximize", strategy=strategy).run(
+            lambda x: 0.1 * float(x[0]), 8
+        )
         before = study.certificate()
         assert before.proved
         assert nr.CertifiedWithin(before.regret_bound)(study)

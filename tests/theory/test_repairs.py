@@ -63,7 +63,10 @@ def test_1_no_look_of_four_workers_holds_a_false_certificate() -> None:
     for seed in range(6):
         f = rkhs_sample(seed, lengthscale=0.2, norm=4.0)
         strategy = known(lengthscales=0.2, norm_bound=4.0, noise_std=0.02)
-        rng, study = np.random.default_rng(seed), nr.Study([(0, 1)], "maximize", strategy=strategy, seed=seed)
+        rng, study = (
+            np.random.default_rng(seed),
+            nr.Study([(0, 1)], "maximize", strategy=strategy, seed=seed),
+        )
         under_way: list[nr.Trial] = []
         wrong = False
         for _ in range(12):

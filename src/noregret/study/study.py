@@ -711,6 +711,7 @@ class Study:
         if not complete:
             raise TrialError("the resolution needs at least one value")
         return largest_empty_ball(np.array([self._encode(trial) for trial in complete]))
+
     def importances(self) -> list[Importance]:
         """Which inputs matter: the share of the model's variance that each explains alone
         (``first``) and with the others (``total``), each with its uncertainty.
