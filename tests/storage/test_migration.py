@@ -272,7 +272,7 @@ def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(name: str, tmp_path
         for key in ("number", "state", "value", "noise_std", "corrects", "created", "finished"):
             assert getattr(trial, key) == row[key], key
         assert trial.to_json()["params"] == json.loads(row["params"])
-        assert trial.decision.to_json() == json.loads(row["decision"])
+        assert trial.decision == Decision.from_json(json.loads(row["decision"]))
         assert (trial.note, trial.error, trial.attributes) == (None, None, {})
         assert (trial.asked, trial.started, trial.duration) == (None, None, None)
     assert (study.note, study.attributes) == (None, {})

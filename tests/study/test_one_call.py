@@ -88,7 +88,7 @@ def test_what_one_call_needs(given: dict[str, Any], message: str) -> None:
 
 def test_a_study_needs_a_goal() -> None:
     with pytest.raises(ConfigurationError, match="say what is wanted: goal is"):
-        nr.Study(**{"space": SPACE})
+        nr.Study(space=SPACE)
     with pytest.raises(ConfigurationError, match="got 'best'"):
         nr.Study(SPACE, "best")  # type: ignore[arg-type]
 
