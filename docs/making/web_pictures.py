@@ -53,7 +53,7 @@ def studies(file: Path) -> None:
         "equivalents": nr.Int(1, 8),
         "solvent": nr.Choice(list(best)),
     }
-    study = nr.Study.create("reaction yield", space, storage=file)
+    study = nr.Study.create("reaction yield", space, "maximize", storage=file)
     study.run(
         lambda p: float(
             90
@@ -67,11 +67,12 @@ def studies(file: Path) -> None:
         progress=False,
     )
     study.ask(2)
-    study = nr.Study.create("one input", {"x": nr.Float(0, 1)}, storage=file)
+    study = nr.Study.create("one input", {"x": nr.Float(0, 1)}, "maximize", storage=file)
     study.run(lambda p: float(np.sin(9 * p["x"]) + 0.3 * np.sin(40 * p["x"])), 12, progress=False)
     study = nr.Study.create(
         "too sure",
         {"x": nr.Float(0, 1), "y": nr.Float(0, 1)},
+        "maximize",
         strategy=nr.LogEI(noise_std=0.001),
         storage=file,
     )

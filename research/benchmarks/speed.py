@@ -203,7 +203,10 @@ def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
     study.ask()
     with tempfile.TemporaryDirectory() as folder:
         stored = nr.Study.create(
-            "speed", Space.from_bounds([(0.0, 1.0)] * d), storage=Path(folder) / "speed.db"
+            "speed",
+            Space.from_bounds([(0.0, 1.0)] * d),
+            "maximize",
+            storage=Path(folder) / "speed.db",
         )
         for x, value in zip(X, y, strict=True):
             stored.add(list(x), float(value))

@@ -37,7 +37,7 @@ def large_study(storage: SQLStorage, name: str) -> None:
     """Rows such as the default strategy writes, without the hours that 5,000 asks would take."""
     rng = np.random.default_rng(0)
     names = [f"input {i}" for i in range(INPUTS)]
-    nr.Study.create(name, {each: nr.Float(0, 1) for each in names}, storage=storage)
+    nr.Study.create(name, {each: nr.Float(0, 1) for each in names}, "maximize", storage=storage)
     center, trials = rng.random(INPUTS), []
     for number in range(TRIALS):
         x = np.clip(center + rng.normal(size=INPUTS) * 0.5 / math.sqrt(1 + number / 50), 0, 1)
@@ -182,7 +182,7 @@ def viewers() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "running.db"
         study = nr.Study.create(
-            "running", {f"x{i}": nr.Float(0, 1) for i in range(6)}, storage=file
+            "running", {f"x{i}": nr.Float(0, 1) for i in range(6)}, "maximize", storage=file
         )
         center = np.full(6, 0.4)
 

@@ -36,7 +36,7 @@ def run(job: Job) -> Result:
     """HMC-marginalised GP-UCB on the bump; then its band, and many samples of θ given its data."""
     f, rng = bump(), np.random.default_rng([job.seed, 77])
     strategy = nr.MarginalGPUCB(prior=PRIOR, noise_std=job.noise, sampler=HMC(40, 40, 2))
-    study = nr.Study([(0, 1)], strategy=strategy, seed=job.seed)
+    study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=job.seed)
     study.run(
         lambda x: float(f(x)) + job.noise * rng.standard_normal(),
         job.iterations + 2,

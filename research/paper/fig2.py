@@ -33,6 +33,7 @@ def run(job: Job) -> Result:
     f, rng = bump(), np.random.default_rng([job.seed, 77])
     study = nr.Study(
         [(0, 1)],
+        "maximize",
         strategy=nr.AdaptiveGPUCB.paper(noise_std=job.noise, estimation=None),
         seed=job.seed,
     )

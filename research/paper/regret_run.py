@@ -38,7 +38,7 @@ def regret_run(strategy: Strategy, f: RKHSFunction, job: Job) -> Result:
     θ_0/θ_t with θ_0 = 1.
     """
     rng = np.random.default_rng([job.seed, 77])
-    study = nr.Study([(0, 1)] * len(f.lengthscales), strategy=strategy, seed=job.seed)
+    study = nr.Study([(0, 1)] * len(f.lengthscales), "maximize", strategy=strategy, seed=job.seed)
     initial = 2 ** len(f.lengthscales)
     study.run(
         lambda x: float(f(x)) + job.noise * rng.standard_normal(),

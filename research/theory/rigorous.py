@@ -60,7 +60,7 @@ def play(
 ) -> nr.Study:
     rng = np.random.default_rng([seed, 4])
     strategy = nr.AdaptiveGPUCB.rigorous(noise, norm_bound=norm_bound, lengthscales=1.0)
-    study = nr.Study([(0, 1)] * dimension, strategy=strategy, seed=seed)
+    study = nr.Study([(0, 1)] * dimension, "maximize", strategy=strategy, seed=seed)
     return study.run(lambda x: float(f(x)) + noise * float(rng.standard_normal()), trials)
 
 
@@ -87,7 +87,7 @@ def capture(seed: int, longest: int = 200, after: int = 40) -> tuple[int | None,
     f, noise = rkhs_sample(seed, dimension=2, lengthscale=0.2, norm=3.0), 0.05
     rng = np.random.default_rng([seed, 4])
     strategy = nr.AdaptiveGPUCB.rigorous(noise, norm_bound=1.0, lengthscales=1.0)
-    study = nr.Study([(0, 1)] * 2, strategy=strategy, seed=seed)
+    study = nr.Study([(0, 1)] * 2, "maximize", strategy=strategy, seed=seed)
     first, held, looked = None, 0, 0
     for number in range(longest):
         trial = study.ask()

@@ -19,6 +19,7 @@ from noregret.study import (
     Reached,
     Result,
     Study,
+    last_study,
     maximize,
     minimize,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "Space",
     "Study",
     "Trial",
+    "last_study",
     "maximize",
     "minimize",
 ]

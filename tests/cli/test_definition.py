@@ -91,8 +91,8 @@ def test_candidates(shell: Shell) -> None:
         ),
         (
             "s.toml",
-            'goal = "maximize"\nparameters.x = {type = "float", low = 0, high = 1, step = 1}',
-            "unknown ['step']",
+            'goal = "maximize"\nparameters.x = {type = "float", low = 0, high = 1, steps = 1}',
+            "unknown ['steps']",
         ),
         (
             "s.toml",

@@ -76,7 +76,7 @@ def test_a_width_that_is_no_bound_is_said_once(shell: Shell) -> None:
         ("a --float x 0 1 --goal maximize --with delta=1", "--strategy"),
         ("a --float x 0 1 --goal maximize --strategy gp-ucb --with kernel=3", "kernel"),
         ("a --float x 0 1 --goal maximize --storage /nonexistent/folder/x.db", "folder"),
-        ("a --float x 0 1 --goal maximize --storage mysql://h/d", "install"),
+        ("a --float x 0 1 --goal maximize --storage mysql://h/d", "mysql is not supported"),
         ("a --float x 0 1 --goal maximize --frobnicate", "--frobnicate"),
     ],
 )
@@ -246,3 +246,23 @@ def test_upgrade_of_a_current_database(lab: Shell) -> None:
     assert "already" in lab("upgrade").out
     document = lab("upgrade --json").json
     assert document["from"] == document["to"]
+
+
+def test_derive(lab: Shell) -> None:
+    for number in range(4):
+        lab("ask")
+        lab(f"tell {number} {number}")
+    said = lab(
+        "derive lab2 --study lab --float temperature 20 120 step=10 --float pH 3 9"
+        " --past 'pH=6,5' --strategy log-ei --note wider"
+    ).out
+    assert said.startswith("study lab2 from lab: maximize, temperature 20 to 120, in steps of 10")
+    assert "4 trials: 4 complete" in said
+    document = lab("show --study lab2 --json").json
+    assert {t["params"]["pH"] for t in document["trials"]} == {6.5}
+    assert (document["strategy_name"], document["note"]) == ("log-ei", "wider")
+    assert "made from    lab" in lab("show --study lab2").out
+    copied = lab("derive copy --study lab --json").json
+    assert (copied["origin"]["study"], copied["trials"]) == ("lab", 4)
+    lab.fails("derive lab3 --study lab --float pH 3 9", "say which, past=")
+    lab.fails("derive lab --study lab2", "exists already")

@@ -57,8 +57,14 @@ def test_ask_many_with_values_held(lab: Shell) -> None:
         ("tell 0", "VALUE, or --failed"),
         ("tell 0 1 --failed", "VALUE, or --failed"),
         ("tell zero 1", "not a valid integer"),
-        ("tell 0 high", "not a valid float"),
-        ("tell 0 1,5", "not a valid float"),
+        ("tell 0 high", "must be a number, got 'high'"),
+        ("tell 0 1,500", "may mean 1.500 or 1500"),
+        ("tell 0 1 --param temperature=999", "outside"),
+        ("tell 0 1 --param pressure=1", "no parameter 'pressure'"),
+        ("tell 0 1 --reason late", "a reason is for a trial that failed"),
+        ("tell 0 1 --attribute who", "NAME=VALUE"),
+        ("annotate 0", "give --note"),
+        ("annotate 7 --note x", "no trial 7"),
         ("tell 0 nan", "finite"),
         ("tell 0 -inf", "finite"),
         ("tell 0 1 --noise -1", "positive"),
@@ -68,7 +74,7 @@ def test_ask_many_with_values_held(lab: Shell) -> None:
         ("tell 0 1 2", "unexpected extra argument"),
         ("tell 0 --faild", "--failed"),
         ("correct 0 1", "nothing to correct"),
-        (f"add {POINT}", "not a valid float"),
+        (f"add {POINT}", "must be a number"),
         ("add 3", "NAME=VALUE"),
         ("add temperature=30 3", "missing"),
         ("add temperature=30 stirring=2.5 solvent=dmf 3", "whole number"),
@@ -289,3 +295,74 @@ def test_replay_finds_a_point_that_was_changed(measured: Shell) -> None:
     assert answer.code == 1
     assert answer.json["differs"]["number"] == 2
     assert answer.json["differs"]["recorded"]["temperature"] == 33.0
+
+
+def test_what_was_really_run(lab: Shell) -> None:
+    asked = lab("ask --json").json["trials"][0]["params"]
+    said = lab("tell 0 '41,5 %' --param 'temperature=65,5 °C' --note 'second batch'").out
+    assert said.startswith("trial 0: 41.5 at temperature=65.5")
+    assert "\nasked for: temperature=" in said
+    trial = nr.Study.open("lab").trials[0]
+    assert trial.params == {**asked, "temperature": 65.5}
+    assert (trial.asked, trial.value, trial.note) == (asked, 41.5, "second batch")
+    shown = lab("show 0").out
+    for word in ("asked for", "second batch", "took", "begun (UTC)"):
+        assert word in shown
+    document = lab("correct 0 40 --param temperature=64 --json").json["trial"]
+    assert (document["params"]["temperature"], document["asked"]) == (64.0, asked)
+    lab("replay")
+
+
+def test_notes_attributes_and_reasons(lab: Shell) -> None:
+    lab("ask --count 3")
+    lab("tell 0 --failed --reason 'the pump stopped' --attribute who=anna --attribute cell=4")
+    lab("tell 1 3 --attribute who=ben")
+    lab(f"add {POINT} 4 --note 'last year' --attribute who=anna")
+    lab(f"enqueue {POINT} --note later")
+    numbers = [t["number"] for t in lab("show --where who=anna --json").json["trials"]]
+    assert numbers == [0, 3]
+    numbers = [t["number"] for t in lab("show --where cell=4 --json").json["trials"]]
+    assert numbers == [0]
+    numbers = [t["number"] for t in lab("show --state failed --about PUMP --json").json["trials"]]
+    assert numbers == [0]
+    table = lab("show").out
+    assert "the pump stopped; who=anna cell=4" in table
+    assert "last year; who=anna" in table
+    assert lab("annotate 1 --note better --attribute who=null").out == "trial 1: better\n"
+    assert lab("annotate --note 'the big one'").out == "study lab: the big one\n"
+    document = lab("show --json").json
+    assert (document["note"], document["trials"][1]["attributes"]) == ("the big one", {})
+    assert "note         the big one" in lab("show").out
+    lab("export lab.csv")
+    assert "the pump stopped" in Path("lab.csv").read_text(encoding="utf-8")
+
+
+def test_a_resolution_is_typed_and_kept(shell: Shell) -> None:
+    said = shell(
+        "create s --float t '20,0' 90 step=5 --float x 0 1 digits=2 --int n 0 100 step=10"
+        " --levels speed slow middle fast --goal maximize"
+    ).out
+    assert "t 20 to 90, in steps of 5; x 0 to 1, in steps of 0.01" in said
+    assert "n whole numbers 0 to 100, in steps of 10; speed slow < middle < fast" in said
+    for number in range(8):
+        (trial,) = shell("ask --json").json["trials"]
+        assert trial["params"]["t"] % 5 == 0
+        assert trial["params"]["n"] % 10 == 0
+        shell(f"tell {number} {trial['params']['t']}")
+    shell.fails("create u --float t 0 1 step=0.3 --goal maximize", "write high=0.9 or high=1.2")
+    shell.fails("create u --int t 0 4 digits=1 --goal maximize", "--int has no digits")
+    shell.fails("create u --float t 0 1 steps=1 --goal maximize", "step=5 or digits=2")
+    text = 'goal = "maximize"\n[parameters]\nt = {type = "float", low = 0, high = 1, digits = 1}\n'
+    levels = 's = {type = "choice", options = ["a", "b", "c"], ordered = true}\n'
+    Path("v.toml").write_text(text + levels, encoding="utf-8")
+    shell("create v --file v.toml")
+    assert nr.Study.open("v").space.dimension == 2
+
+
+def test_a_list_of_designs_from_a_spreadsheet(shell: Shell) -> None:
+    Path("c.csv").write_text("t;solvent\n20,5 °C;water\n40,5 °C;dmf\n", encoding="utf-8")
+    shell("create s --candidates c.csv --goal maximize")
+    rows = nr.Study.open("s").space.rows  # type: ignore[union-attr]
+    assert rows == ({"t": 20.5, "solvent": "water"}, {"t": 40.5, "solvent": "dmf"})
+    Path("d.csv").write_text("t,solvent\n20,water\n40\n", encoding="utf-8")
+    shell.fails("create u --candidates d.csv --goal maximize", "line 3 has 1 values")

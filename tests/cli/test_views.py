@@ -74,3 +74,26 @@ def test_mistakes(drawn: Shell, words: str, expected: str) -> None:
 def test_too_early(lab: Shell, kind: str) -> None:
     lab.fails(f"plot {kind}")
     assert not list(Path().glob("*.png"))
+
+
+@pytest.mark.parametrize("kind", ["slices", "contour", "importance", "parallel", "timeline"])
+def test_overviews_are_drawn(shell: Shell, kind: str) -> None:
+    shell("create s --float x 0 1 --int n 1 4 --goal maximize")
+    for number in range(6):
+        shell("ask")
+        shell(f"tell {number} {number % 4}")
+    shell(f"plot {kind} --out {kind}.png")
+    assert Path(f"{kind}.png").stat().st_size > 5000
+    shell.fails(f"plot {kind} --also s", "--also is for")
+
+
+def test_studies_are_drawn_beside_each_other(shell: Shell) -> None:
+    for name in ("a", "b"):
+        shell(f"create {name} --float x 0 1 --goal maximize")
+        shell(f"add x=0.5 1 --study {name}")
+    shell("create loss --float x 0 1 --goal minimize")
+    said = shell("plot studies --out all.png").out
+    assert said == "studies of a in all.png\n"
+    shell("plot studies --study a --also b --out two.png")
+    shell.fails("plot studies --study a --also loss --out no.png", "one goal")
+    shell.fails("plot slices --study a --along x", "--along is for")

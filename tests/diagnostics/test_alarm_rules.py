@@ -149,7 +149,7 @@ def test_many_failures() -> None:
 
 
 def test_a_study_that_really_sticks_raises_its_alarm() -> None:
-    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.LogEI())
+    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", strategy=nr.LogEI())
     study.run(lambda p: p["x"] + p["y"], 30, progress=False)
     made = predictions(study.trials, "maximize")
     found = alarms(study.space, study.trials, made, "maximize", study.strategy)

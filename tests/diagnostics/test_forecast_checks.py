@@ -214,7 +214,7 @@ def test_points_without_a_model_have_no_forecast() -> None:
 
 
 def test_corrections_take_the_place_of_what_they_correct() -> None:
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     for value in (1.0, 2.0, 3.0):
         study.tell(study.ask(), value)
     study.correct(1, 20.0)

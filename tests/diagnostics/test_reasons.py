@@ -147,7 +147,7 @@ def test_points_without_a_model_say_where_they_come_from(trial: Trial, words: st
 
 
 def test_surveys_and_expected_improvement_are_named() -> None:
-    study = nr.Study({"x": nr.Float(0, 1)}, strategy=nr.LogEI())
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=nr.LogEI())
     study.run(lambda p: p["x"], 6, progress=False)
     trial = study.trials[-1]
     made = predictions([trial], "maximize")[0]
@@ -174,10 +174,10 @@ def test_recording_more_changes_no_proposal_and_old_rows_go_on(versioned: bool) 
             row["decision"]["model"] = kept
         return Trial.from_json(row)
 
-    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, seed=5)
+    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", seed=5)
     study.run(lambda p: -((p["x"] - 0.3) ** 2) - p["y"], 15, progress=False)
     assert study.trials[-1].why.compression
     earlier = [old(trial) for trial in study.trials]
     assert earlier[-1].why.compression == ()
-    again = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, seed=5, trials=earlier)
+    again = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", seed=5, trials=earlier)
     assert again.ask().params == study.ask().params

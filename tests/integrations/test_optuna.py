@@ -25,7 +25,7 @@ import noregret as nr
 from noregret.errors import ConfigurationError, SpaceError
 from noregret.integrations import optuna as adapter
 from noregret.integrations.axes import Axes
-from noregret.integrations.optuna import KEY, NoRegretSampler
+from noregret.integrations.optuna import KEY, NoRegretSampler, NoRegretStopping
 from noregret.trials import Decision, ModelDecision
 from tests.databases import make_url
 
@@ -72,20 +72,15 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
     }
     ours = {
         "a": nr.Float(0, 1),
-        "b": nr.Int(0, 6),
+        "b": nr.Int(2, 20, step=3),
         "c": nr.Choice([0, 1, 2]),
-        "d": nr.Int(0, 10),
+        "d": nr.Float(0, 1, step=0.1),
         "e": nr.Int(1, 64, log=True),
         "f": nr.Float(1e-4, 1, log=True),
     }
 
     def plain_point(params: dict[str, Any]) -> dict[str, Any]:
-        return {
-            **params,
-            "b": (params["b"] - 2) // 3,
-            "c": "uvw".index(params["c"]),
-            "d": round(params["d"] * 10),
-        }
+        return {**params, "c": "uvw".index(params["c"])}
 
     sampler = NoRegretSampler(seed=4)
     study = optuna.create_study(direction="maximize", sampler=sampler)
@@ -417,3 +412,26 @@ def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureReques
     assert max(decisions) > 45  # each worker reads what the other decided
     assert study.best_value < 0.01
     storage.engine.dispose()
+
+
+def test_it_is_stopped_once_the_best_is_known() -> None:
+    def objective(trial: optuna.Trial) -> float:
+        assert not trial.should_prune()
+        return (trial.suggest_float("x", 0, 1) - 0.3) ** 2
+
+    ended = []
+    for regret in (1e-9, 0.02):
+        study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+        rule = NoRegretStopping(regret, heuristic=True, at_least=5)
+        study.optimize(objective, 18, callbacks=[rule])
+        ended.append(len(study.trials))
+    assert ended[0] == 18  # so close nothing is known
+    assert 5 <= ended[1] < 18
+
+
+def test_stopping_by_a_rule_of_thumb_must_be_meant() -> None:
+    with pytest.raises(ConfigurationError, match="heuristic=True"):
+        NoRegretStopping(0.1)
+    with pytest.raises(ConfigurationError, match="at_least"):
+        NoRegretStopping(0.1, heuristic=True, at_least=0)
+    NoRegretStopping(0.1, nr.AdaptiveGPUCB.rigorous(0.1))

@@ -387,7 +387,8 @@ def test_spaces() -> None:
     assert kinds["l"] == nr.Float(1e-3, 10, log=True)
     assert kinds["r"] == nr.Int(3, 8)
     assert kinds["p"] == nr.Int(0, int(stats.poisson(4).ppf(0.999)))
-    assert kinds["levels"] == kinds["array"] == nr.Int(0, 2)
+    assert kinds["levels"] == nr.Choice([1, 10, 100], ordered=True)
+    assert kinds["array"] == nr.Choice([0.5, 1.5, 2.5], ordered=True)
     assert kinds["mixed"] == nr.Choice([None, "a", 3])
     assert kinds["down"] == nr.Choice([3, 2, 1])
     assert "one" not in kinds
@@ -401,9 +402,33 @@ def test_spaces() -> None:
         (1, 2),
     )
     assert math.isclose(low["n"], stats.norm(5, 2).ppf(1e-3))
-    assert (low["e"], high["e"]) == (0.0, pytest.approx(stats.expon(scale=2).ppf(0.999)))
+    assert 0.0 < low["e"] < 1e-5  # the end has no probability, and may be no legal value
+    assert high["e"] == pytest.approx(stats.expon(scale=2).ppf(0.999))
     middle = theirs(space.decode(np.full(space.dimension, 0.5)))
     assert middle["n"] == pytest.approx(5.0)
+
+
+def test_the_study_speaks_the_users_language() -> None:
+    """Its parameters are those the estimator gets, whatever scale the search moves on."""
+    X, y = load_iris(return_X_y=True)
+    scalers = [StandardScaler(), None]
+    search = NoRegretSearchCV(
+        Pipeline([("scaler", None), ("model", LogisticRegression(max_iter=200))]),
+        {
+            "model__C": stats.expon(scale=10),
+            "model__tol": [1e-4, 1e-3, 1e-2],
+            "scaler": scalers,
+        },
+        n_iter=9,
+        cv=2,
+        random_state=0,
+    ).fit(X, y)
+    for trial, params in zip(search.study_.trials, search.cv_results_["params"], strict=True):
+        assert trial.params["model__C"] == params["model__C"] > 0.0
+        assert trial.params["model__tol"] == params["model__tol"]
+        assert trial.params["scaler"] == repr(params["scaler"])
+    assert search.study_.best.params["model__C"] == search.best_params_["model__C"]
+    assert search.study_.recommended.params["model__C"] > 0.0
 
 
 def test_a_small_space_is_evaluated_whole() -> None:

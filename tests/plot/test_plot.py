@@ -1,5 +1,6 @@
 """What the pictures show, read back from the axes."""
 
+import itertools
 import math
 import subprocess
 import sys
@@ -13,11 +14,13 @@ import pytest
 import noregret as nr
 from noregret import plot
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
+from noregret.plot.canvas import series_looks
 from noregret.trials import Decision, ModelDecision, standing
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 SPACES: dict[str, Any] = {
@@ -111,7 +114,7 @@ def test_convergence_of_losses_over_decades_is_logarithmic() -> None:
 
 
 def test_convergence_of_nothing_yet() -> None:
-    assert plot.convergence(nr.Study([(0, 1)])).get_title() == "study"
+    assert plot.convergence(nr.Study([(0, 1)], "maximize")).get_title() == "study"
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
@@ -188,7 +191,7 @@ def test_a_slice_holds_the_others_where_it_is_told_to() -> None:
 
 def test_points_off_the_slice_are_paler() -> None:
     study = nr.Study(
-        {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.GPUCB(lengthscales=0.2)
+        {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", strategy=nr.GPUCB(lengthscales=0.2)
     )
     for x, y in ((0.2, 0.5), (0.4, 0.6), (0.6, 1.0)):
         study.add({"x": x, "y": y}, 1.0)
@@ -284,7 +287,7 @@ def test_into_the_axes_given(draw: Any) -> None:
 )
 def test_too_early_is_said(draw: Any) -> None:
     with pytest.raises(TrialError):
-        draw(nr.Study([(0, 1)]))
+        draw(nr.Study([(0, 1)], "maximize"))
     assert plt.get_fignums() == []  # and no empty figure is left behind
 
 
@@ -346,8 +349,8 @@ def test_a_list_of_candidates_has_no_slices_to_choose() -> None:
 def test_without_matplotlib() -> None:
     code = (
         "import sys; sys.modules['matplotlib'] = None; import noregret as nr; from noregret import"
-        " plot\ntry: plot.convergence(nr.Study([(0, 1)]))\nexcept nr.errors.MissingExtraError as"
-        " error: print(error)"
+        " plot\ntry: plot.convergence(nr.Study([(0, 1)], 'minimize'))\nexcept"
+        " nr.errors.MissingExtraError as error: print(error)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
@@ -367,3 +370,83 @@ def test_a_slice_is_drawn_from_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nr.GPUCB, "belief", counted)
     plot.slice(study, "rate")
     assert len(fits) == 1
+
+
+def mixed_study() -> nr.Study:
+    space = {
+        "x": nr.Float(1e-3, 1, log=True),
+        "n": nr.Int(0, 20, step=5),
+        "s": nr.Choice(["low", "middle", "high"], ordered=True),
+        "only": nr.Choice(["one"]),
+    }
+
+    def f(p: dict[str, Any]) -> float:
+        if p["x"] > 0.7:
+            raise ArithmeticError("too much")
+        return float(-((np.log10(p["x"]) + 1) ** 2) - p["n"] / 100)
+
+    study = nr.Study(space, "maximize", name="mixed").run(f, 14, catch=(ArithmeticError,))
+    study.add({"x": 0.5, "n": 3, "s": "low", "only": "one"}, 0.1)
+    study.ask()
+    study.enqueue({"x": 0.2, "n": 5, "s": "low", "only": "one"})
+    return study
+
+
+def test_overviews_show_what_they_say() -> None:
+    study = mixed_study()
+    bars = plot.importance(study)
+    assert [label.get_text() for label in bars.get_yticklabels()][-1] == "x"
+    assert len(bars.patches) == 3
+    widths = sorted(each.total for each in study.importances())
+    drawn_widths: list[Any] = [vars(bar)["_width"] for bar in bars.patches]
+    assert drawn_widths == pytest.approx(widths)
+    lines = plot.parallel(study)
+    told = [t for t in study.trials if t.value is not None]
+    drawn = [line for line in lines.lines if len(line.get_xdata()) == 4]  # type: ignore[arg-type]
+    assert len(drawn) == len(told)
+    assert drawn[-1].get_label() == f"best: trial {study.best.number}"
+    np.testing.assert_allclose(np.asarray(drawn[-1].get_ydata())[-1], 1.0)
+    when = plot.timeline(study)
+    assert len(when.patches) == sum(t.started is not None for t in study.trials)
+    labels = {text.get_text() for text in when.get_legend().get_texts()}  # type: ignore[union-attr]
+    assert {"told", "under way", "waiting"} <= labels
+    figure = plot.slices(study, at={"n": 5})
+    shown = [ax.get_xlabel() for ax in figure.axes if ax.get_visible()]
+    assert shown == ["x", "n", "s"]
+    assert plot.contour(study, "x", "n").get_ylabel() == "n"
+
+
+def test_studies_beside_each_other() -> None:
+    made = [
+        nr.Study([(0, 1)], "minimize", nr.RandomSearch(), seed=seed, name=f"s{seed}").run(
+            lambda x: float(x[0]), 6
+        )
+        for seed in range(3)
+    ]
+    ax = plot.studies(made)
+    for study, line in zip(made, ax.lines, strict=True):
+        assert np.asarray(line.get_ydata())[-1] == study.best.value
+    empty = nr.Study([(0, 1)], "minimize", name="empty")
+    texts = plot.studies([*made, empty]).get_legend().get_texts()  # type: ignore[union-attr]
+    assert texts[-1].get_text() == "empty: no value yet"
+    with pytest.raises(ConfigurationError, match="one goal"):
+        plot.studies([made[0], nr.Study([(0, 1)], "maximize")])
+    with pytest.raises(ConfigurationError, match="no study"):
+        plot.studies([])
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 9, 17, 40, 100])
+def test_no_two_series_look_alike(count: int) -> None:
+    looks = series_looks(count)
+    assert len({look["color"] for look in looks}) == count
+    for one, other in itertools.pairwise(looks):
+        assert one["ls"] != other["ls"]
+        assert one["marker"] != other["marker"]
+        distance = np.subtract(to_rgb(one["color"]), to_rgb(other["color"]))
+        assert np.abs(distance).max() > 0.15  # neighbours in the legend
+
+
+@pytest.mark.parametrize("draw", [plot.importance, plot.parallel, plot.timeline, plot.slices])
+def test_overviews_of_nothing(draw: Any) -> None:
+    with pytest.raises(TrialError):
+        draw(nr.Study([(0, 1)], "minimize"))

@@ -11,7 +11,7 @@ def test_a_point_by_name_whatever_its_form() -> None:
     named = {"x": 0.5, "n": 3, "gas": None}
     assert named_params(MIXED, named) == named
     assert list(named_params(MIXED, dict(reversed(named.items())))) == ["x", "n", "gas"]
-    box = nr.Study([(0, 1), (-5, 5)]).space
+    box = nr.Study([(0, 1), (-5, 5)], "maximize").space
     for point in (np.array([0.25, -3.0]), [0.25, -3.0], (0.25, -3.0)):
         assert named_params(box, point) == {"x0": 0.25, "x1": -3.0}
     with pytest.raises(ValueError):

@@ -101,7 +101,7 @@ def test_a_finite_rest_is_searched_exhaustively() -> None:
 
 def test_candidates_are_chosen_among_those_that_match() -> None:
     rows = [{"t": t, "s": s} for t in (20, 40, 60) for s in ("water", "dmf")]
-    study = nr.Study(nr.Candidates(rows), seed=0)
+    study = nr.Study(nr.Candidates(rows), "maximize", seed=0)
     for _ in range(6):
         trial = study.ask(fixed={"t": 40})
         assert trial.params["t"] == 40
@@ -111,8 +111,8 @@ def test_candidates_are_chosen_among_those_that_match() -> None:
     with pytest.raises(SpaceError, match="none of the 6 candidates"):
         study.ask(fixed={"t": 30})
     with pytest.raises(SpaceError, match="none of the 5 candidates"):
-        nr.Study(nr.Candidates(rows[:5])).ask(fixed={"t": 60, "s": "dmf"})
-    vector = nr.Study(nr.Candidates(np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 1.0]])))
+        nr.Study(nr.Candidates(rows[:5]), "maximize").ask(fixed={"t": 60, "s": "dmf"})
+    vector = nr.Study(nr.Candidates(np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 1.0]])), "maximize")
     assert vector.ask(fixed={"x0": 3.0}).params.tolist() == [3.0, 1.0]
 
 
@@ -130,14 +130,14 @@ def test_candidates_are_chosen_among_those_that_match() -> None:
     ids=str,
 )
 def test_what_cannot_be_fixed(fixed: Any, words: str) -> None:
-    study = nr.Study(MIXED)
+    study = nr.Study(MIXED, "maximize")
     with pytest.raises(SpaceError, match=words):
         study.ask(fixed=fixed)
     assert study.trials == []
 
 
 def test_waiting_trials_do_not_come_first_when_something_is_fixed() -> None:
-    study = nr.Study(MIXED)
+    study = nr.Study(MIXED, "maximize")
     waiting = study.enqueue({"x": 0.1, "y": 0.0, "n": 3, "c": "a"})
     held = study.ask(fixed={"n": 5})
     assert held.params["n"] == 5

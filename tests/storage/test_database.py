@@ -9,6 +9,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import (
+    StorageError,
     StudyExistsError,
     UnavailableError,
     UnknownStudyError,
@@ -77,9 +78,9 @@ def test_what_is_not_there_and_what_is_there_have_types(
     kind: str, request: pytest.FixtureRequest
 ) -> None:
     storage = make_storage(kind, request)
-    study = nr.Study(SPACE, name="s", storage=storage)
+    study = nr.Study(SPACE, "maximize", name="s", storage=storage)
     with pytest.raises(StudyExistsError):
-        nr.Study(SPACE, name="s", storage=storage)
+        nr.Study(SPACE, "maximize", name="s", storage=storage)
     with pytest.raises(UnknownStudyError):
         nr.Study.open("t", storage=storage)
     with pytest.raises(UnknownStudyError):
@@ -90,3 +91,14 @@ def test_what_is_not_there_and_what_is_there_have_types(
         study.correct(0, 1.0)
     if isinstance(storage, SQLStorage):
         storage.close()
+
+
+@pytest.mark.parametrize(
+    "url", ["mysql://anna:secret@host/db", "redis://host", "mongodb+srv://h/d"]
+)
+def test_what_is_supported_is_said(url: str) -> None:
+    with pytest.raises(StorageError, match="is not supported") as caught:
+        nr.Study.create("s", [(0, 1)], "minimize", storage=url)
+    assert "SQLite" in str(caught.value)
+    assert "postgresql://" in str(caught.value)
+    assert "secret" not in str(caught.value)

@@ -26,7 +26,7 @@ SPACE = {"x": nr.Float(0, 1)}
 
 
 def test_a_read_only_database_is_said(tmp_path: Path) -> None:
-    trial = nr.Study.create("s", SPACE, storage=tmp_path / "s.db").ask()
+    trial = nr.Study.create("s", SPACE, "maximize", storage=tmp_path / "s.db").ask()
     reader = nr.Study.open("s", storage=f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")
     assert reader.trials == [trial]
     assert (
@@ -92,7 +92,7 @@ def limited_pages() -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
 def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
     with small_disk(tmp_path) as (fill, free):
         storage = SQLStorage(tmp_path / "s.db")
-        study = nr.Study(SPACE, strategy=nr.RandomSearch(), name="s", storage=storage)
+        study = nr.Study(SPACE, "maximize", strategy=nr.RandomSearch(), name="s", storage=storage)
         told = [study.tell(study.ask(), float(n)) for n in range(5)]
         running = study.ask()
         fill()
@@ -148,7 +148,7 @@ def hold_lock(path: Path, seconds: float) -> subprocess.Popen[str]:
 
 
 def test_a_lock_is_waited_for(tmp_path: Path) -> None:
-    study = nr.Study.create("s", SPACE, storage=tmp_path / "s.db")
+    study = nr.Study.create("s", SPACE, "maximize", storage=tmp_path / "s.db")
     trial = study.ask()
     with hold_lock(tmp_path / "s.db", 0.5):
         assert study.trials == [trial]  # readers are not held up
@@ -159,7 +159,7 @@ def test_a_lock_that_does_not_go_away_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("noregret.storage.database.LOCK_SECONDS", 0.1)
-    study = nr.Study.create("s", SPACE, storage=tmp_path / "s.db")
+    study = nr.Study.create("s", SPACE, "maximize", storage=tmp_path / "s.db")
     trial = study.ask()
     with hold_lock(tmp_path / "s.db", 60) as holder:
         with pytest.raises(UnavailableError, match="another process held the lock"):
@@ -179,7 +179,7 @@ def weak_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def test_a_server_that_goes_away_during_a_tell_and_comes_back(weak_server: Any) -> None:
     """The tell hangs behind a lock, so the server dies with the statement in its hands."""
     storage = SQLStorage(weak_server.get_uri())
-    study = nr.Study(SPACE, name="mid-tell", storage=storage)
+    study = nr.Study(SPACE, "maximize", name="mid-tell", storage=storage)
     trial = study.ask()
     engine = sqlalchemy.create_engine(storage_url(weak_server.get_uri()))
     blocker = engine.connect()
@@ -207,7 +207,7 @@ def test_a_server_that_stays_away_is_said(
 ) -> None:
     monkeypatch.setattr("noregret.storage.database.PATIENCE", 0.3)
     storage = SQLStorage(weak_server.get_uri())
-    study = nr.Study(SPACE, name="away", storage=storage)
+    study = nr.Study(SPACE, "maximize", name="away", storage=storage)
     trial = study.ask()
     weak_server.stop()
     for call in (lambda: study.tell(trial, 1.0), study.ask, lambda: study.trials):
@@ -228,7 +228,7 @@ def test_a_run_waits_for_a_server_with_the_value_in_its_hands(
         "noregret.storage.database.PATIENCE", 0.1
     )  # so that the run's own patience is needed
     storage = SQLStorage(weak_server.get_uri())
-    study = nr.Study(SPACE, name="patient", storage=storage)
+    study = nr.Study(SPACE, "maximize", name="patient", storage=storage)
 
     def objective(params: Any) -> float:
         if len(study.trials) == 2:
@@ -276,7 +276,7 @@ def test_a_change_whose_answer_was_lost_is_recognised(
 ) -> None:
     storage = make_storage(kind, request)
     assert isinstance(storage, SQLStorage)
-    study = nr.Study(SPACE, strategy=nr.RandomSearch(), name="s", storage=storage)
+    study = nr.Study(SPACE, "maximize", strategy=nr.RandomSearch(), name="s", storage=storage)
     monkeypatch.setattr(storage._database, "counted", LostAnswers(storage))
     first = study.ask()
     assert first.number == 0
@@ -299,7 +299,7 @@ def test_two_workers_with_the_same_thought_do_not_share_a_trial(
     other's row for its own.
     """
     one, two = (SQLStorage(tmp_path / "s.db") for _ in range(2))
-    study = nr.Study(SPACE, strategy=nr.RandomSearch(), name="s", storage=one)
+    study = nr.Study(SPACE, "maximize", strategy=nr.RandomSearch(), name="s", storage=one)
     original = one._database.counted
     calls: list[nr.Trial] = []
 
@@ -327,7 +327,7 @@ def test_a_forked_child_has_connections_of_its_own(
     for kind in ("sqlite", "postgresql"):
         storage = make_storage(kind, request)
         assert isinstance(storage, SQLStorage)
-        study = nr.Study(SPACE, strategy=nr.RandomSearch(), name="s", storage=storage)
+        study = nr.Study(SPACE, "maximize", strategy=nr.RandomSearch(), name="s", storage=storage)
         study.tell(study.ask(), 0.0)
         children = []
         for _ in range(3):

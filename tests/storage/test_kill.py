@@ -25,8 +25,8 @@ random.seed(seed)
 
 
 class Noted(SQLStorage):
-    def finish(self, name, number, state, value, noise_std, *, worker=None):
-        done = super().finish(name, number, state, value, noise_std, worker=worker)
+    def finish(self, name, number, state, value, noise_std, *, worker=None, about=None):
+        done = super().finish(name, number, state, value, noise_std, worker=worker, about=about)
         if done is not None:
             with open(f"{folder}/{os.getpid()}.told", "a") as notes:
                 notes.write(json.dumps([number, value]) + chr(10))

@@ -212,9 +212,9 @@ def test_an_empty_database_of_version_1(tmp_path: Path) -> None:
         database.execute(table.format(**TYPES["sqlite"]))
     database.close()
     with pytest.raises(StorageError, match="schema 1"):
-        nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
+        nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db")
     assert upgrade(tmp_path / "s.db") == (1, VERSION)
-    nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db").ask()
+    nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db").ask()
 
 
 def test_upgrading_what_holds_no_studies(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_upgrading_what_holds_no_studies(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
-    nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
+    nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db")
     database = sqlite3.connect(tmp_path / "s.db")
     database.execute("UPDATE noregret_studies SET version = 99")
     database.commit()
@@ -237,3 +237,54 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
         nr.Study.open("s", storage=tmp_path / "s.db")
     with pytest.raises(StorageError, match="newer version"):
         upgrade(tmp_path / "s.db")
+
+
+THIRD: dict[str, Any] = json.loads((FIXTURES / "schema3-next.json").read_text(encoding="utf-8"))
+
+
+def write_version_3(path: Path) -> Path:
+    """Studies as schema 3 held them, written by the last version that did."""
+    database = sqlite3.connect(path)
+    database.executescript((FIXTURES / "schema3.sql").read_text(encoding="utf-8"))
+    database.close()
+    return path
+
+
+def test_version_3_is_refused_before_the_upgrade(tmp_path: Path) -> None:
+    path = write_version_3(tmp_path / "s.db")
+    with pytest.raises(StorageError, match=r"schema 3, .* `noregret upgrade`"):
+        nr.Study.open("lab", storage=path)
+    assert upgrade(path) == (3, VERSION)
+    assert upgrade(path) == (VERSION, VERSION)
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(name: str, tmp_path: Path) -> None:
+    path = write_version_3(tmp_path / "s.db")
+    before = rows_of_version_2(
+        path,
+        "SELECT * FROM noregret_trials WHERE study ="
+        f" (SELECT id FROM noregret_studies WHERE name = '{name}') ORDER BY number",
+    )
+    upgrade(path)
+    study = nr.Study.open(name, storage=path)
+    assert len(study.trials) == len(before) > 2
+    for row, trial in zip(before, study.trials, strict=True):
+        for key in ("number", "state", "value", "noise_std", "corrects", "created", "finished"):
+            assert getattr(trial, key) == row[key], key
+        assert trial.to_json()["params"] == json.loads(row["params"])
+        assert trial.decision == Decision.from_json(json.loads(row["decision"]))
+        assert (trial.note, trial.error, trial.attributes) == (None, None, {})
+        assert (trial.asked, trial.started, trial.duration) == (None, None, None)
+    assert (study.note, study.attributes) == (None, {})
+    assert study.replay().number is None
+    if name == "lab":
+        waiting = next(trial for trial in study.trials if trial.state == "waiting")
+        study.tell(waiting, state="failed", reason="the pump stopped")
+        study.annotate(0, note="first of all")
+        study = nr.Study.open(name, storage=path)
+        assert study.trials[waiting.number].error == "the pump stopped"
+        assert study.trials[0].note == "first of all"
+        return
+    encode = study.space.encode
+    np.testing.assert_allclose(encode(study.ask().params), encode(THIRD[name]), atol=1e-6)

@@ -380,10 +380,10 @@ def test_a_storage_behaves_like_a_list(kind: str, request: pytest.FixtureRequest
 def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NOREGRET_STORAGE", raising=False)
-    nr.Study.create("a", {"x": nr.Float(0, 1)})
+    nr.Study.create("a", {"x": nr.Float(0, 1)}, "maximize")
     assert (tmp_path / "noregret.db").exists()
     monkeypatch.setenv("NOREGRET_STORAGE", str(tmp_path / "other.db"))
-    nr.Study.create("a", {"x": nr.Float(0, 1)})
+    nr.Study.create("a", {"x": nr.Float(0, 1)}, "maximize")
     assert nr.Study.open("a", storage=tmp_path / "other.db").name == "a"
     assert (
         storage_url("postgresql://h/db")
@@ -396,7 +396,7 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         (tmp_path / "missing" / "x.db", "folder does not exist"),
     ):
         with pytest.raises(StorageError, match=words):
-            nr.Study.create("a", {"x": nr.Float(0, 1)}, storage=bad)
+            nr.Study.create("a", {"x": nr.Float(0, 1)}, "maximize", storage=bad)
     for look in (
         nr.Study.names,
         nr.Study.summaries,
@@ -409,6 +409,7 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         nr.Study.create(
             "b",
             {"x": nr.Float(0, 1)},
+            "maximize",
             strategy=nr.AdaptiveGPUCB(noise_std=0.4, widening=Schedule(lambda t: 1.0, "log")),
         )
 
@@ -421,7 +422,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
 
 
 def test_a_deleted_study_is_said(tmp_path: Path) -> None:
-    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
+    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db")
     trial = study.ask()
     database = sqlite3.connect(tmp_path / "s.db")
     database.execute("PRAGMA foreign_keys=ON")
@@ -430,7 +431,7 @@ def test_a_deleted_study_is_said(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(StorageError, match="no study named"):
         study.tell(trial, 1.0)
-    nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db")
+    nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db")
     assert nr.Study.open("s", storage=tmp_path / "s.db").trials == []
     for _ in range(2):  # a handle on the old study never touches the new one
         with pytest.raises(StorageError, match="made anew"):
@@ -438,7 +439,7 @@ def test_a_deleted_study_is_said(tmp_path: Path) -> None:
 
 
 def test_rows_are_plain_json(tmp_path: Path) -> None:
-    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=tmp_path / "s.db").run(
+    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db").run(
         lambda x: x["x"], 6
     )
     database = sqlite3.connect(tmp_path / "s.db")

@@ -297,7 +297,7 @@ def test_schedules_by_name_and_by_callable_run_in_memory() -> None:
 @QUIET
 def test_initial_points_are_two_to_the_d_and_an_option() -> None:
     for d, count in ((1, 2), (2, 4), (4, 16), (5, 20), (50, 200)):
-        study = nr.Study([(0, 1)] * d, strategy=nr.AdaptiveGPUCB())
+        study = nr.Study([(0, 1)] * d, "maximize", strategy=nr.AdaptiveGPUCB())
         rng = np.random.default_rng(0)
         for x in rng.random((count - 1, d)):
             study.add(x, float(x[0]))

@@ -384,13 +384,15 @@ def test_what_may_be_left_is_said_under_its_condition(noise: float) -> None:
 def test_an_input_that_does_nothing_may_drop_out_up_to_the_ceiling(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    study = nr.Study([(0, 1)] * 2)
+    study = nr.Study([(0, 1)] * 2, "maximize")
     for x in np.random.default_rng(0).random((60, 2)):
         study.add(x, float(np.sin(7 * x[0])))
     at_most = {}
     for ceiling in (1.0, 1.5, 3.0):
         monkeypatch.setattr(insured_gp_ucb, "ESTIMATION", replace(ESTIMATION, ceiling=ceiling))
-        fitted = nr.Study([(0, 1)] * 2, trials=study.trials).ask().why.fitted_lengthscales
+        fitted = (
+            nr.Study([(0, 1)] * 2, "maximize", trials=study.trials).ask().why.fitted_lengthscales
+        )
         assert fitted is not None
         at_most[ceiling] = fitted[1] / math.sqrt(2)
         assert fitted[0] < 1

@@ -201,7 +201,7 @@ def test_every_decision_with_pending_and_failed_trials_is_the_algorithm_s(seed: 
     trial's state, the strategy a History.
     """
     study, rng, naive = (
-        nr.Study([(0, 1)], strategy=WRONG, seed=seed),
+        nr.Study([(0, 1)], "maximize", strategy=WRONG, seed=seed),
         np.random.default_rng([seed, 5]),
         Naive(WRONG),
     )
@@ -365,7 +365,10 @@ def test_a_dropped_candidate_never_comes_back() -> None:
     # the same trials with all values equal: nothing speaks against candidate 0 any more, but the
     # record does
     level = nr.Study(
-        [(0, 1)], strategy=WRONG, trials=[replace(trial, value=1.0) for trial in study.trials]
+        [(0, 1)],
+        "maximize",
+        strategy=WRONG,
+        trials=[replace(trial, value=1.0) for trial in study.trials],
     )
     assert set(level.ask().decision.memory["eliminated"]) == gone
     blank = [
@@ -374,7 +377,10 @@ def test_a_dropped_candidate_never_comes_back() -> None:
         for kept in [{**trial.decision.memory, "eliminated": []}]
     ]
     assert (
-        nr.Study([(0, 1)], strategy=WRONG, trials=blank).ask().decision.memory["eliminated"] == []
+        nr.Study([(0, 1)], "maximize", strategy=WRONG, trials=blank)
+        .ask()
+        .decision.memory["eliminated"]
+        == []
     )
 
 
@@ -461,7 +467,9 @@ def test_values_told_noise_and_bounds_reach_the_candidate_that_asked() -> None:
 
 def test_a_batch_is_shared_among_the_candidates() -> None:
     """Pending decisions count as plays, so four asks do not all go to the longest lengthscale."""
-    study = nr.Study([(0, 1)], strategy=replace(WRONG, norm_bound=1.0), seed=0).run(quadratic, 5)
+    study = nr.Study([(0, 1)], "maximize", strategy=replace(WRONG, norm_bound=1.0), seed=0).run(
+        quadratic, 5
+    )
     batch = study.ask(8)
     assert len({trial.decision.memory["candidate"] for trial in batch}) >= 3
     balance = WRONG.balance(study._history(study.trials), 1)
@@ -530,7 +538,9 @@ def test_elimination_survives_the_rebuilding() -> None:
     study = run(WRONG, 30)
     assert study.trials[-1].decision.memory["eliminated"]
     rows = json.loads(json.dumps([trial.to_json() for trial in study.trials[:20]], allow_nan=False))
-    again = nr.Study([(0, 1)], strategy=WRONG, trials=[Trial.from_json(row) for row in rows])
+    again = nr.Study(
+        [(0, 1)], "maximize", strategy=WRONG, trials=[Trial.from_json(row) for row in rows]
+    )
     for trial in study.trials[20:]:
         theirs = again.ask()
         assert theirs.decision == trial.decision
@@ -558,7 +568,9 @@ def test_failed_regions_are_not_proposed_again_and_again() -> None:
             raise RuntimeError("crash")
         return float(x[0])
 
-    study = nr.Study([(0, 1)], strategy=STRATEGIES[0], seed=1).run(f, 30, catch=(RuntimeError,))
+    study = nr.Study([(0, 1)], "maximize", strategy=STRATEGIES[0], seed=1).run(
+        f, 30, catch=(RuntimeError,)
+    )
     failed = sorted(float(t.params[0]) for t in study.trials if t.state == "failed")
     assert len(failed) > 2
     assert all(b - a >= 0.0099 for a, b in itertools.pairwise(failed))
@@ -570,12 +582,12 @@ def test_failed_regions_are_not_proposed_again_and_again() -> None:
 def test_degenerate_data_and_many_dimensions() -> None:
     strategy = STRATEGIES[0]
     assert nr.maximize(lambda x: 3.0, [(0, 1)], trials=8, strategy=strategy).best.value == 3.0
-    copies = nr.Study([(0, 1)], strategy=strategy)
+    copies = nr.Study([(0, 1)], "maximize", strategy=strategy)
     for i in range(50):
         copies.add([0.5], 1.0 + 0.1 * (i % 2))
     copies.tell(copies.ask(), 1.2)
     assert copies.ask().decision.memory["candidate"] in (0, 1)
-    wide = nr.Study([(0, 1)] * 50, strategy=strategy)
+    wide = nr.Study([(0, 1)] * 50, "maximize", strategy=strategy)
     for x in np.random.default_rng(0).random((200, 50)):
         wide.add(x, quadratic(x[:3]))
     assert wide.tell(wide.ask(), 0.0).decision.source == "model"

@@ -44,7 +44,7 @@ NOT_PROVED: dict[str, Make] = {
 
 
 def studied(strategy: nr.strategies.Strategy) -> nr.Study:
-    study = nr.Study([(0, 1)], strategy=strategy)
+    study = nr.Study([(0, 1)], "maximize", strategy=strategy)
     for x in np.linspace(0, 1, 6):
         study.add([x], float(np.sin(5 * x)))
     return study

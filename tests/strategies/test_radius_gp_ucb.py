@@ -29,7 +29,7 @@ def run(seed: int, d: int, trials: int) -> tuple[nr.Study, bool, bool]:
     f, noise = rkhs_sample(seed, dimension=d, lengthscale=0.2, norm=3.0), 0.05
     rng = np.random.default_rng([seed, 4])
     strategy = RadiusGPUCB(noise, norm_bound=1.0, lengthscales=1.0)
-    study = nr.Study([(0, 1)] * d, strategy=strategy, seed=seed)
+    study = nr.Study([(0, 1)] * d, "maximize", strategy=strategy, seed=seed)
     points = GRID if d == 1 else rng.random((200, d))
     contained, held = False, True
     for number in range(trials):
@@ -59,7 +59,7 @@ def test_an_unseen_bump_is_found() -> None:
     for seed in range(3):
         strategy = RadiusGPUCB(0.05, norm_bound=1.0, lengthscales=1.0)
         rng = np.random.default_rng(seed)
-        study = nr.Study([(0, 1)], strategy=strategy, seed=seed)
+        study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=seed)
 
         def noisy(x: np.ndarray, rng: np.random.Generator = rng) -> float:
             return float(f(x)) + 0.05 * float(rng.standard_normal())
@@ -69,7 +69,7 @@ def test_an_unseen_bump_is_found() -> None:
 
 
 def test_points_under_way_change_what_is_asked_and_not_the_certificate() -> None:
-    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.05, lengthscales=1.0))
+    study = nr.Study([(0, 1)], "maximize", strategy=RadiusGPUCB(0.05, lengthscales=1.0))
     for x in (0.2, 0.5):
         study.add([x], x, None)
     before = study.certificate().regret_bound
@@ -80,7 +80,9 @@ def test_points_under_way_change_what_is_asked_and_not_the_certificate() -> None
 
 def test_a_told_noise_only_raises_the_bound_and_is_named() -> None:
     def told(noise_std: float | None) -> nr.Study:
-        study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=0.5))
+        study = nr.Study(
+            [(0, 1)], "maximize", strategy=RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=0.5)
+        )
         for x in (0.1, 0.3, 0.5, 0.7, 0.9):
             study.add([x], float(np.sin(5 * x)), noise_std)
         return study
@@ -92,7 +94,9 @@ def test_a_told_noise_only_raises_the_bound_and_is_named() -> None:
 
 
 def test_equal_arguments_give_equal_proposals_and_rough_kernels_are_allowed() -> None:
-    study = nr.Study([(0, 1)] * 3, strategy=RadiusGPUCB(0.1, kernel=Matern(0.5), initial_points=3))
+    study = nr.Study(
+        [(0, 1)] * 3, "maximize", strategy=RadiusGPUCB(0.1, kernel=Matern(0.5), initial_points=3)
+    )
     for value in (0.1, 0.3, -0.2, 0.0):
         study.tell(study.ask(), value)
     assert study.replay().number is None
@@ -141,7 +145,7 @@ def test_a_decision_records_class_and_band_and_can_be_derived_by_hand(goal: Any)
 
 def test_points_under_way_narrow_the_variance_and_widen_the_band_in_return() -> None:
     """Each ellipsoid's width times exp(I(pending | observed)), recomputed by hand."""
-    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1), seed=1)
+    study = nr.Study([(0, 1)], "maximize", strategy=RadiusGPUCB(0.1), seed=1)
     study.run(lambda x: float(np.sin(5 * x[0])), 10)
     X, y = np.array([t.params for t in study.trials]), np.array([t.value for t in study.trials])
     asked = study.ask(3)
@@ -226,7 +230,7 @@ def test_impossible_settings(bad: dict[str, Any], message: str) -> None:
 
 
 def test_lengthscales_must_fit_the_space() -> None:
-    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1, lengthscales=(1.0, 1.0)))
+    study = nr.Study([(0, 1)], "maximize", strategy=RadiusGPUCB(0.1, lengthscales=(1.0, 1.0)))
     study.add([0.5], 0.0)
     study.add([0.6], 0.0)
     with pytest.raises(ConfigurationError, match="2 entries"):
@@ -234,7 +238,7 @@ def test_lengthscales_must_fit_the_space() -> None:
 
 
 def test_failed_trials_and_points_under_way_do_not_move_the_class() -> None:
-    study = nr.Study([(0, 1)], strategy=RadiusGPUCB(0.1))
+    study = nr.Study([(0, 1)], "maximize", strategy=RadiusGPUCB(0.1))
     for x in (0.2, 0.6):
         study.add([x], x)
     first = study.ask()

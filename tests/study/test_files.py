@@ -59,7 +59,7 @@ def test_a_laboratorys_file_into_a_running_study(tmp_path: Path) -> None:
     """As a spreadsheet writes it: byte order mark, semicolons, columns of its own in any order, no
     state.
     """
-    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}).run(
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}, "maximize").run(
         lambda p: p["t"], 3
     )
     text = "\ufeffoperator;value;s;t\nAda;1.5;water;20\nBo; 2.5 ;dmf;40.5\n"
@@ -74,7 +74,7 @@ def test_a_laboratorys_file_into_a_running_study(tmp_path: Path) -> None:
 
 
 def test_vectors_and_candidates() -> None:
-    vector = nr.Study([(0, 1), (0, 1)])
+    vector = nr.Study([(0, 1), (0, 1)], "maximize")
     assert vector.import_csv(io.StringIO("x0,x1,value\n0.1,0.2,3\n"))[0].params.tolist() == [
         0.1,
         0.2,
@@ -83,9 +83,10 @@ def test_vectors_and_candidates() -> None:
     vector.export(out)
     assert (
         out.getvalue().splitlines()[0]
-        == "number,state,x0,x1,value,noise_std,corrects,created,finished"
+        == "number,state,x0,x1,value,noise_std,corrects,created,finished,started,duration,"
+        "error,note,attributes"
     )
-    listed = nr.Study(nr.Candidates([{"t": 20, "s": "water"}, {"t": 40, "s": "dmf"}]))
+    listed = nr.Study(nr.Candidates([{"t": 20, "s": "water"}, {"t": 40, "s": "dmf"}]), "maximize")
     assert listed.import_csv(io.StringIO("t,s,value\n40,dmf,1\n"))[0].params == {
         "t": 40,
         "s": "dmf",
@@ -100,8 +101,10 @@ def test_vectors_and_candidates() -> None:
         ("", r"lacks the columns \['value', 't', 's'\]"),
         ("t,value\n1,2\n", r"lacks the columns \['s'\]"),
         ("t,s,value\n1,water,2\n1,water,\n", "row 2 of the CSV file: it has no value"),
-        ("t,s,value\n1,water,abc\n", "value must be a number written with a point, got 'abc'"),
-        ("t;s;value\n0,5;water;1\n", "written with a point, got '0,5'"),
+        ("t,s,value\n1,water,abc\n", "value must be a number, got 'abc'"),
+        ('t,s,value\n"1,500",water,1\n', "may mean 1.500 or 1500"),
+        ("t,s,value\n12k,water,1\n", "'k' behind a number is no unit"),
+        ("t,s,value\n1 2,water,1\n", "must be a number, got '1 2'"),
         ("t,s,value\n1,water,nan\n", "finite"),
         ("t,s,value\n101,water,1\n", "outside"),
         ("t,s,value\n1,tea,1\n", "'tea' is none of the options"),
@@ -113,7 +116,7 @@ def test_vectors_and_candidates() -> None:
     ],
 )
 def test_bad_files_import_nothing(text: str, words: str) -> None:
-    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])})
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}, "maximize")
     with pytest.raises(TrialError, match=words):
         study.import_csv(io.StringIO(text))
     assert study.trials == []
@@ -126,11 +129,11 @@ def test_a_number_and_its_text_are_told_apart() -> None:
 
 
 def test_json_is_complete(tmp_path: Path) -> None:
-    study = nr.Study([(0, 1)]).run(lambda x: float(x[0]), 6)
+    study = nr.Study([(0, 1)], "maximize").run(lambda x: float(x[0]), 6)
     study.export(tmp_path / "s.json")
     rows = json.loads((tmp_path / "s.json").read_text())
     assert [Trial.from_json(row) for row in rows] == study.trials
-    again = nr.Study([(0, 1)], trials=[Trial.from_json(row) for row in rows])
+    again = nr.Study([(0, 1)], "maximize", trials=[Trial.from_json(row) for row in rows])
     assert again.ask().params == study.ask().params
     assert again.trials[0].created == study.trials[0].created
 
@@ -154,6 +157,11 @@ def test_frames_and_parquet(tmp_path: Path) -> None:
         "corrects",
         "created",
         "finished",
+        "started",
+        "duration",
+        "error",
+        "note",
+        "attributes",
     ]
     assert frame["value"].isna().sum() == sum(t.value is None for t in study.trials)
     assert frame["corrects"].dropna().tolist() == [4]
@@ -162,11 +170,11 @@ def test_frames_and_parquet(tmp_path: Path) -> None:
     back = pandas.read_parquet(tmp_path / "s.parquet")
     np.testing.assert_array_equal(back["x"], frame["x"])
     assert [json.loads(cell) for cell in back["c"]] == [t.params["c"] for t in study.trials]
-    assert len(nr.Study(MIXED).to_frame()) == 0
+    assert len(nr.Study(MIXED, "maximize").to_frame()) == 0
 
 
 def test_formats() -> None:
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     for bad in ("xlsx", "CSV"):
         with pytest.raises(ConfigurationError, match="format is"):
             study.export(io.StringIO(), bad)  # type: ignore[arg-type]
@@ -177,7 +185,38 @@ def test_formats() -> None:
 
 def test_a_long_file_is_one_transaction(tmp_path: Path) -> None:
     storage = tmp_path / "s.db"
-    study = nr.Study.create("s", [(0, 1)], storage=storage)
+    study = nr.Study.create("s", [(0, 1)], "maximize", storage=storage)
     rows = "".join(f"{row / 5000},{row}\n" for row in range(5000))
     assert len(study.import_csv(io.StringIO("x0,value\n" + rows))) == 5000
     assert nr.Study.open("s", storage=storage).best.value == 4999
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t;s;value;noise_std\n65,5;water;1,234;0,1\n",
+        "t,s,value,noise_std\n65.5 °C,water,1.234 g,0.1\n",
+        't,s,value,noise_std\n"65,5",water,1.234,"0,1"\n',
+        "t\ts\tvalue\tnoise_std\n65,5°C\twater\t1.234\t0,1\n",
+    ],
+)
+def test_numbers_as_people_write_them(text: str) -> None:
+    study = nr.Study({"t": nr.Float(0, 100), "s": nr.Choice(["water", "dmf"])}, "maximize")
+    (trial,) = study.import_csv(io.StringIO(text))
+    assert (trial.params, trial.value, trial.noise_std) == ({"t": 65.5, "s": "water"}, 1.234, 0.1)
+
+
+def test_remarks_go_through_files(tmp_path: Path) -> None:
+    study = nr.Study({"x": nr.Float(0, 1), "note": nr.Float(0, 1)}, "maximize", nr.RandomSearch())
+    study.tell(study.ask(), 1.0, note="cloudy, and late", attributes={"who": "anna", "cell": 4})
+    study.tell(study.ask(), state="failed", reason="the pump stopped")
+    study.export(tmp_path / "s.csv")
+    again = nr.Study(study.space, "maximize", nr.RandomSearch())
+    first, second = again.import_csv(tmp_path / "s.csv")
+    assert (first.note, first.attributes) == ("cloudy, and late", {"who": "anna", "cell": 4})
+    assert (second.state, second.error) == ("failed", "the pump stopped")
+    older = io.StringIO("x,note,value\n0.1,0.2,3\n")  # a version that had no remarks
+    assert again.import_csv(older)[0].params == {"x": 0.1, "note": 0.2}
+    row = json.loads(study.to_frame()["attributes"][0])
+    assert row == {"who": "anna", "cell": 4}
+    assert study.to_frame()["duration"].notna().all()

@@ -87,7 +87,7 @@ def test_without_a_model_there_is_the_best_and_nothing_else() -> None:
     assert result.recommended == result.best == study.best
     assert (result.prediction, result.certificate, result.belief) == (None, None, None)
     with pytest.raises(TrialError, match="no trial is complete yet"):
-        nr.Study([(0, 1)]).result()
+        nr.Study([(0, 1)], "maximize").result()
 
 
 def test_what_was_corrected_is_neither_best_nor_recommended() -> None:
@@ -101,7 +101,9 @@ def test_what_was_corrected_is_neither_best_nor_recommended() -> None:
 
 
 def test_the_recommended_point_has_the_best_mean_not_the_luckiest_value() -> None:
-    study = nr.Study([(0, 1)], strategy=nr.GPUCB(lengthscales=0.2, noise_std=1.0, width="mixture"))
+    study = nr.Study(
+        [(0, 1)], "maximize", strategy=nr.GPUCB(lengthscales=0.2, noise_std=1.0, width="mixture")
+    )
     for _ in range(10):
         study.add([0.2], 1.0)
     study.add([0.8], 1.3)

@@ -108,7 +108,8 @@ def test_after_an_interrupt_what_was_in_flight_waits_and_it_says_how_to_go_on() 
 
     with pytest.raises(KeyboardInterrupt) as caught:
         study.run(slow_bowl, 20, workers=3, until=until)
-    assert "wait to be given out again; everything told is kept" in caught.value.__notes__[0]
+    assert "2 trials in flight wait to be given out again (3 at [" in caught.value.__notes__[0]
+    assert "everything told is kept. Call run again on this study" in caught.value.__notes__[0]
     assert {t.state for t in study.trials} <= {
         "complete",
         "waiting",
@@ -158,18 +159,18 @@ def test_a_certificate_ends_a_run_where_there_is_one() -> None:
 def test_a_rule_of_thumb_ends_a_run_only_if_told_so(
     make: Callable[[], nr.strategies.Strategy],
 ) -> None:
-    refused = nr.Study([(0, 1)], strategy=make())
+    refused = nr.Study([(0, 1)], "maximize", strategy=make())
     with pytest.raises(ConfigurationError, match=r"no proved bound .* heuristic=True"):
         refused.run(lambda x: 0.0, 5, until=nr.CertifiedWithin(0.1))
     assert refused.trials == []
-    study = nr.Study([(0, 1)], strategy=make())
+    study = nr.Study([(0, 1)], "maximize", strategy=make())
     study.run(lambda x: 0.1 * float(x[0]), 30, until=nr.CertifiedWithin(1e3, heuristic=True))
     assert len(study.trials) == 1
     assert not study.certificate().proved
 
 
 def test_random_search_has_nothing_to_stop_by() -> None:
-    study = nr.Study([(0, 1)], strategy=nr.RandomSearch())
+    study = nr.Study([(0, 1)], "maximize", strategy=nr.RandomSearch())
     with pytest.raises(ConfigurationError, match="no proved bound"):
         study.run(lambda x: 0.0, 5, until=nr.CertifiedWithin(0.1))
     with pytest.raises(TrialError, match="a strategy with a model"):
@@ -184,7 +185,9 @@ def test_points_under_way_do_not_narrow_a_proved_bound() -> None:
         (nr.GPUCB(lengthscales=1.0, noise_std=0.1, width="mixture"), False),
         (nr.AdaptiveGPUCB.rigorous(0.1, lengthscales=1.0), True),
     ):
-        study = nr.Study([(0, 1)], strategy=strategy).run(lambda x: 0.1 * float(x[0]), 8)
+        study = nr.Study([(0, 1)], "maximize", strategy=strategy).run(
+            lambda x: 0.1 * float(x[0]), 8
+        )
         before = study.certificate()
         assert before.proved
         assert nr.CertifiedWithin(before.regret_bound)(study)
@@ -208,7 +211,7 @@ def test_points_under_way_do_not_narrow_a_proved_bound() -> None:
     ids=["end", "workers", "timeout", "trials", "total", "grace", "reclaim"],
 )
 def test_impossible_runs(options: Any, words: str) -> None:
-    study = nr.Study(SPACE)
+    study = nr.Study(SPACE, "maximize")
     with pytest.raises(ConfigurationError, match=words):
         study.run(bowl, **options)
     assert study.trials == []
@@ -225,7 +228,7 @@ def test_impossible_ends() -> None:
 
 
 def test_a_value_that_is_no_number_stops_the_run() -> None:
-    study = nr.Study(SPACE)
+    study = nr.Study(SPACE, "maximize")
     with pytest.raises(TrialError, match="one real number"):
         study.run(lambda x: "good", 3, workers=2)
     assert {t.state for t in study.trials} == {"failed"}

@@ -172,7 +172,7 @@ def test_pending_points_leave_the_belief_alone() -> None:
 
 
 def test_added_data_count_as_data_not_as_decisions() -> None:
-    study = nr.Study([(0, 1)], seed=0)
+    study = nr.Study([(0, 1)], "maximize", seed=0)
     for x in np.linspace(0, 1, 6):
         study.add([x], quadratic(np.array([x])), noise_std=0.01)
     trial = study.ask()
@@ -191,6 +191,7 @@ def test_told_noise_is_believed() -> None:
     for noise in (0.001, 3.0):
         study = nr.Study(
             [(0, 1)],
+            "maximize",
             strategy=nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture", initial_points=1),
         )
         study.add([0.2], 0.0)
@@ -219,7 +220,7 @@ def test_told_noise_is_believed() -> None:
     ],
 )
 def test_bad_values_are_refused_and_the_trial_stays_open(value: Any) -> None:
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     trial = study.ask()
     with pytest.raises(TrialError, match=r"nothing was recorded"):
         study.tell(trial, value)
@@ -231,14 +232,14 @@ def test_bad_values_are_refused_and_the_trial_stays_open(value: Any) -> None:
     "value", [1, 1.5, np.float32(2.5), np.int64(3), np.array(4.0), np.array([5.0])]
 )
 def test_good_values(value: Any) -> None:
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     assert study.tell(study.ask(), value).value == pytest.approx(
         float(np.asarray(value).reshape(()))
     )
 
 
 def test_unknown_finished_and_twice_told_trials() -> None:
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     trial = study.ask()
     for unknown in (99, -1):
         with pytest.raises(TrialError, match="there is no trial"):
@@ -277,7 +278,7 @@ def flaky() -> Iterator[Any]:
 
 def test_an_objective_that_raises() -> None:
     f = next(flaky())
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     with pytest.raises(ValueError, match="broken"):
         study.run(f, 10)
     assert [t.state for t in study.trials] == ["complete", "complete", "failed"]
@@ -300,7 +301,9 @@ def test_failed_regions_are_not_proposed_again_and_again(strategy: nr.strategies
             raise RuntimeError("crash")
         return float(x[0])
 
-    study = nr.Study([(0, 1)], strategy=strategy, seed=1).run(f, 30, catch=(RuntimeError,))
+    study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=1).run(
+        f, 30, catch=(RuntimeError,)
+    )
     failed = sorted(float(t.params[0]) for t in study.trials if t.state == "failed")
     if not isinstance(strategy, nr.InsuredGPUCB):  # which learns where it fails
         assert all(b - a >= 0.0099 for a, b in itertools.pairwise(failed))
@@ -310,7 +313,7 @@ def test_failed_regions_are_not_proposed_again_and_again(strategy: nr.strategies
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)
 def test_a_failed_design_is_not_proposed_again(strategy: nr.strategies.Strategy) -> None:
     space = {"n": nr.Int(1, 4), "c": nr.Choice(["a", "b", "c"])}
-    study = nr.Study(space, strategy=strategy, seed=3)
+    study = nr.Study(space, "maximize", strategy=strategy, seed=3)
     for _ in range(24):
         trial = study.ask()
         if trial.params["n"] >= 3:  # the best ones, six of twelve
@@ -319,7 +322,7 @@ def test_a_failed_design_is_not_proposed_again(strategy: nr.strategies.Strategy)
             study.tell(trial, float(trial.params["n"]))
     failed = [tuple(t.params.values()) for t in study.trials if t.state == "failed"]
     assert len(failed) == len(set(failed))
-    hopeless = nr.Study(space, strategy=strategy, seed=3)
+    hopeless = nr.Study(space, "maximize", strategy=strategy, seed=3)
     for _ in range(14):  # everything fails: it goes on asking all the same
         hopeless.tell(hopeless.ask(), state="failed")
 
@@ -350,11 +353,11 @@ def test_scale_does_not_matter_when_values_are_standardised(
 def test_degenerate_data(strategy: nr.strategies.Strategy) -> None:
     constant = nr.maximize(lambda x: 3.0, [(0, 1)], trials=8, strategy=strategy)
     assert constant.best.value == 3.0
-    copies = nr.Study([(0, 1)], strategy=strategy)
+    copies = nr.Study([(0, 1)], "maximize", strategy=strategy)
     for i in range(50):
         copies.add([0.5], 1.0 + 0.1 * (i % 2))
     copies.tell(copies.ask(), 1.2)
-    single = nr.Study([(0, 1)], strategy=strategy)
+    single = nr.Study([(0, 1)], "maximize", strategy=strategy)
     single.add([0.5], 1e-12)
     single.tell(single.ask(), 2.0)
     assert single.recommended.value is not None
@@ -366,7 +369,7 @@ def test_degenerate_data(strategy: nr.strategies.Strategy) -> None:
     ids=lambda s: type(s).__name__,
 )
 def test_fifty_dimensions(strategy: nr.strategies.Strategy) -> None:
-    study = nr.Study([(0, 1)] * 50, strategy=strategy)
+    study = nr.Study([(0, 1)] * 50, "maximize", strategy=strategy)
     rng = np.random.default_rng(0)
     for x in rng.random((200, 50)):
         study.add(x, quadratic(x[:3]))
@@ -376,14 +379,16 @@ def test_fifty_dimensions(strategy: nr.strategies.Strategy) -> None:
 
 
 def test_best_and_recommended_differ_under_noise() -> None:
-    study = nr.Study([(0, 1)], strategy=nr.GPUCB(lengthscales=0.2, noise_std=1.0, width="mixture"))
+    study = nr.Study(
+        [(0, 1)], "maximize", strategy=nr.GPUCB(lengthscales=0.2, noise_std=1.0, width="mixture")
+    )
     for _ in range(10):
         study.add([0.2], 1.0)
     study.add([0.8], 1.3)  # one lucky reading
     assert study.best.params[0] == 0.8
     assert study.recommended.params[0] == pytest.approx(0.2)
     with pytest.raises(TrialError, match="no trial is complete"):
-        _ = nr.Study([(0, 1)]).best
+        _ = nr.Study([(0, 1)], "maximize").best
 
 
 def test_certificate_bounds_the_regret_and_says_when() -> None:
@@ -407,7 +412,10 @@ def test_certificate_bounds_the_regret_and_says_when() -> None:
 
 def test_two_workers_share_a_study() -> None:
     study = nr.Study(
-        [(0, 1)], seed=0, strategy=nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture")
+        [(0, 1)],
+        "maximize",
+        seed=0,
+        strategy=nr.GPUCB(lengthscales=0.2, noise_std=0.1, width="mixture"),
     )
 
     def work(_: int) -> None:
@@ -425,12 +433,12 @@ def test_two_workers_share_a_study() -> None:
     ("make", "message"),
     [
         (lambda: nr.Study([(0, 1)], goal="up"), "goal"),  # type: ignore[arg-type]
-        (lambda: nr.Study([(0, 1)], seed=-1), "seed"),
-        (lambda: nr.Study([(0, 1)], seed=1.5), "seed"),  # type: ignore[arg-type]
-        (lambda: nr.Study([(0, 1)], strategy="ucb"), "strategy"),  # type: ignore[arg-type]
-        (lambda: nr.Study([(0, 1)], strategy=nr.AdaptiveGPUCB), "strategy"),  # type: ignore[arg-type]
-        (lambda: nr.Study([(0, 1)]).run(quadratic, -1), "trials"),
-        (lambda: nr.Study([(0, 1)]).ask(0), "count"),
+        (lambda: nr.Study([(0, 1)], "maximize", seed=-1), "seed"),
+        (lambda: nr.Study([(0, 1)], "maximize", seed=1.5), "seed"),  # type: ignore[arg-type]
+        (lambda: nr.Study([(0, 1)], "maximize", strategy="ucb"), "strategy"),  # type: ignore[arg-type]
+        (lambda: nr.Study([(0, 1)], "maximize", strategy=nr.AdaptiveGPUCB), "strategy"),  # type: ignore[arg-type]
+        (lambda: nr.Study([(0, 1)], "maximize").run(quadratic, -1), "trials"),
+        (lambda: nr.Study([(0, 1)], "maximize").ask(0), "count"),
     ],
 )
 def test_bad_settings(make: Any, message: str) -> None:

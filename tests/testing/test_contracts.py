@@ -14,7 +14,7 @@ from noregret.space import Array, SearchSpace
 from noregret.storage import MemoryStorage, SQLStorage, Storage
 from noregret.strategies import Belief, Strategy
 from noregret.testing import KernelContract, StorageContract, StrategyContract
-from noregret.trials import Decision, History, Proposal, State, Trial
+from noregret.trials import About, Decision, History, Proposal, State, Trial
 from tests.databases import KINDS, make_storage
 
 STRATEGIES: dict[str, Strategy] = {
@@ -145,8 +145,9 @@ def test_a_storage_that_lets_two_tells_win_fails() -> None:
             noise_std: float | None,
             *,
             worker: str | None = None,
+            about: About | None = None,
         ) -> Trial | None:
-            done = super().finish(name, number, state, value, noise_std, worker=worker)
+            done = super().finish(name, number, state, value, noise_std, worker=worker, about=about)
             trials = self.trials(name)
             return done or (trials[number] if number < len(trials) else None)
 

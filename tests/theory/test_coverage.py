@@ -90,7 +90,7 @@ def looks(seed: int) -> list[tuple[bool, float]]:
     f, noise = rkhs_sample(seed, lengthscale=0.3, norm=1.5), 0.1
     rng = np.random.default_rng([seed, 9])
     strategy = nr.AdaptiveGPUCB.rigorous(noise, DELTA, norm_bound=0.7, lengthscales=1.0)
-    study = nr.Study([(0, 1)], strategy=strategy, seed=seed)
+    study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=seed)
     truth, found = f(GRID), []
     for _ in range(RADIUS_STEPS):
         trial = study.ask()

@@ -63,7 +63,10 @@ def test_1_no_look_of_four_workers_holds_a_false_certificate() -> None:
     for seed in range(6):
         f = rkhs_sample(seed, lengthscale=0.2, norm=4.0)
         strategy = known(lengthscales=0.2, norm_bound=4.0, noise_std=0.02)
-        rng, study = np.random.default_rng(seed), nr.Study([(0, 1)], strategy=strategy, seed=seed)
+        rng, study = (
+            np.random.default_rng(seed),
+            nr.Study([(0, 1)], "maximize", strategy=strategy, seed=seed),
+        )
         under_way: list[nr.Trial] = []
         wrong = False
         for _ in range(12):
@@ -98,7 +101,7 @@ def test_2_the_offset_is_in_the_values_units_for_both_goals(goal: str) -> None:
 
 
 def with_told_noise(strategy: Any, noise_std: float | None) -> nr.Study:
-    study = nr.Study([(0, 1)], strategy=strategy)
+    study = nr.Study([(0, 1)], "maximize", strategy=strategy)
     for x in (0.1, 0.3, 0.5, 0.7, 0.9):
         study.add([x], float(np.sin(5 * x)), noise_std)
     return study
@@ -129,7 +132,7 @@ def test_3_a_condition_says_that_told_noise_was_believed() -> None:
 @pytest.mark.parametrize(("nu", "d"), [(0.5, 1), (0.5, 3), (1.5, 3)])
 def test_4_a_rough_matern_kernel_has_a_bound(nu: float, d: int) -> None:
     strategy = nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(nu), initial_points=2)
-    study = nr.Study([(0, 1)] * d, strategy=strategy)
+    study = nr.Study([(0, 1)] * d, "maximize", strategy=strategy)
     for _ in range(3):
         study.tell(study.ask(), 0.1)
 
@@ -142,7 +145,7 @@ def test_5_the_class_contains_f_in_two_inputs_after_forty_trials() -> None:
     f, noise = rkhs_sample(1, dimension=2, lengthscale=0.2, norm=3.0), 0.05
     rng = np.random.default_rng(1)
     strategy = nr.AdaptiveGPUCB.rigorous(noise, norm_bound=1.0, lengthscales=1.0)
-    study = nr.Study([(0, 1), (0, 1)], strategy=strategy, seed=1)
+    study = nr.Study([(0, 1), (0, 1)], "maximize", strategy=strategy, seed=1)
     study.run(lambda x: float(f(np.asarray(x))) + noise * float(rng.standard_normal()), 40)
     last = study.trials[-1].why
     theta = np.array(last.lengthscales)

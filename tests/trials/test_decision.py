@@ -102,7 +102,7 @@ def test_the_form_without_a_version_is_still_read(old: dict[str, Any], expected:
 
 
 def test_who_chose_a_point() -> None:
-    study = nr.Study([(0, 1)], strategy=nr.GPUCB(initial_points=1))
+    study = nr.Study([(0, 1)], "maximize", strategy=nr.GPUCB(initial_points=1))
     study.add([0.5], 1.0)
     study.enqueue([0.2])
     study.tell(study.ask(), 0.4)

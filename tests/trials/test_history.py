@@ -19,7 +19,7 @@ CHEAP = nr.GPUCB(lengthscales=0.3, noise_std=0.1, width="mixture")
 
 
 def test_enqueued_points_come_first_and_count_as_data() -> None:
-    study = nr.Study([(0, 1)], strategy=CHEAP)
+    study = nr.Study([(0, 1)], "maximize", strategy=CHEAP)
     one, two = study.enqueue([0.25]), study.enqueue([np.float32(0.75)])
     assert (one.state, one.decision) == ("waiting", Decision("enqueued"))
     assert [t.number for t in study.ask(3)] == [0, 1, 2]
@@ -37,7 +37,7 @@ def test_enqueued_points_come_first_and_count_as_data() -> None:
 
 def test_numbers_are_kept_exactly_as_given() -> None:
     study = nr.Study(
-        {"lr": nr.Float(1e-5, 1, log=True), "n": nr.Int(1, 9), "c": nr.Choice(["a", 1])}
+        {"lr": nr.Float(1e-5, 1, log=True), "n": nr.Int(1, 9), "c": nr.Choice(["a", 1])}, "maximize"
     )
     for lr in (0.1, 0.3, 1e-5, 0.7):
         assert study.add({"lr": lr, "n": np.int64(3), "c": 1}, 0.0).params == {
@@ -46,11 +46,11 @@ def test_numbers_are_kept_exactly_as_given() -> None:
             "c": 1,
         }
         assert study.enqueue({"lr": lr, "n": 3.0, "c": "a"}).params == {"lr": lr, "n": 3, "c": "a"}
-    assert nr.Study([(0.1, 0.7)]).add([0.3], 1.0).params.tolist() == [0.3]
+    assert nr.Study([(0.1, 0.7)], "maximize").add([0.3], 1.0).params.tolist() == [0.3]
 
 
 def test_a_correction_replaces_a_value_and_overwrites_nothing() -> None:
-    study = nr.Study([(0, 1)], strategy=CHEAP).run(quadratic, 5)
+    study = nr.Study([(0, 1)], "maximize", strategy=CHEAP).run(quadratic, 5)
     typo = study.tell(study.ask(), 1e6)
     assert study.best.number == typo.number
     correction = study.correct(typo, -0.5, noise_std=0.2)
@@ -84,7 +84,7 @@ def test_a_correction_replaces_a_value_and_overwrites_nothing() -> None:
 
 
 def test_what_cannot_be_corrected() -> None:
-    study = nr.Study([(0, 1)])
+    study = nr.Study([(0, 1)], "maximize")
     trial = study.ask()
     with pytest.raises(TrialError, match="is running, there is nothing to correct"):
         study.correct(trial, 1.0)
@@ -98,7 +98,7 @@ def test_what_cannot_be_corrected() -> None:
 
 
 def test_a_reclaimed_trial_is_given_out_again_and_the_first_tell_stands() -> None:
-    study = nr.Study([(0, 1)], strategy=CHEAP)
+    study = nr.Study([(0, 1)], "maximize", strategy=CHEAP)
     lost = study.ask()
     assert study.reclaim(grace=0.001) == []  # nobody promised signs of life for it
     assert [t.state for t in study.reclaim(numbers=[lost])] == ["waiting"]
@@ -130,7 +130,7 @@ def test_every_strategy_is_replayed(strategy: nr.strategies.Strategy) -> None:
     """A history with everything in it: pending, failed, added, enqueued, fixed, reclaimed,
     corrected.
     """
-    study = nr.Study([(0, 1), (0, 1)], strategy=strategy, seed=4)
+    study = nr.Study([(0, 1), (0, 1)], "maximize", strategy=strategy, seed=4)
     study.add([0.5, 0.5], -0.3)
     study.run(quadratic, 4)
     slow, lost, broken = study.ask(3)
@@ -155,7 +155,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.study = nr.Study([(0, 1)], strategy=CHEAP, seed=1)
+        self.study = nr.Study([(0, 1)], "maximize", strategy=CHEAP, seed=1)
 
     def pick(self, index: int, states: tuple[str, ...]) -> Trial | None:
         fitting = [t for t in self.study.trials if t.state in states]
@@ -206,10 +206,10 @@ def test_any_history_is_replayed() -> None:
 
 
 def test_a_changed_row_is_found() -> None:
-    study = nr.Study([(0, 1)], strategy=CHEAP).run(quadratic, 8)
+    study = nr.Study([(0, 1)], "maximize", strategy=CHEAP).run(quadratic, 8)
     rows: list[Any] = study.trials
     rows[6] = Trial(6, np.array([0.123]), "complete", rows[6].value, None, rows[6].decision)
-    replay = nr.Study([(0, 1)], strategy=CHEAP, trials=rows).replay()
+    replay = nr.Study([(0, 1)], "maximize", strategy=CHEAP, trials=rows).replay()
     assert (replay.agreed, replay.number) == (6, 6)
     assert replay.recorded == [0.123]
     np.testing.assert_array_equal(replay.derived, study.trials[6].params)
@@ -217,7 +217,7 @@ def test_a_changed_row_is_found() -> None:
     rows[3] = Trial(
         3, rows[3].params, "complete", 5.0, None, rows[3].decision
     )  # a value changed afterwards
-    assert nr.Study([(0, 1)], strategy=CHEAP, trials=rows).replay().number == 4
+    assert nr.Study([(0, 1)], "maximize", strategy=CHEAP, trials=rows).replay().number == 4
     with pytest.raises(ConfigurationError, match="tolerance"):
         study.replay(tolerance=-1.0)
 
@@ -230,5 +230,5 @@ def test_earlier_trials_that_make_no_sense_leave_nothing_behind() -> None:
         ([Trial(0, [2.0])], nr.errors.SpaceError),
     ):
         with pytest.raises(error):
-            nr.Study([(0, 1)], storage=storage, trials=trials)
+            nr.Study([(0, 1)], "maximize", storage=storage, trials=trials)
     assert storage.names() == []

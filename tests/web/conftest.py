@@ -40,7 +40,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("web") / "studies.db"
     made = SQLStorage(file)
     study = nr.Study.create(
-        "first", {"x": nr.Float(0, 1), "kind": nr.Choice(["a", "b"])}, storage=made
+        "first", {"x": nr.Float(0, 1), "kind": nr.Choice(["a", "b"])}, "maximize", storage=made
     )
     study.run(lambda p: float(p["x"]) + (p["kind"] == "a"), 12, progress=False)
     made.close()  # all of it is in one file then

@@ -274,7 +274,7 @@ def test_a_study_that_is_deleted_and_made_anew(browser: TestClient, storage: SQL
     nr.Study.delete("first", storage=other)
     browser.app.state.library._snapshots.clear()  # type: ignore[attr-defined]
     assert browser.get("/studies/first").status_code == 404
-    nr.Study.create("first", [(0, 1)], storage=other)
+    nr.Study.create("first", [(0, 1)], "maximize", storage=other)
     assert browser.get("/api/studies/first/version").json()["version"] != version
     assert browser.get("/studies/first").status_code == 200
 
@@ -373,7 +373,9 @@ def test_slices_of_lists_arrays_and_empty_studies(storage: SQLStorage, goal: Any
     vector = nr.Study.create("vector", [(0, 1), (-5, 5)], goal, storage=storage)
     vector.run(lambda x: float(np.sum(x)), 8, progress=False)
     assert len(cut("vector", SliceQuery("x1"))["xs"]) == 121
-    random = nr.Study.create("random", [(0, 1)], strategy=nr.RandomSearch(), storage=storage)
+    random = nr.Study.create(
+        "random", [(0, 1)], "maximize", strategy=nr.RandomSearch(), storage=storage
+    )
     random.run(lambda x: float(x[0]), 3, progress=False)
     assert judge("random")["recommended"] is None
     assert judge("random")["next"] is not None

@@ -88,7 +88,7 @@ def test_a_study_from_its_form_to_its_charts(driver: Any, empty: SQLStorage) -> 
 
 @pytest.mark.xdist_group("browser")
 def test_the_laboratory(driver: Any, empty: SQLStorage, tmp_path: Path) -> None:
-    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, storage=empty)
+    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     with served(empty, Access(write=True)) as address:
         page = Page(driver, address)
         page.go("/studies/lab/lab")
@@ -145,7 +145,11 @@ def test_the_laboratory(driver: Any, empty: SQLStorage, tmp_path: Path) -> None:
 @pytest.mark.xdist_group("browser")
 def test_a_stuck_study_raises_its_alarm(driver: Any, empty: SQLStorage) -> None:
     study = nr.Study.create(
-        "stuck", {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, strategy=nr.LogEI(), storage=empty
+        "stuck",
+        {"x": nr.Float(0, 1), "y": nr.Float(0, 1)},
+        "maximize",
+        strategy=nr.LogEI(),
+        storage=empty,
     )
     study.run(lambda p: p["x"] + p["y"], 12, progress=False)
     with served(empty, Access()) as address:
@@ -164,7 +168,7 @@ def test_scripts_in_names_stay_text(driver: Any, empty: SQLStorage) -> None:
     evil = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
     link = '<a href="https://evil.example">b</a>'  # a tag that Plotly would draw
     study = nr.Study.create(
-        evil, {evil: nr.Float(0, 1), "c": nr.Choice([evil, link, "c"])}, storage=empty
+        evil, {evil: nr.Float(0, 1), "c": nr.Choice([evil, link, "c"])}, "maximize", storage=empty
     )
     study.run(lambda p: p[evil], 9, progress=False)
     with served(empty, Access(write=True)) as address:
@@ -189,7 +193,7 @@ def test_scripts_in_names_stay_text(driver: Any, empty: SQLStorage) -> None:
 
 @pytest.mark.xdist_group("browser")
 def test_without_token_and_without_write(driver: Any, empty: SQLStorage) -> None:
-    nr.Study.create("kept", {"x": nr.Float(0, 1)}, storage=empty)
+    nr.Study.create("kept", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     with served(empty, Access(token=TOKEN)) as address:
         page = Page(driver, address)
         page.go("/studies/kept/lab")
@@ -221,7 +225,10 @@ def test_without_token_and_without_write(driver: Any, empty: SQLStorage) -> None
 def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, width: int) -> None:
     long = "a name that somebody thought was a good idea and that nobody will ever read to the end"
     study = nr.Study.create(
-        long.replace(" ", "_") * 2, {f"{long} {i}": nr.Float(0, 1) for i in range(3)}, storage=empty
+        long.replace(" ", "_") * 2,
+        {f"{long} {i}": nr.Float(0, 1) for i in range(3)},
+        "maximize",
+        storage=empty,
     )
     study.run(lambda p: sum(p.values()), 10, progress=False)
     study.ask()

@@ -36,7 +36,9 @@ CHECKS = [
 @pytest.fixture(scope="module")
 def schema(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     made = SQLStorage(tmp_path_factory.mktemp("schema") / "studies.db")
-    study = nr.Study.create("0", {"x": nr.Float(0, 1)}, strategy=nr.RandomSearch(), storage=made)
+    study = nr.Study.create(
+        "0", {"x": nr.Float(0, 1)}, "maximize", strategy=nr.RandomSearch(), storage=made
+    )
     study.run(lambda p: p["x"], 3, progress=False)
     with served(made, Access(True, TOKEN)) as address:
         yield schemathesis.openapi.from_url(f"{address}/api/openapi.json", headers=HEADERS)

@@ -535,6 +535,6 @@ def test_numbers_beyond_every_range(browser: TestClient) -> None:
 def test_text_that_a_spreadsheet_would_run_is_quoted(
     browser: TestClient, storage: SQLStorage
 ) -> None:
-    study = nr.Study.create("formula", {"=1+1": nr.Float(0, 1)}, storage=storage)
+    study = nr.Study.create("formula", {"=1+1": nr.Float(0, 1)}, "maximize", storage=storage)
     study.run(lambda p: p["=1+1"], 6, progress=False)
     assert "'=1+1 in force" in browser.get("/api/studies/formula/charts/lengthscales/csv").text

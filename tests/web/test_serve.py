@@ -38,7 +38,9 @@ def test_what_cannot_be_served_is_said_in_a_line(
 
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_told_to_stop(ending: signal.Signals, tmp_path: Path) -> None:
-    study = nr.Study.create("served", {"x": nr.Float(0, 1)}, storage=tmp_path / "served.db")
+    study = nr.Study.create(
+        "served", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "served.db"
+    )
     study.run(lambda p: p["x"], 5, progress=False)
     environment = {
         **os.environ,

@@ -5,6 +5,7 @@ tried out before it is made.
 from __future__ import annotations
 
 import csv
+import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,10 +17,18 @@ import click
 import numpy as np
 
 from noregret.cli.options import NEGATIVE, pairs
-from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError
+from noregret.cli.options import typed as as_json
+from noregret.errors import (
+    ConfigurationError,
+    NoRegretError,
+    SpaceError,
+    StorageError,
+    TrialError,
+)
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
 from noregret.storage import codec
 from noregret.strategies import Strategy, named, random_points
+from noregret.study import numbers, read_number, table
 from noregret.trials import History
 
 # -- all of it --
@@ -57,7 +66,7 @@ def settings(
             "--with sets an option of the strategy named by --strategy: name it"
         )
     space = _space(written, file, flags, candidates)
-    typed = None if strategy is None else {"name": strategy, **_typed(pairs(options))}
+    typed = None if strategy is None else {"name": strategy, **as_json(pairs(options))}
     made = _strategy(typed or written.get("strategy", "insured"))
     rehearse(made, space)
     return Settings(space, chosen, made, seed if seed is not None else written.get("seed", 0))
@@ -123,21 +132,10 @@ def _strategy(wanted: Any) -> Strategy:
     return whole
 
 
-def _typed(texts: Mapping[str, str]) -> dict[str, Any]:
-    """JSON where it is JSON, text otherwise."""
-    found: dict[str, Any] = {}
-    for name, text in texts.items():
-        try:
-            found[name] = json.loads(text)
-        except ValueError:
-            found[name] = text
-    return found
-
-
 # -- typed as flags --
 
 
-FLAGS = ("--float", "--int", "--choice")
+FLAGS = ("--float", "--int", "--choice", "--levels")
 
 
 class CreateCommand(click.Command):
@@ -188,30 +186,55 @@ class ParameterType(click.ParamType[Flag]):
             return self.fail(str(error), param, ctx)
 
     def _parameter(self, words: list[str]) -> Parameter:
-        if self.name == "choice":
+        if self.name in ("choice", "levels"):
             if len(words) < 2:
+                example = "solvent water dmf" if self.name == "choice" else "stirring low high"
                 raise SpaceError(
-                    "write --choice NAME OPTION OPTION …, such as --choice solvent water dmf"
+                    f"write --{self.name} NAME OPTION OPTION …, such as --{self.name} {example}"
                 )
-            return Choice(numbers(words[1:]))
-        if len(words) not in (3, 4) or words[3:] not in ([], ["log"]):
+            return Choice(numbers(words[1:]), ordered=self.name == "levels")
+        extra = _extra(words[3:])
+        if len(words) < 3 or extra is None:
             example = "lr 1e-5 1e-1 log" if self.name == "float" else "layers 1 8"
+            steps = "step=5 or digits=2" if self.name == "float" else "step=5"
             raise SpaceError(
-                f"write --{self.name} NAME LOW HIGH, with log for a log scale, such as"
-                f" --{self.name} {example}; got {' '.join(words)!r}. The study's name comes first"
+                f"write --{self.name} NAME LOW HIGH, with log for a log scale and {steps} for a"
+                f" resolution, such as --{self.name} {example}; got {' '.join(words)!r}. The"
+                " study's name comes first"
             )
-        low, high = numbers(words[1:3])
-        return (Float if self.name == "float" else Int)(low, high, log=len(words) == 4)
-
-
-def numbers(words: Sequence[str]) -> list[Any]:
-    """Numbers if every word is one, else the words."""
-    for kind in (int, float):
+        kind: Any = Float if self.name == "float" else Int
+        low, high = (_bound(word, self.name) for word in words[1:3])
         try:
-            return [kind(word) for word in words]
-        except ValueError:
-            continue
-    return list(words)
+            return kind(low, high, **extra)
+        except TypeError:
+            raise SpaceError(
+                f"--{self.name} has no {list(extra)[-1]}: it has log and step"
+            ) from None
+
+
+def _extra(words: Sequence[str]) -> dict[str, Any] | None:
+    """What stands behind the bounds: log, step=5, digits=2; None for anything else."""
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if word == "log":
+            found["log"] = True
+        elif name in ("step", "digits") and equals and name not in found:
+            number = _bound(text, name)
+            found[name] = int(number) if number == int(number) else number
+        else:
+            return None
+    return found
+
+
+def _bound(word: str, name: str) -> float:
+    try:
+        number = read_number(word, f"--{name}")
+    except TrialError as error:
+        raise SpaceError(str(error)) from None
+    if number is None or not np.isfinite(number):
+        raise SpaceError(f"--{name} needs finite numbers, got {word!r}")
+    return int(number) if word.strip().lstrip("+-").isdigit() else number
 
 
 # -- written in files --
@@ -222,7 +245,12 @@ KINDS: dict[Any, type[Float] | type[Int] | type[Choice]] = {
     "int": Int,
     "choice": Choice,
 }
-FIELDS = {"float": ("low", "high", "log"), "int": ("low", "high", "log"), "choice": ("options",)}
+FIELDS = {
+    "float": ("low", "high", "log", "step", "digits"),
+    "int": ("low", "high", "log", "step"),
+    "choice": ("options", "ordered"),
+}
+OPTIONAL = ("log", "step", "digits", "ordered")
 KEYS = ("goal", "seed", "strategy", "parameters", "candidates")
 
 
@@ -254,22 +282,23 @@ def read_study(path: Path) -> dict[str, Any]:
 
 def read_candidates(path: Path) -> Candidates:
     """A CSV file, names first; a column of numbers becomes numbers."""
-    rows = [row for row in csv.reader(_text(path).splitlines()) if row]
-    if len(rows) < 2:
+    try:
+        header, rows, comma = table(io.StringIO(_text(path)))
+    except csv.Error as error:
+        raise SpaceError(f"{path} cannot be read as CSV: {error}") from None
+    if not header or not rows:
         raise SpaceError(f"{path} needs a line of names and at least one line of values")
-    header, *body = rows
-    for row in body:
-        if len(row) != len(header):
+    for number, row in enumerate(rows, start=2):
+        if "" in row or None in row.values():
+            cells = [cell for cell in row.values() if cell is not None]
+            there = len(cells) + (len(row[""]) - 1 if "" in row else 0)
             raise SpaceError(
-                f"{path}: the line {','.join(row)!r} has {len(row)} values,"
-                f" the first line names {len(header)}"
+                f"{path}: line {number} has {there} values, the first line names {len(header)}"
             )
-    columns = [numbers([row[index].strip() for row in body]) for index in range(len(header))]
+    columns = [numbers([row[name].strip() for row in rows], comma=comma) for name in header]
+    names = [name.strip() for name in header]
     return Candidates(
-        [
-            dict(zip((name.strip() for name in header), values, strict=True))
-            for values in zip(*columns, strict=True)
-        ]
+        [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
     )
 
 
@@ -301,7 +330,7 @@ def _parameter(name: str, fields: Any) -> Parameter:
         )
     values = {key: value for key, value in fields.items() if key != "type"}
     unknown = [key for key in values if key not in FIELDS[kind]]
-    missing = [key for key in FIELDS[kind] if key not in values and key != "log"]
+    missing = [key for key in FIELDS[kind] if key not in values and key not in OPTIONAL]
     if unknown or missing:
         raise ConfigurationError(
             f"parameter {name!r}: a {kind} has {', '.join(FIELDS[kind])};"

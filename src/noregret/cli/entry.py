@@ -16,11 +16,13 @@ import click
 from click.shell_completion import get_completion_class
 
 from noregret import __version__
+from noregret.cli.comparing import compare_
 from noregret.cli.running import run as run_
-from noregret.cli.studies import best, create, delete, list_, recover, show, upgrade
+from noregret.cli.studies import best, create, delete, derive, list_, recover, show, upgrade
 from noregret.cli.theory import theory
 from noregret.cli.trials import (
     add,
+    annotate,
     ask,
     correct,
     enqueue,
@@ -140,6 +142,7 @@ def of_the_checkout() -> list[click.Command]:
 
 for command in (
     create,
+    derive,
     list_,
     ask,
     tell,
@@ -148,6 +151,7 @@ for command in (
     import_,
     run_,
     correct,
+    annotate,
     show,
     best,
     plot,
@@ -159,6 +163,7 @@ for command in (
     recover,
     upgrade,
     completion,
+    compare_,
     theory,
     *of_the_checkout(),
 ):

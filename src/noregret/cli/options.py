@@ -9,7 +9,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import click
 
 from noregret.errors import NoRegretError, SpaceError, StorageError
 from noregret.storage import SQLStorage, storage_url
-from noregret.study import Study, parsed
+from noregret.study import Study, parsed, read_number
 
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
@@ -152,6 +152,26 @@ class NumbersCommand(click.Command):
         )
 
 
+class NumberType(click.ParamType[float]):
+    """A number as people write it: 65,5 and 65.5 °C are 65.5."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, float):
+            return value
+        try:
+            found = read_number(str(value), "it")
+        except NoRegretError as error:
+            return self.fail(str(error), param, ctx)
+        return self.fail("it is empty", param, ctx) if found is None else found
+
+
+NUMBER = NumberType()
+
+
 # -- points --
 
 
@@ -165,6 +185,17 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
         if name in found:
             raise SpaceError(f"{name} is given twice")
         found[name] = text
+    return found
+
+
+def typed(texts: Mapping[str, str]) -> dict[str, Any]:
+    """JSON where it is JSON, text otherwise."""
+    found: dict[str, Any] = {}
+    for name, text in texts.items():
+        try:
+            found[name] = json.loads(text)
+        except ValueError:
+            found[name] = text
     return found
 
 

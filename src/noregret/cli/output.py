@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from noregret.errors import TrialError
-from noregret.space import Choice, Parameter, named_params
+from noregret.space import Choice, Float, Int, Parameter, named_params
 from noregret.study import Study
 from noregret.trials import STATES, Trial, standing
 
+LONGEST = 60  # characters of a remark in a table
 SAID: dict[str, str] = {
     "complete": "complete",
     "running": "under way",
@@ -57,8 +59,21 @@ def point_text(study: Study, params: Any) -> str:
     )
 
 
+def attributes_text(attributes: Mapping[str, Any]) -> str:
+    """As ``--attribute`` and ``--where`` take them."""
+    return " ".join(
+        shlex.quote(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
+        for name, value in attributes.items()
+    )
+
+
 def trial_document(study: Study, trial: Trial) -> dict[str, Any]:
-    return {**trial.to_json(), "params": named_params(study.space, trial.params)}
+    return {
+        **trial.to_json(),
+        "params": named_params(study.space, trial.params),
+        "asked": None if trial.asked is None else named_params(study.space, trial.asked),
+        "duration": trial.duration,
+    }
 
 
 def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True) -> str:
@@ -88,6 +103,7 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
             (name, not isinstance(parameter, Choice), [text_of(each[name]) for each in points])
         )
     columns.append(("why", False, [reason(trial) for trial in trials]))
+    columns.append(("note", False, [remark(trial) for trial in trials]))
     shown = [column for column in columns if any(column[2])]
     right = [index for index, (_, to_right, _) in enumerate(shown) if to_right]
     return table(
@@ -95,6 +111,13 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
         list(zip(*(cells for _, _, cells in shown), strict=True)),
         right,
     )
+
+
+def remark(trial: Trial) -> str:
+    """Why it failed, its note and its attributes, in a line."""
+    said = ((trial.error or "").partition("\n")[0], trial.note, attributes_text(trial.attributes))
+    text = "; ".join(" ".join(each.split()) for each in said if each)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def reason(trial: Trial) -> str:
@@ -110,11 +133,14 @@ def reason(trial: Trial) -> str:
 
 def parameter_range(parameter: Parameter) -> str:
     if isinstance(parameter, Choice):
-        return ", ".join(str(option) for option in parameter.options)
-    whole = "whole numbers " if type(parameter).__name__ == "Int" else ""
+        joint = " < " if parameter.ordered else ", "
+        return joint.join(str(option) for option in parameter.options)
+    whole = "whole numbers " if isinstance(parameter, Int) else ""
+    step = parameter.resolution if isinstance(parameter, Float) else parameter.step
     return (
         f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}"
         f"{', log scale' if parameter.log else ''}"
+        f"{'' if step is None or (whole and step == 1) else f', in steps of {text_of(step)}'}"
     )
 
 

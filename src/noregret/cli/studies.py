@@ -10,13 +10,22 @@ from typing import Any
 import click
 
 from noregret.cli.definition import CreateCommand, Flag, ParameterType, settings
-from noregret.cli.options import Target, complete_study, on_storage, on_study
+from noregret.cli.options import (
+    Target,
+    complete_study,
+    on_storage,
+    on_study,
+    pairs,
+    typed,
+)
 from noregret.cli.output import (
     SAID,
+    attributes_text,
     counted,
     counts,
     number,
     parameter_range,
+    point_text,
     reason,
     resolution,
     results,
@@ -31,8 +40,9 @@ from noregret.space import named_params
 from noregret.storage import SQLStorage, codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import NAMED, display_name, names
-from noregret.study import Study
+from noregret.strategies import NAMED, display_name, named, names
+from noregret.study import Study, parsed
+from noregret.trials import State, Trial
 
 SHOWN = 20  # trials in a table unless --all
 
@@ -55,15 +65,15 @@ def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     "floats",
     type=ParameterType("float"),
     multiple=True,
-    metavar="NAME LOW HIGH [log]",
-    help="A real parameter.",
+    metavar="NAME LOW HIGH [log] [step=…|digits=…]",
+    help="A real parameter; with a step or digits, only such values are proposed.",
 )
 @click.option(
     "--int",
     "ints",
     type=ParameterType("int"),
     multiple=True,
-    metavar="NAME LOW HIGH [log]",
+    metavar="NAME LOW HIGH [log] [step=…]",
     help="A whole number, both ends included.",
 )
 @click.option(
@@ -73,6 +83,14 @@ def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> 
     multiple=True,
     metavar="NAME OPTION OPTION …",
     help="One of several options, without order.",
+)
+@click.option(
+    "--levels",
+    "levels",
+    type=ParameterType("levels"),
+    multiple=True,
+    metavar="NAME LEVEL LEVEL …",
+    help="Levels of a scale, in their order: neighbours are alike.",
 )
 @click.option(
     "--candidates",
@@ -116,6 +134,7 @@ def create(
     floats: tuple[Flag, ...],
     ints: tuple[Flag, ...],
     choices: tuple[Flag, ...],
+    levels: tuple[Flag, ...],
     candidates: Path | None,
     file: Path | None,
     **chosen: Any,
@@ -125,7 +144,7 @@ def create(
         raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        wanted = settings(file, [*floats, *ints, *choices], candidates, **chosen)
+        wanted = settings(file, [*floats, *ints, *choices, *levels], candidates, **chosen)
         storage = SQLStorage(target.storage)
         study = Study.create(
             name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=storage
@@ -155,7 +174,78 @@ def study_document(study: Study) -> dict[str, Any]:
         "strategy": codec.to_json(study.strategy),
         "strategy_name": display_name(study.strategy),
         "theorem": study.strategy.theorem,
+        "note": study.note,
+        "attributes": dict(study.attributes),
     }
+
+
+@click.command(
+    short_help="A new study with the trials of another",
+    cls=CreateCommand,
+    epilog=(
+        "Example: noregret derive lab2 --study lab --float temperature 20 120 --float pH 3 9"
+        " --past pH=7"
+    ),
+)
+@click.argument("name")
+@click.option(
+    "--float", "floats", type=ParameterType("float"), multiple=True, metavar="NAME LOW HIGH …"
+)
+@click.option("--int", "ints", type=ParameterType("int"), multiple=True, metavar="NAME LOW HIGH …")
+@click.option(
+    "--choice", "choices", type=ParameterType("choice"), multiple=True, metavar="NAME OPTION …"
+)
+@click.option(
+    "--levels", "levels", type=ParameterType("levels"), multiple=True, metavar="NAME LEVEL …"
+)
+@click.option(
+    "--past", multiple=True, metavar="NAME=VALUE", help="What a new input was in the old trials."
+)
+@click.option("--goal", type=click.Choice(["maximize", "minimize"]))
+@click.option("--strategy", metavar="NAME", shell_complete=_strategies)
+@click.option("--with", "options", multiple=True, metavar="OPTION=VALUE")
+@click.option("--seed", type=click.IntRange(min=0))
+@click.option("--note", metavar="TEXT")
+@on_study
+def derive(
+    target: Target,
+    name: str,
+    floats: tuple[Flag, ...],
+    ints: tuple[Flag, ...],
+    choices: tuple[Flag, ...],
+    levels: tuple[Flag, ...],
+    past: tuple[str, ...],
+    strategy: str | None,
+    options: tuple[str, ...],
+    **changed: Any,
+) -> None:
+    """Make a new study NAME with the trials of another: a copy, or with a range widened, an input
+    added, another strategy. Parameters are given as for `create`; those not named stay. The old
+    study stays as it is.
+    """
+    if options and strategy is None:
+        raise ConfigurationError("--with sets an option of the strategy named by --strategy")
+    study = target.open()
+    flags = sorted([*floats, *ints, *choices, *levels], key=lambda flag: flag.place)
+    parameters = {flag.name: flag.parameter for flag in flags}
+    known = {**study.space.parameters, **parameters}
+    values = {
+        key: parsed(text, key, known[key]) if key in known else text
+        for key, text in pairs(past).items()
+    }
+    new = study.derived(
+        name,
+        parameters=parameters or None,
+        past=values,
+        strategy=None if strategy is None else named(strategy, typed(pairs(options))),
+        **changed,
+    )
+    again = replace(target, study=name)
+    said = f"study {name} from {study.name}: {new.goal}, {_parameters(new)}; {counted(counts(new))}"
+    target.emit(
+        {**study_document(new), "origin": dict(new.origin or {}), "trials": len(new.trials)},
+        f"{said}\n\nnext: {again.again('ask')}",
+    )
 
 
 @click.command(
@@ -204,13 +294,26 @@ def list_(target: Target) -> None:
 )
 @click.argument("trial", type=click.INT, required=False)
 @click.option("--all", "everything", is_flag=True, help=f"All trials, not only the last {SHOWN}.")
+@click.option(
+    "--state", type=click.Choice(list(SAID)), help="Only trials in this state (under way: running)."
+)
+@click.option("--where", multiple=True, metavar="NAME=VALUE", help="Only with this attribute.")
+@click.option("--about", metavar="TEXT", help="Only with this text in the note or the reason.")
 @on_study
-def show(target: Target, trial: int | None, everything: bool) -> None:
+def show(
+    target: Target,
+    trial: int | None,
+    everything: bool,
+    state: State | None,
+    where: tuple[str, ...],
+    about: str | None,
+) -> None:
     """A study: its parameters, its trials, the best so far. With a TRIAL's number: that trial, and
     why it was chosen.
     """
     study = target.open()
     trials = study.trials
+    chosen = study.find(state=state, note=about, attributes=typed(pairs(where)))
     if trial is not None:
         if not 0 <= trial < len(trials):
             raise UnknownTrialError(
@@ -224,14 +327,16 @@ def show(target: Target, trial: int | None, everything: bool) -> None:
         **study_document(study),
         **counts(study),
         **found,
-        "trials": [trial_document(study, each) for each in trials],
+        "trials": [trial_document(study, each) for each in chosen],
     }
-    target.emit(document, _study_text(target, study, found, everything))
+    target.emit(document, _study_text(target, study, found, chosen, everything))
 
 
-def _study_text(target: Target, study: Study, found: dict[str, Any], everything: bool) -> str:
+def _study_text(
+    target: Target, study: Study, found: dict[str, Any], chosen: list[Trial], everything: bool
+) -> str:
     trials = study.trials
-    shown = trials if everything else trials[-SHOWN:]
+    shown = chosen if everything else chosen[-SHOWN:]
     lines = [f"study {study.name}: {study.goal}, {counted(counts(study))}", ""]
     lines += [
         table(
@@ -244,10 +349,13 @@ def _study_text(target: Target, study: Study, found: dict[str, Any], everything:
         f"strategy     {display_name(study.strategy)}, seed {study.seed}",
         f"guarantee    {study.strategy.theorem}",
         results_text(study, found),
+        *([f"note         {study.note}"] if study.note else []),
+        *([f"made from    {study.origin['study']}"] if study.origin else []),
+        *([f"attributes   {attributes_text(study.attributes)}"] if study.attributes else []),
         "",
     ]
     if shown:
-        hidden = len(trials) - len(shown)
+        hidden = len(chosen) - len(shown)
         lines += [
             *([f"({hidden} earlier trials: --all shows them)"] if hidden else []),
             trial_table(study, shown),
@@ -271,7 +379,13 @@ def _trial_text(study: Study, index: int) -> str:
         ["noise", number(trial.noise_std)],
         ["why", reason(trial)],
         ["asked (UTC)", trial.created or ""],
+        ["begun (UTC)", trial.started or ""],
         ["ended (UTC)", trial.finished or ""],
+        ["took", "" if trial.duration is None else f"{trial.duration:.3g} s"],
+        ["failed for", (trial.error or "").partition("\n")[0]],
+        ["note", trial.note or ""],
+        ["attributes", attributes_text(trial.attributes)],
+        ["asked for", "" if trial.asked is None else point_text(study, trial.asked)],
     ]
     rows += [
         [name, text_of(value)] for name, value in named_params(study.space, trial.params).items()

@@ -10,19 +10,43 @@ from typing import Any, Literal
 
 import click
 
-from noregret.cli.options import NumbersCommand, Target, on_study, parse_point
-from noregret.cli.output import number, point_text, trial_document, trial_table
+from noregret.cli.options import (
+    NUMBER,
+    NumbersCommand,
+    Target,
+    on_study,
+    pairs,
+    parse_point,
+    typed,
+)
+from noregret.cli.output import attributes_text, number, point_text, trial_document, trial_table
 from noregret.errors import ConfigurationError
 from noregret.space import named_params
 from noregret.study import Study
-from noregret.trials import Trial, standing
+from noregret.trials import State, Trial, standing
 
 NOISE = click.option(
     "--noise",
     "noise_std",
-    type=click.FLOAT,
+    type=NUMBER,
     metavar="STD",
     help="Standard deviation of this value's noise, if it is known.",
+)
+REALLY = click.option(
+    "--param",
+    "really",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What was really run, where it was not what was asked for.",
+)
+REASON = click.option("--reason", metavar="TEXT", help="Why it failed.")
+NOTE = click.option("--note", metavar="TEXT", help="Words to keep with it.")
+ATTRIBUTE = click.option(
+    "--attribute",
+    "attributes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A value to keep with it: JSON, or text.",
 )
 POINT = click.argument("point", nargs=-1, required=True, metavar="NAME=VALUE...")
 
@@ -67,11 +91,18 @@ def ask(target: Target, count: int, fix: tuple[str, ...]) -> None:
 @click.command(
     short_help="The value of a trial",
     cls=NumbersCommand,
-    epilog="Example: noregret tell 3 61.2 --noise 0.5, or noregret tell 3 --failed",
+    epilog=(
+        "Example: noregret tell 3 61.2 --noise 0.5 --param temperature=65,"
+        ' or noregret tell 3 --failed --reason "no gas"'
+    ),
 )
 @click.argument("trial", type=click.INT)
-@click.argument("value", type=click.FLOAT, required=False)
+@click.argument("value", type=NUMBER, required=False)
 @NOISE
+@REALLY
+@REASON
+@NOTE
+@ATTRIBUTE
 @click.option(
     "--failed",
     is_flag=True,
@@ -82,15 +113,21 @@ def ask(target: Target, count: int, fix: tuple[str, ...]) -> None:
 )
 @on_study
 def tell(
-    target: Target, trial: int, value: float | None, noise_std: float | None, failed: bool
+    target: Target,
+    trial: int,
+    value: float | None,
+    noise_std: float | None,
+    failed: bool,
+    **said: Any,
 ) -> None:
     """The VALUE of a TRIAL. It is on the disk when this returns, and it stands: a mistake is put
     right with `correct`.
     """
     _one_of(value, failed)
     study = target.open()
+    state: State = "failed" if failed else "complete"
     _told(
-        target, study, study.tell(trial, value, noise_std, state="failed" if failed else "complete")
+        target, study, study.tell(trial, value, noise_std, state=state, **_remarks(study, **said))
     )
 
 
@@ -100,20 +137,30 @@ def tell(
     epilog="Example: noregret correct 3 16.2, or noregret correct 3 --failed",
 )
 @click.argument("trial", type=click.INT)
-@click.argument("value", type=click.FLOAT, required=False)
+@click.argument("value", type=NUMBER, required=False)
 @NOISE
+@REALLY
+@REASON
+@NOTE
+@ATTRIBUTE
 @click.option("--failed", is_flag=True, help="It was no valid measurement at all.")
 @on_study
 def correct(
-    target: Target, trial: int, value: float | None, noise_std: float | None, failed: bool
+    target: Target,
+    trial: int,
+    value: float | None,
+    noise_std: float | None,
+    failed: bool,
+    **said: Any,
 ) -> None:
     """Replace what was told of a TRIAL. The old entry is kept and no longer counts."""
     _one_of(value, failed)
     study = target.open()
+    state: State = "failed" if failed else "complete"
     _told(
         target,
         study,
-        study.correct(trial, value, noise_std, state="failed" if failed else "complete"),
+        study.correct(trial, value, noise_std, state=state, **_remarks(study, **said)),
     )
 
 
@@ -123,13 +170,18 @@ def correct(
     epilog="Example: noregret add temperature=40 solvent=dmf 61.2 --noise 0.5",
 )
 @POINT
-@click.argument("value", type=click.FLOAT)
+@click.argument("value", type=NUMBER)
 @NOISE
+@NOTE
+@ATTRIBUTE
 @on_study
-def add(target: Target, point: tuple[str, ...], value: float, noise_std: float | None) -> None:
+def add(
+    target: Target, point: tuple[str, ...], value: float, noise_std: float | None, **said: Any
+) -> None:
     """A point measured before or elsewhere, with its VALUE."""
     study = target.open()
-    _told(target, study, study.add(parse_point(study, point), value, noise_std))
+    added = study.add(parse_point(study, point), value, noise_std, **_remarks(study, **said))
+    _told(target, study, added)
 
 
 @click.command(
@@ -137,15 +189,45 @@ def add(target: Target, point: tuple[str, ...], value: float, noise_std: float |
     epilog="Example: noregret enqueue temperature=40 solvent=dmf",
 )
 @POINT
+@NOTE
+@ATTRIBUTE
 @on_study
-def enqueue(target: Target, point: tuple[str, ...]) -> None:
+def enqueue(target: Target, point: tuple[str, ...], **said: Any) -> None:
     """A point you want tried: the next ask gives it out."""
     study = target.open()
-    trial = study.enqueue(parse_point(study, point))
+    trial = study.enqueue(parse_point(study, point), **_remarks(study, **said))
     target.emit(
         {"study": study.name, "trial": trial_document(study, trial)},
         f"trial {trial.number} waits: {point_text(study, trial.params)}\n\n"
         f"next: {target.again('ask')}",
+    )
+
+
+@click.command(
+    short_help="A note or attributes of a study or a trial",
+    epilog='Example: noregret annotate 3 --note "second batch of enzyme" --attribute operator=anna',
+)
+@click.argument("trial", type=click.INT, required=False)
+@NOTE
+@ATTRIBUTE
+@on_study
+def annotate(
+    target: Target, trial: int | None, note: str | None, attributes: tuple[str, ...]
+) -> None:
+    """Write a note or attributes to a TRIAL, or without one to the study. What is not named stays;
+    an empty note and an attribute null are taken away.
+    """
+    if note is None and not attributes:
+        raise click.UsageError("give --note TEXT or --attribute NAME=VALUE")
+    study = target.open()
+    study.annotate(trial, note=note, attributes=typed(pairs(attributes)))
+    now: Any = study if trial is None else study.trials[trial]
+    document = {"study": study.name, "trial": trial, "note": now.note}
+    what = f"study {study.name}" if trial is None else f"trial {trial}"
+    said = [each for each in (now.note, attributes_text(now.attributes)) if each]
+    target.emit(
+        {**document, "attributes": dict(now.attributes)},
+        f"{what}: {'; '.join(said) or 'nothing noted'}",
     )
 
 
@@ -189,6 +271,20 @@ def reclaim(
     )
 
 
+def _remarks(
+    study: Study,
+    note: str | None,
+    attributes: tuple[str, ...],
+    really: tuple[str, ...] | None = None,
+    reason: str | None = None,
+) -> dict[str, Any]:
+    """What was typed besides the value, as the study takes it."""
+    said: dict[str, Any] = {"note": note, "attributes": typed(pairs(attributes)) or None}
+    if really is not None:
+        said |= {"params": parse_point(study, really) or None, "reason": reason}
+    return said
+
+
 def _one_of(value: float | None, failed: bool) -> None:
     if (value is None) != failed:
         raise click.UsageError("give a VALUE, or --failed")
@@ -203,6 +299,8 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
     }
     told = "failed" if trial.value is None else number(trial.value)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]
+    if trial.asked is not None:
+        lines.append(f"asked for: {point_text(study, trial.asked)}")
     trials = standing(study.trials)
     if any(each.state == "complete" for each in trials):
         best = study.best

@@ -4,20 +4,34 @@ page.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from noregret.cli.options import Target, on_storage, on_study, parse_point
+from noregret.cli.options import Target, complete_study, on_storage, on_study, parse_point
 from noregret.errors import ConfigurationError, MissingExtraError
 from noregret.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-KINDS = ("convergence", "slice", "lengthscales", "certificate", "calibration")
+KINDS = (
+    "convergence",
+    "slice",
+    "slices",
+    "contour",
+    "importance",
+    "parallel",
+    "timeline",
+    "studies",
+    "lengthscales",
+    "certificate",
+    "calibration",
+)
+SLICED = ("slice", "slices", "contour")
 ENDINGS = ("png", "svg", "pdf")
 
 
@@ -30,7 +44,7 @@ ENDINGS = ("png", "svg", "pdf")
     "--along",
     multiple=True,
     metavar="NAME",
-    help="The parameter of a slice; twice for a map over two.  [default: the first]",
+    help="The parameter of a slice; twice for a map over two.  [default: the first, or two]",
 )
 @click.option(
     "--at",
@@ -42,6 +56,13 @@ ENDINGS = ("png", "svg", "pdf")
     "--delta",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Failure probability of the certificate.",
+)
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_study,
+    help="Another study beside it, for `plot studies`.  [default: all of the same goal]",
 )
 @click.option(
     "--out",
@@ -56,23 +77,35 @@ def plot(
     along: tuple[str, ...],
     at: tuple[str, ...],
     delta: float | None,
+    also: tuple[str, ...],
     out: Path | None,
 ) -> None:
     """Draw a study: values and the best so far (convergence), the model's mean and band along a
-    parameter (slice), lengthscales and the widening h (lengthscales), the bound on the regret
+    parameter (slice) or along each (slices), its mean over two (contour), which inputs matter
+    (importance), all trials at once (parallel), when they ran (timeline), several studies' best so
+    far (studies), lengthscales and the widening h (lengthscales), the bound on the regret
     (certificate), whether predictions came true (calibration).
     """
-    if (along or at) and kind != "slice":
-        raise ConfigurationError(f"--along and --at are for `noregret plot slice`, not for {kind}")
+    if ((along or at) and kind not in SLICED) or (along and kind == "slices"):
+        raise ConfigurationError(
+            f"--along is for `noregret plot slice` and contour, --at for these and slices, not for"
+            f" {kind}"
+        )
+    if also and kind != "studies":
+        raise ConfigurationError(f"--also is for `noregret plot studies`, not for {kind}")
     if delta is not None and kind != "certificate":
         raise ConfigurationError(f"--delta is for `noregret plot certificate`, not for {kind}")
     if out is not None and out.suffix[1:].lower() not in ENDINGS:
         raise ConfigurationError(
             f"{out} does not say which kind of picture is wanted: let it end in .png, .svg or .pdf"
         )
-    study = target.open()
+    if kind == "studies" and target.study is None and not also:
+        storage = target.connect()
+        study = Study.open(min(storage.names(), default=""), storage=storage)
+    else:
+        study = target.open()
     path = out or Path(f"{_file_name(study.name)}-{kind}.png")
-    figure = draw(study, kind, list(along) or None, parse_point(study, at), delta)
+    figure = draw(study, kind, list(along) or None, parse_point(study, at), delta, also)
     figure.savefig(path, dpi=150)
     target.emit(
         {"study": study.name, "kind": kind, "file": str(path)}, f"{kind} of {study.name} in {path}"
@@ -80,7 +113,12 @@ def plot(
 
 
 def draw(
-    study: Study, kind: str, along: list[str] | None, at: dict[str, Any], delta: float | None
+    study: Study,
+    kind: str,
+    along: list[str] | None,
+    at: dict[str, Any],
+    delta: float | None,
+    also: Sequence[str] = (),
 ) -> Figure:
     try:
         from matplotlib.figure import Figure
@@ -90,11 +128,26 @@ def draw(
         ) from None
     from noregret import plot as pictures
 
-    figure = Figure(figsize=(7.2, 6.4 if kind == "lengthscales" else 4.2), layout="constrained")
+    inputs = sum(each.width > 0 for each in study.space.parameters.values())
+    size = {
+        "lengthscales": (7.2, 6.4),
+        "slices": (4.6 * min(inputs, 3), 3.4 * -(-inputs // 3) + 0.6),
+        "parallel": (max(7.2, 1.3 * inputs + 3), 4.2),
+        "importance": (7.2, max(2.4, 0.4 * inputs + 1.4)),
+        "timeline": (7.2, min(max(3.0, 0.16 * len(study.trials) + 1.2), 14)),
+    }
+    figure = Figure(figsize=size.get(kind, (7.2, 4.2)), layout="constrained")
     if kind == "lengthscales":
         above, below = figure.subplots(2, 1, sharex=True)
         pictures.lengthscales(study, ax=above).set_xlabel("")
         pictures.scaling(study, ax=below).set_title("")
+    elif kind == "slices":
+        pictures.slices(study, at=at, figure=figure)
+    elif kind == "contour":
+        pair = along or [name for name, each in study.space.parameters.items() if each.width][:2]
+        pictures.slice(study, pair, at=at, ax=figure.subplots())
+    elif kind == "studies":
+        pictures.studies(_beside(study, also), ax=figure.subplots())
     elif kind == "slice":
         pictures.slice(study, along, at=at, ax=figure.subplots())
     elif kind == "certificate":
@@ -102,6 +155,18 @@ def draw(
     else:
         getattr(pictures, kind)(study, ax=figure.subplots())
     return figure
+
+
+def _beside(study: Study, also: Sequence[str]) -> list[Study]:
+    """The study and those named, or all others of its goal in the same storage."""
+    storage = study._storage
+    named = [Study.open(name, storage=storage) for name in also]
+    if not named:
+        others = (each for each in storage.summaries() if each.name != study.name)
+        named = [
+            Study.open(each.name, storage=storage) for each in others if each.goal == study.goal
+        ]
+    return [study, *named]
 
 
 def _file_name(name: str) -> str:

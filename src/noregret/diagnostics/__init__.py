@@ -9,6 +9,7 @@ from noregret.diagnostics.forecast_checks import (
     outcomes,
     predictions,
 )
+from noregret.diagnostics.importances import Importance, importances
 from noregret.diagnostics.reasons import Convergence, Reason, convergence, why
 
 __all__ = [
@@ -16,11 +17,13 @@ __all__ = [
     "Alarm",
     "Calibration",
     "Convergence",
+    "Importance",
     "Prediction",
     "Reason",
     "alarms",
     "calibration",
     "convergence",
+    "importances",
     "outcomes",
     "predictions",
     "why",

@@ -65,7 +65,15 @@ def outcomes(trials: Sequence[Trial]) -> list[Trial]:
             kept.append(
                 trial
                 if told is trial
-                else replace(trial, state=told.state, value=told.value, noise_std=told.noise_std)
+                else replace(
+                    trial,
+                    params=told.params,
+                    asked=told.asked,
+                    state=told.state,
+                    value=told.value,
+                    noise_std=told.noise_std,
+                    error=told.error,
+                )
             )
     return kept
 
@@ -162,7 +170,10 @@ class _Forecasts:
             std = _column(models, "instant_regret_bound") / (2 * width)
         mean = bend.forward((sign * _column(models, "mean") - offset) / scale)
         values = [
-            np.nan if trial.value is None or trial.state != "complete" else sign * trial.value
+            # a value at another point says nothing about the forecast
+            np.nan
+            if trial.value is None or trial.state != "complete" or trial.asked is not None
+            else sign * trial.value
             for trial in trials
         ]
         z = (np.array(values, dtype=np.float64) - offset) / scale

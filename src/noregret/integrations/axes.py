@@ -16,6 +16,7 @@ from noregret.errors import SpaceError
 from noregret.space import Choice, Float, Int, Parameter, Space
 
 CUT = 1e-3  # probability left out at an end of a distribution that has no end there
+EDGE = 1e-6  # probability left out at an end that the distribution has
 TOLERANCE = 1e-8  # of a step: by how much a rounded multiple may miss
 
 
@@ -60,10 +61,14 @@ class Axes:
 
 def plain(parameter: Parameter) -> Axis:
     """A parameter that both sides mean in the same way."""
-    quick = {Float: (float, int), Int: (int,), Choice: ()}[type(parameter)]
+    quick = (float, int) if isinstance(parameter, Float) else (int,)
 
     def ours(value: Any) -> Any:
-        if type(value) not in quick or not parameter.low <= value <= parameter.high:  # type: ignore[union-attr]
+        if (
+            isinstance(parameter, Choice)
+            or type(value) not in quick
+            or not parameter.low <= value <= parameter.high
+        ):
             # SpaceError outside; histories are long, so what is plainly inside is not encoded
             parameter.encode(value)
         return value
@@ -73,76 +78,97 @@ def plain(parameter: Parameter) -> Axis:
 
 def listed(values: Sequence[Any]) -> Axis:
     """A list of values: three or more numbers in increasing order are ordered levels, anything else
-    are options without order.
+    are options without order. Objects such as estimators go by their names.
     """
     items = [value.item() if isinstance(value, np.generic) else value for value in values]
-    if (
+    ordered = (
         len(items) > 2
         and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in items)
         and all(a < b for a, b in pairwise(items))
-    ):
-        return _by_position(Int(0, len(items) - 1), items)
+    )
     try:
-        return plain(Choice(items))
+        return plain(Choice(items, ordered=ordered))
     except SpaceError:  # objects such as estimators, or equal values
-        return _by_position(Choice(range(len(items))), items)
+        names = [repr(item) for item in items]
+        if len(set(names)) < len(names):
+            names = [f"{index}: {name}" for index, name in enumerate(names)]
+        return _by_position(names, items)
 
 
-def _by_position(parameter: Parameter, items: Sequence[Any]) -> Axis:
-    def ours(value: Any) -> int:
-        for index, item in enumerate(items):
+def _by_position(names: Sequence[str], items: Sequence[Any]) -> Axis:
+    def ours(value: Any) -> str:
+        for name, item in zip(names, items, strict=True):
             if item is value or (
                 isinstance(item, bool) == isinstance(value, bool) and bool(item == value)
             ):
-                return index
+                return name
         raise SpaceError(f"{value!r} is not one of {list(items)!r}")
 
-    return Axis(parameter, ours, lambda index: items[index])
+    return Axis(Choice(names), ours, lambda name: items[names.index(name)])
 
 
 def stepped(low: float, high: float, step: float) -> Axis:
     """low, low + step, … up to high; whole numbers stay whole."""
-    return _multiples(Int(0, round((high - low) / step)), low, step, high)
+    return _levels(low, round((high - low) / step), step, log=False)
 
 
 def multiples(low: float, high: float, step: float, *, log: bool) -> Axis:
     """The multiples of step from low to high."""
-    return _multiples(
-        Int(math.ceil(low / step - TOLERANCE), math.floor(high / step + TOLERANCE), log),
-        0,
-        step,
-        high,
-    )
+    first = math.ceil(low / step - TOLERANCE)
+    count = math.floor(high / step + TOLERANCE) - first
+    return _levels(_tidy(first * step, step), count, step, log=log)
 
 
-def _multiples(parameter: Int, origin: float, step: float, high: float) -> Axis:
-    def ours(value: Any) -> int:
-        position = (value - origin) / step
-        if (
-            abs(position - round(position)) > TOLERANCE
-            or not parameter.low <= round(position) <= parameter.high
-        ):
-            raise SpaceError(
-                f"{value!r} is not {origin!r} plus {parameter.low} to {parameter.high} times"
-                f" {step!r}"
-            )
-        return round(position)
+def _levels(low: float, count: int, step: float, *, log: bool) -> Axis:
+    whole = all(isinstance(each, (int, np.integer)) for each in (low, step))
+    high = _tidy(low + count * step, step, low)
+    parameter = Int(int(low), int(high), log, int(step)) if whole else Float(low, high, log, step)
 
-    return Axis(parameter, ours, lambda index: min(origin + index * step, high))
+    def ours(value: Any) -> Any:
+        position = (value - low) / step
+        if abs(position - round(position)) > TOLERANCE or not 0 <= round(position) <= count:
+            raise SpaceError(f"{value!r} is not {low!r} plus 0 to {count} times {step!r}")
+        return parameter.decode(np.array(parameter.encode(min(max(value, low), high))))
+
+    return Axis(parameter, ours, lambda value: value)
+
+
+def _tidy(number: float, *others: float) -> float:
+    """Without the last bits of a product: 0.3, not 0.30000000000000004."""
+    return number if isinstance(number, int) else round(number, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(Float):
+    """A number in the user's own scale, on which the search moves by the probabilities of a
+    scipy.stats distribution.
+    """
+
+    distribution: Any = None
+    share: tuple[float, float] = (0.0, 1.0)  # of the probability that is searched
+
+    def encode(self, value: Any) -> list[float]:
+        Float(self.low, self.high).encode(value)  # SpaceError outside
+        first, last = self.share
+        u = (float(self.distribution.cdf(value)) - first) / (last - first)
+        return [min(max(u, 0.0), 1.0)]
+
+    def decode(self, u: Any) -> float:
+        first, last = self.share
+        value = float(self.distribution.ppf(first + float(u[0]) * (last - first)))
+        return min(max(value, self.low), self.high)
 
 
 def quantiles(distribution: Any) -> Axis:
     """A continuous scipy.stats distribution: its own probabilities as the scale, without the last
-    CUT of a tail that has no end.
+    CUT of a tail that has no end, and without an end itself, which has no probability: C = 0 is no
+    value of a distribution on (0, ∞).
     """
     low, high = distribution.support()
-    ends = Float(0.0 if math.isfinite(low) else CUT, 1.0 if math.isfinite(high) else 1 - CUT)
-
-    def ours(value: Any) -> float:
-        u = float(distribution.cdf(value))
-        nearest = min(max(u, ends.low), ends.high)
-        if abs(u - nearest) > TOLERANCE:
-            raise SpaceError(f"{value!r} is beyond the last {CUT} of the distribution's tail")
-        return nearest
-
-    return Axis(ends, ours, lambda u: float(distribution.ppf(u)))
+    first = CUT if not math.isfinite(low) else EDGE
+    while distribution.ppf(first) <= low and first < CUT:
+        first *= 10  # so close to its end that both are one number
+    last = 1 - CUT if not math.isfinite(high) else 1 - EDGE
+    ends = [float(distribution.ppf(each)) for each in (first, last)]
+    made = Quantiles(ends[0], ends[1], distribution=distribution, share=(first, last))
+    return plain(made)

@@ -20,7 +20,7 @@ from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import Axes, Axis, plain, stepped
 from noregret.space import Choice, Float, Int
 from noregret.strategies import Strategy
-from noregret.study import Study
+from noregret.study import CertifiedWithin, Study
 from noregret.trials import Decision, Goal, State, Trial
 
 try:
@@ -80,7 +80,7 @@ class NoRegretSampler(BaseSampler):
                 f" {n_startup_trials!r}"
             )
         chosen = Study(
-            [(0.0, 1.0)], strategy=strategy
+            [(0.0, 1.0)], "maximize", strategy=strategy
         ).strategy  # the default and the checks are the study's
         self._strategy = chosen if n_startup_trials is None else _without_initial_design(chosen)
         self._startup = n_startup_trials or 0
@@ -170,6 +170,66 @@ class NoRegretSampler(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         self._independent.after_trial(study, trial, state, values)
+
+
+class NoRegretStopping:
+    """An Optuna callback that ends ``study.optimize`` once the best point is known well enough:
+    ``study.optimize(f, callbacks=[NoRegretStopping(0.01)])``, with any sampler.
+
+    A noregret model of the finished trials bounds the regret of its recommended point, and the
+    study is stopped when that is at most ``regret``. A strategy whose bound is not proved is
+    refused unless ``heuristic``, then it is a rule of thumb; the default strategy is
+    ``InsuredGPUCB()``, which has none. It looks every ``every`` trials, from ``at_least`` on.
+    Pruning is as it was: ``trial.should_prune`` does not know of it.
+    """
+
+    def __init__(
+        self,
+        regret: float,
+        strategy: Strategy | None = None,
+        *,
+        delta: float | None = None,
+        heuristic: bool = False,
+        at_least: int = 10,
+        every: int = 1,
+    ) -> None:
+        for name, count in (("at_least", at_least), ("every", every)):
+            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+                raise ConfigurationError(
+                    f"{name} must be a whole number of at least 1, got {count!r}"
+                )
+        self._rule = CertifiedWithin(regret, delta, heuristic)
+        self._strategy = Study([(0.0, 1.0)], "maximize", strategy).strategy
+        if not (self._strategy.proved or heuristic):
+            raise ConfigurationError(
+                f"{type(self._strategy).__name__} has no proved bound to stop by: give a strategy"
+                " with one, such as AdaptiveGPUCB.rigorous(noise_bound), or accept a rule of thumb"
+                " with heuristic=True"
+            )
+        self._at_least, self._every = at_least, every
+
+    def __call__(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        _refuse_many_objectives(study)
+        done = sum(each.state == TrialState.COMPLETE for each in study.get_trials(deepcopy=False))
+        if done < self._at_least or (done - self._at_least) % self._every:
+            return
+        searched = {
+            name: distribution
+            for name, distribution in IntersectionSearchSpace().calculate(study).items()
+            if not distribution.single()
+        }
+        if not searched:
+            return
+        axes = Axes({name: _axis(distribution) for name, distribution in searched.items()})
+        goal: Goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+        finished = [each for each in study.get_trials(deepcopy=False) if each.state.is_finished()]
+        history = _history(finished, axes, goal, "")
+        if self._rule(Study(axes.space, goal, self._strategy, trials=history)):
+            logger.info(
+                f"Stopped after {done} trials: the recommended point is within"
+                f" {self._rule.regret} of the optimum by the model's bound."
+            )
+            study.stop()
 
 
 def _without_initial_design(strategy: Any) -> Strategy:

@@ -77,7 +77,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         self._metric: str | None = metric or (DEFAULT_METRIC if mode else None)
         self._mode: str | None = mode
         self._strategy = Study(
-            [(0.0, 1.0)], strategy=strategy
+            [(0.0, 1.0)], "maximize", strategy=strategy
         ).strategy  # the default and the checks are the study's
         self._seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
         self._runs: dict[str, _Run] = {}

@@ -7,6 +7,20 @@ style or marker of its own.
 
 from noregret.plot.beliefs import slice  # noqa: A004 — called as plot.slice
 from noregret.plot.decisions import calibration, lengthscales, scaling
+from noregret.plot.overviews import contour, importance, parallel, slices, studies, timeline
 from noregret.plot.results import certificate, convergence
 
-__all__ = ["calibration", "certificate", "convergence", "lengthscales", "scaling", "slice"]
+__all__ = [
+    "calibration",
+    "certificate",
+    "contour",
+    "convergence",
+    "importance",
+    "lengthscales",
+    "parallel",
+    "scaling",
+    "slice",
+    "slices",
+    "studies",
+    "timeline",
+]

@@ -30,6 +30,38 @@ SMOOTH = 241  # points of a curve
 LEVELS = 200  # a longer range of integers is drawn as a curve
 
 
+# beyond these, colours are spread over a map; with line and marker no two series look alike
+SERIES = (BLUE, ORANGE, GREEN, RED, "#cc79a7", "#56b4e9", "#5b3a8c", "#8a6d3b")
+LINES = ("-", "--", "-.", ":")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")
+
+
+def series_looks(count: int) -> list[dict[str, Any]]:
+    """Colour, line and marker of each of so many series, all different."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    if count <= len(SERIES):
+        colors = list(SERIES[:count])
+    else:
+        spread = colormaps["turbo"](np.linspace(0.03, 0.97, count))
+        # neighbours in the list are far apart on the map, and every other one is darker
+        step = next(n for n in range(count // 3 + 1, count + 2) if np.gcd(n, count) == 1)
+        chosen = [spread[(index * step) % count] for index in range(count)]
+        colors = [
+            to_hex(tuple(part * (0.65 if index % 2 else 1.0) for part in rgb[:3]))
+            for index, rgb in enumerate(chosen)
+        ]
+    return [
+        {
+            "color": color,
+            "ls": LINES[index % len(LINES)],
+            "marker": MARKERS[index % len(MARKERS)],
+        }
+        for index, color in enumerate(colors)
+    ]
+
+
 def new_axes(ax: Axes | None) -> Axes:
     """``ax``, or the axes of a new figure."""
     if ax is not None:

@@ -50,7 +50,7 @@ def argmax(
     points, shape = _sweep(space, lengthscales, rng, incumbents)
     values = np.where(allowed(points, excluded), acquisition.values(points), -np.inf)
     starts = _starts(points, values, shape, lengthscales)
-    found = refine(acquisition, points[starts], lengthscales, space.continuous)
+    found = _refined(acquisition, space, points[starts], lengthscales)
     found = _jump(acquisition, space, found, lengthscales)
     found = np.vstack([found, points[np.argmax(values)][None, :]])
     return best(
@@ -148,6 +148,14 @@ def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: 
                 break
             free &= ((scaled - scaled[position]) ** 2).sum(axis=1) > 0.25
     return np.array(chosen, dtype=np.intp)
+
+
+def _refined(
+    acquisition: Acquisition, space: SearchSpace, starts: Array, lengthscales: Array
+) -> Array:
+    """Refined where a gradient may lead; with a resolution, its nearest levels."""
+    found = refine(acquisition, starts, lengthscales, space.movable)
+    return found if np.array_equal(space.movable, space.continuous) else space.snap(found)
 
 
 def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable: Mask) -> Array:
@@ -269,7 +277,7 @@ def _jump(acquisition: Acquisition, space: SearchSpace, found: Array, lengthscal
             if len(around) == 0:
                 break
             top = np.argsort(-acquisition.values(around), kind="stable")[:4]
-            tried = refine(acquisition, around[top], lengthscales, space.continuous)
+            tried = _refined(acquisition, space, around[top], lengthscales)
             values = acquisition.values(np.vstack([best[row][None, :], tried]))
             if np.argmax(values) == 0:
                 break

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
 from noregret.space.array import Array
-from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.parameters import Choice, Float, Int, Parameter, exact
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
-
-MOST_JUMPS = 512  # options of a long choice that are tried from one point
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +83,13 @@ class Space:
     @property
     def continuous(self) -> NDArray[np.bool_]:
         return np.array(
+            [p.size == math.inf for p in self.parameters.values() for _ in range(p.width)],
+            dtype=np.bool_,
+        )
+
+    @property
+    def movable(self) -> NDArray[np.bool_]:
+        return np.array(
             [isinstance(p, Float) for p in self.parameters.values() for _ in range(p.width)],
             dtype=np.bool_,
         )
@@ -135,11 +140,7 @@ class Space:
         if self.vector:
             return np.array([float(values[name]) for name in self.parameters])
         assert isinstance(decoded, dict)
-        kinds = {Float: float, Int: int}  # exactly as given; decoded, a long range would round
-        return {
-            name: kinds[type(p)](values[name]) if type(p) in kinds else decoded[name]
-            for name, p in self.parameters.items()
-        }
+        return {name: exact(p, values[name], decoded[name]) for name, p in self.parameters.items()}
 
     def snap(self, U: Array) -> Array:
         U = np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
@@ -152,24 +153,9 @@ class Space:
     def jumps(self, u: Array) -> Array:
         rows = []
         for parameter, s in zip(self.parameters.values(), self._slices, strict=True):
-            if isinstance(parameter, Float) or parameter.width == 0:
+            if parameter.size == math.inf or parameter.width == 0:
                 continue
-            if parameter.size <= (MOST_JUMPS if isinstance(parameter, Choice) else 16):
-                levels = parameter.levels()
-            elif isinstance(parameter, Choice):  # as many, all over the list, from this one on
-                steps = np.linspace(1, parameter.size - 1, MOST_JUMPS).astype(np.intp)
-                levels = parameter.levels()[(parameter.place(u[s]) + steps) % int(parameter.size)]
-            else:  # a long range of integers: one and a few steps either way, and jumps across
-                value = parameter.decode(u[s])
-                steps = np.unique(np.geomspace(1, parameter.size - 1, 8).astype(int))
-                near = np.unique(
-                    np.clip(
-                        np.concatenate([value - steps, value + steps]),
-                        parameter.low,
-                        parameter.high,
-                    )
-                )
-                levels = np.array([parameter.encode(int(v)) for v in near])
+            levels = parameter.around(u[s])
             block = np.repeat(u[None, :], len(levels), axis=0)
             block[:, s] = levels
             rows.append(block[~np.all(block == u, axis=1)])

@@ -69,6 +69,10 @@ class Candidates:
     def continuous(self) -> NDArray[np.bool_]:
         return np.zeros(self.dimension, dtype=np.bool_)
 
+    @property
+    def movable(self) -> NDArray[np.bool_]:
+        return self.continuous
+
     def _nearest(self, U: Array) -> NDArray[np.intp]:
         return nearest_rows(U, self._encoded)
 

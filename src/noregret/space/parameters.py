@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from noregret.space import code
 from noregret.space.array import Array
 
 SHOWN = 20  # options in an error message
+MOST_JUMPS = 512  # options of a long choice that are tried from one point
 LARGEST_INT = 2**53  # a float tells all smaller whole numbers apart
 
 
@@ -31,6 +33,10 @@ def shortened(number: Any) -> str:
     if isinstance(number, int) and abs(number) > 10**30:
         return f"a whole number of {number.bit_length()} bits"
     return repr(number)
+
+
+LARGEST_GRID = 10**9  # steps
+TOLERANCE = 1e-6  # of a step: by how much the ends may miss a whole number of them
 
 
 def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
@@ -54,18 +60,106 @@ def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+def _decimals(number: float) -> int:
+    """Digits behind the point, as the number is written."""
+    exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return max(0, -exponent)
+
+
+def _check_step(kind: str, low: float, high: float, given: Any, written: str) -> None:
+    """That high is a whole number of steps above low."""
+    is_number = isinstance(given, (int, float, np.integer, np.floating))
+    step = float(given) if is_number and not isinstance(given, bool) else math.nan
+    if not 0 < step < math.inf:
+        raise SpaceError(f"{kind} {written} must be a positive number, got {given!r}")
+    steps = (high - low) / step
+    if steps > LARGEST_GRID:
+        raise SpaceError(
+            f"{kind} with {written}={given!r} has {steps:.3g} levels between {low!r} and {high!r}:"
+            " so fine a step is none; leave it out"
+        )
+    if abs(steps - round(steps)) > TOLERANCE or round(steps) < 1:
+        below = round(low + math.floor(steps + TOLERANCE) * step, max(map(_decimals, (low, step))))
+        above = round(low + math.ceil(steps) * step, max(map(_decimals, (low, step))))
+        fitting = f"high={above:g}" if below <= low else f"high={below:g} or high={above:g}"
+        raise SpaceError(
+            f"{kind} needs high a whole number of steps above low, got low={low!r}, high={high!r},"
+            f" step={given!r}: write {fitting}, or another step"
+        )
+
+
+def _written(parameter: Any, usual: Mapping[str, Any]) -> str:
+    """As it is typed, without what is as usual."""
+    shown = [each.name for each in fields(parameter) if each.repr]
+    pairs = ((name, getattr(parameter, name)) for name in shown)
+    given = (f"{name}={value!r}" for name, value in pairs if usual.get(name, ...) != value)
+    return f"{type(parameter).__name__}({', '.join(given)})"
+
+
+def _around(size: float, index: int) -> NDArray[np.intp]:
+    """Levels to jump to: all of a few; of many one and a few steps either way, and jumps across."""
+    if size <= 16:
+        return np.arange(int(size))
+    steps = np.unique(np.geomspace(1, size - 1, 8).astype(int))
+    near: NDArray[np.intp] = np.unique(
+        np.clip(np.concatenate([index - steps, index + steps]), 0, int(size) - 1)
+    )
+    return near
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Float:
-    """A real parameter in ``[low, high]``, on a log scale if ``log``."""
+    """A real parameter in ``[low, high]``, on a log scale if ``log``.
+
+    step: only low, low + step, … are proposed; digits: only numbers with so many digits behind the
+    point. What was really run may lie between them.
+    """
 
     low: float
     high: float
     log: bool = False
+    step: float | None = None
+    digits: int | None = None
 
     def __post_init__(self) -> None:
         _check_bounds("Float", self.low, self.high, self.log)
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
+        if self.digits is not None:
+            self._check_digits()
+        if self.step is not None:
+            _check_step("Float", self.low, self.high, self.step, "step")
+            object.__setattr__(self, "step", float(self.step))
+
+    def _check_digits(self) -> None:
+        if self.step is not None:
+            raise SpaceError(
+                f"Float takes a step or digits, got step={self.step!r} and digits={self.digits!r}:"
+                " leave one out"
+            )
+        digits: Any = self.digits
+        if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 0:
+            raise SpaceError(
+                f"Float digits must be a whole number of at least 0, got {digits!r}: it counts the"
+                " digits behind the point"
+            )
+        for name, bound in (("low", self.low), ("high", self.high)):
+            if _decimals(bound) > digits:
+                raise SpaceError(
+                    f"Float with digits={digits} has a {name} of more digits, {bound!r}: round it,"
+                    " or allow more digits"
+                )
+        _check_step("Float", self.low, self.high, 10.0**-digits, "digits")
+        object.__setattr__(self, "digits", int(digits))
+
+    def __repr__(self) -> str:
+        return _written(self, {"step": None, "digits": None})
+
+    @property
+    def resolution(self) -> float | None:
+        """The distance of neighbouring levels; None if the parameter may take any value."""
+        return self.step if self.digits is None else 10.0**-self.digits
 
     @property
     def width(self) -> int:
@@ -73,7 +167,36 @@ class Float:
 
     @property
     def size(self) -> float:
-        return math.inf
+        step = self.resolution
+        return math.inf if step is None else round((self.high - self.low) / step) + 1
+
+    def _level(self, index: Array) -> Array:
+        """The numbers as a person would write them: 0.3, not 0.30000000000000004."""
+        step = self.resolution
+        assert step is not None
+        return np.asarray(
+            np.round(self.low + index * step, max(_decimals(self.low), _decimals(step)))
+        )
+
+    def _position(self, value: Array) -> Array:
+        if self.log:
+            return np.asarray(np.log(value / self.low) / math.log(self.high / self.low))
+        return np.asarray((value - self.low) / (self.high - self.low))
+
+    def _index(self, u: Array) -> Array:
+        step = self.resolution
+        assert step is not None
+        value = (
+            self.low * (self.high / self.low) ** u
+            if self.log
+            else self.low + u * (self.high - self.low)
+        )
+        return np.clip(np.rint((value - self.low) / step), 0, self.size - 1)
+
+    def around(self, u: Array) -> Array:
+        """The levels next to a coordinate, and a few farther away."""
+        near = np.asarray(_around(self.size, int(self._index(u)[0])), dtype=np.float64)
+        return self._position(self._level(near))[:, None]
 
     def encode(self, value: Any) -> list[float]:
         number = _number(value, self)
@@ -82,6 +205,8 @@ class Float:
                 f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the"
                 " value"
             )
+        if self.resolution is not None:
+            return [float(self._position(np.float64(number)))]  # type: ignore[arg-type]
         if self.log:
             return [
                 (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
@@ -91,6 +216,8 @@ class Float:
         return [number / (self.high - self.low) - self.low / (self.high - self.low)]
 
     def decode(self, u: Array) -> float:
+        if self.resolution is not None:
+            return float(self._level(self._index(np.asarray(u[0]))))
         if self.log:
             value = math.exp(
                 math.log(self.low) + float(u[0]) * (math.log(self.high) - math.log(self.low))
@@ -100,19 +227,28 @@ class Float:
         return min(max(value, self.low), self.high)
 
     def snap(self, U: Array) -> Array:
-        return U
+        return U if self.resolution is None else self._position(self._level(self._index(U)))
 
     def levels(self) -> Array:
-        raise SpaceError("a Float has no list of levels")
+        if self.resolution is None:
+            raise SpaceError("a Float without a step has no list of levels")
+        return self._position(self._level(np.arange(self.size)))[:, None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Int:
-    """A whole number in ``[low, high]``, both ends included, on a log scale if ``log``."""
+    """A whole number in ``[low, high]``, both ends included, on a log scale if ``log``.
+
+    step: only low, low + step, … are proposed. What was really run may lie between them.
+    """
 
     low: int
     high: int
     log: bool = False
+    step: int = 1
+
+    def __repr__(self) -> str:
+        return _written(self, {"step": 1})
 
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
@@ -129,6 +265,12 @@ class Int:
             )
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
+        _check_step("Int", self.low, self.high, self.step, "step")
+        if int(self.step) != self.step:
+            raise SpaceError(
+                f"Int needs a whole step, got {self.step!r}: round it or use Float(step=…)"
+            )
+        object.__setattr__(self, "step", int(self.step))
 
     @property
     def width(self) -> int:
@@ -136,7 +278,7 @@ class Int:
 
     @property
     def size(self) -> float:
-        return self.high - self.low + 1
+        return (self.high - self.low) // self.step + 1
 
     def _position(self, value: Array) -> Array:
         if self.log:
@@ -151,7 +293,16 @@ class Int:
             if self.log
             else self.low + u * (self.high - self.low)
         )
-        return np.clip(np.rint(value), self.low, self.high)
+        if self.step == 1:
+            return np.clip(np.rint(value), self.low, self.high)
+        index = np.clip(np.rint((value - self.low) / self.step), 0, self.size - 1)
+        return np.asarray(self.low + index * self.step)
+
+    def around(self, u: Array) -> Array:
+        """The levels next to a coordinate, and a few farther away."""
+        index = (self.decode(u) - self.low) // self.step
+        values = self.low + _around(self.size, index) * self.step
+        return self._position(np.asarray(values, dtype=np.float64))[:, None]
 
     def encode(self, value: Any) -> list[float]:
         number = _number(value, self)
@@ -171,22 +322,29 @@ class Int:
         return self._position(self._nearest(U))
 
     def levels(self) -> Array:
-        return self._position(np.arange(self.low, self.high + 1, dtype=np.float64))[:, None]
+        values = np.arange(self.low, self.high + 1, self.step, dtype=np.float64)
+        return self._position(values)[:, None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Choice:
-    """One of several unordered options.
+    """One of several options, without order or, with ``ordered``, as levels of a scale.
 
     Two options take one coordinate, more take one coordinate each (so that all are equally far
-    apart), from 128 on they share 127 (see ``space.code``), a single option takes none. Options
-    must be JSON values, so that a study can be stored.
+    apart), from 128 on they share 127 (see ``space.code``), a single option takes none. Ordered
+    levels take one coordinate, on which they stand in the order given, equally far apart:
+    neighbours are alike, the ends are not. Options must be JSON values, so that a study can be
+    stored.
     """
 
     options: tuple[Any, ...]
+    ordered: bool = False
     _places: dict[tuple[type, Any], int] = field(init=False, repr=False, compare=False)
 
-    def __init__(self, options: Sequence[Any]) -> None:
+    def __repr__(self) -> str:
+        return _written(self, {"ordered": False})
+
+    def __init__(self, options: Sequence[Any], ordered: bool = False) -> None:
         if isinstance(options, str) or not isinstance(options, Sequence):
             raise SpaceError(
                 f"Choice needs a list of options, got {options!r}: write Choice([...])"
@@ -209,15 +367,17 @@ class Choice:
         if len(places) < len(listed):
             raise SpaceError(f"Choice has the same option twice: {_shown(listed)}")
         object.__setattr__(self, "options", listed)
+        object.__setattr__(self, "ordered", bool(ordered))
         object.__setattr__(self, "_places", places)
 
     @property
     def width(self) -> int:
-        return {1: 0, 2: 1}.get(len(self.options), min(len(self.options), code.LENGTH))
+        most = 1 if self.ordered else min(len(self.options), code.LENGTH)
+        return {1: 0, 2: 1}.get(len(self.options), most)
 
     @property
     def _coded(self) -> bool:
-        return len(self.options) > code.LENGTH
+        return len(self.options) > code.LENGTH and not self.ordered
 
     @property
     def size(self) -> float:
@@ -225,18 +385,27 @@ class Choice:
 
     def levels(self) -> Array:
         if self.width <= 1:
-            return np.arange(len(self.options), dtype=np.float64)[:, None][:, : self.width]
+            return np.linspace(0.0, 1.0, len(self.options))[:, None][:, : self.width]
         return code.words(len(self.options)) if self._coded else np.eye(self.width)
 
     def place(self, u: Array) -> int:
         """The index of the option at a point of the cube."""
         return int(self._index(np.asarray(u, dtype=np.float64)[None, :])[0])
 
+    def around(self, u: Array) -> Array:
+        """The levels to jump to: all of them, or of a long scale some."""
+        if not self.ordered and self.size <= MOST_JUMPS:
+            return self.levels()
+        if not self.ordered:  # as many, all over the list, from this one on
+            steps = np.linspace(1, self.size - 1, MOST_JUMPS).astype(np.intp)
+            return self.levels()[(self.place(u) + steps) % int(self.size)]
+        return self.levels()[_around(self.size, int(self._index(u[None, :])[0]))]
+
     def _index(self, U: Array) -> NDArray[np.intp]:
         if self.width == 0:
             return np.zeros(len(U), dtype=np.intp)
         if self.width == 1:
-            return (U[:, 0] > 0.5).astype(np.intp)
+            return np.rint(np.clip(U[:, 0], 0.0, 1.0) * (len(self.options) - 1)).astype(np.intp)
         if self._coded:
             return code.nearest(U, len(self.options))
         return np.argmax(U, axis=1)
@@ -281,3 +450,10 @@ def _number(value: Any, parameter: Parameter) -> float:
     if not is_finite(value):
         raise SpaceError(f"{parameter} needs a finite number, got {shortened(value)}")
     return float(value)
+
+
+def exact(parameter: Parameter, value: Any, decoded: Any) -> Any:
+    """A number exactly as given, between the steps of a parameter too; an option as listed."""
+    if isinstance(parameter, Float):
+        return float(value)
+    return int(value) if isinstance(parameter, Int) else decoded

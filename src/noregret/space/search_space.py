@@ -32,6 +32,12 @@ class SearchSpace(Protocol):
     def continuous(self) -> NDArray[np.bool_]:
         """Which coordinates may move freely; the others jump."""
 
+    @property
+    def movable(self) -> NDArray[np.bool_]:
+        """Which coordinates a gradient may lead: those that move freely, and those with a
+        resolution, which are snapped afterwards.
+        """
+
     def encode(self, params: Any) -> Array: ...
     def decode(self, u: Array) -> Params: ...
     def normal(self, params: Any) -> Params:

@@ -15,7 +15,7 @@ from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.box import Space
 from noregret.space.candidates import Candidates
-from noregret.space.parameters import Float, Parameter
+from noregret.space.parameters import Parameter, exact
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, nearest_rows, product
 
 
@@ -37,6 +37,10 @@ class Slice:
     @property
     def continuous(self) -> Mask:
         return self.space.continuous & ~self.held
+
+    @property
+    def movable(self) -> Mask:
+        return self.space.movable & ~self.held
 
     def encode(self, params: Any) -> Array:
         return self.space.encode(params)
@@ -125,4 +129,4 @@ def _encode(name: str, parameter: Parameter, value: Any) -> list[float]:
 
 
 def _plain(parameter: Parameter, value: Any, encoded: Array) -> Any:
-    return float(value) if isinstance(parameter, Float) else parameter.decode(encoded)
+    return exact(parameter, value, parameter.decode(encoded))

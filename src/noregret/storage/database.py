@@ -36,6 +36,8 @@ DISK_FULL_STATE = "53100"  # the only SQLSTATE among PostgreSQL's operational er
 # a connection that the server refused for good has no SQLSTATE: libpq gives its text alone
 REFUSED = ("does not exist", "password")
 
+PASSWORD = re.compile("://[^@/]*@")  # and the user before it: for no message
+
 T = TypeVar("T")
 
 
@@ -91,6 +93,13 @@ class Database:
             ) from None
         self.sql = sqlalchemy
         self.url = storage_url(storage)
+        kind = self.url.split("://")[0].split("+")[0]
+        if kind not in ("sqlite", "postgresql"):
+            raise StorageError(
+                f"{kind} is not supported, got {PASSWORD.sub('://', self.url)!r}: studies are kept"
+                " in SQLite (a file, or sqlite:///study.db) for one machine, or in PostgreSQL"
+                " (postgresql://user@host/db) for several"
+            )
         self._patience = FIRST_PATIENCE
         try:
             self.engine = _engine(self.url)

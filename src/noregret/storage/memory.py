@@ -7,13 +7,13 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
-from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary, made_anew
-from noregret.trials import State, Trial, standing, utc_now
+from noregret.storage.protocol import DIED, StudyKey, StudyRecord, StudySummary, made_anew
+from noregret.trials import About, State, Trial, standing, utc_now
 
 
 @dataclass(slots=True)
@@ -127,7 +127,9 @@ class MemoryStorage:
             if not 0 <= number < len(kept.trials) or kept.trials[number].state != "waiting":
                 return None
             kept.leases[number].take(worker)
-            kept.trials[number] = replace(kept.trials[number], state="running", worker=worker)
+            kept.trials[number] = replace(
+                kept.trials[number], state="running", worker=worker, started=utc_now()
+            )
             return kept.trials[number]
 
     def finish(
@@ -139,24 +141,40 @@ class MemoryStorage:
         noise_std: float | None,
         *,
         worker: str | None = None,
+        about: About | None = None,
     ) -> Trial | None:
+        about = about or About()
         with self._lock:
             kept = self._find(name)
             if not 0 <= number < len(kept.trials) or kept.trials[number].is_finished:
                 return None
-            if worker is not None and (
-                kept.trials[number].state != "running" or kept.trials[number].worker != worker
-            ):
+            trial = kept.trials[number]
+            if worker is not None and (trial.state != "running" or trial.worker != worker):
                 return None
+            if about.params is not None:
+                trial = replace(trial, params=about.params, asked=trial.params)
             kept.trials[number] = replace(
-                kept.trials[number],
+                trial,
                 state=state,
                 value=value,
                 noise_std=noise_std,
                 finished=utc_now(),
                 worker=None,
+                error=about.error,
+                note=about.note or trial.note,
+                attributes=about.attributes or trial.attributes,
             )
             return kept.trials[number]
+
+    def annotate(
+        self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
+    ) -> None:
+        with self._lock:
+            kept, given = self._find(name), dict(attributes)
+            if number is None:
+                kept.record = replace(kept.record, note=note, attributes=given)
+            else:
+                kept.trials[number] = replace(kept.trials[number], note=note, attributes=given)
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
         with self._lock:
@@ -188,7 +206,12 @@ class MemoryStorage:
                     over = lease.attempts >= attempts
                     state: State = "failed" if over else "waiting"
                     kept.trials[number] = replace(
-                        trial, state=state, finished=utc_now() if over else None, worker=None
+                        trial,
+                        state=state,
+                        finished=utc_now() if over else None,
+                        worker=None,
+                        started=trial.started if over else None,
+                        error=DIED if over else None,
                     )
                     lease.heard = None
                     taken.append(kept.trials[number])

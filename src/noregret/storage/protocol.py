@@ -5,13 +5,15 @@ locks for long.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import Goal, State, Trial
+from noregret.trials import About, Goal, State, Trial
+
+DIED = "its worker gave no sign of life, or it was taken back"  # why a reclaimed trial failed
 
 
 class StudyKey(str):
@@ -40,7 +42,11 @@ def made_anew(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StudyRecord:
-    """All that defines a study besides its trials: with them it resumes anywhere."""
+    """All that defines a study besides its trials: with them it resumes anywhere.
+
+    origin: of a derived study, from which one and what was changed. Note and attributes may be
+    changed by ``annotate``, nothing else may.
+    """
 
     name: str
     space: Space | Candidates
@@ -48,6 +54,9 @@ class StudyRecord:
     strategy: Strategy
     seed: int
     key: StudyKey | None = field(default=None, compare=False)  # set by the storage
+    note: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    origin: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +79,7 @@ class StudySummary:
 
 class Storage(Protocol):
     """Trials are keyed by (study, number); numbers are gap-free from 0. A finished trial never
-    changes.
+    changes but in its note and attributes.
 
     worker: who evaluates a trial and sends heartbeats for it; None: nobody does, as for an
     experiment by hand.
@@ -128,9 +137,18 @@ class Storage(Protocol):
         noise_std: float | None,
         *,
         worker: str | None = None,
+        about: About | None = None,
     ) -> Trial | None:
         """Ends a running or waiting trial; None if it has ended already or does not exist. worker:
-        only if it runs there still.
+        only if it runs there still. about: what else was told; its attributes are merged by the
+        study.
+        """
+
+    def annotate(
+        self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
+    ) -> None:
+        """Sets note and attributes of a trial, or with None of the study; nothing else is touched.
+        Whoever reads the trials next sees them.
         """
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:

@@ -2,7 +2,8 @@
 
 Version 2 added to a trial who evaluates it, when that worker last gave a sign of life, how often it
 was given out, and what it corrects. Version 3 has typed decisions instead of a flat ``info``, and
-the default as a strategy of its own.
+the default as a strategy of its own. Version 4 added notes, attributes, why a trial failed, when it
+was given out, the point asked for where another was run, and where a derived study came from.
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 log = logging.getLogger("noregret")
-VERSION = 3  # written into every study's row
+VERSION = 4  # written into every study's row
 # columns of noregret_trials by the version that brought them
-ADDED = {2: ("worker", "heartbeat", "attempts", "corrects"), 3: ("decision",)}
+ADDED = {
+    2: ("worker", "heartbeat", "attempts", "corrects"),
+    3: ("decision",),
+    4: ("asked", "error", "note", "attributes", "started", "revision"),
+}
+# of noregret_studies
+ADDED_TO_STUDIES = {4: ("note", "attributes", "origin", "revision")}
 
 OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished")
 
@@ -40,6 +47,9 @@ def tables(sql: Any) -> tuple[Any, Any]:
             for name in ("space", "goal", "strategy", "seed", "created", "library")
         ),
         sql.Column("version", sql.Integer, nullable=False),
+        *(sql.Column(name, sql.Text) for name in ("note", "attributes", "origin")),
+        # counts the changes of finished trials, which are read again for them
+        sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
         sqlite_autoincrement=True,  # ids are never used again
     )
     trials = sql.Table(
@@ -64,6 +74,12 @@ def tables(sql: Any) -> tuple[Any, Any]:
         sql.Column("heartbeat", sql.Double),
         sql.Column("attempts", sql.Integer, nullable=False, server_default="1"),
         sql.Column("corrects", sql.Integer),
+        *(
+            sql.Column(name, sql.Text)
+            for name in ("asked", "error", "note", "attributes", "started")
+        ),
+        # of the study when this row last changed after its end
+        sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
     )
     # everything that a list of studies shows, without the long texts of the rows
     sql.Index("noregret_overview", *(trials.c[name] for name in OVERVIEW))
@@ -130,14 +146,12 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
         if found < VERSION:
             with database.transaction(connection):
                 if found < 2:
-                    for name in ADDED[2]:
-                        column = database.sql.schema.CreateColumn(trials.c[name]).compile(
-                            dialect=database.engine.dialect
-                        )
-                        connection.exec_driver_sql(
-                            f"ALTER TABLE noregret_trials ADD COLUMN {column}"
-                        )
-                _type_decisions(connection, database.sql, studies, trials)
+                    _add_columns(database, connection, trials, ADDED[2])
+                if found < 3:
+                    _type_decisions(connection, database.sql, studies, trials)
+                if found < 4:
+                    _add_columns(database, connection, trials, ADDED[4])
+                    _add_columns(database, connection, studies, ADDED_TO_STUDIES[4])
                 connection.execute(
                     studies.update().where(studies.c.version < VERSION).values(version=VERSION)
                 )
@@ -147,6 +161,16 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
         return database.attempt("upgrade", change), VERSION
     finally:
         database.engine.dispose()
+
+
+def _add_columns(
+    database: Database, connection: Connection, table: Any, names: tuple[str, ...]
+) -> None:
+    for name in names:
+        column = database.sql.schema.CreateColumn(table.c[name]).compile(
+            dialect=database.engine.dialect
+        )
+        connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column}")
 
 
 def _found(database: Database, connection: Connection) -> int | None:

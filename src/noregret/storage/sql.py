@@ -1,7 +1,8 @@
 """Studies in SQLite or PostgreSQL through SQLAlchemy Core: two tables, JSON text, UTC times, every
 change one statement.
 
-What was read finished never changes, so it is never read again. Needs the extra ``sql``.
+What was read finished changes in its remarks only: it is read again for them, and for nothing else.
+Needs the extra ``sql``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import threading
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.storage import codec
 from noregret.storage.database import Database, GoneError, TakenError
-from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary, made_anew
+from noregret.storage.protocol import DIED, StudyKey, StudyRecord, StudySummary, made_anew
 from noregret.storage.schema import VERSION, prepare, tables
-from noregret.trials import STATES, State, Trial, utc_now
+from noregret.trials import STATES, About, State, Trial, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -46,6 +47,7 @@ class SQLStorage:
         self._read: dict[
             int, tuple[list[Trial], set[int]]
         ] = {}  # by study: its trials, and the numbers of those not finished
+        self._revisions: dict[int, int] = {}  # by study: the newest change of a finished trial read
         prepare(self._database, self._studies, self._trials)
         self._statements()
 
@@ -70,11 +72,20 @@ class SQLStorage:
             t.created,
             t.finished,
             attended,
+            t.asked,
+            t.error,
+            t.note,
+            t.attributes,
+            t.started,
+            t.revision,
         ]
         mine = t.study == bind("study_id")
         self._select_new = (
             sql.select(*self._columns)
-            .where(mine, t.number >= bind("from_number"))
+            .where(
+                mine,
+                sql.or_(t.number >= bind("from_number"), t.revision > bind("from_revision")),
+            )
             .order_by(t.number)
         )
         self._select_changed = (
@@ -83,6 +94,7 @@ class SQLStorage:
                 mine,
                 sql.or_(
                     t.number >= bind("from_number"),
+                    t.revision > bind("from_revision"),
                     t.number.in_(bind("unfinished", expanding=True)),
                 ),
             )
@@ -137,9 +149,13 @@ class SQLStorage:
                 value=bind("new_value"),
                 noise_std=bind("new_noise_std"),
                 finished=bind("now"),
+                error=bind("new_error"),
+                note=sql.func.coalesce(bind("new_note", type_=sql.Text), t.note),
+                attributes=sql.func.coalesce(bind("new_attributes", type_=sql.Text), t.attributes),
             )
             .returning(*self._columns)
         )
+        self._finish_moved = self._finish.values(params=bind("new_params"), asked=t.params)
 
     # -- studies --
 
@@ -153,6 +169,9 @@ class SQLStorage:
             "created": utc_now(),
             "library": version("noregret"),
             "version": VERSION,
+            "note": record.note,
+            "attributes": _attributes(record.attributes),
+            "origin": None if record.origin is None else json.dumps(dict(record.origin)),
         }
         statement = self._studies.insert().values(row).returning(self._studies.c.id)
         try:
@@ -171,9 +190,9 @@ class SQLStorage:
     def _find(self, name: str) -> Any:
         """A study's row by its name, or by its key; None if it is not there."""
         s = self._studies.c
-        query = self._sql.select(
-            s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.created
-        ).where(s.name == str(name))
+        columns = (s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.created)
+        remarks = (s.note, s.attributes, s.origin)
+        query = self._sql.select(*columns, *remarks).where(s.name == str(name))
         row = self._database.attempt(
             "open", lambda connection: connection.execute(query).one_or_none()
         )
@@ -217,7 +236,10 @@ class SQLStorage:
             row.goal,
             codec.from_json(strategy),
             seed,
-            key,
+            key=key,
+            note=row.note,
+            attributes=json.loads(row.attributes or "{}"),
+            origin=None if row.origin is None else json.loads(row.origin),
         )
 
     def delete(self, name: str) -> None:
@@ -273,6 +295,7 @@ class SQLStorage:
             values = {
                 "study_id": study,
                 "from_number": len(known),
+                "from_revision": self._revisions.get(study, 0),
                 **({"unfinished": sorted(unfinished)} if unfinished else {}),
             }
             rows = self._database.attempt(
@@ -283,6 +306,7 @@ class SQLStorage:
             for row in rows:
                 trial = self._trial(row, name)
                 known[trial.number : trial.number + 1] = [trial]
+                self._revisions[study] = max(self._revisions.get(study, 0), row.revision)
                 (unfinished.discard if trial.is_finished else unfinished.add)(trial.number)
             return list(known)
 
@@ -390,6 +414,7 @@ class SQLStorage:
             .where(t.study == study, t.number == number, t.state == "waiting")
             .values(
                 state="running",
+                started=utc_now(),
                 worker=ticket,
                 heartbeat=None if worker is None else self._clock,
                 attempts=t.attempts + 1,
@@ -414,20 +439,24 @@ class SQLStorage:
         noise_std: float | None,
         *,
         worker: str | None = None,
+        about: About | None = None,
     ) -> Trial | None:
-        study, t = self._id(name), self._trials.c
-        statement = (
-            self._finish
-            if worker is None
-            else self._finish.where(t.worker == worker, t.state == "running")
-        )
+        study, t, about = self._id(name), self._trials.c, about or About()
+        statement = self._finish if about.params is None else self._finish_moved
+        if worker is not None:
+            statement = statement.where(t.worker == worker, t.state == "running")
+        moved = {} if about.params is None else {"new_params": _params(about.params)}
         values = {
+            **moved,
             "study_id": study,
             "at_number": number,
             "new_state": state,
             "new_value": value,
             "new_noise_std": noise_std,
             "now": utc_now(),
+            "new_error": about.error,
+            "new_note": about.note,
+            "new_attributes": _attributes(about.attributes),
         }
         row, attempts = self._database.counted(
             "finish", lambda connection: connection.execute(statement, values).one_or_none()
@@ -450,6 +479,28 @@ class SQLStorage:
             ):
                 return found
         return None
+
+    def annotate(
+        self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
+    ) -> None:
+        study, s, t = self._id(name), self._studies.c, self._trials.c
+        new = {"note": note, "attributes": _attributes(attributes)}
+        mine = self._studies.update().where(s.id == study)
+        count_up = mine.values(revision=s.revision + 1).returning(s.revision)
+
+        def change(connection: Connection) -> None:
+            if number is None:
+                connection.execute(mine.values(**new))
+                return
+            with self._database.transaction(connection):  # the study's row makes others wait
+                revision = connection.execute(count_up).scalar_one()
+                where = (t.study == study, t.number == number)
+                connection.execute(
+                    self._trials.update().where(*where).values(**new, revision=revision)
+                )
+
+        self._must_exist(name, study)
+        self._database.attempt("annotate", change)
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
         study, t = self._id(name), self._trials.c
@@ -487,6 +538,8 @@ class SQLStorage:
             .values(
                 state=sql.case((over, "failed"), else_="waiting"),
                 finished=sql.case((over, utc_now()), else_=None),
+                started=sql.case((over, t.started), else_=None),
+                error=sql.case((over, DIED), else_=None),
                 worker=None,
                 heartbeat=None,
             )
@@ -567,6 +620,12 @@ def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "heartbeat": None,
             "attempts": int(trial.state == "running"),
             "corrects": trial.corrects,
+            "asked": None if trial.asked is None else json.dumps(data["asked"], allow_nan=False),
+            "error": trial.error,
+            "note": trial.note,
+            "attributes": _attributes(trial.attributes),
+            "started": trial.started or (now if trial.state == "running" else None),
+            "revision": 0,
         }
     except (TypeError, ValueError) as error:
         raise StorageError(
@@ -574,20 +633,24 @@ def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
         ) from None
 
 
+def _params(params: Any) -> str:
+    plain = params.tolist() if hasattr(params, "tolist") else dict(params)
+    return json.dumps(plain, allow_nan=False)
+
+
+def _attributes(attributes: Mapping[str, Any]) -> str | None:
+    return json.dumps(dict(attributes), allow_nan=False) if attributes else None
+
+
 def _trial(row: Any) -> Trial:
-    number, state, params, value, noise_std, decision, corrects, created, finished, worker = row
     return Trial.from_json(
         {
-            "number": number,
-            "params": json.loads(params),
-            "state": state,
-            "value": value,
-            "noise_std": noise_std,
-            "decision": json.loads(decision),
-            "corrects": corrects,
-            "created": created,
-            "finished": finished,
-            "worker": worker,
+            **row._mapping,
+            "params": json.loads(row.params),
+            "decision": json.loads(row.decision),
+            "worker": row.attended_by,
+            "asked": None if row.asked is None else json.loads(row.asked),
+            "attributes": json.loads(row.attributes or "{}"),
         }
     )
 

@@ -14,7 +14,7 @@ from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Predictor
 from noregret.search import Acquisition, allowed, ucb
 from noregret.space import Array, SearchSpace
-from noregret.trials import Decision, History, Proposal
+from noregret.trials import Decision, History, Proposal, html_table
 
 Design = Literal["uniform", "spread"]
 TRIES = 100  # random points that may lie too close to a failed one
@@ -45,7 +45,7 @@ class Strategy(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Belief:
     """A posterior with its width, in the model's units; value = offset + scale · model value.
 
@@ -63,6 +63,21 @@ class Belief:
     norm_bound: float | None = None  # of that class, in the model's units
     radius: RadiusBand | None = None  # a narrower band than width times std, in the model's units
     refuted: bool = False  # the data contradict the condition
+
+    def __repr__(self) -> str:
+        return f"<Belief: {', '.join(f'{name} {text}' for name, text in self._rows())}>"
+
+    def _repr_html_(self) -> str:
+        return html_table("belief", [*self._rows(), ("holds", self.condition)])
+
+    def _rows(self) -> list[tuple[str, str]]:
+        lengthscales = ", ".join(f"{each:.3g}" for each in self.lengthscales[:8])
+        more = ", …" if len(self.lengthscales) > 8 else ""
+        return [
+            ("lengthscales", f"{lengthscales}{more}"),
+            ("width", f"{self.beta_sqrt:.3g} std"),
+            ("proved", "yes" if self.proved else "no"),
+        ]
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std of the (maximised) objective."""

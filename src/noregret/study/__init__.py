@@ -1,12 +1,15 @@
 """The one mutable object, and what belongs to it: running, stopping, files."""
 
-from noregret.study.files import parsed
+from noregret.study.files import parsed, table
+from noregret.study.numerals import numbers, read_number
+from noregret.study.one_call import last_study, maximize, minimize
 from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result
 from noregret.study.stopping import CertifiedWithin, Reached
-from noregret.study.study import Replay, Study, maximize, minimize
+from noregret.study.study import Callback, Replay, Study
 
 __all__ = [
+    "Callback",
     "Certificate",
     "CertifiedWithin",
     "Progress",
@@ -14,7 +17,11 @@ __all__ = [
     "Replay",
     "Result",
     "Study",
+    "last_study",
     "maximize",
     "minimize",
+    "numbers",
     "parsed",
+    "read_number",
+    "table",
 ]

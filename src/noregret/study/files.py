@@ -7,19 +7,43 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
 from noregret.errors import ConfigurationError, MissingExtraError, NoRegretError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
-from noregret.trials import STATES, Decision, Trial, check_outcome
+from noregret.study.numerals import read_number, split
+from noregret.trials import (
+    STATES,
+    Decision,
+    Trial,
+    check_attributes,
+    check_note,
+    check_outcome,
+)
 
 Format = Literal["csv", "json", "parquet"]
 Source = str | os.PathLike[str] | IO[str]
 Target = str | os.PathLike[str] | IO[Any]
-BEFORE, AFTER = ("number", "state"), ("value", "noise_std", "corrects", "created", "finished")
+BEFORE = ("number", "state")
+AFTER = (
+    "value",
+    "noise_std",
+    "corrects",
+    "created",
+    "finished",
+    "started",
+    "duration",
+    "error",
+    "note",
+    "attributes",
+)
+
+
+SAID = ("error", "note", "attributes")
+OLD = (*BEFORE, *AFTER[:5])  # columns that every version wrote
 
 
 def column(name: str) -> str:
@@ -40,7 +64,9 @@ def records(space: Space | Candidates, trials: Sequence[Trial]) -> list[dict[str
             "state": trial.state,
             **{column(name): params[name] for name in space.parameters},
         }
-        rows.append(row | {name: getattr(trial, name) for name in AFTER})
+        said = json.dumps(dict(trial.attributes)) if trial.attributes else None
+        after = {name: getattr(trial, name) for name in AFTER}
+        rows.append(row | after | {"attributes": said})
     return rows
 
 
@@ -90,9 +116,14 @@ def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
     made = pandas.DataFrame(
         records(space, trials), columns=[*BEFORE, *map(column, space.parameters), *AFTER]
     )
-    kinds = {"value": "float64", "noise_std": "float64", "corrects": "Int64"}
+    kinds = {
+        "value": "float64",
+        "noise_std": "float64",
+        "corrects": "Int64",
+        "duration": "float64",
+    }
     made = made.astype(kinds)
-    for name in ("created", "finished"):
+    for name in ("created", "finished", "started"):
         made[name] = pandas.to_datetime(made[name], utc=True, format="ISO8601")
     return made
 
@@ -163,21 +194,28 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
     may have failed or be still to try.
     """
     try:
-        names, rows = _rows(source)
+        names, rows, comma = table(source)
     except UnicodeDecodeError:
         raise TrialError(
             "the CSV file is not text in UTF-8: save it as such; nothing was imported"
         ) from None
     except csv.Error as error:
         raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
-    needed = ["value", *(guarded(column(name)) for name in space.parameters)]
-    stripped = {name: name if name in needed else name.strip() for name in names}
+    # a parameter may be called as a column that only newer versions write
+    ours = {name: guarded(column(name)) for name in space.parameters}
+    place = {name: there if there in names else name for name, there in ours.items()}
+    place |= {name: ours[name] for name in space.parameters if name in OLD}
+    stripped = {
+        name: name if name in place.values() or name == "value" else name.strip() for name in names
+    }
     names = [stripped[name] for name in names]
     rows = [{stripped.get(name, name): cell for name, cell in row.items()} for row in rows]
-    missing = [name for name in needed if name not in names]
+    needed = {"value": "value"} | {ours[name]: place[name] for name in place}
+    missing = [name for name, there in needed.items() if there not in names]
     if missing:
         raise TrialError(
-            f"the CSV file lacks the columns {missing!r}: it needs {needed!r}, and has {names!r}"
+            f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}, and has"
+            f" {names!r}"
         )
     trials = []
     corrected = {row.get("corrects") for row in rows} - {None, ""}
@@ -185,7 +223,7 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
         if row.get("number") in corrected:
             continue
         try:
-            trials.append(_trial(row, space))
+            trials.append(_trial(row, space, place, comma))
         except NoRegretError as error:
             raise TrialError(
                 f"row {index + 1} of the CSV file: {error}; nothing was imported"
@@ -193,7 +231,10 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
     return trials
 
 
-def _rows(source: Source) -> tuple[list[str], list[dict[str, Any]]]:
+def table(source: Source) -> tuple[list[str], list[dict[str, Any]], bool]:
+    """Names and rows of a file with commas, semicolons or tabs, and whether a comma in it stands
+    before decimals.
+    """
     with (
         open(source, encoding="utf-8", errors="surrogatepass", newline="")
         if isinstance(source, (str, os.PathLike))
@@ -214,23 +255,33 @@ def _rows(source: Source) -> tuple[list[str], list[dict[str, Any]]]:
         row: dict[str, Any] = dict(zip(names, cells, strict=False))
         row |= dict.fromkeys(names[len(cells) :])
         listed.append(row | ({"": cells[len(names) :]} if len(cells) > len(names) else {}))
-    return names, listed
+    return names, listed, mark == ";"
 
 
-def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
+def _trial(
+    row: dict[str, Any], space: Space | Candidates, place: Mapping[str, str], comma: bool
+) -> Trial:
     if "" in row:
         raise TrialError(f"more cells than columns: {row['']!r}")
     state = (row.get("state") or "complete").strip()
     if state not in STATES:
         raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
     values = {
-        name: parsed(row[guarded(column(name))], name, parameter)
+        name: parsed(row[place[name]], name, parameter, comma=comma)
         for name, parameter in space.parameters.items()
     }
     params = space.normal(values)
+    texts = {name: row.get(name) or None for name in SAID if name not in place.values()}
+    said: dict[str, Any] = {
+        "error": check_note(texts.get("error"), "an error"),
+        "note": check_note(texts.get("note")),
+        "attributes": _attributes(texts.get("attributes")),
+    }
     if state in ("waiting", "running"):
-        return Trial(0, params, "waiting", decision=Decision("enqueued"))
-    value, noise = (_number(row.get(name) or "", name) for name in ("value", "noise_std"))
+        return Trial(0, params, "waiting", decision=Decision("enqueued"), **said)
+    value, noise = (
+        read_number(row.get(name) or "", name, comma=comma) for name in ("value", "noise_std")
+    )
     if state == "complete" and value is None:
         raise TrialError(
             'it has no value: give one, or a column "state" that says "failed" or "waiting"'
@@ -240,19 +291,18 @@ def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
         params,
         "complete" if state == "complete" else "failed",
         *check_outcome(value, noise, "complete" if state == "complete" else "failed"),
+        **said,
     )
 
 
-def _number(text: str, name: str) -> float | None:
-    if not text.strip():
-        return None
+def _attributes(text: str | None) -> dict[str, Any]:
     try:
-        return float(text)
+        return check_attributes(json.loads(text) if text and text.strip() else None)
     except ValueError:
-        raise TrialError(f"{name} must be a number written with a point, got {text!r}") from None
+        raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
 
 
-def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
+def parsed(text: str | None, name: str, parameter: Parameter, *, comma: bool = False) -> Any:
     """A cell as the parameter's value."""
     if isinstance(parameter, Choice):
         for (_, option), written in (_cells(parameter) or {}).items():
@@ -270,7 +320,7 @@ def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
     if isinstance(parameter, Int):
         with suppress(ValueError):
             return int(cell)
-    number = _number(cell, f"parameter {name!r}")
+    number = read_number(cell, f"parameter {name!r}", comma=comma)
     if number is None:
         raise TrialError(f"parameter {name!r} is empty")
     return int(number) if isinstance(parameter, Int) and number.is_integer() else number
@@ -282,6 +332,6 @@ def _same(option: Any, cell: str) -> bool:
             isinstance(option, bool) and cell.lower() == str(option).lower()
         )
     try:
-        return float(cell) == option
+        return split(cell)[0] == option
     except ValueError:
         return False

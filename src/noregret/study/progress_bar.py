@@ -1,15 +1,17 @@
-"""A progress bar for long work: on a terminal by default, silent elsewhere."""
+"""A progress bar for long work: on a terminal and in a notebook by default, silent elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
+from html import escape
+from importlib import import_module
+from typing import Any, TextIO
 
 
 class Progress:
     """``with Progress(total) as bar: bar.advance("best 0.3")``. shown=None: only if the stream is a
-    terminal.
+    terminal, or in a notebook, where it is a line of the cell's output.
     """
 
     def __init__(
@@ -17,7 +19,10 @@ class Progress:
     ) -> None:
         self.total, self.label, self.done = total, label, 0
         self.stream = stream or sys.stderr
-        self.shown = self.stream.isatty() if shown is None else shown
+        display = _notebook() if stream is None and shown is not False else None
+        self.shown = (display is not None or self.stream.isatty()) if shown is None else shown
+        self._display: Any = display
+        self._handle: Any = None
         self._started, self._width = time.monotonic(), 0
 
     def __enter__(self) -> Progress:
@@ -25,7 +30,7 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.shown:
+        if self.shown and self._display is None:
             self.stream.write("\n")
             self.stream.flush()
 
@@ -47,6 +52,27 @@ class Progress:
             f"{self.label}{'█' * filled}{'░' * (24 - filled)} {self.done}/{self.total}{left} "
             f" {note}"
         )
+        if self._display is not None:
+            self._show(line)
+            return
         self.stream.write("\r" + line.ljust(self._width))
         self.stream.flush()
         self._width = len(line)
+
+    def _show(self, line: str) -> None:
+        """One line of a cell's output, written anew each time."""
+        shown = {"text/plain": line, "text/html": f"<code>{escape(line)}</code>"}
+        assert self._display is not None
+        if self._handle is None:
+            self._handle = self._display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+
+def _notebook() -> Any:
+    """What shows things in a Jupyter notebook; None anywhere else."""
+    ipython = sys.modules.get("IPython")  # a notebook has loaded it
+    shell = ipython.get_ipython() if ipython is not None else None
+    if type(shell).__name__ != "ZMQInteractiveShell":
+        return None
+    return import_module("IPython.display").display

@@ -14,7 +14,7 @@ from noregret.gp import Matern, SquaredExponential
 from noregret.search import Cover, argmax, covered, searched
 from noregret.space import Array, SearchSpace
 from noregret.strategies import Belief
-from noregret.trials import Goal, Trial, sign_of
+from noregret.trials import Goal, Trial, html_table, sign_of
 
 COVERED = 0.01  # of the norm bound: the slack up to which a cover is refined
 
@@ -35,6 +35,11 @@ class Certificate:
     proved: bool = False
     refuted: bool = False
     slack: float = 0.0
+
+    def _repr_html_(self) -> str:
+        kind = "a theorem" if self.proved else "a rule of thumb, not proved"
+        bound = ("regret at most", f"{self.regret_bound:.4g}")
+        return html_table("certificate", [bound, ("by", kind), ("if", self.condition)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from noregret.errors import (
 )
 from noregret.storage import Storage
 from noregret.study.progress_bar import Progress
-from noregret.trials import Trial, measured
+from noregret.trials import About, Trial, failure_text, measured
 
 Reclaim = Literal["retry", "fail"]
 # how often a trial is given out whose worker dies each time: the point may be what kills them
@@ -62,7 +62,12 @@ def check_run(
     until: Any,
     reclaim: Any,
     trial_timeout: Any = None,
+    callbacks: Any = (),
 ) -> None:
+    if callable(callbacks) or not all(callable(each) for each in callbacks):
+        raise ConfigurationError(
+            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
+        )
     if trial_timeout is not None and not 0 < trial_timeout < math.inf:
         raise ConfigurationError(
             f"trial_timeout is a positive number of seconds, got {trial_timeout!r}"
@@ -82,6 +87,17 @@ def check_run(
         raise ConfigurationError(f'reclaim is "retry", "fail" or None, got {reclaim!r}')
 
 
+def plain_point(params: Any) -> str:
+    """A point as a message shows it."""
+    if isinstance(params, np.ndarray):
+        return repr(params.tolist())
+    return ", ".join(f"{name}={value!r}" for name, value in params.items())
+
+
+def describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What a run needs of a study. next: a trial to evaluate for this worker, None if there is none
@@ -92,6 +108,7 @@ class Work:
     storage: Storage
     next: Callable[[str, float], Trial | None]
     note: Callable[[Trial], str]
+    ended: Callable[[int], None] = lambda number: None  # after each trial of this run
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +227,7 @@ class Run:
             if trial is None:
                 return True
             self.started += 1
+            log.debug("trial %d begins at %s", trial.number, plain_point(trial.params))
             self._start(trial)
 
     def _may_start(self) -> bool:
@@ -271,9 +289,15 @@ class Run:
             try:
                 self._end(trial, future)
             except Exception as error:
+                if not isinstance(error, (StorageError, BrokenExecutor, CancelledError)):
+                    error.add_note(f"Trial {trial.number} failed at {plain_point(trial.params)}.")
                 self.error = self.error or error
             del self.flying[future]
             self.heartbeat.numbers -= {trial.number}
+            try:
+                self.work.ended(trial.number)
+            except Exception as error:
+                self.error = self.error or error
             self.bar.advance(self.work.note(trial) if self.bar.shown else "")
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
@@ -284,17 +308,26 @@ class Run:
             self._give_back([trial], ATTEMPTS)
             raise
         except Exception as error:
+            about = About(error=failure_text(error))
             self._patiently(
                 lambda: storage.finish(
-                    name, trial.number, "failed", None, None, worker=self.worker
+                    name,
+                    trial.number,
+                    "failed",
+                    None,
+                    None,
+                    worker=self.worker,
+                    about=about,
                 ),
                 f"trial {trial.number} failed",
             )
+            log.info("trial %d failed: %s", trial.number, describe(error))
             if isinstance(error, TrialTimeoutError):
                 log.warning("trial %d has failed: %s", trial.number, error)
             elif not isinstance(error, self.plan.catch):
                 raise
         else:
+            log.info("trial %d: %r at %s", trial.number, value, plain_point(trial.params))
             if (
                 self._patiently(
                     lambda: storage.finish(name, trial.number, "complete", value, noise),
@@ -343,9 +376,15 @@ class Run:
             self._leave()
             self._give_back_all()
         if isinstance(error, KeyboardInterrupt):
+            again = (
+                "Call run again on this study, or open it again, to go on."
+                if self.work.storage.shared
+                else "Call run again on this study to go on: it is in memory only."
+            )
+            points = "; ".join(f"{t.number} at {plain_point(t.params)}" for t in left)
             error.add_note(
-                f"{len(left)} trials in flight wait to be given out again; everything told is kept."
-                " Call run again on this study, or open it again, to go on."
+                f"{len(left)} trials in flight wait to be given out again"
+                f"{f' ({points})' if left else ''}; everything told is kept. {again}"
             )
 
     # -- other workers --

@@ -14,12 +14,20 @@ from typing import Any, overload
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
+from noregret.diagnostics import Importance, importances
+from noregret.errors import (
+    ConfigurationError,
+    StudyExistsError,
+    TrialError,
+    UnknownTrialError,
+)
 from noregret.search import Resolution, largest_empty_ball
-from noregret.space import Array, Candidates, SearchSpace, Slice, Space, as_space, hold
+from noregret.space import Array, Candidates, Parameter, SearchSpace, Slice, Space, as_space, hold
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
+from noregret.study import changes, remarks
 from noregret.study import files as exchange
+from noregret.study.changes import same_study
 from noregret.study.files import Source, Target
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled, needs_pickling
 from noregret.study.progress_bar import Progress
@@ -35,17 +43,22 @@ from noregret.study.running import (
     check_run,
 )
 from noregret.trials import (
+    STATES,
     Decision,
     Goal,
     History,
     Proposal,
     State,
     Trial,
+    check_attributes,
+    check_note,
     check_outcome,
     corrections,
     history_of,
+    html_table,
     known_at,
     latest,
+    merged,
     number_of,
     sign_of,
     standing,
@@ -56,6 +69,7 @@ from noregret.trials import (
 # free one is taken without: there must be an end
 TRIES = 8
 SAME_POINT = 1e-3  # of every coordinate's range: nearer than this two workers had the same thought
+Callback = Callable[["Study", Trial], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +99,7 @@ class Study:
     def __init__(
         self,
         space: Any,
-        goal: Goal = "maximize",
+        goal: Goal | None = None,
         strategy: Strategy | None = None,
         seed: int = 0,
         *,
@@ -94,9 +108,10 @@ class Study:
         trials: Iterable[Trial] = (),
     ) -> None:
         if goal not in ("maximize", "minimize"):
-            raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
+            raise ConfigurationError(
+                'say what is wanted: goal is "maximize" or "minimize", such as Study(space,'
+                f' "minimize") for a loss{"" if goal is None else f"; got {goal!r}"}'
+            )
         chosen = InsuredGPUCB() if strategy is None else strategy
         if isinstance(chosen, type) or not isinstance(chosen, Strategy):
             raise ConfigurationError(
@@ -108,34 +123,48 @@ class Study:
                 "trials must be numbered from 0 without gaps, got the numbers"
                 f" {[trial.number for trial in given]}"
             )
-        record = StudyRecord(name, as_space(space), goal, chosen, int(seed))
-        self._attach(record, storage if storage is not None else MemoryStorage())
-        for trial in given:
+        record = StudyRecord(name, as_space(space), goal, chosen, check_seed(seed))
+        self._create(record, storage if storage is not None else MemoryStorage(), given)
+
+    def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial]) -> None:
+        self._attach(record, storage)
+        for trial in trials:
             self._encode(trial)
         self._key = self._storage.create(record)
-        self._storage.insert(self._key, given)
+        self._storage.insert(self._key, trials)
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
         self._key = record.name if record.key is None else record.key
-        self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
+        # a cache: a trial's point may change at its end, when another one was run
+        self._encoded: dict[tuple[int, bool], Array] = {}
+        self._runs, self._stopping = 0, False
 
     @staticmethod
     def create(
         name: str,
         space: Any,
-        goal: Goal = "maximize",
+        goal: Goal | None = None,
         strategy: Strategy | None = None,
         seed: int = 0,
         *,
         storage: Storage | str | os.PathLike[str] | None = None,
+        resume: bool = False,
     ) -> Study:
         """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default
-        NOREGRET_STORAGE or noregret.db in the working folder.
+        NOREGRET_STORAGE or noregret.db in the working folder. resume: a study of this name that is
+        there already, with the same space and goal, is opened instead.
         """
-        return Study(
-            space, goal, strategy, seed, name=name, storage=_as_storage(storage, must_exist=False)
-        )
+        place = _as_storage(storage, must_exist=False)
+        try:
+            return Study(space, goal, strategy, seed, name=name, storage=place)
+        except StudyExistsError as error:
+            if not resume:
+                error.add_note("With resume=True it is opened, and goes on where it stopped.")
+                raise
+        study = Study.open(name, storage=place)
+        same_study(study, as_space(space), goal, strategy)
+        return study
 
     @staticmethod
     def open(name: str, *, storage: Storage | str | os.PathLike[str] | None = None) -> Study:
@@ -183,6 +212,21 @@ class Study:
         return self._record.seed
 
     @property
+    def note(self) -> str | None:
+        """What was written about the study with ``annotate``."""
+        return self._storage.open(self.name).note
+
+    @property
+    def attributes(self) -> Mapping[str, Any]:
+        """JSON values by name, set with ``annotate``."""
+        return self._storage.open(self.name).attributes
+
+    @property
+    def origin(self) -> Mapping[str, Any] | None:
+        """Of a derived study: the study it came from, what was changed, the trials' old numbers."""
+        return self._storage.open(self.name).origin
+
+    @property
     def trials(self) -> list[Trial]:
         """All trials by number."""
         return self._storage.trials(self._key)
@@ -197,6 +241,24 @@ class Study:
         done = [trial for trial in standing(trials) if trial.state == "complete"]
         text = f"<Study {self.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
         return text + (f", best {self.best.value:.6g} at {self.best.params}>" if done else ">")
+
+    def _repr_html_(self) -> str:
+        trials = standing(self.trials)
+        done = [trial for trial in trials if trial.state == "complete"]
+        counts = [
+            f"{sum(trial.state == state for trial in trials)} {state}"
+            for state in STATES
+            if any(trial.state == state for trial in trials)
+        ]
+        rows = [
+            ("goal", self.goal),
+            ("inputs", ", ".join(self.space.parameters)),
+            ("strategy", type(self.strategy).__name__),
+            ("trials", ", ".join(counts) or "none yet"),
+            ("best", repr(best_of(done, self.goal))[1:-1] if done else ""),
+            ("note", self.note or ""),
+        ]
+        return html_table(f"study {self.name}", rows)
 
     # -- ask and tell --
 
@@ -300,13 +362,32 @@ class Study:
         noise_std: Any = None,
         *,
         state: State = "complete",
+        params: Any = None,
+        reason: str | None = None,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or
-        ``state="failed"``. The first tell stands.
+        ``state="failed"``, with a ``reason``. The first tell stands.
+
+        params: what was really run, as far as it is not what was asked for. note and attributes
+        (JSON values by name) are kept with the trial, and shown and exported with it.
         """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
-        finished = self._storage.finish(self._key, number, state, checked, noise)
+        with_it = None
+        if any(each is not None for each in (params, reason, note, attributes)):
+            asked = self._trial(number, "ask for a trial first, or add() a measured point")
+            with_it = remarks.about(
+                self.space,
+                asked,
+                state,
+                params=params,
+                reason=reason,
+                note=note,
+                attributes=attributes,
+            )
+        finished = self._storage.finish(self._key, number, state, checked, noise, about=with_it)
         if finished is None:
             now = self._trial(number, "ask for a trial first, or add() a measured point")
             told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
@@ -325,19 +406,70 @@ class Study:
             )
         return trials[number]
 
-    def add(self, params: Any, value: Any, noise_std: Any = None) -> Trial:
+    def add(
+        self,
+        params: Any,
+        value: Any,
+        noise_std: Any = None,
+        *,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Trial:
         """A point measured elsewhere: it counts as data, not as a decision."""
         normal, (checked, noise) = (
             self.space.normal(params),
             check_outcome(value, noise_std, "complete"),
         )
-        return self._append([Trial(0, normal, "complete", checked, noise)])[0]
-
-    def enqueue(self, params: Any) -> Trial:
-        """A point to be tried before the strategy is asked again: it waits for the next ask."""
+        said = check_note(note), check_attributes(attributes)
         return self._append(
-            [Trial(0, self.space.normal(params), "waiting", decision=Decision("enqueued"))]
+            [Trial(0, normal, "complete", checked, noise, note=said[0], attributes=said[1])]
         )[0]
+
+    def enqueue(
+        self,
+        params: Any,
+        *,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> Trial:
+        """A point to be tried before the strategy is asked again: it waits for the next ask."""
+        normal, decision = self.space.normal(params), Decision("enqueued")
+        said = check_note(note), check_attributes(attributes)
+        return self._append(
+            [Trial(0, normal, "waiting", decision=decision, note=said[0], attributes=said[1])]
+        )[0]
+
+    def annotate(
+        self,
+        trial: Trial | int | None = None,
+        *,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Writes a note or attributes to a trial, finished or not, or without one to the study.
+        What is left out stays; an empty note and an attribute None are taken away.
+        """
+        new, text = check_attributes(attributes), check_note(note)
+        if trial is None:
+            old: Any = self._storage.open(self.name)
+            number = None
+        else:
+            number = number_of(trial)
+            old = self._trial(number, "only a trial that is there can be annotated")
+        kept = old.note if note is None else text
+        self._storage.annotate(self.name, number, kept, merged(old.attributes, new))
+
+    def find(
+        self,
+        *,
+        state: State | None = None,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> list[Trial]:
+        """The trials in this state, with this text in their note or reason, with these
+        attributes.
+        """
+        return remarks.chosen(self.trials, state, note, attributes)
 
     def correct(
         self,
@@ -346,12 +478,17 @@ class Study:
         noise_std: Any = None,
         *,
         state: State = "complete",
+        params: Any = None,
+        reason: str | None = None,
+        note: str | None = None,
+        attributes: Mapping[str, Any] | None = None,
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
-        in the history, in ``best`` and in ``recommended``.
+        in the history, in ``best`` and in ``recommended``. Note and attributes go along.
         """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
+        told = {"params": params, "reason": reason, "note": note, "attributes": attributes}
         while True:
             old = self._trial(number, "only a told trial can be corrected")
             if not old.is_finished:
@@ -360,8 +497,13 @@ class Study:
                 )
             trials = self.trials
             newest = latest(number, corrections(trials))
-            new = Trial(
-                len(trials), old.params, state, checked, noise, Decision("correction"), newest
+            said = remarks.about(self.space, trials[newest], state, **told)
+            new = replace(
+                remarks.corrected(trials[newest], said),
+                number=len(trials),
+                state=state,
+                value=checked,
+                noise_std=noise,
             )
             if self._storage.insert(self._key, [new]):
                 return self.trials[new.number]
@@ -411,13 +553,15 @@ class Study:
         catch: tuple[type[Exception], ...] = (),
         timeout: float | None = None,
         until: Callable[[Study], bool] | None = None,
+        callbacks: Sequence[Callback] = (),
         grace: float = 60.0,
         reclaim: Reclaim | None = "retry",
         progress: bool | None = None,
         trial_timeout: float | None = None,
     ) -> Study:
         """Evaluates ``objective(params)`` until ``trials`` were started here, the study has
-        ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
+        ``total``, ``timeout`` seconds have passed, ``until(study)`` says yes or ``stop()`` was
+        called. After each trial that ended here, every ``callback(study, trial)`` is called.
 
         The objective returns its value, or the pair (value, noise std).
 
@@ -445,6 +589,7 @@ class Study:
             until=until,
             reclaim=reclaim,
             trial_timeout=trial_timeout,
+            callbacks=callbacks,
         )
         check_grace(grace)
         if executor is not None and trial_timeout is not None:
@@ -460,20 +605,40 @@ class Study:
             trials=math.inf if trials is None else trials,
             total=math.inf if total is None else total,
             deadline=math.inf if timeout is None else time.monotonic() + timeout,
-            until=lambda: until is not None and until(self),
+            until=lambda: self._stopping or (until is not None and until(self)),
             workers=workers,
             executor=executor or own,
             catch=catch,
             grace=grace,
             reclaim=reclaim,
         )
-        work = Work(self._key, self._storage, self._next, self._note)
+
+        def ended(number: int) -> None:
+            for callback in callbacks:
+                callback(self, self.trials[number])
+
+        work = Work(self._key, self._storage, self._next, self._note, ended)
         shown = False if trials is None else progress
-        with Progress(int(trials or 0), shown=shown) as bar, ExitStack() as stack:
-            if trial_timeout is not None:
-                objective = stack.enter_context(Isolated(objective, trial_timeout))
-            Run(work, objective, plan, bar).run()
+        self._runs, self._stopping = self._runs + 1, False
+        try:
+            with Progress(int(trials or 0), shown=shown) as bar, ExitStack() as stack:
+                if trial_timeout is not None:
+                    objective = stack.enter_context(Isolated(objective, trial_timeout))
+                Run(work, objective, plan, bar).run()
+        finally:
+            self._runs -= 1
         return self
+
+    def stop(self) -> None:
+        """Lets the ``run`` of this object start no more trials: for callbacks, objectives in this
+        process and other threads. What is in flight is still told.
+        """
+        if self._runs == 0:
+            raise ConfigurationError(
+                "there is no run to stop: call stop() while run() is under way in this process,"
+                " from a callback, the objective or another thread"
+            )
+        self._stopping = True
 
     def _note(self, trial: Trial) -> str:
         note = (
@@ -484,6 +649,45 @@ class Study:
             lengthscale = float(np.exp(np.mean(np.log(model.lengthscales))))
             note += f"  h {model.h:.3g}  lengthscale {lengthscale:.3g}"
         return note
+
+    def derived(
+        self,
+        name: str,
+        *,
+        parameters: Mapping[str, Parameter] | None = None,
+        past: Mapping[str, Any] | None = None,
+        space: Any = None,
+        goal: Goal | None = None,
+        strategy: Strategy | None = None,
+        seed: int | None = None,
+        storage: Storage | str | os.PathLike[str] | None = None,
+        note: str | None = None,
+    ) -> Study:
+        """A new study with the trials of this one, which stays as it is.
+
+        parameters: those with another range, and new ones; past: the value that a new input had in
+        the old trials. space, goal, strategy and seed likewise replace those of this study. Under
+        the same settings it is a copy with every decision; otherwise the outcomes go along as data.
+        storage: by default this study's own. ``origin`` says where a study came from.
+        """
+        changed = changes.changed(
+            self._storage.open(self.name),
+            name=name,
+            parameters=parameters,
+            space=None if space is None else as_space(space),
+            goal=goal,
+            strategy=strategy,
+            seed=None if seed is None else check_seed(seed),
+            note=check_note(note),
+        )
+        record, trials = changes.carried(*changed, self.trials, past or {})
+        study = object.__new__(Study)
+        study._create(
+            record,
+            self._storage if storage is None else _as_storage(storage, must_exist=False),
+            trials,
+        )
+        return study
 
     # -- files --
 
@@ -561,6 +765,15 @@ class Study:
             raise TrialError("the resolution needs at least one value")
         return largest_empty_ball(np.array([self._encode(trial) for trial in complete]))
 
+    def importances(self) -> list[Importance]:
+        """Which inputs matter: the share of the model's variance that each explains alone
+        (``first``) and with the others (``total``), each with its uncertainty.
+        """
+        belief = self.belief() if self._complete() else None
+        if belief is None:
+            raise TrialError("importances need a strategy with a model and at least one value")
+        return importances(belief, self.space)
+
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
         the unit cube does by more than ``tolerance``.
@@ -575,20 +788,28 @@ class Study:
             space = self.space if fixed is None else hold(self.space, fixed)
             known, draw = known_at(trials, trial.number), trial.decision.draw
             derived = space.decode(self._propose(space, known, draw).x)
-            if np.abs(self.space.encode(derived) - self._encode(trial)).max() > tolerance:
-                return Replay(agreed, trial.number, trial.params, derived)
+            recorded = self.space.encode(trial.proposed)
+            if np.abs(self.space.encode(derived) - recorded).max() > tolerance:
+                return Replay(agreed, trial.number, trial.proposed, derived)
             agreed += 1
         return Replay(agreed)
 
     # -- the history a strategy sees --
 
     def _encode(self, trial: Trial) -> Array:
-        if trial.number not in self._encoded:
-            self._encoded[trial.number] = self.space.encode(trial.params)
-        return self._encoded[trial.number]
+        key = trial.number, trial.is_finished
+        if key not in self._encoded:
+            self._encoded[key] = self.space.encode(trial.params)
+        return self._encoded[key]
 
     def _history(self, trials: Sequence[Trial]) -> History:
         return history_of(trials, self._encode, self.space.dimension, sign_of(self.goal))
+
+
+def check_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ConfigurationError(f"seed must be a whole number of at least 0, got {seed!r}")
+    return int(seed)
 
 
 def _as_storage(
@@ -597,37 +818,3 @@ def _as_storage(
     if storage is None or isinstance(storage, (str, os.PathLike)):
         return SQLStorage(storage, must_exist=must_exist)
     return storage
-
-
-def maximize(
-    objective: Callable[[Any], Any],
-    space: Any,
-    trials: int = 50,
-    strategy: Strategy | None = None,
-    seed: int = 0,
-    *,
-    catch: tuple[type[Exception], ...] = (),
-    progress: bool | None = None,
-) -> Study:
-    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``,
-    ``.recommended``, ``.trials``, ``.certificate()``.
-    """
-    return Study(space, "maximize", strategy, seed).run(
-        objective, trials, catch=catch, progress=progress
-    )
-
-
-def minimize(
-    objective: Callable[[Any], Any],
-    space: Any,
-    trials: int = 50,
-    strategy: Strategy | None = None,
-    seed: int = 0,
-    *,
-    catch: tuple[type[Exception], ...] = (),
-    progress: bool | None = None,
-) -> Study:
-    """As ``maximize``, for a loss."""
-    return Study(space, "minimize", strategy, seed).run(
-        objective, trials, catch=catch, progress=progress
-    )

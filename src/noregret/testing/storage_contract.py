@@ -11,6 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from noregret.errors import StorageError
@@ -18,7 +19,7 @@ from noregret.space import Float, Space
 from noregret.storage import Storage, StudyRecord
 from noregret.strategies import InsuredGPUCB, RandomSearch
 from noregret.study import Study, minimize
-from noregret.trials import Decision, ModelDecision, Trial
+from noregret.trials import About, Decision, ModelDecision, Trial
 
 
 def record(name: str) -> StudyRecord:
@@ -92,6 +93,53 @@ class StorageContract(ABC):
         # a waiting trial may be told too
         assert storage.finish("s", 1, "complete", 5.0, None) is not None
         assert [t.value for t in storage.trials("s")] == [3.0, 5.0]
+
+    def test_an_outcome_brings_its_remarks(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}), Trial(2, {"x": 0.3})])
+        told = About({"x": 0.4}, None, "a note", {"who": "anna", "list": [1, None]})
+        storage.finish("s", 0, "complete", 3.0, None, about=told)
+        storage.finish("s", 1, "failed", None, None, about=About(error="no gas"))
+        storage.finish("s", 2, "complete", 1.0, None)
+        moved, failed, plain = storage.trials("s")
+        assert (moved.params, moved.asked) == ({"x": 0.4}, {"x": 0.1})
+        assert (moved.note, moved.attributes) == ("a note", {"who": "anna", "list": [1, None]})
+        assert (failed.error, failed.params, failed.asked) == ("no gas", {"x": 0.2}, None)
+        assert (plain.error, plain.note, plain.attributes) == (None, None, {})
+
+    def test_remarks_may_be_written_later_and_nothing_else_changes(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1}, "complete", 2.0), Trial(1, {"x": 0.2})])
+        before = storage.trials("s")
+        storage.annotate("s", 0, "seen again", {"who": "anna"})
+        storage.annotate("s", 1, None, {"cell": 4})
+        after = storage.trials("s")
+        assert [t.note for t in after] == ["seen again", None]
+        assert [t.attributes for t in after] == [{"who": "anna"}, {"cell": 4}]
+        assert [replace(t, note=None, attributes={}) for t in after] == before
+        storage.finish("s", 1, "complete", 3.0, None)
+        storage.annotate("s", 0, None, {})
+        said = [(t.note, t.attributes) for t in storage.trials("s")]
+        assert said == [(None, {}), (None, {"cell": 4})]
+        storage.annotate("s", None, "of the study", {"project": "x"})
+        opened = storage.open("s")
+        assert (opened.note, opened.attributes) == ("of the study", {"project": "x"})
+        refused(lambda: storage.annotate("nope", None, "a", {}), "no study named 'nope'")
+
+    def test_when_a_trial_was_given_out_is_known(self) -> None:
+        storage = self.filled()
+        done = Trial(1, {"x": 0.1}, "complete", 1.0)
+        storage.insert("s", [Trial(0, {"x": 0.1}, "waiting"), done, Trial(2, {"x": 0.2})])
+        waiting, added, running = storage.trials("s")
+        assert (waiting.started, added.started, added.duration) == (None, None, None)
+        assert running.started is not None
+        claimed = storage.claim("s", 0)
+        assert claimed is not None
+        assert claimed.started is not None
+        ended = storage.finish("s", 0, "complete", 1.0, None)
+        assert ended is not None
+        assert ended.duration is not None
+        assert [t.started for t in storage.reclaim("s", 3, numbers=[2])] == [None]
 
     def test_a_waiting_trial_is_claimed_once(self) -> None:
         storage, enqueued = self.filled(), Decision("enqueued")

@@ -1,5 +1,12 @@
 """What was asked, decided and told: frozen values that storages keep and strategies read."""
 
+from noregret.trials.about import (
+    About,
+    check_attributes,
+    check_note,
+    failure_text,
+    merged,
+)
 from noregret.trials.decision import Decision, Kind, ModelDecision, Source
 from noregret.trials.history import (
     Goal,
@@ -11,11 +18,13 @@ from noregret.trials.history import (
     latest,
     sign_of,
 )
+from noregret.trials.markup import html_table, shown
 from noregret.trials.outcome import check_noise, check_outcome, check_value, measured, number_of
 from noregret.trials.trial import STATES, State, Trial, standing, utc_now
 
 __all__ = [
     "STATES",
+    "About",
     "Decision",
     "Goal",
     "History",
@@ -25,15 +34,21 @@ __all__ = [
     "Source",
     "State",
     "Trial",
+    "check_attributes",
     "check_noise",
+    "check_note",
     "check_outcome",
     "check_value",
     "corrections",
+    "failure_text",
     "history_of",
+    "html_table",
     "known_at",
     "latest",
     "measured",
+    "merged",
     "number_of",
+    "shown",
     "sign_of",
     "standing",
     "utc_now",

@@ -25,8 +25,8 @@ class History:
     X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not.
     pending (m, d): asked and not told. failed (k, d). decisions: the strategy's earlier ones as
     they were recorded, their forecasts in the values' sign; rows: for each of them the row of X
-    with its value, None while it is pending or if it failed. sign: −1 if the values were told to be
-    minimised, so that y is −value.
+    with its value, None while it is pending, if it failed, or if another point was run. sign: −1 if
+    the values were told to be minimised, so that y is −value.
     """
 
     X: Array
@@ -81,7 +81,7 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
         if trial.number not in replaced_by:
             of_state[trial.state].append(trial)
     done, decided = of_state["complete"], [trial for trial in trials if trial.decision.chosen]
-    row_of = {trial.number: row for row, trial in enumerate(done)}
+    row_of = {trial.number: row for row, trial in enumerate(done) if trial.asked is None}
 
     def points(chosen: Sequence[Trial]) -> Array:
         return np.array([encode(trial) for trial in chosen]).reshape(-1, dimension)
@@ -134,7 +134,15 @@ def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
     pending, seen = set(decision.pending), number if decision.seen is None else decision.seen
     return [
         (
-            replace(trial, state="running", value=None, noise_std=None)
+            replace(
+                trial,
+                params=trial.proposed,
+                asked=None,
+                state="running",
+                value=None,
+                noise_std=None,
+                finished=None,
+            )
             if trial.number in pending
             else trial
         )

@@ -11,6 +11,7 @@ import numpy as np
 
 from noregret.errors import TrialError
 from noregret.trials.decision import Decision, ModelDecision
+from noregret.trials.markup import html_table, shown
 
 State = Literal["waiting", "running", "complete", "failed"]
 STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed")
@@ -20,7 +21,7 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trial:
     """It is waiting to be given out (enqueued, or its worker died), running, complete or failed;
     the last two are for ever.
@@ -37,10 +38,51 @@ class Trial:
     finished: str | None = field(default=None, compare=False)
     # the run that evaluates it and sends heartbeats
     worker: str | None = field(default=None, compare=False)
+    asked: Any = None  # the point that was proposed, where another one was run
+    error: str | None = None  # why it failed: a person's words, or the exception's
+    note: str | None = None  # a person's words
+    attributes: Mapping[str, Any] = field(default_factory=dict)  # JSON values by name
+    started: str | None = field(default=None, compare=False)  # UTC, when it was given out
+
+    def __repr__(self) -> str:
+        noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"
+        value = "" if self.value is None else f" {shown(self.value)}{noise}"
+        return f"<Trial {self.number}: {self.state}{value} at {self._point()}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("state", self.state),
+            ("value", "" if self.value is None else shown(self.value)),
+            ("noise", "" if self.noise_std is None else shown(self.noise_std)),
+            ("at", self._point()),
+            ("failed for", (self.error or "").partition("\n")[0]),
+            ("note", self.note or ""),
+            ("from", self.decision.source),
+            ("took", "" if self.duration is None else f"{self.duration:.3g} s"),
+        ]
+        return html_table(f"trial {self.number}", rows)
+
+    def _point(self) -> str:
+        if not isinstance(self.params, Mapping):
+            return "[" + ", ".join(shown(float(each)) for each in self.params) + "]"
+        return ", ".join(f"{name}={shown(value)}" for name, value in self.params.items())
 
     @property
     def is_finished(self) -> bool:
         return self.state in ("complete", "failed")
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from when it was given out to its outcome; None while there is none."""
+        if self.started is None or self.finished is None:
+            return None
+        begun, ended = map(datetime.fromisoformat, (self.started, self.finished))
+        return max((ended - begun).total_seconds(), 0.0)
+
+    @property
+    def proposed(self) -> Any:
+        """The point that was asked for, whichever was run."""
+        return self.params if self.asked is None else self.asked
 
     @property
     def why(self) -> ModelDecision:
@@ -54,10 +96,9 @@ class Trial:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
-        vector = isinstance(self.params, np.ndarray)
         return {
             "number": self.number,
-            "params": self.params.tolist() if vector else dict(self.params),
+            "params": _plain(self.params),
             "state": self.state,
             "value": self.value,
             "noise_std": self.noise_std,
@@ -66,15 +107,19 @@ class Trial:
             "created": self.created,
             "finished": self.finished,
             "worker": self.worker,
+            "asked": None if self.asked is None else _plain(self.asked),
+            "error": self.error,
+            "note": self.note,
+            "attributes": dict(self.attributes),
+            "started": self.started,
         }
 
     @staticmethod
     def from_json(row: Mapping[str, Any]) -> Trial:
-        params = row["params"]
-        vector = not isinstance(params, Mapping)
+        asked = row.get("asked")
         return Trial(
             number=row["number"],
-            params=np.array(params, dtype=np.float64) if vector else dict(params),
+            params=_point(row["params"]),
             state=row["state"],
             value=row["value"],
             noise_std=row["noise_std"],
@@ -83,7 +128,21 @@ class Trial:
             created=row.get("created"),
             finished=row.get("finished"),
             worker=row.get("worker"),
+            asked=None if asked is None else _point(asked),
+            error=row.get("error"),
+            note=row.get("note"),
+            attributes=row.get("attributes") or {},
+            started=row.get("started"),
         )
+
+
+def _plain(params: Any) -> Any:
+    return params.tolist() if isinstance(params, np.ndarray) else dict(params)
+
+
+def _point(params: Any) -> Any:
+    is_vector = not isinstance(params, Mapping)
+    return np.array(params, dtype=np.float64) if is_vector else dict(params)
 
 
 def standing(trials: Iterable[Trial]) -> list[Trial]:

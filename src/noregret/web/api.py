@@ -23,7 +23,6 @@ from noregret.web.models import Models
 from noregret.web.reading import Library, Snapshot
 from noregret.web.schemas import (
     LARGEST_INT,
-    REMARKS,
     AskIn,
     Key,
     PointIn,
@@ -330,7 +329,7 @@ def withdraw(studies: Studies, name: StudyName, number: Number, body: WithdrawIn
     if body.then == "later":
         study.reclaim(numbers=[number])
     else:
-        study.tell(number, state="failed", **({"reason": "withdrawn"} if REMARKS else {}))
+        study.tell(number, state="failed", reason="withdrawn")
     studies.changed(name)
     return TrialOut.of(study.trials[number])
 

@@ -1,0 +1,180 @@
+"""One study and another: whether they are the same, and one derived from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noregret.errors import ConfigurationError, SpaceError, StorageError
+from noregret.space import Candidates, Parameter, Space, named_params
+from noregret.storage import StudyRecord, codec
+from noregret.strategies import Strategy
+from noregret.trials import Decision, Goal, Trial, standing
+
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
+
+def same_study(study: Study, space: Space | Candidates, goal: Any, strategy: Any) -> None:
+    """That a stored study is the one described; strategy None: any."""
+    differing = {
+        "space": (study.space, space, study.space == space),
+        "goal": (study.goal, goal, study.goal == goal),
+        "strategy": (study.strategy, strategy, strategy in (None, study.strategy)),
+    }
+    for what, (there, given, same) in differing.items():
+        if not same:
+            raise ConfigurationError(
+                f"study {study.name!r} exists with another {what}, {there!r}, and {given!r} was"
+                " given: take another name, or make a new study from it with study.derived(…)"
+            )
+
+
+def changed(
+    old: StudyRecord,
+    *,
+    name: str,
+    parameters: Mapping[str, Parameter] | None,
+    space: Space | Candidates | None,
+    goal: Goal | None,
+    strategy: Strategy | None,
+    seed: int | None,
+    note: str | None,
+) -> tuple[StudyRecord, StudyRecord]:
+    """The old record, and the new one as far as it does not depend on the trials."""
+    if space is not None and parameters is not None:
+        raise ConfigurationError("derived takes space or parameters, not both")
+    if goal not in ("maximize", "minimize", None):
+        raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
+    return old, replace(
+        old,
+        name=name,
+        space=space or _changed_space(old.space, parameters),
+        goal=goal or old.goal,
+        strategy=strategy or old.strategy,
+        seed=old.seed if seed is None else seed,
+        note=note or old.note,
+    )
+
+
+def _changed_space(
+    old: Space | Candidates, parameters: Mapping[str, Parameter] | None
+) -> Space | Candidates:
+    """The space with some parameters exchanged and some added at its end."""
+    if not parameters:
+        return old
+    if isinstance(old, Candidates):
+        raise ConfigurationError(
+            "a list of candidates has no ranges to change: give the new list as space=Candidates(…)"
+        )
+    return Space({**old.parameters, **parameters}, vector=old.vector)
+
+
+DEFINING = ("space", "goal", "strategy", "seed")
+
+
+def carried(
+    old: StudyRecord, new: StudyRecord, trials: Sequence[Trial], past: Mapping[str, Any]
+) -> tuple[StudyRecord, list[Trial]]:
+    """The new record with its origin, and the trials that go along: all of them as they are where
+    only the name is new, else the outcomes as data.
+    """
+    was = {
+        name: getattr(old, name) for name in DEFINING if getattr(old, name) != getattr(new, name)
+    }
+    if was:
+        kept, numbers = _outcomes(trials, old.space, new.space, past)
+    else:
+        _check_past(old.space, new.space, past)
+        kept, numbers = [_given_back(trial) for trial in trials], list(range(len(trials)))
+    origin = {
+        "study": old.name,
+        "was": {name: _stored(value) for name, value in was.items()},
+        "numbers": numbers,  # of the old study, in the order of the new one's trials
+        "origin": old.origin,
+    }
+    return replace(new, origin=origin), kept
+
+
+def _stored(value: Any) -> Any:
+    """As JSON; of a strategy that cannot be stored, what it prints."""
+    try:
+        return codec.to_json(value)
+    except StorageError:
+        return repr(value)
+
+
+def _given_back(trial: Trial) -> Trial:
+    """Nobody evaluates a copy: what is under way waits there."""
+    if trial.state != "running":
+        return trial
+    return replace(trial, state="waiting", worker=None, started=None)
+
+
+def _outcomes(
+    trials: Sequence[Trial],
+    old: Space | Candidates,
+    new: Space | Candidates,
+    past: Mapping[str, Any],
+) -> tuple[list[Trial], list[int]]:
+    """The outcomes that stand, as data of the new space, and their old numbers. Decisions stay
+    behind: they were made in another space or by another strategy. Trials under way stay behind
+    too, those that wait go along.
+    """
+    _check_past(old, new, past)
+    kept: list[Trial] = []
+    numbers: list[int] = []
+    for trial in standing(trials):
+        if trial.state == "running":
+            continue
+        named = {**named_params(old, trial.params), **past}
+        point = np.array(list(named.values())) if _is_vector(new) else named
+        try:
+            params = new.normal(point)
+        except SpaceError as error:
+            raise SpaceError(
+                f"trial {trial.number} does not fit the new space: {error}. A derived study takes"
+                " all of its trials along: keep the range as wide as what was run"
+            ) from None
+        source = Decision("enqueued") if trial.state == "waiting" else Decision()
+        numbers.append(trial.number)
+        kept.append(
+            replace(
+                trial,
+                number=len(kept),
+                params=params,
+                asked=None,
+                corrects=None,
+                decision=source,
+                worker=None,
+            )
+        )
+    return kept, numbers
+
+
+def _is_vector(space: Space | Candidates) -> bool:
+    return not isinstance(space.decode(np.zeros(space.dimension)), Mapping)
+
+
+def _check_past(old: Space | Candidates, new: Space | Candidates, past: Mapping[str, Any]) -> None:
+    gone = [name for name in old.parameters if name not in new.parameters]
+    if gone:
+        raise ConfigurationError(
+            f"the new space lacks {gone!r}, in which the old trials differ: keep it; an input that"
+            " shall vary no more is held with ask(fixed=…)"
+        )
+    added = [name for name in new.parameters if name not in old.parameters]
+    missing = [name for name in added if name not in past]
+    if missing:
+        raise ConfigurationError(
+            f"the new inputs {missing!r} had some value in the old trials: say which, past="
+            f"{{{missing[0]!r}: …}}"
+        )
+    strange = [name for name in past if name not in added]
+    if strange:
+        raise ConfigurationError(
+            f"past gives values to {strange!r}, which are no new inputs: those are {added!r}"
+        )

@@ -1,0 +1,105 @@
+"""What goes with a trial besides its value: what was really run, notes, attributes, and finding
+trials by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import TrialError
+from noregret.space import Candidates, Space, named_params
+from noregret.trials import (
+    About,
+    Decision,
+    State,
+    Trial,
+    check_attributes,
+    check_note,
+    merged,
+)
+
+
+def about(
+    space: Space | Candidates,
+    trial: Trial,
+    state: State,
+    *,
+    params: Any,
+    reason: Any,
+    note: Any,
+    attributes: Any,
+) -> About:
+    """What is told of a trial beside its outcome, checked."""
+    if reason is not None and state != "failed":
+        raise TrialError(
+            f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing was'
+            ' recorded; write note=…, or state="failed"'
+        )
+    new = check_attributes(attributes)
+    return About(
+        really_run(space, trial, params),
+        check_note(reason, "a reason"),
+        check_note(note),
+        merged(trial.attributes, new) if new else {},
+    )
+
+
+def really_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
+    """The point that was run, from the values that differed; None if it is the one asked for."""
+    if params is None:
+        return None
+    if isinstance(params, Mapping):
+        known = named_params(space, trial.params)
+        unknown = [name for name in params if name not in known]
+        if unknown:
+            raise TrialError(
+                f"params names {unknown!r}, which this study does not have: its parameters are"
+                f" {list(known)!r}; nothing was recorded"
+            )
+        params = {**known, **params}
+    normal = space.normal(params)
+    return None if _same(normal, trial.params) else normal
+
+
+def _same(one: Any, other: Any) -> bool:
+    return np.array_equal(np.asarray(one, object), np.asarray(other, object))
+
+
+def corrected(old: Trial, about: About) -> Trial:
+    """What takes the place of a trial, as yet without its outcome."""
+    params = old.params if about.params is None else about.params
+    return Trial(
+        number=old.number,
+        params=params,
+        decision=Decision("correction"),
+        corrects=old.number,
+        asked=None if _same(params, old.proposed) else old.proposed,
+        error=about.error,
+        note=about.note or old.note,
+        attributes=about.attributes or old.attributes,
+    )
+
+
+def chosen(
+    trials: Iterable[Trial],
+    state: State | None,
+    note: str | None,
+    attributes: Mapping[str, Any] | None,
+) -> list[Trial]:
+    """Those in this state, with this text in their note or reason, and with these attributes."""
+
+    def fits(trial: Trial) -> bool:
+        said = f"{trial.note or ''}\n{trial.error or ''}".casefold()
+        return (
+            (state is None or trial.state == state)
+            and (note is None or note.casefold() in said)
+            and all(
+                name in trial.attributes and trial.attributes[name] == value
+                for name, value in (attributes or {}).items()
+            )
+        )
+
+    return [trial for trial in trials if fits(trial)]

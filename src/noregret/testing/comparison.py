@@ -1,0 +1,174 @@
+"""Strategies against each other on one problem, over several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import ConfigurationError
+from noregret.space import Array, Choice, Float, Space, as_space
+from noregret.strategies import Strategy
+from noregret.study import Study
+from noregret.trials import Goal, standing
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A function with a known optimum."""
+
+    name: str
+    function: Callable[[Any], float]
+    space: Space
+    goal: Goal
+    optimum: float
+
+
+def _branin(p: Mapping[str, Any]) -> float:
+    x, y = p["x"], p["y"]
+    bowl = (y - 5.1 / (4 * np.pi**2) * x**2 + 5 / np.pi * x - 6) ** 2
+    return float(bowl + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x) + 10)
+
+
+def _hartmann(p: Mapping[str, Any]) -> float:
+    rates = np.array([[3, 10, 30], [0.1, 10, 35], [3, 10, 30], [0.1, 10, 35]])
+    centres = 1e-4 * np.array(
+        [[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]]
+    )
+    at = np.array([p["a"], p["b"], p["c"]])
+    inner = (rates * (at - centres) ** 2).sum(axis=1)
+    return float(-(np.array([1.0, 1.2, 3.0, 3.2]) * np.exp(-inner)).sum())
+
+
+def _ackley(p: Mapping[str, Any]) -> float:
+    at = np.array([p[name] for name in "abcd"])
+    first = -20 * np.exp(-0.2 * np.sqrt((at**2).mean()))
+    return float(first - np.exp(np.cos(2 * np.pi * at).mean()) + 20 + np.e)
+
+
+def _reaction(p: Mapping[str, Any]) -> float:
+    warm = -(((p["temperature"] - 63) / 20) ** 2)
+    slow = -(np.log(p["hours"] / 4) ** 2) / 4
+    return float(
+        80 * np.exp(warm + slow) * {"water": 0.6, "dmf": 1.0, "toluene": 0.8}[p["solvent"]]
+    )
+
+
+PROBLEMS: dict[str, Problem] = {
+    each.name: each
+    for each in (
+        Problem(
+            "branin",
+            _branin,
+            Space({"x": Float(-5, 10), "y": Float(0, 15)}),
+            "minimize",
+            0.39788735772973816,
+        ),
+        Problem(
+            "hartmann3",
+            _hartmann,
+            Space({name: Float(0, 1) for name in "abc"}),
+            "minimize",
+            -3.862782,
+        ),
+        Problem(
+            "ackley4",
+            _ackley,
+            Space({name: Float(-15, 30) for name in "abcd"}),
+            "minimize",
+            0.0,
+        ),
+        Problem(
+            "reaction",
+            _reaction,
+            Space(
+                {
+                    "temperature": Float(20, 90),
+                    "hours": Float(0.5, 24, log=True),
+                    "solvent": Choice(["water", "dmf", "toluene"]),
+                }
+            ),
+            "maximize",
+            80.0,
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One strategy's studies, a seed each. best: the best value so far after each trial (seeds,
+    trials), NaN before the first value.
+    """
+
+    name: str
+    studies: tuple[Study, ...]
+    best: Array
+
+    @property
+    def final(self) -> Array:
+        """The best values in the end, one per seed."""
+        return self.best[:, -1]
+
+
+def compare(
+    function: Callable[[Any], Any],
+    space: Any,
+    goal: Goal,
+    strategies: Mapping[str, Strategy],
+    *,
+    seeds: int | Sequence[int] = 10,
+    trials: int = 40,
+    noise_std: float = 0.0,
+    ended: Callable[[str, int], None] = lambda name, seed: None,
+) -> list[Compared]:
+    """Runs every strategy with every seed. noise_std: Gaussian noise added to what the strategies
+    are told; ``best`` is without it. An exception of the function is a failed trial.
+    """
+    if not strategies:
+        raise ConfigurationError("a comparison needs at least one strategy, got none")
+    if trials < 1 or noise_std < 0:
+        raise ConfigurationError(
+            f"trials must be at least 1 and noise_std at least 0, got {trials!r}, {noise_std!r}"
+        )
+    listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not listed:
+        raise ConfigurationError("a comparison needs at least one seed, got none")
+    box, found = as_space(space), []
+    for name, strategy in strategies.items():
+        studies, rows = [], []
+        for seed in listed:
+            study, clean = _one(function, box, goal, name, strategy, seed, trials, noise_std)
+            studies.append(study)
+            rows.append(clean)
+            ended(name, seed)
+        found.append(Compared(name, tuple(studies), np.array(rows)))
+    return found
+
+
+def _one(
+    function: Callable[[Any], Any],
+    space: Any,
+    goal: Goal,
+    name: str,
+    strategy: Strategy,
+    seed: int,
+    trials: int,
+    noise_std: float,
+) -> tuple[Study, Array]:
+    study = Study(space, goal, strategy, seed, name=f"{name} {seed}")
+    noise = np.random.default_rng([seed, 1])
+    clean: dict[int, float] = {}
+
+    def told(params: Any) -> float:
+        value = float(function(params))
+        clean[len(study.trials) - 1] = value
+        return value + noise_std * float(noise.standard_normal())
+
+    study.run(told, trials, catch=(Exception,), progress=False)
+    done = {trial.number for trial in standing(study.trials) if trial.state == "complete"}
+    values = [clean[number] if number in done else np.nan for number in range(trials)]
+    better = np.fmax if goal == "maximize" else np.fmin
+    return study, np.asarray(better.accumulate(values), dtype=np.float64)

@@ -1,0 +1,71 @@
+"""What goes with a trial or a study besides numbers: notes, attributes, why it failed."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from noregret.errors import TrialError
+
+LONGEST = 10_000  # characters of a note or of an exception's text
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is told beside an outcome. params: the point that was run, if not the one asked for."""
+
+    params: Any = None
+    error: str | None = None
+    note: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+
+def check_note(note: Any, what: str = "a note") -> str | None:
+    """Text as it is stored; None if there is none."""
+    if note is None:
+        return None
+    if not isinstance(note, str):
+        raise TrialError(f"{what} is text, got {note!r}: nothing was recorded; write str(…)")
+    if len(note) > LONGEST:
+        raise TrialError(
+            f"{what} has at most {LONGEST} characters, got {len(note)}: nothing was recorded; keep"
+            " long texts in a file and note its name"
+        )
+    return note.strip() or None
+
+
+def check_attributes(attributes: Any) -> dict[str, Any]:
+    """JSON values by name, as they come back from a storage."""
+    if attributes is None:
+        return {}
+    if not isinstance(attributes, Mapping) or not all(
+        isinstance(name, str) and name for name in attributes
+    ):
+        raise TrialError(
+            "attributes are a dict from names to JSON values, got"
+            f" {attributes!r}: nothing was recorded"
+        )
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(attributes), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise TrialError(
+            f"attributes must be JSON values ({error}), got {dict(attributes)!r}: nothing was"
+            " recorded; turn arrays into lists and other objects into text"
+        ) from None
+    return plain
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The old attributes with the new ones over them; None takes one away."""
+    return {name: value for name, value in {**old, **new}.items() if value is not None}
+
+
+def failure_text(error: BaseException) -> str:
+    """An exception for the record: what it says, and below that where it came from."""
+    said = "".join(traceback.format_exception_only(error)).strip()
+    frames = traceback.format_tb(error.__traceback__)
+    text = said + ("\n\n" + "".join(frames[-5:]).rstrip() if frames else "")
+    return text[:LONGEST]
