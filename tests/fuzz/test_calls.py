@@ -62,7 +62,7 @@ class Calls(RuleBasedStateMachine):
     def start(self, kinds: list[tuple[Any, ...]], strategy: Any) -> None:
         try:
             space = {f"p{index}": made(kind) for index, kind in enumerate(kinds)}
-            self.study = nr.Study(space, strategy=strategy)
+            self.study = nr.Study(space, "maximize", strategy=strategy)
         except NoRegretError:
             self.study = None
 

@@ -73,7 +73,9 @@ STRATEGIES: dict[str, Strategy] = {
 def test_a_long_list_of_names_does_not_end_a_study(name: str, options: int) -> None:
     """It did: the norm bound overflowed, the share of delta underflowed."""
     study = nr.Study(
-        nr.Candidates([{"c": each} for each in named(options)]), strategy=STRATEGIES[name]
+        nr.Candidates([{"c": each} for each in named(options)]),
+        "maximize",
+        strategy=STRATEGIES[name],
     )
     study.run(lambda params: float(np.sin(int(params["c"][1:]))), trials=18)
     assert np.isfinite(study.certificate().regret_bound)
@@ -81,7 +83,7 @@ def test_a_long_list_of_names_does_not_end_a_study(name: str, options: int) -> N
 
 def test_several_long_choices_and_numbers() -> None:
     space = {"a": Choice(named(3000)), "b": Choice(named(200)), "x": Float(0, 1)}
-    study = nr.Study(space, strategy=nr.GPUCB(initial_points=3))
+    study = nr.Study(space, "maximize", strategy=nr.GPUCB(initial_points=3))
     study.run(lambda params: float(params["x"] + np.sin(len(params["a"]))), trials=6)
     assert study.best.decision.source in ("initial", "model")
 
@@ -100,5 +102,5 @@ def test_decisions_made_with_other_coordinates_are_passed_over() -> None:
         Trial(number, {"c": f"o{number}"}, "complete", float(number), None, Decision("model", old))
         for number in range(14)
     ]
-    study = nr.Study({"c": Choice(named(150))}, trials=trials)
+    study = nr.Study({"c": Choice(named(150))}, "maximize", trials=trials)
     assert study.ask().decision.source == "model"

@@ -60,6 +60,6 @@ def test_floats_that_are_none_are_refused() -> None:
 
 @pytest.mark.parametrize("log", [False, True])
 def test_whole_numbers_stay_exact(log: bool) -> None:
-    study = nr.Study({"n": Int(1, 2**53, log)})
+    study = nr.Study({"n": Int(1, 2**53, log)}, "maximize")
     for number in (1, 2, 10**15 + 1, 2**52 + 1, 2**53 - 1, 2**53):
         assert study.add({"n": number}, 1.0).params["n"] == number

@@ -17,7 +17,7 @@ from noregret.trials import Trial
 
 def filled(path: Path, trials: int = 5) -> None:
     storage = SQLStorage(path)
-    study = nr.Study({"x": nr.Float(0, 1)}, name="lab", storage=storage)
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", name="lab", storage=storage)
     for number in range(trials):
         study.add({"x": number / trials}, float(number))
     storage.close()

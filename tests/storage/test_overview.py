@@ -71,7 +71,7 @@ def test_a_database_without_the_index_gets_it(kind: str, request: pytest.Fixture
     """As every database made before this index was thought of."""
     url = make_url(kind, request)
     storage = SQLStorage(url)
-    study = nr.Study({"x": nr.Float(0, 1)}, storage=storage)
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", storage=storage)
     study.add({"x": 0.5}, 1.0)
     with storage._database.engine.connect() as connection:
         connection.exec_driver_sql("DROP INDEX noregret_overview")

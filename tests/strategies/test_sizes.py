@@ -21,7 +21,7 @@ def played(
     strategy: Strategy | None = None,
     trials: int = 25,
 ) -> nr.Study:
-    study = nr.Study([(0.0, 1.0)], strategy=strategy)
+    study = nr.Study([(0.0, 1.0)], "maximize", strategy=strategy)
     for number in range(trials):
         trial = study.ask()
         study.tell(trial, value(float(trial.params[0]), number), noise_std=noise(number))

@@ -60,7 +60,7 @@ def test_an_ask_ends_although_its_number_is_always_taken(repeats: bool) -> None:
     """
     storage = Busy()
     storage.repeats = repeats
-    study = nr.Study({"x": nr.Float(0, 1)}, strategy=Counted(), storage=storage)
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=Counted(), storage=storage)
     for _ in range(8):
         THOUGHTS.clear()
         trial = study.ask()
@@ -76,7 +76,7 @@ def test_an_ask_ends_although_its_number_is_always_taken(repeats: bool) -> None:
 
 def test_a_replay_that_takes_what_came_later_differs() -> None:
     """The record is needed: without it another point is derived."""
-    study = nr.Study({"x": nr.Float(0, 1)}, strategy=InsuredGPUCB(), storage=Busy())
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=InsuredGPUCB(), storage=Busy())
     for _ in range(8):
         trial = study.ask()
         study.tell(trial, float(np.sin(5 * trial.params["x"])))
@@ -90,7 +90,7 @@ def test_a_replay_that_takes_what_came_later_differs() -> None:
         )
         for trial in study.trials
     ]
-    again = nr.Study({"x": nr.Float(0, 1)}, strategy=InsuredGPUCB(), trials=forgetful)
+    again = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=InsuredGPUCB(), trials=forgetful)
     assert again.replay().number is not None
 
 
@@ -100,7 +100,7 @@ def test_workers_that_ask_at_once_get_points_of_their_own(
     kind: str, strategy: Strategy, request: pytest.FixtureRequest
 ) -> None:
     storage = make_storage(kind, request)
-    study = nr.Study({"x": nr.Float(0, 1)}, strategy=strategy, storage=storage)
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=strategy, storage=storage)
     start = threading.Barrier(8)
 
     def work(_: int) -> None:
@@ -126,14 +126,14 @@ def test_what_was_known_survives_storage(tmp_path: Path) -> None:
     assert Decision.from_json(decision.to_json()) == decision
     assert "seen" not in Decision("model").to_json()
     storage = SQLStorage(tmp_path / "s.db")
-    study = nr.Study({"x": nr.Float(0, 1)}, storage=storage)
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", storage=storage)
     assert study.ask().decision.seen is None  # nobody was in the way: as ever
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_limit_of_trials_holds_in_a_crowd(kind: str, request: pytest.FixtureRequest) -> None:
     storage = make_storage(kind, request)
-    study = nr.Study({"x": nr.Float(0, 1)}, strategy=RandomSearch(), storage=storage)
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=RandomSearch(), storage=storage)
 
     def work(_: int) -> None:
         nr.Study.open("study", storage=storage).run(lambda params: params["x"], total=40)
@@ -152,14 +152,14 @@ def test_a_handle_on_a_deleted_study_never_touches_another_of_its_name(
 ) -> None:
     storage = make_storage(kind, request)
     space = {"x": nr.Float(0, 1)}
-    old = nr.Study(space, storage=storage)
+    old = nr.Study(space, "maximize", storage=storage)
     trial = old.ask()
     old.tell(trial, 1.0)
     open_trial = old.ask()
     storage.delete("study")
     with pytest.raises(UnknownStudyError):
         _ = old.trials
-    new = nr.Study(space, storage=storage)
+    new = nr.Study(space, "maximize", storage=storage)
     assert new.identity != old.identity
     calls: list[Any] = [
         lambda: old.trials,
@@ -180,11 +180,11 @@ def test_a_handle_on_a_deleted_study_never_touches_another_of_its_name(
 def test_a_name_given_anew_in_the_same_storage_is_another_study(tmp_path: Path) -> None:
     """Two handles of one process: the storage once remembered an id by its name."""
     storage: Storage = SQLStorage(tmp_path / "s.db")
-    first = nr.Study({"x": nr.Float(0, 1)}, storage=storage)
+    first = nr.Study({"x": nr.Float(0, 1)}, "maximize", storage=storage)
     first.add({"x": 0.5}, 1.0)
     elsewhere = SQLStorage(tmp_path / "s.db")
     elsewhere.delete("study")
-    second = nr.Study({"y": nr.Float(5, 6)}, storage=elsewhere)
+    second = nr.Study({"y": nr.Float(5, 6)}, "maximize", storage=elsewhere)
     second.add({"y": 5.5}, 1.0)
     assert nr.Study.open("study", storage=storage).trials[0].params == {"y": 5.5}
     with pytest.raises(StorageError, match="made anew"):

@@ -20,7 +20,7 @@ SPACE = {"x": nr.Float(0, 1)}
 
 @pytest.mark.parametrize("returned", [None, "1.5", float("nan"), (1.0, -1.0), [1, 2]])
 def test_what_is_no_value_is_a_failure_with_that_reason(returned: Any) -> None:
-    study = nr.Study(SPACE)
+    study = nr.Study(SPACE, "maximize")
     with pytest.raises(TrialError, match="the objective returned") as caught:
         study.run(lambda params: returned, trials=1)
     assert "nothing was recorded" not in str(caught.value)  # it was: as failed
@@ -29,7 +29,7 @@ def test_what_is_no_value_is_a_failure_with_that_reason(returned: Any) -> None:
 
 
 def test_an_objective_that_cannot_be_pickled_costs_no_trial() -> None:
-    study = nr.Study(SPACE)
+    study = nr.Study(SPACE, "maximize")
     with (
         ProcessPoolExecutor(1) as pool,
         pytest.raises(ConfigurationError, match="top of a module"),
@@ -48,7 +48,7 @@ def sleeps(params: Any) -> float:
 
 
 def test_an_evaluation_that_takes_too_long_is_ended_and_the_run_goes_on() -> None:
-    study = nr.Study(SPACE, strategy=nr.RandomSearch())
+    study = nr.Study(SPACE, "maximize", strategy=nr.RandomSearch())
     study.run(sleeps, trials=6, workers=2, trial_timeout=3.0)
     states = [(trial.params["x"] > 0.5, trial.state) for trial in study.trials]
     assert set(states) == {(True, "failed"), (False, "complete")}
@@ -61,7 +61,7 @@ def dies(params: Any) -> float:
 
 
 def test_a_process_that_dies_is_a_failure() -> None:
-    study = nr.Study(SPACE)
+    study = nr.Study(SPACE, "maximize")
     with pytest.raises(RuntimeError, match="died"):
         study.run(dies, trials=2, trial_timeout=60)
     assert [trial.state for trial in study.trials] == ["failed"]
@@ -70,9 +70,9 @@ def test_a_process_that_dies_is_a_failure() -> None:
 @pytest.mark.parametrize("setting", [{"trial_timeout": 0}, {"trial_timeout": float("nan")}])
 def test_settings_of_the_limit(setting: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="trial_timeout"):
-        nr.Study(SPACE).run(sleeps, trials=1, **setting)
+        nr.Study(SPACE, "maximize").run(sleeps, trials=1, **setting)
     with ProcessPoolExecutor(1) as pool, pytest.raises(ConfigurationError, match="executor"):
-        nr.Study(SPACE).run(sleeps, trials=1, executor=pool, trial_timeout=1)
+        nr.Study(SPACE, "maximize").run(sleeps, trials=1, executor=pool, trial_timeout=1)
 
 
 HANGS = """
@@ -99,7 +99,7 @@ def test_a_timeout_returns_although_the_objective_hangs(tmp_path: Path, workers:
 
 
 def test_what_ends_soon_after_the_timeout_is_told() -> None:
-    study = nr.Study(SPACE)
+    study = nr.Study(SPACE, "maximize")
 
     def slow(params: Any) -> float:
         time.sleep(0.3)
@@ -127,7 +127,7 @@ except KeyboardInterrupt:
 def test_an_interrupt_at_any_moment_leaves_no_trial_running(tmp_path: Path) -> None:
     """Of 25 today 7 left one: the trial was inserted and the run did not know of it yet."""
     url = str(tmp_path / "s.db")
-    study = nr.Study.create("s", SPACE, strategy=nr.RandomSearch(), storage=url)
+    study = nr.Study.create("s", SPACE, "maximize", strategy=nr.RandomSearch(), storage=url)
     for attempt in range(6):
         done = subprocess.run(
             [sys.executable, "-c", INTERRUPTED, url, str(0.05 + 0.013 * attempt)],
@@ -149,7 +149,7 @@ def test_an_interrupt_right_after_the_trial_was_made(tmp_path: Path) -> None:
             return done
 
     storage = Interrupted(tmp_path / "s.db")
-    study = nr.Study(SPACE, storage=storage)
+    study = nr.Study(SPACE, "maximize", storage=storage)
     with pytest.raises(KeyboardInterrupt):
         study.run(lambda params: 0.0, trials=3)
     assert [trial.state for trial in study.trials] == ["waiting"]
@@ -162,7 +162,7 @@ def test_a_polite_end_ends_the_programs_under_way(tmp_path: Path, number: signal
     script.write_text(f"#!/bin/sh\necho $$ > {noted}\nsleep 600\n")
     script.chmod(0o755)
     url = str(tmp_path / "s.db")
-    nr.Study.create("s", SPACE, storage=url)
+    nr.Study.create("s", SPACE, "maximize", storage=url)
     command = [sys.executable, "-m", "noregret", "run", "-c", f"{script} {{x}}", "--trials", "3"]
     process = subprocess.Popen(
         [*command, "--storage", url], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

@@ -123,7 +123,7 @@ def test_bad_files_import_nothing(text: str, words: str) -> None:
 
 
 def test_a_number_and_its_text_are_told_apart() -> None:
-    study = nr.Study({"x": nr.Float(0, 1), "c": nr.Choice([1, "1"])})
+    study = nr.Study({"x": nr.Float(0, 1), "c": nr.Choice([1, "1"])}, "maximize")
     study.import_csv(io.StringIO('x,c,value\n0.5,1,2\n0.5,"""1""",2\n'))
     assert [trial.params["c"] for trial in study.trials] == [1, "1"]
 

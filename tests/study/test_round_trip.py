@@ -59,7 +59,7 @@ def test_a_csv_file_comes_back_identical(
 ) -> None:
     space: dict[str, Any] = {name: nr.Choice(options) for name in names}
     space |= {"~n": nr.Int(-(2**53), 2**53), "~x": nr.Float(-1e300, 1e300)}
-    study = nr.Study(space)
+    study = nr.Study(space, "maximize")
     for index, option in enumerate(options):
         point = dict.fromkeys(names, option) | {"~n": 2**53 - index, "~x": value % 7}
         if failed and index == 0:
@@ -70,7 +70,7 @@ def test_a_csv_file_comes_back_identical(
     study.enqueue(dict.fromkeys(names, options[0]) | {"~n": -1, "~x": 0.1 + 0.2})
     written = io.StringIO(newline="")
     study.export(written)
-    again = nr.Study(space)
+    again = nr.Study(space, "maximize")
     again.import_csv(io.StringIO(written.getvalue(), newline=""))
     assert facts(again.trials) == facts(study.trials)
     for row in csv.reader(io.StringIO(written.getvalue(), newline="")):
@@ -80,7 +80,7 @@ def test_a_csv_file_comes_back_identical(
 
 
 def test_files_of_people_are_understood_as_before(tmp_path: Path) -> None:
-    study = nr.Study({"t": nr.Float(20, 90), "solvent": nr.Choice(["water", "dmf"])})
+    study = nr.Study({"t": nr.Float(20, 90), "solvent": nr.Choice(["water", "dmf"])}, "maximize")
     (tmp_path / "a.csv").write_text("\ufeffwho; t ; solvent;value\nAda; 30; water ;1.5\n\n")
     study.import_csv(tmp_path / "a.csv")
     assert [(t.params, t.value) for t in study.trials] == [({"t": 30.0, "solvent": "water"}, 1.5)]

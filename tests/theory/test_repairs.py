@@ -181,7 +181,7 @@ def test_6_the_examples_stop_within_the_trials_that_the_page_states(page: str) -
     assert len(found["study"].trials) <= int(stated[1])
     for seed in range(4):  # and with the noise that it allows for
         rng = np.random.default_rng(seed)
-        study = nr.Study([(0, 1)], strategy=found["careful"], seed=seed)
+        study = nr.Study([(0, 1)], "maximize", strategy=found["careful"], seed=seed)
         enough = nr.CertifiedWithin(0.3)
         while not enough(study):
             trial = study.ask()

@@ -540,13 +540,13 @@ def test_the_server_proposes_for_the_study_that_has_the_name_now(
     """
     made = SQLStorage(storage.url)
     for name in ("twin", "control"):
-        nr.Study.create(name, {"x": nr.Float(0, 1)}, storage=made)
+        nr.Study.create(name, {"x": nr.Float(0, 1)}, "maximize", storage=made)
     old = nr.Study.open("twin", storage=made)
     for number in range(6):
         old.add({"x": number / 50}, 0.0)
     assert browser.post("/api/studies/twin/ask", json={}).status_code == 201
     made.delete("twin")
-    nr.Study.create("twin", {"x": nr.Float(0, 1)}, storage=made)
+    nr.Study.create("twin", {"x": nr.Float(0, 1)}, "maximize", storage=made)
     for name in ("twin", "control"):
         study = nr.Study.open(name, storage=made)
         for number in range(6):

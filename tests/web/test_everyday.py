@@ -38,7 +38,7 @@ def page(request: pytest.FixtureRequest, driver: Any, empty: SQLStorage) -> Iter
 def reaction(storage: SQLStorage, name: str = "yield", trials: int = 14) -> nr.Study:
     rng = np.random.default_rng(0)
     space = {"temperature": nr.Float(20, 120), "solvent": nr.Choice(["water", "dmf"])}
-    study = nr.Study.create(name, space, storage=storage)
+    study = nr.Study.create(name, space, "maximize", storage=storage)
 
     def measured(p: dict[str, Any]) -> float:
         if p["temperature"] > 115:
@@ -93,7 +93,7 @@ def test_first_sight_is_free_of_theory_and_a_fold_keeps_it(page: Page, empty: SQ
 
 
 def test_times_are_those_of_the_clock_on_the_wall(page: Page, empty: SQLStorage) -> None:
-    study = nr.Study.create("kept", {"x": nr.Float(0, 1)}, storage=empty)
+    study = nr.Study.create("kept", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     asked = study.ask()
     assert asked.created is not None
     page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
@@ -111,7 +111,9 @@ def test_times_are_those_of_the_clock_on_the_wall(page: Page, empty: SQLStorage)
 
 
 def test_errors_stand_at_their_field(page: Page, empty: SQLStorage) -> None:
-    study = nr.Study.create("lab", {"x": nr.Float(0, 1), "n": nr.Int(1, 5)}, storage=empty)
+    study = nr.Study.create(
+        "lab", {"x": nr.Float(0, 1), "n": nr.Int(1, 5)}, "maximize", storage=empty
+    )
     page.go("/studies/lab/lab")
     page.tab_to("#ask button")
     page.press(Keys.ENTER)
@@ -142,7 +144,7 @@ def test_errors_stand_at_their_field(page: Page, empty: SQLStorage) -> None:
 
 
 def test_a_name_that_is_taken_is_refused_at_the_name(page: Page, empty: SQLStorage) -> None:
-    nr.Study.create("taken", {"x": nr.Float(0, 1)}, storage=empty)
+    nr.Study.create("taken", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     page.go("/new")
     page.tab_to("[name=name]")
     page.press("taken", Keys.TAB)
@@ -157,7 +159,7 @@ def test_a_name_that_is_taken_is_refused_at_the_name(page: Page, empty: SQLStora
 
 
 def test_messages_cover_no_form(page: Page, empty: SQLStorage) -> None:
-    nr.Study.create("lab", {f"x{i}": nr.Float(0, 1) for i in range(6)}, storage=empty)
+    nr.Study.create("lab", {f"x{i}": nr.Float(0, 1) for i in range(6)}, "maximize", storage=empty)
     page.go("/studies/lab/lab")
     page.tab_to("#ask button")
     page.press(Keys.ENTER)
@@ -180,7 +182,7 @@ def test_messages_cover_no_form(page: Page, empty: SQLStorage) -> None:
 
 
 def test_typed_text_looks_like_text_and_hints_do_not(page: Page, empty: SQLStorage) -> None:
-    nr.Study.create("lab", {"x": nr.Float(0, 1)}, storage=empty)
+    nr.Study.create("lab", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     for path in ("/new", "/studies/lab/lab"):
         page.go(path)
         assert not page.driver.execute_script(
@@ -194,7 +196,7 @@ def test_typed_text_looks_like_text_and_hints_do_not(page: Page, empty: SQLStora
 
 
 def test_correcting_keeps_the_noise(page: Page, empty: SQLStorage) -> None:
-    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, storage=empty)
+    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     study.tell(study.ask(), 41.0, noise_std=0.25)
     page.go("/studies/lab/lab")
     page.tab_to('[data-correct="0"]')
@@ -207,7 +209,7 @@ def test_correcting_keeps_the_noise(page: Page, empty: SQLStorage) -> None:
 
 
 def test_an_empty_study_is_one_sentence_and_a_button(page: Page, empty: SQLStorage) -> None:
-    study = nr.Study.create("fresh", {"x": nr.Float(0, 1)}, storage=empty)
+    study = nr.Study.create("fresh", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     for path in ("", "/trust"):
         page.go(f"/studies/fresh{path}")
         assert len(page.all(".empty p")) == 2
@@ -223,7 +225,7 @@ def test_an_empty_study_is_one_sentence_and_a_button(page: Page, empty: SQLStora
 
 
 def test_experiments_are_put_back_or_withdrawn(page: Page, empty: SQLStorage) -> None:
-    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, storage=empty)
+    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     study.ask(2)
     page.go("/studies/lab/lab")
     page.tab_to('#experiment-0 [data-withdraw="later"]')
@@ -327,7 +329,7 @@ def test_points_off_the_slice_are_paler(page: Page, empty: SQLStorage) -> None:
 
 def test_on_a_list_every_trial_is_drawn(page: Page, empty: SQLStorage) -> None:
     designs = nr.Candidates([{"t": t, "s": s} for t in (1, 2, 3, 4) for s in ("a", "b", "c")])
-    study = nr.Study.create("list", designs, storage=empty)
+    study = nr.Study.create("list", designs, "maximize", storage=empty)
     study.run(lambda p: float(70 - (p["t"] - 3) ** 2), 12, progress=False)
     page.go("/studies/list")
     page.until(lambda: "12 trials" in page.text("#text-slice"), "twelve")
@@ -402,7 +404,7 @@ def test_axe_finds_nothing(page: Page, empty: SQLStorage, axe: str, scheme: str)
     study = reaction(empty)
     study.ask()
     study.enqueue({"temperature": 30.0, "solvent": "water"})
-    nr.Study.create("fresh", {"x": nr.Float(0, 1)}, storage=empty)
+    nr.Study.create("fresh", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     found = []
