@@ -4,7 +4,6 @@ tried out before it is made.
 
 from __future__ import annotations
 
-import csv
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -88,7 +87,7 @@ def _space(
             [(flag.name, flag.parameter) for flag in sorted(flags, key=lambda flag: flag.place)]
         )
     elif candidates is not None:
-        space = read_candidates(candidates)
+        space = Candidates(candidates)
     else:
         assert file is not None
         space = written_space(written, file.parent)
@@ -252,36 +251,16 @@ def read_study(path: Path) -> dict[str, Any]:
     return found
 
 
-def read_candidates(path: Path) -> Candidates:
-    """A CSV file, names first; a column of numbers becomes numbers."""
-    rows = [row for row in csv.reader(_text(path).splitlines()) if row]
-    if len(rows) < 2:
-        raise SpaceError(f"{path} needs a line of names and at least one line of values")
-    header, *body = rows
-    for row in body:
-        if len(row) != len(header):
-            raise SpaceError(
-                f"{path}: the line {','.join(row)!r} has {len(row)} values,"
-                f" the first line names {len(header)}"
-            )
-    columns = [numbers([row[index].strip() for row in body]) for index in range(len(header))]
-    return Candidates(
-        [
-            dict(zip((name.strip() for name in header), values, strict=True))
-            for values in zip(*columns, strict=True)
-        ]
-    )
-
-
 def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
     """The space of a study's file in that folder."""
     listed = written.get("candidates")
     if isinstance(listed, str):
-        return read_candidates(folder / listed)
+        return Candidates(folder / listed)
     if listed is not None:
         if not isinstance(listed, list):
             raise ConfigurationError(
-                f"candidates must be a list of designs, or the name of a CSV file, got {listed!r}"
+                f"candidates must be a list of designs, or the name of a CSV or Parquet"
+                f" file, got {listed!r}"
             )
         return Candidates(listed)
     tables = written["parameters"]

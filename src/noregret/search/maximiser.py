@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from noregret.search.acquisition import Acquisition
-from noregret.space import Array, Indices, Mask, SearchSpace
+from noregret.space import Array, Candidates, Indices, Mask, RowIndex, SearchSpace
 
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
 CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
@@ -24,6 +25,7 @@ SETTLED = 4  # iterations after which the starts are compared: of two
 MEETING = 0.02  # lengthscales or less apart the better goes on, and none goes on for which
 HOPE = 10.0  # times the predicted gain does not reach the best
 EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
+BLOCK = 65_536  # points that are compared with the failed ones at once
 # it doubles with every other failure this close, up to this: a region that fails again and again
 LARGEST_EXCLUSION = 0.1
 
@@ -43,7 +45,7 @@ def argmax(
     if every is not None:
         return best(
             every,
-            np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf),
+            np.where(unlike(space, every, excluded), acquisition.values(every), -np.inf),
             excluded,
         )
     points, shape = _sweep(space, lengthscales, rng, incumbents)
@@ -64,12 +66,25 @@ def best(points: Array, values: Array, excluded: Array) -> Array:
     if np.all(
         values == -np.inf
     ):  # everything near failed before: go as far from the failures as possible
-        distance = ((points[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
+        distance = cdist(points, excluded, "sqeuclidean").min(axis=1)
         return points[int(np.argmax(distance))]
     return points[int(np.argmax(values))]
 
 
+def unlike(space: SearchSpace, every: Array, known: Array) -> Mask:
+    """Which points of a list are none of the known ones."""
+    mask = np.ones(len(every), dtype=np.bool_)
+    if len(known):
+        index = space if isinstance(space, Candidates) else RowIndex(every)
+        at = index.find(known)
+        mask[at[at >= 0]] = False
+    return mask
+
+
 def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
+    if len(points) > BLOCK:  # a long list, without arrays of its size
+        parts = [points[start : start + BLOCK] for start in range(0, len(points), BLOCK)]
+        return np.concatenate([allowed(part, excluded, radius) for part in parts])
     mask = np.ones(len(points), dtype=np.bool_)
     gaps = ((excluded[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1)
     neighbours = (gaps < LARGEST_EXCLUSION**2).sum(axis=1) - 1

@@ -14,7 +14,7 @@ import numpy as np
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.box import Space
-from noregret.space.candidates import Candidates
+from noregret.space.candidates import Candidates, nearest_rows
 from noregret.space.parameters import Float, Parameter
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 
@@ -55,8 +55,7 @@ class Slice:
 
     def snap(self, U: Array) -> Array:
         if self.points is not None:
-            distance = ((np.asarray(U)[:, None, :] - self.points[None, :, :]) ** 2).sum(axis=-1)
-            return self.points[np.argmin(distance, axis=1)]
+            return self.points[nearest_rows(np.asarray(U, dtype=np.float64), self.points)]
         return np.where(self.held, self.at, self.space.snap(U))
 
     def jumps(self, u: Array) -> Array:
@@ -100,7 +99,7 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
         points = every[np.all(every[:, held] == at[held], axis=1)]
         if len(points) == 0:
             raise SpaceError(
-                f"none of the {len(space.rows)} candidates has {dict(fixed)!r}: choose values of a"
+                f"none of the {len(space)} candidates has {dict(fixed)!r}: choose values of a"
                 " listed design"
             )
         return Slice(

@@ -1,5 +1,5 @@
-"""Studies in SQLite or PostgreSQL through SQLAlchemy Core: two tables, JSON text, UTC times, every
-change one statement.
+"""Studies in SQLite or PostgreSQL through SQLAlchemy Core: three tables, JSON text, UTC times,
+every change one statement.
 
 What was read finished never changes, so it is never read again. Needs the extra ``sql``.
 """
@@ -11,14 +11,16 @@ import os
 import threading
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
-from noregret.storage import codec
+from noregret.space import Candidates
+from noregret.storage import codec, lists
 from noregret.storage.database import Database, TakenError
 from noregret.storage.protocol import StudyRecord, StudySummary
-from noregret.storage.schema import VERSION, prepare, tables
+from noregret.storage.schema import VERSION, prepare, space_of_list, tables
 from noregret.trials import STATES, State, Trial, utc_now
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class SQLStorage:
         self.url = self._database.url
         self._sql = self._database.sql
         self._studies, self._trials = tables(self._sql)
+        self._lists = self._studies.metadata.tables["noregret_lists"]
         self._lock = threading.Lock()
         self._ids: dict[str, int] = {}
         self._read: dict[
@@ -121,30 +124,70 @@ class SQLStorage:
     # -- studies --
 
     def create(self, record: StudyRecord) -> None:
+        listed = lists.pack(record.space) if isinstance(record.space, Candidates) else None
+        space = codec.to_json(record.space) if listed is None else space_of_list(listed[0])
         row = {
             "name": record.name,
-            "space": json.dumps(codec.to_json(record.space)),
+            "space": json.dumps(space),
             "goal": record.goal,
             "strategy": json.dumps(codec.to_json(record.strategy)),
             "seed": str(record.seed),
             "created": utc_now(),
             "library": version("noregret"),
             "version": VERSION,
+            "list": None if listed is None else listed[0],
         }
+
+        def add(connection: Connection) -> None:
+            if listed is None:
+                connection.execute(self._studies.insert().values(row))
+                return
+            with self._database.transaction(connection):
+                self._keep_list(connection, *listed)
+                connection.execute(self._studies.insert().values(row))
+
         try:
-            self._database.attempt(
-                "create", lambda connection: connection.execute(self._studies.insert().values(row))
-            )
+            self._database.attempt("create", add)
         except TakenError:
             raise StudyExistsError(
                 f"a study named {record.name!r} exists already: open it, or choose another name"
             ) from None
 
+    def _keep_list(self, connection: Connection, key: str, content: bytes) -> None:
+        """A list, unless it is there; nobody can remove it before this transaction has ended."""
+        there = (
+            self._sql.select(self._lists.c.digest)
+            .where(self._lists.c.digest == key)
+            .with_for_update(read=True, key_share=True)
+        )
+        if connection.execute(there).scalar_one_or_none() is None:
+            connection.execute(
+                self._sql.text(
+                    "INSERT INTO noregret_lists (digest, content) VALUES (:digest, :content)"
+                    " ON CONFLICT (digest) DO NOTHING"
+                ),
+                {"digest": key, "content": content},
+            )
+
+    def _read_list(self, key: str) -> Candidates:
+        known = lists.is_open(key)
+        if known is not None:
+            return known
+        query = self._sql.select(self._lists.c.content).where(self._lists.c.digest == key)
+        content = self._database.attempt(
+            "open", lambda connection: connection.execute(query).scalar_one_or_none()
+        )
+        if content is None:
+            raise StorageError(
+                f"the list of designs {key} of a stored study is gone: it is damaged"
+            )
+        return lists.unpack(key, content)
+
     def open(self, name: str) -> StudyRecord:
         s = self._studies.c
-        query = self._sql.select(s.id, s.space, s.goal, s.strategy, s.seed, s.version).where(
-            s.name == name
-        )
+        query = self._sql.select(
+            s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.list
+        ).where(s.name == name)
         row = self._database.attempt(
             "open", lambda connection: connection.execute(query).one_or_none()
         )
@@ -158,11 +201,14 @@ class SQLStorage:
         self._ids[name] = row.id
         return StudyRecord(
             name,
-            codec.from_json(json.loads(row.space)),
+            self._space(row.space, row.list),
             row.goal,
             codec.from_json(json.loads(row.strategy)),
             int(row.seed),
         )
+
+    def _space(self, text: str, key: str | None) -> Any:
+        return codec.from_json(json.loads(text)) if key is None else self._read_list(key)
 
     def delete(self, name: str) -> None:
         # its trials go with it
@@ -174,6 +220,13 @@ class SQLStorage:
             raise UnknownStudyError(f"there is no study named {name!r}; there are {self.names()!r}")
         with self._lock:
             self._read.pop(self._ids.pop(name, -1), None)
+        with suppress(TakenError):  # a study with that list is made at this moment
+            self._database.attempt("delete", self._drop_lists)
+
+    def _drop_lists(self, connection: Connection) -> None:
+        """Lists of which no study is left."""
+        used = self._sql.exists().where(self._studies.c.list == self._lists.c.digest)
+        connection.execute(self._lists.delete().where(~used))
 
     def names(self) -> list[str]:
         query = self._sql.select(self._studies.c.name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior
-from noregret.search import ucb
+from noregret.search import remembering, ucb, unlike
 from noregret.space import Array, SearchSpace
 from noregret.strategies import surveys
 from noregret.strategies.estimation import estimate
@@ -161,9 +161,9 @@ class Insured:
 
     def _ucb(self) -> Choice:
         posterior = self.posterior()
-        acquisition = ucb(posterior, WIDTH * self.exploration)
+        self._acquisition = remembering(ucb(posterior, WIDTH * self.exploration))
         rng = np.random.default_rng(self.seed)
-        x = maximise(acquisition, self.space, self.history, posterior, self.fitted(), rng)
+        x = maximise(self._acquisition, self.space, self.history, posterior, self.fitted(), rng)
         return Choice.at(x, posterior)
 
     # -- surveys --
@@ -200,12 +200,11 @@ class Insured:
         if every is None:
             return None
         posterior = self.posterior()
-        known = {x.tobytes() for x in (*posterior.X, *self.history.failed)}
-        fresh = every[[x.tobytes() not in known for x in every]]
-        if len(fresh) == 0:
+        fresh = unlike(self.space, every, np.vstack([posterior.X, self.history.failed]))
+        if not fresh.any():
             return None
-        values = ucb(posterior, WIDTH * self.exploration).values(fresh)
-        return Choice.at(fresh[int(np.argmax(values))], posterior)
+        values = np.where(fresh, self._acquisition.values(every), -np.inf)
+        return Choice.at(every[int(np.argmax(values))], posterior)
 
     # -- what is recorded --
 

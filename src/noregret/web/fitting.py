@@ -19,6 +19,7 @@ from noregret.trials import Trial, sign_of
 from noregret.web.reading import Snapshot
 
 RESULTS = 2  # kept: one of 5,000 trials takes 200 MB
+DESIGNS = 2_000  # of a list that are drawn
 LINE = 121  # points of a slice along one input
 GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
 MANY = 1000
@@ -235,14 +236,16 @@ def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]
 
 
 def _listed(space: Candidates, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
-    """Candidates have no points between them: every one of them, along one column."""
-    rows = [named_params(space, row) for row in space.rows]
-    points = np.array([space.encode(row) for row in space.rows])
+    """Candidates have no points between them: every one of them, or DESIGNS of a long list, along
+    one column.
+    """
+    shown = space.spread(DESIGNS)
+    points = space.enumeration()[shown]
     nothing: dict[str, list[Any]] = {key: [] for key in ("number", "value", "x", "y")}
     return {
         "kind": "list",
         "y": None,
-        "xs": [row[query.x] for row in rows],
+        "xs": space.columns[query.x].take(shown).tolist(),
         **_band(belief, points, sign),
         "data": nothing,
         "next": None,
