@@ -24,6 +24,7 @@ ODD = [
 SPACES: dict[str, Any] = {
     "odd": lambda: nr.Candidates(ODD),
     "numbers": lambda: nr.Candidates(RNG.random((3000, 3))),
+    "long": lambda: nr.Candidates({"x": np.arange(20_000), "s": ["a", "b", "c", "d"] * 5_000}),
     "grid": lambda: nr.Candidates(RNG.integers(0, 50, (20_000, 3)) / 10),
     "texts": lambda: nr.Candidates({"x": np.arange(900), "s": ["a", "b", "c"] * 300}),
 }

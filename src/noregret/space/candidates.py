@@ -65,10 +65,11 @@ class Candidates:
                 " it"
             )
         encoded = np.empty((count, box.dimension))
-        start = 0
-        for column, parameter in zip(columns.values(), box.parameters.values(), strict=True):
-            encoded[:, start : start + parameter.width] = column.encode(parameter)
-            start += parameter.width
+        for first in range(0, count, BLOCK):
+            rows, at = slice(first, first + BLOCK), 0
+            for column, parameter in zip(columns.values(), box.parameters.values(), strict=True):
+                encoded[rows, at : at + parameter.width] = column.take(rows).encode(parameter)
+                at += parameter.width
         keep = None if distinct else first_of_each(encoded)
         if keep is not None and len(keep) < count:
             columns = {name: column.take(keep) for name, column in columns.items()}

@@ -43,7 +43,7 @@ class Column:
         listed = self.values.tolist()
         return listed if self.options is None else [self.options[code] for code in listed]
 
-    def take(self, rows: Indices) -> Column:
+    def take(self, rows: Indices | slice) -> Column:
         return Column(self.values[rows], self.options)
 
     def same(self, other: Column) -> bool:

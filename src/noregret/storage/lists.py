@@ -2,7 +2,7 @@
 digest of their content by which equal lists are kept once.
 
 Numbers are stored plane by plane (all first bytes, all second bytes …), so that what they have in
-common lies together; columns that this shrinks by less than a fifth are stored as they are, and
+common lies together; columns that this shrinks by less than a half are stored as they are, and
 open without any work.
 """
 
@@ -22,7 +22,7 @@ from noregret.space import Candidates, Column
 
 LARGEST = 10**9  # bytes: what SQLite and PostgreSQL take as one value
 SAMPLE = 8_192  # values by which it is decided whether a column is worth compressing
-WORTH = 0.8
+WORTH = 0.5
 LEVEL = 1
 HEAD = 8  # bytes that hold the header's length
 
