@@ -5,9 +5,9 @@
 
 The first prints a table of asks by the number of trials and one of lists; every line is a process
 of its own with one thread. SRC is the ``src`` of another checkout: its lines are run in turn with
-ours, and the last column is the ratio. Seconds are the processor's, not the clock's: they do not
-depend much on what else the machine does. The second compares estimates from a part of the data with
-estimates from all of them, on functions of the tuning side (decisions/0010).
+ours, and the last columns are ratios. Seconds are the processor's, not the clock's: they do not
+depend much on what else the machine does. The second compares estimates from a part of the data
+with estimates from all of them, on functions of the tuning side (decisions/0010).
 """
 
 from __future__ import annotations

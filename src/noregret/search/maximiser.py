@@ -19,6 +19,7 @@ from noregret.space import Array, Candidates, Indices, Mask, RowIndex, SearchSpa
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
 CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
 STARTS_BUDGET = 128
+SHORTLIST = 8  # of the best candidates per start
 ITERATIONS = 60
 PRECISION = 1e-11  # of the acquisition, relative: a start that can gain no more has arrived
 SETTLED = 4  # iterations after which the starts are compared: of two
@@ -49,7 +50,7 @@ def argmax(
             excluded,
         )
     points, shape = _sweep(space, lengthscales, rng, incumbents)
-    values = np.where(allowed(points, excluded), acquisition.values(points), -np.inf)
+    values = _swept(acquisition, points, shape, allowed(points, excluded))
     starts = _starts(points, values, shape, lengthscales)
     found = refine(acquisition, points[starts], lengthscales, space.continuous)
     found = _jump(acquisition, space, found, lengthscales)
@@ -124,6 +125,22 @@ def _sweep(
     return space.snap(np.clip(np.vstack([base, *local]), 0.0, 1.0)), shape
 
 
+def _swept(acquisition: Acquisition, points: Array, shape: tuple[int, ...], mask: Mask) -> Array:
+    """The acquisition at allowed points, −∞ elsewhere. Without a grid only the best of them are
+    looked at later, and so only those must be right.
+    """
+    if acquisition.leading is None or shape:
+        return np.where(mask, acquisition.values(points), -np.inf)
+    values = np.full(len(points), -np.inf)
+    values[mask] = acquisition.leading(points[mask], SHORTLIST * _wanted(len(points)))
+    return values
+
+
+def _wanted(count: int) -> int:
+    """Starts from so many candidates."""
+    return int(np.clip(count // 128, 12, STARTS_BUDGET))
+
+
 def low_discrepancy(count: int, dimension: int, rng: np.random.Generator) -> Array:
     """A randomly shifted additive recurrence with the generalised golden ratio; plain uniform above
     12 dimensions.
@@ -152,8 +169,8 @@ def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: 
         peaks = np.flatnonzero(peak)
         peaks = peaks[np.argsort(-values[peaks], kind="stable")][:STARTS_BUDGET]
         return np.concatenate([peaks, order[:4]])
-    wanted = int(np.clip(len(points) // 128, 12, STARTS_BUDGET))
-    order = order[: 8 * wanted]
+    wanted = _wanted(len(points))
+    order = order[: SHORTLIST * wanted]
     scaled = points[order] / lengthscales
     free, chosen = np.ones(len(order), dtype=np.bool_), []
     for position in range(len(order)):
