@@ -219,6 +219,15 @@ def test_a_column_of_too_many_texts_is_named(monkeypatch: pytest.MonkeyPatch) ->
         Candidates({"mass": np.arange(100.0), "name": texts})
 
 
+def test_a_picture_shows_designs_from_all_of_the_list() -> None:
+    space = Candidates(np.arange(1000.0))
+    assert space.spread(1000).tolist() == list(range(1000))
+    shown = space.spread(10)
+    assert len(set(shown.tolist())) == 10
+    assert (shown[0], shown[-1]) == (0, 999)
+    assert 110 <= np.diff(shown).min() <= np.diff(shown).max() <= 112
+
+
 def test_a_long_list_is_shown_by_its_size() -> None:
     assert repr(Candidates(np.arange(50.0))) == "<Candidates: 50 designs, columns x0>"
     assert repr(Candidates(np.arange(50.0)).rows) == "<50 designs, columns x0>"

@@ -72,23 +72,21 @@ class Posterior:
         mean = k @ self.weights
         var, left = np.ones(len(A)), np.arange(len(A))
         least = np.partition(mean, -top)[-top] if top < len(A) else -np.inf  # std ≥ 0
-        V, start = np.empty((len(self.X), len(A)), order="F"), 0
+        start = 0
         while start < len(self.X) and len(left):
-            stop = min(max(2 * start, SCREEN), len(self.X))
-            rows = slice(start, stop)
-            part = k[left, rows].T
+            rows = slice(start, min(max(2 * start, SCREEN), len(self.X)))
+            part = k[:, rows].T  # k becomes V = L⁻¹ kᵀ, transposed, from left to right
             if start:
-                part = part - self.L[rows, :start] @ V[:start, : len(left)]
+                part = part - self.L[rows, :start] @ k[:, :start].T
             corner = np.asfortranarray(self.L[rows, rows])
-            part = linalg.solve_lower(corner, np.asfortranarray(part), overwrite=True)
+            part = linalg.solve_lower(corner, part)
+            k[:, rows] = part.T
             var[left] -= np.einsum("nm,nm->m", part, part)
-            V[rows, : len(left)] = part
             bound = mean[left] + width * np.sqrt(np.maximum(var[left], VARIANCE_FLOOR))
             stays = bound >= least
             if not stays.all():
-                left = left[stays]
-                V[:stop, : len(left)] = V[:stop, : len(stays)][:, stays]
-            start = stop
+                left, k = left[stays], k[stays]
+            start = rows.stop
         return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
