@@ -1,4 +1,4 @@
-# make demo and make test set everything up by themselves; nothing but Python ≥ 3.11 and make is needed.
+# make demo and make test set up what they need by themselves; nothing but Python ≥ 3.11 and make is needed.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,7 @@ CONSTRAINTS ?= --constraint constraints.txt
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -18,11 +18,27 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) --editable '.[dev]'
 	touch $@
 
-demo: setup
-	$(BIN)/python examples/demo.py
+# What the demo and the page need and no more, in an environment of its own: half a minute instead of minutes.
+DEMO := build/demo/bin
+build/demo/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("noregret needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
+	$(PYTHON) -m venv build/demo
+	$(DEMO)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) --editable '.[plot,web]'
+	touch $@
+
+demo: build/demo/.ready
+	$(DEMO)/python examples/demo.py
 
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+# Ten minutes of 64 processes that are killed, stopped and refused space, on SQLite; ARGS="--storage postgresql://…" for a server.
+soak: setup
+	$(BIN)/python -m tests.soak $(ARGS)
+
+# 10,000 random spaces, values and sequences of calls; a night's work.
+fuzz: setup
+	NOREGRET_FUZZ=10000 $(BIN)/python -m pytest tests/fuzz -n auto
 
 # The oldest versions that pyproject.toml allows, in an environment of its own: what a user may have. Without PostgreSQL, and without
 # the golden proposals: an older optimiser rounds differently.

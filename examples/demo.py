@@ -20,11 +20,12 @@ from noregret.space import Array
 from noregret.study import Progress
 from noregret.testing import bump
 from noregret.theory import cumulative, simple
+from noregret.web.keys import key_of
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-TRIALS, NOISE, STARTS, INITIAL = 100, 0.05, 16, 2
+TRIALS, NOISE, STARTS, INITIAL = 100, 0.05, 8, 2
 METHODS: dict[str, nr.strategies.Strategy] = {
     "log-EI, estimated lengthscales": nr.LogEI(),
     "GP-UCB, estimated lengthscales": nr.GPUCB(),
@@ -147,11 +148,16 @@ def main() -> int:
     path = Path("out") / "demo.png"
     print(table(runs, maximum))
     draw(runs, maximum, path)
+    shown = list(METHODS)[-1] + ", start 0"
+    command = Path(sys.executable).parent / "noregret"
+    if command.is_relative_to(Path.cwd()):
+        command = command.relative_to(Path.cwd())
     print(
         f"\nThe picture is in {path}: left, a fitted model is sure of itself and stays on the wrong"
         f" hill; middle, ours from the same start.\nEvery trial is in {DATABASE}:"
-        f" nr.Study.open({list(METHODS)[-1] + ', start 0'!r}, storage={str(DATABASE)!r}) goes on"
-        " where it stopped."
+        f" nr.Study.open({shown!r}, storage={str(DATABASE)!r}) goes on where it stopped.\nSee the"
+        f" same studies on the page:\n\n    {command} serve --storage {DATABASE}\n\nand open"
+        f" http://127.0.0.1:8080/studies/{key_of(shown)}"
     )
     return 0
 

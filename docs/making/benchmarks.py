@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 
 from noregret import __version__
 from noregret.space import Array
+from research.benchmarks.faults import base
+from research.benchmarks.mixed import OFF
 from research.benchmarks.regret import OURS, ROOT, SUITES, read
 from research.benchmarks.speed import section as speed_section
 
@@ -34,6 +37,13 @@ TITLES = {
     "high": "High: few active inputs among 20 and 50",
     "materials": "Materials: measured designs with repeats",
     "tuning": "Tuning: scikit-learn models on its bundled data, mixed inputs",
+    "tables": "Tables: measured hyperparameter tables with repeats (100 trials)",
+    "mixed": (
+        "Mixed: numbers, ordered and unordered choices; in every third the best choice looks bad"
+    ),
+    "faults": (
+        "Faults: a tenth of the space fails, 5 % crash anywhere, 2 % of the values are disastrous"
+    ),
 }
 
 
@@ -48,10 +58,18 @@ class Run:
     initial: int
     stuck: bool | None
     seconds: float
+    final_regret: float = float("nan")  # of what is recommended in the end
+    # share of the decisions on designs known already while more than two noise stds were left
+    wasted: float = 0.0
 
     @property
     def simple(self) -> float:
         return float(self.regret.min())
+
+    @property
+    def final(self) -> float:
+        """At the recommended point where it was recorded."""
+        return self.final_regret if np.isfinite(self.final_regret) else self.simple
 
     @property
     def cumulative(self) -> float:
@@ -62,15 +80,31 @@ def load(suite: str) -> list[Run]:
     rows = read(suite)
     best: dict[str, float] = defaultdict(lambda: -np.inf)
     for row in rows:  # where the maximum is not known: the best any run found
-        best[row["problem"]] = max(best[row["problem"]], max(row["values"]))
+        best[row["problem"]] = max(best[row["problem"]], float(np.nanmax(row["values"])))
     runs = []
     for row in rows:
         maximum = row["maximum"] if np.isfinite(row["maximum"]) else best[row["problem"]]
         regret = np.maximum(maximum - np.array(row["values"]), 0.0)
+        regret = np.where(
+            np.isnan(regret), np.nanmax(regret[: max(row["initial"], 1)]), regret
+        )  # failed: as bad as the start
+        final, asks = row.get("final"), max(len(row["values"]) - row["initial"], 1)
         stuck = None if row["stuck_above"] is None else bool(regret.min() > row["stuck_above"])
         seconds = float(np.median(row["seconds"])) if row["seconds"] else 0.0
+        ended = float("nan") if final is None else max(maximum - final, 0.0)
+        wasted = row.get("wasted", 0) / asks
         runs.append(
-            Run(row["problem"], row["method"], row["seed"], regret, row["initial"], stuck, seconds)
+            Run(
+                row["problem"],
+                row["method"],
+                row["seed"],
+                regret,
+                row["initial"],
+                stuck,
+                seconds,
+                ended,
+                wasted,
+            )
         )
     return runs
 
@@ -344,6 +378,61 @@ def verdict_high(runs: list[Run]) -> list[str]:
     ]
 
 
+def verdict_tables(runs: list[Run]) -> list[str]:
+    wasted = [run.wasted for run in runs if run.method == DEFAULT]
+    above = sum(share > 0.1 for share in wasted)
+    return [
+        *verdict_ranks("tables", runs),
+        (
+            "tables: by mean rank of the regret at the recommended design"
+            f" {place(ranks(runs, 'final'))}."
+        ),
+        (
+            "tables: more than 10 % of the decisions on designs measured three times already while "
+            f"more than two noise-sd were left in {above} of "
+            f"{len(wasted)} runs, {max(wasted):.0%} at most (wanted: none)."
+        ),
+    ]
+
+
+def verdict_mixed(runs: list[Run]) -> list[str]:
+    ours = [run for run in runs if run.method == DEFAULT]
+    off, off_recommended = (
+        sum(getattr(run, name) > OFF for run in ours) for name in ("simple", "final")
+    )
+    return [
+        *verdict_ranks("mixed", runs),
+        (
+            f"mixed: off by more than a tenth of the range in {off} of {len(ours)} runs at the"
+            f" best, in {off_recommended} at the recommended point (wanted: at most 1 of 100)."
+        ),
+    ]
+
+
+def verdict_faults(runs: list[Run], without: dict[str, list[Run]]) -> list[str]:
+    """The ratio to the same problem without faults, where that was run."""
+    ratios = []
+    for problem, row in medians([run for run in runs if run.method == DEFAULT], "final").items():
+        clean = base(int(problem.removeprefix("faults-")))
+        name = re.sub(r"^(rkhs-\d+)-d\d$", r"\1", clean.name)
+        found = [
+            run.final
+            for run in without.get(clean.suite, [])
+            if (run.problem, run.method) == (name, DEFAULT)
+        ]
+        if found:
+            ratios.append((row[DEFAULT] + 1e-3) / (float(np.median(found)) + 1e-3))
+    if not ratios:
+        return [*verdict_ranks("faults", runs), "faults: the problems without faults were not run."]
+    return [
+        *verdict_ranks("faults", runs),
+        (
+            f"faults: {float(np.median(ratios)):.2g} times the final regret without faults (median "
+            f"over {len(ratios)} problems, 0.001 added to both; wanted: at most 1.3)."
+        ),
+    ]
+
+
 def verdicts(every: dict[str, list[Run]]) -> str:
     """What users ask, answered from the results: also where it is missed."""
     lines: list[str] = []
@@ -354,6 +443,12 @@ def verdicts(every: dict[str, list[Run]]) -> str:
             lines += verdict_needle(runs)
         elif suite == "high":
             lines += verdict_high(runs)
+        elif suite == "tables":
+            lines += verdict_tables(runs)
+        elif suite == "mixed":
+            lines += verdict_mixed(runs)
+        elif suite == "faults":
+            lines += verdict_faults(runs, every)
         else:
             lines += verdict_ranks(suite, runs)
     return "\n".join(f"- {line}" for line in lines)

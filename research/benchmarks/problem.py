@@ -18,8 +18,9 @@ class Problem:
     """``value(params)`` without noise; observations add noise_std·N(0, 1), or are drawn by
     ``observe`` where repeats were measured.
 
-    stuck_above: a run whose final simple regret is above this ended in a local optimum (needle
-    suite).
+    stuck_above: a run whose final simple regret is above this ended in a local optimum (needle,
+    mixed). spread: the noise among good designs where repeats were measured. fails: whether an
+    evaluation fails.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Problem:
     noise_std: float = 0.0
     stuck_above: float | None = None
     observe: Callable[[Any, np.random.Generator], float] | None = None
+    spread: float | None = None
+    fails: Callable[[Any, np.random.Generator], bool] | None = None
 
     @property
     def noisy(self) -> bool:
@@ -55,6 +58,12 @@ class Problem:
         if self.observe is not None:
             return self.observe(params, rng)
         return self.value(params) + self.noise_std * float(rng.standard_normal())
+
+    def crashes(self, params: Any, index: int, seed: int) -> bool:
+        """Whether evaluation number ``index`` fails; a crash by chance hits every method at the
+        same index."""
+        rng = np.random.default_rng([*self.seeds(seed), 3, index])
+        return self.fails is not None and self.fails(params, rng)
 
 
 def unit_cube(d: int) -> list[tuple[float, float]]:

@@ -15,12 +15,14 @@ import argparse
 import contextlib
 import gzip
 import json
+import math
 import multiprocessing
 import os
 import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
@@ -33,17 +35,23 @@ import noregret as nr
 from noregret.space import Candidates, Choice, Float, Space
 from noregret.strategies import Strategy
 from noregret.study import Progress
+from research.benchmarks.faults import faults
+from research.benchmarks.mixed import mixed
 from research.benchmarks.peers.registry import adapters
 from research.benchmarks.problem import Problem
 from research.benchmarks.real import MATERIALS, TUNING, materials, tuning
 from research.benchmarks.synthetic import HIGH, STANDARD, high, needle, rkhs, standard
+from research.benchmarks.tables import TABLES, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "research" / "benchmarks" / "results"
-SUITES = ("needle", "rkhs", "standard", "high", "materials", "tuning")
+SUITES = ("needle", "rkhs", "standard", "high", "materials", "tuning", "tables", "mixed", "faults")
+ONE_SEED = ("needle", "rkhs")  # many functions instead of many seeds
+LOOKS = 3  # a design measured so often is known: another look while better ones are left is wasted
 
 OURS: dict[str, Callable[[], Strategy]] = {
     "noregret": nr.InsuredGPUCB,
+    "noregret, insurance 0": lambda: nr.InsuredGPUCB(0.0),
     "noregret LogEI (no widening)": nr.LogEI,
     "LB-GP-UCB": lambda: nr.LBGPUCB(noise_std=0.05),
 }
@@ -71,16 +79,20 @@ def problems(suite: str, quick: bool) -> list[str]:
         "high": list(HIGH),
         "materials": list(MATERIALS),
         "tuning": list(TUNING),
+        "tables": list(TABLES),
+        "mixed": [f"mixed-{i}" for i in range(20)],
+        "faults": [f"faults-{i}" for i in range(20)],
     }[suite]
-    return (
-        names[
-            :: {"needle": 7, "rkhs": 5, "standard": 5, "high": 3, "materials": 1, "tuning": 2}[
-                suite
-            ]
-        ]
-        if quick
-        else names
-    )
+    every = {
+        "needle": 7,
+        "rkhs": 5,
+        "standard": 5,
+        "high": 3,
+        "materials": 1,
+        "tuning": 2,
+        "tables": 4,
+    }
+    return names[:: every.get(suite, 7)] if quick else names
 
 
 def make(suite: str, name: str, folder: str | None) -> Problem:
@@ -94,11 +106,19 @@ def make(suite: str, name: str, folder: str | None) -> Problem:
         return high(name)
     if suite == "materials":
         return materials(name, Path(folder or "."))
+    if suite == "tables":
+        return tables(name)
+    if suite == "mixed":
+        return mixed(int(name.removeprefix("mixed-")))
+    if suite == "faults":
+        return faults(int(name.removeprefix("faults-")))
     return tuning(name)
 
 
 def play(job: Job) -> dict[str, Any]:
-    """One run: noise-free values of every trial, seconds of every ask."""
+    """One run: noise-free values of every trial (NaN: it failed), seconds of every ask, the value
+    of what is recommended in the end (peers: the best value told), and how many decisions went to
+    designs known already while better ones were left."""
     warnings.simplefilter("ignore")
     problem = make(job.suite, job.problem, job.materials)
     ask_tell = (
@@ -106,17 +126,32 @@ def play(job: Job) -> dict[str, Any]:
         if job.method in OURS
         else _peer(job.method, problem, job.seed)
     )
-    values, seconds = [], []
+    values: list[float] = []
+    seconds: list[float] = []
+    told: list[tuple[float, float]] = []
+    looks: Counter[bytes] = Counter()
+    wasted = 0
     points = iter(problem.initial_points(job.seed))
-    ask, tell = next(ask_tell)
+    ask, tell, recommend = next(ask_tell)
     try:
         for index in range(problem.trials):
             params = next(points, None)
             if params is None:
                 params, spent = ask()
                 seconds.append(spent)
+                left = problem.maximum - float(np.nanmax(values)) if values else np.inf
+                known = looks[problem.space.encode(params).tobytes()] >= LOOKS
+                wasted += known and problem.spread is not None and left > 2 * problem.spread
+            looks[problem.space.encode(params).tobytes()] += 1
+            if problem.crashes(params, index, job.seed):
+                values.append(math.nan)
+                tell(params, None)
+                continue
             values.append(problem.value(params))
-            tell(params, problem.measure(params, index, job.seed))
+            told.append((problem.measure(params, index, job.seed), values[-1]))
+            tell(params, told[-1][0])
+        chosen = recommend()
+        final = max(told)[1] if chosen is None else problem.value(chosen)
     finally:
         ask_tell.close()
     return {
@@ -126,12 +161,17 @@ def play(job: Job) -> dict[str, Any]:
         "maximum": problem.maximum,
         "initial": problem.initial,
         "stuck_above": problem.stuck_above,
+        "spread": problem.spread,
+        "final": float(f"{final:.6g}"),
+        "wasted": int(wasted),
         "values": [float(f"{v:.6g}") for v in values],
         "seconds": [float(f"{s:.3g}") for s in seconds],
     }
 
 
-AskTell = tuple[Callable[[], tuple[Any, float]], Callable[[Any, float], None]]
+AskTell = tuple[
+    Callable[[], tuple[Any, float]], Callable[[Any, float | None], None], Callable[[], Any]
+]
 
 
 def _ours(strategy: Strategy, problem: Problem, seed: int) -> Generator[AskTell, None, None]:
@@ -144,14 +184,20 @@ def _ours(strategy: Strategy, problem: Problem, seed: int) -> Generator[AskTell,
         asked[0] = trial
         return trial.params, time.perf_counter() - started
 
-    def tell(params: Any, value: float) -> None:
+    def tell(params: Any, value: float | None) -> None:
         trial = asked.pop(0, None)
         if trial is None:
-            study.add(params, value)
+            trial = study.enqueue(params) if value is None else None
+            if trial is None:
+                study.add(params, value)
+                return
+            trial = study.ask()  # a failed initial point
+        if value is None:
+            study.tell(trial, state="failed")
         else:
             study.tell(trial, value)
 
-    yield ask, tell
+    yield ask, tell, lambda: study.recommended.params
 
 
 def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, None]:
@@ -200,9 +246,13 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
         return problem.space.decode(problem.space.snap(u[None, :])[0]), float(reply["seconds"])
 
     measured: set[bytes] = set()
+    worst = [math.inf]
 
-    def tell(params: Any, value: float) -> None:
+    def tell(params: Any, value: float | None) -> None:
         measured.add(problem.space.encode(params).tobytes())
+        if value is None:  # no state of its own in the protocol: as bad as the worst value told
+            value = worst[0] if math.isfinite(worst[0]) else 0.0
+        worst[0] = min(worst[0], value)
         row = list(params.values()) if isinstance(params, dict) else [float(v) for v in params]
         send(
             {
@@ -229,7 +279,7 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
         }
     )
     try:
-        yield ask, tell
+        yield ask, tell, lambda: None
     finally:
         process.kill()
         process.wait()
@@ -373,12 +423,12 @@ def main() -> int:
             suite,
             problem,
             method,
-            0 if suite in ("needle", "rkhs") else seed,
+            0 if suite in ONE_SEED else seed,
             None if options.materials is None else str(options.materials.resolve()),
         )
         for seed in range(seeds)
         for suite in suites
-        if not (seed and suite in ("needle", "rkhs"))
+        if not (seed and suite in ONE_SEED)
         for problem in problems(suite, options.quick)
         for method in methods
     ]

@@ -147,7 +147,7 @@ def fits(n: int) -> None:
     values, and how many of them lie within 1.96 standard deviations.
     """
     from noregret.strategies import estimation
-    from noregret.strategies.insured_gp_ucb import COMPRESSED, ESTIMATION, KERNEL
+    from noregret.strategies.insured_gp_ucb import COMPRESS, ESTIMATION, KERNEL
     from noregret.strategies.units import frame
     from noregret.trials import History
     from research.benchmarks.synthetic import standard
@@ -174,7 +174,7 @@ def fits(n: int) -> None:
             offset=0.0,
             noise_std=None,
             regulariser=None,
-            compress=COMPRESSED,
+            compress=COMPRESS,
         )
         wanted = framed.compression.forward((y[n:] - framed.offset) / framed.scale)
         answers = []

@@ -72,7 +72,9 @@ def run(job: Job) -> Result:
 
 def summarise(results: dict[Job, Result]) -> dict[str, Any]:
     (result,) = results.values()
-    f = bump()(GRID)
+    function = bump()
+    f = function(GRID)
+    seen = function(np.array(result["x"])[:, None])
     table = {}
     for name, index in zip(("stuck", "widened", "found"), result["moments"], strict=True):
         outside = np.abs(f - np.array(result[f"{name}_mean"])) > np.array(result[f"{name}_width"])
@@ -81,7 +83,9 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
             "h": result[f"{name}_h"],
             "lengthscale": result[f"{name}_lengthscale"],
             "share_of_f_outside_band": float(outside.mean()),
+            "mean_width": float(np.mean(result[f"{name}_width"])),
             "next_x": result["x"][index],
+            "simple_regret": float(function.maximum - np.max(seen[: index + 1])),
         }
     return {"moments": table}
 

@@ -18,7 +18,7 @@ from noregret.gp import SquaredExponential
 from noregret.space import Array
 from noregret.strategies import Strategy
 from noregret.testing import RKHSFunction, bump, rkhs_sample
-from research.paper.regret_run import STYLES, regret_run, seeded
+from research.paper.regret_run import STYLES, by_method, regret_run, seeded
 from research.paper.runner import Job, Options, Result
 
 NAME, TITLE = "fig3", "Norm balls, and regret with scaling"
@@ -53,7 +53,7 @@ def strategies(noise: float) -> dict[str, Strategy]:
 
 
 def jobs(options: Options) -> list[Job]:
-    seeds, iterations = options.pick((5, 1), (200, 80))
+    seeds, iterations = options.pick((10, 1), (200, 80))
     return seeded(
         strategies(0.4),
         seeds,
@@ -86,12 +86,9 @@ def summarise(results: dict[Job, Result]) -> dict[str, Any]:
         "paper_allows": G_GROWTH,
         "ball_tight": start.widened(G_GROWTH, B_GROWTH, "tight").norm_bound,
         "ball_paper": start.widened(G_GROWTH, B_GROWTH, "paper").norm_bound,
-        "final_regret": {
-            m: float(np.mean([r["cumulative"][-1] for j, r in results.items() if j.method == m]))
-            for m in strategies(0.4)
-        },
-        "final_estimate": float(np.mean([r["estimate"][-1] for r in one_step])),
-        "final_reference": float(np.mean([r["reference"][-1] for r in one_step])),
+        "methods": by_method(results, strategies(0.4)),
+        "final_estimate": [r["estimate"][-1] for r in one_step],
+        "final_reference": [r["reference"][-1] for r in one_step],
     }
 
 
@@ -146,7 +143,7 @@ def _balls(axis: Axes) -> None:
         aspect="equal",
         title=f"(a) norm balls, b = {B_GROWTH}, g = {G_GROWTH}, d = 1",
     )
-    axis.legend(fontsize=8, loc="upper center", ncols=2)
+    axis.legend(fontsize=7, loc="upper center", ncols=2, handlelength=1.2, columnspacing=1)
     axis.set(xlabel="radius in the space of θ₀/g (norm)", yticks=[])
 
 

@@ -40,7 +40,7 @@ METHODS: dict[str, Callable[[float], Strategy]] = {
 
 
 def jobs(options: Options) -> list[Job]:
-    seeds, iterations = options.pick((10, 4), (200, 100))
+    seeds, iterations = options.pick((30, 4), (200, 100))
     return seeded(
         METHODS, seeds, lambda method, seed: Job(method, seed, iterations, options.noise_std)
     )

@@ -94,28 +94,26 @@ def panels(
 
 
 def by_method(results: dict[Job, Result], methods: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The numbers the page quotes, per method."""
+    """The numbers the page quotes, per method; lists have one entry per seed, in their order."""
     table = {}
     for method in methods:
         best, total = stack(results, method, "simple"), stack(results, method, "cumulative")
         last = min(50, total.shape[1] // 2)
-        slope = (total[:, -1] - total[:, -1 - last]) / last
-        early = (total[:, last] - total[:, 0]) / last
         table[method] = {
             "seeds": len(best),
             "stuck": int((best[:, -1] > STUCK).sum()),
-            "simple_regret": _spread(best[:, -1]),
-            "cumulative_regret": _spread(total[:, -1]),
-            "found_at": float(np.median([_first_below(row, 0.05) for row in best])),
-            "last_slope": float(slope.mean()),
-            "first_slope": float(early.mean()),
+            "stuck_starts": (best[:, -1] > STUCK).tolist(),
+            "simple_regret": spread(best[:, -1]),
+            "cumulative_regret": spread(total[:, -1]),
+            "found_at": [_first_below(row, 0.05) for row in best],
+            "last_slope": ((total[:, -1] - total[:, -1 - last]) / last).tolist(),
+            "first_slope": ((total[:, last] - total[:, 0]) / last).tolist(),
         }
         if "scaling" in next(iter(results.values())):
             scaling = stack(results, method, "scaling")
             table[method] |= {
-                "final_scaling": _spread(scaling[:, -1]),
-                "final_scaling_of_stuck": _mean(scaling[best[:, -1] > STUCK, -1]),
-                "scaling_jumps": float(np.mean(np.abs(np.diff(np.log(scaling), axis=1)))),
+                "final_scaling": spread(scaling[:, -1]),
+                "scaling_jumps": np.mean(np.abs(np.diff(np.log(scaling), axis=1)), axis=1).tolist(),
             }
     return table
 
@@ -125,17 +123,14 @@ def _first_below(curve: Array, level: float) -> float:
     return float(below[0] + 1) if len(below) else math.inf
 
 
-def _mean(values: Array) -> float | None:
-    return float(values.mean()) if len(values) else None
-
-
-def _spread(values: Array) -> dict[str, float]:
+def spread(values: Array) -> dict[str, Any]:
     return {
         "mean": float(values.mean()),
         "std": float(values.std()),
         "median": float(np.median(values)),
         "min": float(values.min()),
         "max": float(values.max()),
+        "values": values.tolist(),
     }
 
 

@@ -28,6 +28,10 @@ class UnknownTrialError(TrialError):
     """There is no trial of this number."""
 
 
+class TrialTimeoutError(TrialError, TimeoutError):
+    """An evaluation took longer than ``trial_timeout``."""
+
+
 class NumericalError(NoRegretError, ArithmeticError):
     """A matrix that cannot be factorised at the given noise level."""
 

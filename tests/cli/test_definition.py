@@ -159,10 +159,9 @@ def test_bad_lists_of_candidates(shell: Shell, content: str, expected: str) -> N
     shell.fails("create a --candidates c.csv --goal maximize", expected)
 
 
-def test_a_promise_that_cannot_be_kept_in_this_space_is_refused_at_once(shell: Shell) -> None:
-    kernel = '{"type": "Matern", "nu": 1.5}'
+def test_what_does_not_fit_this_space_is_refused_at_once(shell: Shell) -> None:
     shell.fails(
         "create a --float x 0 1 --float y 0 1 --float z 0 1 --goal maximize --strategy rigorous"
-        f" --with noise_bound=0.1 --with 'kernel={kernel}'",
-        "sublinear",
+        " --with noise_bound=0.1 --with 'lengthscales=[0.5, 0.5]'",
+        "2 entries",
     )

@@ -35,8 +35,8 @@ def test_create_json(shell: Shell) -> None:
         "create s --float x 0 1 --goal maximize --strategy rigorous --with noise_bound=0.1 --json"
     ).json
     assert document["study"] == "s"
-    assert document["strategy"]["noise_std"] == 0.1
-    assert "Theorem 1" in document["theorem"]
+    assert document["strategy"]["noise_bound"] == 0.1
+    assert "one radius for all classes" in document["theorem"]
     assert nr.Study.open("s").strategy == nr.AdaptiveGPUCB.rigorous(noise_bound=0.1)
 
 
@@ -212,7 +212,7 @@ def test_predictions_have_the_users_sign_and_certificates_a_condition(
 ) -> None:
     shell(
         f"create a --float x 0 1 --goal {goal} --strategy rigorous --with noise_bound=0.1 --with"
-        f" norm_bound=20 --with offset={5 if goal == 'maximize' else -5}"
+        " norm_bound=20 --with offset=5"
     )
     for x, value in ((0.1, 5.1), (0.5, 5.3), (0.9, 5.2)):
         shell(f"add x={x} {value}")
@@ -220,7 +220,11 @@ def test_predictions_have_the_users_sign_and_certificates_a_condition(
     assert document["predicted"]["mean"] == pytest.approx(5.2, abs=0.2)
     assert document["certificate"]["regret_bound"] > 0
     assert "probability at least 0.8" in document["certificate"]["condition"]
+    assert document["certificate"]["refuted"] is False
+    assert document["resolution"]["exact"] is True
+    assert document["resolution"]["radius"] == pytest.approx(0.2, abs=1e-3)
     assert "certified    at most" in shell("best").out
+    assert "resolution   A bump that reaches 0.2 of every range" in shell("best").out
 
 
 def test_delete_asks(lab: Shell) -> None:

@@ -67,6 +67,30 @@ def test_stuck_on_one_point() -> None:
     assert kinds(planted([*scattered(10), *near])) == []
 
 
+def test_a_survey_between_does_not_hide_that_the_search_is_stuck() -> None:
+    same: list[dict[str, Any]] = [{"x": 3.0, "n": 3, "c": "a"}]
+    looked = planted([{"x": 9.0, "n": 1, "c": "b"}], survey=True)
+    trials = [*planted(scattered(10)), *planted(same * 16), *looked, *planted(same * 4)]
+    numbered = [replace(trial, number=number) for number, trial in enumerate(trials)]
+    (found,) = alarms(
+        SPACE, numbered, predictions(numbered, "maximize"), "maximize", nr.InsuredGPUCB()
+    )
+    assert found.kind == "stuck"
+    assert "The last 9 proposals are one and the same point, apart from 1" in found.what
+    elsewhere = [*numbered[:-2], replace(numbered[-2], params={"x": 9.0, "n": 1, "c": "b"})]
+    assert kinds(elsewhere) == []  # a proposal, not a survey, went elsewhere
+
+
+def test_advice_can_be_followed() -> None:
+    """Nobody is sent to the strategy that he has."""
+    trials = planted([{"x": 3.0, "n": 3, "c": "a"}] * 8)
+    made = predictions(trials, "maximize")
+    for strategy, named in ((nr.InsuredGPUCB(), False), (nr.LogEI(), True)):
+        (found,) = alarms(SPACE, trials, made, "maximize", strategy)
+        assert ("InsuredGPUCB" in found.action) is named
+        assert "point of your own" in found.action
+
+
 @pytest.mark.parametrize(
     ("edge", "word"),
     [({"x": 10.0}, "upper bound 10"), ({"x": 0.0}, "lower bound 0"), ({"n": 5}, "upper bound 5")],

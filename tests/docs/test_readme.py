@@ -21,6 +21,19 @@ PAGES = {"README.md": ROOT / "README.md"} | {
     path.relative_to(ROOT / "docs").as_posix(): path
     for path in sorted((ROOT / "docs").rglob("*.md"))
 }
+OUTPUTS = {  # of blocks whose output is printed under them
+    f"{name}-{index}": output
+    for name, page in PAGES.items()
+    for index, output in enumerate(
+        re.findall(
+            r"```python\n.*?```(?:\n\n```text\n(.*?)```)?",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL,
+        )
+    )
+    if output
+}
+NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 BLOCKS = {
     f"{name}-{index}": block
     for name, page in PAGES.items()
@@ -37,8 +50,22 @@ def test_block_runs(
     monkeypatch.chdir(tmp_path)
     Path("block.py").write_text(BLOCKS[name], encoding="utf-8")
     runpy.run_path("block.py", run_name="__main__")
+    printed = capsys.readouterr().out
     if "print" in BLOCKS[name]:
-        assert capsys.readouterr().out.strip()
+        assert printed.strip()
+    if name in OUTPUTS:  # the digits of a float are another machine's
+        assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", OUTPUTS[name]).split()
+
+
+def test_the_quickstart_prints_its_outputs_and_names_its_install() -> None:
+    blocks = [name for name in BLOCKS if name.startswith("quickstart.md")]
+    assert blocks
+    assert all(name in OUTPUTS for name in blocks)
+    assert "index.md-0" in OUTPUTS
+    text = PAGES["quickstart.md"].read_text(encoding="utf-8")
+    assert "noregret[sql]" in text.split("```python")[0]  # a stored study needs it
+    for said in ("pip install noregret", "https://github.com/noregret/noregret"):
+        assert said in PAGES["index.md"].read_text(encoding="utf-8").split("```python")[0]
 
 
 def test_the_first_example_is_short() -> None:

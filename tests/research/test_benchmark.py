@@ -11,11 +11,15 @@ import pytest
 
 from docs.making import benchmarks as report
 from noregret.errors import ConfigurationError
+from noregret.space import Space
 from research.benchmarks import regret
+from research.benchmarks.faults import faults
+from research.benchmarks.mixed import mixed
 from research.benchmarks.problem import Problem
 from research.benchmarks.real import materials
 from research.benchmarks.regret import Job, make, play, problems
 from research.benchmarks.synthetic import HIGH, STANDARD, high, needle, rkhs, standard
+from research.benchmarks.tables import TABLES, TUNING_TABLES, tables
 
 KNOWN = {
     "Branin": [np.pi, 2.275],
@@ -230,3 +234,86 @@ def test_the_suites_are_those_of_the_split() -> None:
     assert len(problems("needle", quick=False)) >= 40
     assert len(problems("standard", quick=False)) == 18
     assert all(0 < len(problems(suite, quick=True)) < 8 for suite in regret.SUITES)
+
+
+@pytest.mark.parametrize("name", TUNING_TABLES[:2])
+def test_tables_draw_from_the_repeats_of_a_design(name: str) -> None:
+    problem = tables(name)
+    points = [
+        problem.space.decode(u)
+        for u in np.random.default_rng(0).random((50, problem.space.dimension))
+    ]
+    assert all(problem.value(p) <= problem.maximum for p in points)
+    drawn = {problem.measure(points[0], i, 0) for i in range(60)}
+    assert 1 < len(drawn) <= 5
+    assert np.mean(sorted(drawn)) == pytest.approx(problem.value(points[0]), abs=0.02)
+    assert problem.spread is not None
+    assert 0 < problem.spread < 0.1
+
+
+def test_every_listed_table_ships_with_the_package() -> None:
+    assert not set(TABLES) & set(TUNING_TABLES)
+    for name in TABLES:
+        problem = tables(name)  # no run: only that every design of the space is in the table
+        corner = [problem.space.decode(np.full(problem.space.dimension, u)) for u in (0.0, 1.0)]
+        assert all(np.isfinite(problem.value(p)) for p in corner)
+
+
+def test_mixed_problems_have_their_maximum_and_traps() -> None:
+    for index in (1000, 1001, 1002):
+        problem = mixed(index)
+        space = problem.space
+        assert isinstance(space, Space)
+        assert 3 <= len(space.parameters) <= 10
+        cloud = [
+            space.decode(u)
+            for u in space.snap(np.random.default_rng(1).random((4000, space.dimension)))
+        ]
+        values = np.array([problem.value(p) for p in cloud])
+        assert -0.1 < values.min() < values.max() <= 1 + 1e-6
+    for index in (1002, 1005, 1008, 1011):  # divisible by 3: traps
+        trap = mixed(index)
+        inside = np.random.default_rng(1).random((2000, trap.space.dimension))
+        points: list[Any] = [trap.space.decode(u) for u in inside]
+        best, others = (
+            [trap.value(p) for p in points if (p["c0"] == "option 0") == wanted]
+            for wanted in (True, False)
+        )
+        assert np.mean(best) < np.mean(others)  # looks bad
+        assert trap.stuck_above is not None
+        assert max(others) < 1 - trap.stuck_above  # and holds the maximum
+
+
+def test_faults_fail_where_they_should_and_keep_the_maximum() -> None:
+    problem = faults(1001)
+    rng = np.random.default_rng(2)
+    points = [problem.space.decode(u) for u in rng.random((1000, problem.space.dimension))]
+    failed = np.mean([problem.crashes(p, i, 0) for i, p in enumerate(points)])
+    assert 0.1 < failed < 0.2
+    top = max(points, key=problem.value)
+    assert np.mean([problem.crashes(top, i, 0) for i in range(300)]) < 0.1
+    drawn = np.array([problem.measure(top, i, 0) for i in range(400)])
+    assert 0.005 < np.mean(drawn < problem.value(top) - 1) < 0.05
+
+
+def test_a_failed_evaluation_is_told_and_charged(
+    results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        regret, "make", lambda suite, name, folder: short(make(suite, name, folder), 25)
+    )
+    for method in ("noregret", "random_search"):
+        regret.append("faults", play(Job("faults", "faults-1001", method, 3)))
+    assert any(np.isnan(row["values"]).any() for row in regret.read("faults"))
+    runs = report.load("faults")
+    assert all(np.isfinite(run.regret).all() for run in runs)
+    assert any("faults:" in line for line in report.verdict_faults(runs, {}))
+
+
+def test_verdicts_of_tables_and_mixed() -> None:
+    runs = [
+        report.Run("p", method, 0, np.array([value]), 0, None, 0.0, value, wasted)
+        for method, value, wasted in (("noregret", 0.2, 0.3), ("random_search", 0.05, 0.0))
+    ]
+    assert "1 of 1 runs, 30% at most" in " ".join(report.verdict_tables(runs))
+    assert "in 1 of 1 runs at the best" in " ".join(report.verdict_mixed(runs))

@@ -55,8 +55,10 @@ def synthetic_mnist(folder: Path) -> Path:
 def test_figure_1(out: Path) -> None:
     summary = compute("fig1", out)
     assert summary["stuck"] >= 1
-    assert summary["posterior_share_above_true"] > 0.5
-    assert summary["share_of_grid_missed"] > 0
+    shown = summary["shown_seed"]
+    assert summary["stuck_starts"][shown]
+    assert summary["posterior_share_above_true"][shown] > 0.5
+    assert summary["share_of_grid_missed"][shown] > 0
 
 
 def test_figure_2(out: Path) -> None:
@@ -76,7 +78,8 @@ def test_figure_3(out: Path) -> None:
     assert 1 < summary["norm_growth"] <= summary["lemma_allows"] < summary["paper_allows"]
     assert summary["norm_at_theta_0"] > 2.0  # outside B_0
     assert summary["norm_at_theta_t"] <= summary["ball_tight"] <= summary["ball_paper"]
-    assert summary["final_regret"]["GP-UCB (true)"] < summary["final_regret"]["A-GP-UCB (one step)"]
+    regret = {name: row["cumulative_regret"]["mean"] for name, row in summary["methods"].items()}
+    assert regret["GP-UCB (true)"] < regret["A-GP-UCB (one step)"]
 
 
 def test_figure_4(out: Path) -> None:
@@ -114,7 +117,7 @@ def test_figure_6(out: Path, tmp_path: Path) -> None:
     }
     for row in summary["methods"].values():
         assert 0 <= row["simple_regret"]["mean"] < 2.5
-        assert row["best_loss"] < math.log(10)  # better than guessing
+        assert row["best_loss"][0] < math.log(10)  # better than guessing
 
 
 def test_figure_6_without_data_says_what_to_do(out: Path, tmp_path: Path) -> None:
@@ -125,13 +128,23 @@ def test_figure_6_without_data_says_what_to_do(out: Path, tmp_path: Path) -> Non
 def test_errata(out: Path) -> None:
     summary = compute("errata", out)
     coverage = summary["coverage"]
-    assert coverage["random, σ=0.01"]["paper"] < 0.5
-    assert coverage["random, σ=0.5"]["paper"] > 0.8
-    assert all(row["mixture"] > 0.9 for row in coverage.values())
-    assert 100 <= summary["bound_estimator_starts"]["0.01"] <= 140  # theory.md#anchored: 119
+    n = 40  # functions
+    assert coverage["random design at σ = 0.01"]["paper"] < 0.5 * n
+    assert coverage["random design at σ = 0.5"]["paper"] > 0.8 * n
+    assert all(row["mixture"] > 0.9 * n == 0.9 * row["functions"] for row in coverage.values())
+    assert 100 <= summary["bound_estimator_starts"]["0.01"][0] <= 140  # theory.md#anchored: 119
+    assert summary["anchored_estimator_starts"]["0.01"] == [2]
     assert summary["norm_ratio_of_a_flat_function_at_g_2"] == pytest.approx(math.sqrt(2), rel=0.02)
     assert summary["worst_variance_change"]["SE"] > -1e-10
-    assert 8000 < summary["log_schedule_capture_time_ratio_10"] < 8200
+    assert 8000 < summary["log_schedule"]["capture_time_ratio_10"] < 8200
+    appendix = summary["appendix"]
+    assert appendix["alpha_exponent"] == pytest.approx(1, abs=1e-3)
+    assert appendix["tail_over_alpha_to_minus_d"] == pytest.approx(1, abs=1e-6)
+    assert appendix["matern_tail_exponent"]["d=1"] == pytest.approx(3, abs=0.01)  # 2ν
+    assert appendix["matern_tail_exponent"]["d=2"] == pytest.approx(3, abs=0.1)
+    assert appendix["log_lemma_fails_plain"] == 0 < appendix["log_lemma_fails_squared"]
+    assert min(summary["widths"]["widths_over_printed"]) > 1
+    assert max(summary["widths"]["widths_over_bound_with_t"]) < 1
 
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -167,16 +180,17 @@ def test_the_page_is_made_of_the_results(out: Path, tmp_path: Path) -> None:
             else {}
         )
         compute(name, out, **more)
-    (tmp_path / "figures").mkdir()
-    text = page.page(out, tmp_path)
+    page.main(out, tmp_path, tmp_path / "summaries.json")
+    text = (tmp_path / "reproduction.md").read_text(encoding="utf-8")
     for name in FIGURES:
         assert f"figures/{name}.png" in text
         assert (tmp_path / "figures" / f"{name}.png").exists()
-    assert text.count("| **") >= 25
+    assert text.count("| **") >= 30
     assert "nan" not in text
     summary = json.loads((out / "fig4" / "summary.json").read_text(encoding="utf-8"))
     assert f"{summary['methods']['GP-UCB (true)']['cumulative_regret']['mean']:.3g}" in text
-    assert "Not computed" in page.page(tmp_path / "nothing", tmp_path)
+    assert set(json.loads((tmp_path / "summaries.json").read_text(encoding="utf-8"))) == {*FIGURES}
+    assert "Not computed" in page.page({})
 
 
 def test_the_committed_page_names_every_figure() -> None:
@@ -185,7 +199,8 @@ def test_the_committed_page_names_every_figure() -> None:
     for name in FIGURES:
         assert (docs / "figures" / f"{name}.png").exists()
         assert f"noregret reproduce {name}" in text
-    assert "--quick`" not in text  # made from the full runs
+    quick = [line for line in text.splitlines() if line.startswith("`") and "--quick" in line]
+    assert all("reproduce fig6" in line for line in quick)  # the others from the full runs
     assert np.all(
         [verdict in text for verdict in ("**holds**", "**holds with a change", "**does not hold")]
     )

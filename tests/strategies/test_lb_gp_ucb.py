@@ -609,7 +609,7 @@ def test_belief_is_the_shortest_candidate_in_play() -> None:
     assert after is not None
     at = np.atleast_2d(study.trials[-1].params)
     assert after.predict(at)[0] == pytest.approx(belief.predict(at)[0])
-    assert after.predict(at)[1] < belief.predict(at)[1]
+    assert after.predict(at)[1] == belief.predict(at)[1]  # nothing was learnt
     assert "0.95" in belief.condition
     assert "if f" in belief.condition
     assert study.certificate(delta=0.01).regret_bound > study.certificate().regret_bound

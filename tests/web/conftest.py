@@ -2,6 +2,7 @@
 script would.
 """
 
+import os
 import re
 import shutil
 import socket
@@ -10,15 +11,23 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 from starlette.testclient import TestClient
 
 import noregret as nr
 from noregret.storage import SQLStorage
 from noregret.web.app import create_app
 from noregret.web.security import Access
+from noregret.web.server import bounded
 
 TOKEN = "a-token-that-is-long-enough"
 HERE = "http://127.0.0.1:8080"
@@ -77,7 +86,7 @@ def browser(clients: Clients) -> TestClient:
 @contextmanager
 def served(storage: SQLStorage, access: Access) -> Iterator[str]:
     """The app on a real port, in a thread."""
-    server = uvicorn.Server(uvicorn.Config(create_app(storage, access), log_level="critical"))
+    server = uvicorn.Server(bounded(create_app(storage, access), log_level="critical"))
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
@@ -97,3 +106,117 @@ def with_csrf(client: TestClient) -> TestClient:
     assert found is not None
     client.headers["X-CSRF-Token"] = found[1]
     return client
+
+
+# -- a real browser --
+
+PATIENCE = (
+    60.0  # seconds; pages answer in a fraction of one, but not on a machine with other things to do
+)
+HARMLESS = (
+    "plotly.min.js",
+    "Password forms should have",
+)  # Plotly tries to add style for maps and colour bars; the policy stops it
+
+
+@pytest.fixture(scope="session")
+def driver() -> Iterator[Any]:
+    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or chromedriver is None:
+        missing = (
+            "chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
+        )
+        if os.environ.get("CI"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--window-size=1280,900",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    opened = webdriver.Chrome(options=options, service=Service(chromedriver))
+    yield opened
+    opened.quit()
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> SQLStorage:
+    return SQLStorage(tmp_path / "browser.db")
+
+
+class Page:
+    """What a person does with it."""
+
+    def __init__(self, driver: Any, address: str) -> None:
+        self.driver, self.address = driver, address
+        driver.delete_all_cookies()
+
+    def wide(self, width: int) -> None:
+        """As on a screen of this width."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    def press(self, *keys: str) -> None:
+        """To wherever the focus is."""
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def retype(self, *keys: str) -> None:
+        """Instead of what stands in the field that has the focus."""
+        chain = ActionChains(self.driver).key_down(Keys.CONTROL).send_keys("a")
+        chain.key_up(Keys.CONTROL).send_keys(*keys).perform()
+
+    def tab_to(self, css: str) -> None:
+        """Without a mouse: Tab until the element has the focus."""
+        for _ in range(150):
+            if self.driver.execute_script(
+                "return document.activeElement?.matches(arguments[0]) ?? false", css
+            ):
+                return
+            self.press(Keys.TAB)
+        raise AssertionError(f"{css} cannot be reached by keyboard")
+
+    def go(self, path: str) -> None:
+        self.driver.get(self.address + path)
+
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        return WebDriverWait(
+            self.driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=[Exception]
+        ).until(lambda _: condition(), what)
+
+    def one(self, css: str) -> Any:
+        return self.driver.find_element(By.CSS_SELECTOR, css)
+
+    def all(self, css: str) -> list[Any]:
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def gone(self, css: str) -> bool:
+        return not self.all(css)
+
+    def text(self, css: str = "body") -> str:
+        return self.one(css).text
+
+    def fill(self, css: str, text: str) -> None:
+        field = self.one(css)
+        field.clear()
+        field.send_keys(text)
+
+    def drawn(self, chart: str) -> int:
+        """How many points the data of a drawn chart have; 0 before it is drawn."""
+        place = f'[data-chart="{chart}"] .plot'
+        return (
+            int(self.one(place).get_attribute("data-points") or 0)
+            if self.all(f"{place} .main-svg")
+            else 0
+        )
+
+    def complaints(self) -> list[str]:
+        return [
+            entry["message"]
+            for entry in self.driver.get_log("browser")
+            if not any(word in entry["message"] for word in HARMLESS)
+        ]

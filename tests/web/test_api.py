@@ -3,19 +3,23 @@
 import csv
 import io
 import json
+import math
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 import noregret as nr
+from noregret.errors import NoRegretError
 from noregret.storage import SQLStorage
-from noregret.web import charts, fitting
+from noregret.trials import Trial
+from noregret.web import charts, fitting, pages, words
 from noregret.web.charts import CHARTS
 from noregret.web.fitting import SliceQuery, cut, judge, start
 from noregret.web.reading import Library, Snapshot
+from tests.web.conftest import with_csrf
 
 BOX = {
     "kind": "box",
@@ -362,6 +366,8 @@ def test_slices_of_lists_arrays_and_empty_studies(
     )
     made = cut("listed", SliceQuery("t", "s"))
     assert (made["kind"], made["xs"]) == ("list", [1, 1, 2, 2, 3, 3])
+    assert made["near"] == len(made["data"]["number"]) == 4  # every trial is one of its designs
+    assert made["data"]["weight"] == [1.0] * 4
     assert all(
         low <= mean <= high
         for low, mean, high in zip(made["low"], made["mean"], made["high"], strict=True)
@@ -416,3 +422,142 @@ def test_problems_are_pages_for_people_and_json_for_programs(browser: TestClient
     assert browser.get("/api/studies/nothing").json()["detail"].startswith("there is no study")
     assert browser.get("/nothing").status_code == 404
     assert browser.put("/api/studies").status_code == 405
+
+
+# -- what a study may offer --
+
+
+def test_importance_and_resolution_show_where_a_study_offers_them(
+    browser: TestClient, storage: SQLStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(storage.url)
+    assert fitting.importance(object()) is None
+    assert fitting.resolution(object()) is None
+    monkeypatch.setattr(
+        nr.Study, "importance", lambda self: {"kind": 0.25, "x": (0.75, 0.1)}, raising=False
+    )
+    said = "Between the points a peak of 0.3 could still hide."
+    monkeypatch.setattr(nr.Study, "resolution", lambda self: said, raising=False)
+    made = judge("first")
+    assert [(row["name"], row["share"], row["spread"]) for row in made["importance"]] == [
+        ("x", 0.75, 0.1),
+        ("kind", 0.25, None),
+    ]
+    models = browser.app.state.models  # type: ignore[attr-defined]
+    for answer, there in ((made, True), (made | {"importance": None, "resolution": None}, False)):
+        monkeypatch.setattr(models, "last", lambda name, answer=answer: answer)
+        text = browser.get("/studies/first").text
+        assert ("Which inputs matter" in text) is there
+        assert ("75%" in text) is there
+        assert (said in text) is there
+
+
+def test_a_study_that_cannot_say_which_inputs_matter_says_nothing() -> None:
+    class Silent:
+        def importance(self) -> Any:
+            raise NoRegretError("too few values")
+
+        def resolution(self) -> Any:
+            raise NoRegretError("too few values")
+
+    assert fitting.importance(Silent()) is None
+    assert fitting.resolution(Silent()) is None
+
+
+def test_a_study_has_words_and_units_of_its_own() -> None:
+    class Named:
+        goal = "maximize"
+        attributes: ClassVar[Any] = {"value_name": "yield", "unit": "%", "units": {"t": "°C"}}
+
+    class Plain:
+        goal = "minimize"
+
+    assert words.quantity(Named()).label == "yield (%)"
+    assert words.quantity(Named()).units == {"t": "°C"}
+    assert words.quantity(Plain()).label == "value, lower is better"
+
+
+@pytest.mark.parametrize(
+    ("value", "noise", "shown"),
+    [
+        (69.88345, 0.3, "69.9"),
+        (69.88345, 0.04, "69.88"),
+        (1234.5, 30.0, "1230"),
+        (41.5, 0.001, "41.5"),  # not more than it has
+        (-0.004, 0.1, "0.0"),
+        (0.123456789, None, "0.123457"),
+        (0.123456789, 1e-9, "0.123457"),
+        (None, 0.3, "–"),
+        (math.inf, 0.3, "inf"),
+    ],
+)
+def test_as_many_digits_as_the_noise_justifies(
+    value: float | None, noise: float | None, shown: str
+) -> None:
+    assert words.measured(value, noise) == shown
+
+
+def test_a_study_is_deleted(browser: TestClient, clients: Any) -> None:
+    assert with_csrf(clients(write=False)).delete("/api/studies/first").status_code == 403
+    assert browser.delete("/api/studies/first").status_code == 204
+    assert browser.get("/studies/first").status_code == 404
+    assert browser.delete("/api/studies/first").status_code == 404
+    assert browser.get("/api/studies").json() == []
+
+
+def test_an_experiment_is_withdrawn(browser: TestClient) -> None:
+    (asked,) = browser.post("/api/studies/first/ask", json={}).json()
+    where = f"/api/studies/first/trials/{asked['number']}/withdraw"
+    assert browser.post(where, json={"then": "later"}).json()["state"] == "waiting"
+    (again,) = browser.post("/api/studies/first/ask", json={}).json()
+    assert again["number"] == asked["number"]
+    assert browser.post(where, json={"then": "never"}).json()["state"] == "failed"
+    assert browser.post(where, json={"then": "later"}).status_code == 409
+    assert browser.post(where, json={"then": "perhaps"}).status_code == 422
+    nothing = "/api/studies/first/trials/99/withdraw"
+    assert browser.post(nothing, json={"then": "never"}).status_code == 404
+
+
+def test_notes_and_reasons_show_where_trials_have_them(
+    browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remarks = {"note": "the flask was <b>cold</b>", "error": "it boiled over"}
+    monkeypatch.setitem(pages.templates.filters, "of", _remarked(remarks))
+    for path in ("", "/lab", "/trials/3"):
+        text = browser.get(f"/studies/first{path}").text
+        assert "boiled over" in text, path
+        assert "&lt;b&gt;cold" in text, path
+
+
+def _remarked(remarks: dict[str, str]) -> Any:
+    def of(trial: Any, name: str) -> Any:
+        return remarks.get(name) if isinstance(trial, Trial) else None
+
+    return of
+
+
+def test_the_server_proposes_for_the_study_that_has_the_name_now(
+    browser: TestClient, storage: SQLStorage
+) -> None:
+    """Deleted and made anew with the same definition by another process: points encoded for the
+    old one were taken for the new one's.
+    """
+    made = SQLStorage(storage.url)
+    for name in ("twin", "control"):
+        nr.Study.create(name, {"x": nr.Float(0, 1)}, storage=made)
+    old = nr.Study.open("twin", storage=made)
+    for number in range(6):
+        old.add({"x": number / 50}, 0.0)
+    assert browser.post("/api/studies/twin/ask", json={}).status_code == 201
+    made.delete("twin")
+    nr.Study.create("twin", {"x": nr.Float(0, 1)}, storage=made)
+    for name in ("twin", "control"):
+        study = nr.Study.open(name, storage=made)
+        for number in range(6):
+            study.add({"x": 1 - number / 7}, float(number))
+    asked = [
+        browser.post(f"/api/studies/{name}/ask", json={}).json() for name in ("twin", "control")
+    ]
+    assert asked[0][0]["params"] == asked[1][0]["params"]
+    assert asked[0][0]["number"] == 6
+    assert len(browser.get("/api/studies/twin/trials").json()) == 7

@@ -2,112 +2,20 @@
 chromium-driver.
 """
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
 import noregret as nr
 from noregret.storage import SQLStorage
 from noregret.web.security import Access
-from tests.web.conftest import TOKEN, served
-
-PATIENCE = (
-    60.0  # seconds; pages answer in a fraction of one, but not on a machine with other things to do
-)
-HARMLESS = (
-    "plotly.min.js",
-    "Password forms should have",
-)  # Plotly tries to add style for maps and colour bars; the policy stops it
-
-
-@pytest.fixture(scope="module")
-def driver() -> Iterator[Any]:
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or chromedriver is None:
-        missing = (
-            "chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for argument in (
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--window-size=1280,900",
-    ):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    opened = webdriver.Chrome(options=options, service=Service(chromedriver))
-    yield opened
-    opened.quit()
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> SQLStorage:
-    return SQLStorage(tmp_path / "browser.db")
-
-
-class Page:
-    """What a person does with it."""
-
-    def __init__(self, driver: Any, address: str) -> None:
-        self.driver, self.address = driver, address
-        driver.delete_all_cookies()
-
-    def go(self, path: str) -> None:
-        self.driver.get(self.address + path)
-
-    def until(self, condition: Callable[[], Any], what: str) -> Any:
-        return WebDriverWait(
-            self.driver, PATIENCE, poll_frequency=0.05, ignored_exceptions=[Exception]
-        ).until(lambda _: condition(), what)
-
-    def one(self, css: str) -> Any:
-        return self.driver.find_element(By.CSS_SELECTOR, css)
-
-    def all(self, css: str) -> list[Any]:
-        return self.driver.find_elements(By.CSS_SELECTOR, css)
-
-    def gone(self, css: str) -> bool:
-        return not self.all(css)
-
-    def text(self, css: str = "body") -> str:
-        return self.one(css).text
-
-    def fill(self, css: str, text: str) -> None:
-        field = self.one(css)
-        field.clear()
-        field.send_keys(text)
-
-    def drawn(self, chart: str) -> int:
-        """How many points the data of a drawn chart have; 0 before it is drawn."""
-        place = f'[data-chart="{chart}"] .plot'
-        return (
-            int(self.one(place).get_attribute("data-points") or 0)
-            if self.all(f"{place} .main-svg")
-            else 0
-        )
-
-    def complaints(self) -> list[str]:
-        return [
-            entry["message"]
-            for entry in self.driver.get_log("browser")
-            if not any(word in entry["message"] for word in HARMLESS)
-        ]
+from tests.web.conftest import TOKEN, Page, served
 
 
 @pytest.mark.xdist_group("browser")
@@ -164,14 +72,15 @@ def test_a_study_from_its_form_to_its_charts(driver: Any, empty: SQLStorage) -> 
         # another worker tells values: the charts change without a reload
         driver.execute_script("window.notReloaded = true")
         for _ in range(3):
-            study.tell(study.ask(), 0.125)
+            study.tell(study.ask(), -5.0)
         page.until(lambda: page.drawn("convergence") == 13, "convergence follows")
-        page.until(lambda: "0.125" in page.text("#cards"), "the best value follows")
+        page.until(lambda: "−5" in page.text("#cards"), "the best value follows")
         assert "13 complete" in page.text("#counts")
         assert driver.execute_script("return window.notReloaded") is True
         page.one("[data-slice] [name=surface]").send_keys("uncertainty")
         page.go("/studies/by~20~3Cb~3Ehand~3C~2Fb~3E/trust")
         page.until(lambda: page.drawn("coverage") > 0, "coverage drawn")
+        page.one("#theory summary").send_keys(Keys.ENTER)
         page.until(lambda: page.drawn("lengthscales") > 0, "lengthscales drawn")
         assert page.complaints() == []
 
@@ -211,7 +120,7 @@ def test_the_laboratory(driver: Any, empty: SQLStorage, tmp_path: Path) -> None:
         page.one("#ask button").click()
         page.until(lambda: page.all("#experiment-4"), "a fourth one")
         page.one("#experiment-4 [name=value]").send_keys("abc", Keys.ENTER)
-        page.until(lambda: "is not a number" in page.text("#messages"), "the refusal")
+        page.until(lambda: "is not a number" in page.text("#experiment-4 .error"), "the refusal")
         assert study.trials[4].state == "running"
         # a point of one's own, and a file
         page.fill('[data-param="x"]', "0.25")
@@ -227,7 +136,7 @@ def test_the_laboratory(driver: Any, empty: SQLStorage, tmp_path: Path) -> None:
         file.write_text("x,value\n7,1\n", encoding="utf-8")
         page.one("[data-upload] [type=file]").send_keys(str(file))
         page.one("[data-upload] button").click()
-        page.until(lambda: "outside" in page.text("#messages"), "refused")
+        page.until(lambda: "outside" in page.text("[data-upload] .error"), "refused")
         assert len(study.trials) == 8
         assert [m for m in page.complaints() if "422" not in m and "409" not in m] == []
 
@@ -270,6 +179,7 @@ def test_scripts_in_names_stay_text(driver: Any, empty: SQLStorage) -> None:
             driver.get(where + part)
             page.until(lambda: page.text("#live") in ("live", "fitting the model…"), "alive")
             if part == "/trust":
+                page.one("#theory summary").send_keys(Keys.ENTER)
                 page.until(lambda: page.drawn("lengthscales") > 0, "lengthscales drawn")
             assert page.text("h1") == evil
             assert not page.all("img, main script, svg a, svg image[*|href^='http']")
@@ -341,6 +251,7 @@ def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, w
                     lambda: all(
                         place.find_elements(By.CSS_SELECTOR, ".main-svg")
                         for place in page.all(".plot")
+                        if place.is_displayed()
                     ),
                     "all charts drawn",
                 )
@@ -356,6 +267,7 @@ def test_nothing_spills_over_and_nothing_jumps(driver: Any, empty: SQLStorage, w
             )  # below what counts as good
             assert driver.execute_script(
                 "return [...document.querySelectorAll('.plot')].every((plot, i) =>"
-                " plot.offsetHeight === window.before[i] && plot.offsetHeight > 150)"
+                " plot.offsetHeight === window.before[i] && (plot.offsetHeight > 150 ||"
+                " plot.closest('details:not([open])')))"
             ), part
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

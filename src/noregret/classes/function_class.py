@@ -16,6 +16,10 @@ from noregret.space import Array
 
 NormPower = Literal["paper", "tight"]
 _POWER: dict[NormPower, float] = {"paper": 1.0, "tight": 0.5}
+# in hundreds of inputs G^q leaves the numbers of a computer: the ball then stops growing here,
+# where its square is still a number and mean and std are long the same to UCB
+LARGEST_NORM = 1e150
+LARGEST_SCALING = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,17 @@ class FunctionClass:
 
     def at(self, lengthscales: Array, b: float, norm_power: NormPower) -> FunctionClass:
         """The class with other lengthscales whose ball still holds this one, times b: B_t =
-        b·G^q·B_0, theory.md#estimation.
+        b·G^q·B_0, theory.md#estimation. At ``LARGEST_NORM`` it stops: see ``is_full``.
         """
-        volume_ratio = float(np.prod(self.lengthscales / lengthscales))
-        return FunctionClass(lengthscales, b * volume_ratio ** _POWER[norm_power] * self.norm_bound)
+        with np.errstate(over="ignore"):
+            volume_ratio = np.prod(self.lengthscales / lengthscales)
+            bound = float(b * volume_ratio ** _POWER[norm_power] * self.norm_bound)
+        return FunctionClass(lengthscales, min(bound, LARGEST_NORM))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the ball can grow no more: it need not hold f any longer when θ still shrinks."""
+        return self.norm_bound >= LARGEST_NORM
 
 
 def split(h: float, weight: float, dimension: int) -> tuple[float, float]:
@@ -73,5 +84,7 @@ def split(h: float, weight: float, dimension: int) -> tuple[float, float]:
 
 
 def merge(g: float, b: float, dimension: int) -> float:
-    """h of a pair (g, b)."""
+    """h of a pair (g, b), as far as it is a number."""
+    if dimension * math.log(g) + math.log(b) > math.log(LARGEST_SCALING):
+        return LARGEST_SCALING
     return g**dimension * b

@@ -17,7 +17,7 @@ from click.shell_completion import get_completion_class
 
 from noregret import __version__
 from noregret.cli.running import run as run_
-from noregret.cli.studies import best, create, delete, list_, show, upgrade
+from noregret.cli.studies import best, create, delete, list_, recover, show, upgrade
 from noregret.cli.theory import theory
 from noregret.cli.trials import (
     add,
@@ -156,6 +156,7 @@ for command in (
     replay,
     reclaim,
     delete,
+    recover,
     upgrade,
     completion,
     theory,

@@ -230,7 +230,7 @@ def run(
         )
     study = target.open()
     before, started = len(study.trials), time.monotonic()
-    with _objective(study, function, command, trial_timeout) as objective, _signals(), _logging():
+    with _signals(), _objective(study, function, command, trial_timeout) as objective, _logging():
         if dry_run:
             _try(target, study, objective)
             return
@@ -324,7 +324,9 @@ def _objective(
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """A polite request to end, as clusters send it, is Ctrl-C."""
+    """A polite request to end, as clusters send it, or a terminal that was closed, is Ctrl-C: the
+    programs under way are ended with it. What is ignored (nohup) stays ignored.
+    """
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -332,11 +334,16 @@ def _signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGTERM, interrupt)
+    polite = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    previous = {each: signal.getsignal(each) for each in polite}
+    caught = [each for each in polite if previous[each] is not signal.SIG_IGN]
+    for each in caught:
+        signal.signal(each, interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for each in caught:
+            signal.signal(each, previous[each])
 
 
 @contextmanager

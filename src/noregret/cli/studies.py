@@ -1,4 +1,4 @@
-"""Commands about whole studies: create, list, show, best, delete, upgrade."""
+"""Commands about whole studies: create, list, show, best, delete, recover, upgrade."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from noregret.cli.output import (
 from noregret.errors import ConfigurationError, UnknownTrialError
 from noregret.space import Candidates, named_params
 from noregret.storage import SQLStorage, codec
+from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
 from noregret.strategies import NAMED, display_name, names
 from noregret.study import Study
@@ -332,6 +333,26 @@ def delete(target: Target, name: str, yes: bool) -> None:
             raise ConfigurationError("nothing was deleted: answer y, or add --yes") from None
     Study.delete(name, storage=storage)
     target.emit({"deleted": name}, f"deleted {what}")
+
+
+@click.command(
+    short_help="Save what a damaged file still holds",
+    epilog="Example: noregret recover --storage damaged.db --json > saved.json",
+)
+@on_storage
+def recover(target: Target) -> None:
+    """Read every trial that a damaged SQLite file still holds, and name what is lost.
+
+    With --json the studies with their trials, as noregret export writes them. The file is not
+    changed.
+    """
+    found = recover_storage(target.existing())
+    lines = [
+        f"{each['name'] or 'study ' + str(each['study'])}: {len(each['trials'])} trials"
+        for each in found.studies
+    ]
+    lines += [f"lost: {each}" for each in found.lost] or ["nothing is lost"]
+    target.emit({"studies": found.studies, "lost": found.lost}, "\n".join(lines))
 
 
 @click.command(

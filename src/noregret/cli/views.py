@@ -156,6 +156,7 @@ def serve(target: Target, host: str, port: int, write: bool, token: str | None) 
         from noregret.web.app import create_app
         from noregret.web.pages import plotly_file
         from noregret.web.security import Access
+        from noregret.web.server import bounded
     except ImportError as error:
         raise MissingExtraError(
             f"the page needs {error.name}: install it with `pip install noregret[web]`"
@@ -165,11 +166,7 @@ def serve(target: Target, host: str, port: int, write: bool, token: str | None) 
     plotly_file()
     access = Access(write, token or None, host)
     app = create_app(SQLStorage(target.storage if write else target.existing()), access)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app, host=host, port=port, log_level="warning", server_header=False, date_header=False
-        )
-    )
+    server = uvicorn.Server(bounded(app, host=host, port=port, log_level="warning"))
     config = server.config
     config.load()
     socket = config.bind_socket()

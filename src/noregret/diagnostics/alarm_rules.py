@@ -9,10 +9,11 @@ import numpy as np
 
 from noregret.diagnostics.forecast_checks import LEVEL, Prediction, calibration
 from noregret.space import Array, Choice, SearchSpace, Space
-from noregret.strategies import Strategy
+from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.trials import Goal, Trial, sign_of
 
 RECENT = 8  # proposals looked at
+FROM_THIS = "start a study from this one (its trials come along)"  # on the page, or derived()
 STUCK = 0.005  # per coordinate of the unit cube: nearer than this is the same experiment
 EDGE = 1e-3  # likewise, from a bound
 FAILING = 1 / 3  # share of recent trials
@@ -39,13 +40,12 @@ def alarms(
     strategy: Strategy,
 ) -> list[Alarm]:
     """Of trials as they stand (``outcomes``) and their predictions; the most serious first."""
-    decided = [trial for trial in trials if trial.decision.model is not None][-RECENT:]
-    points = np.array([space.encode(trial.params) for trial in decided]).reshape(
-        -1, space.dimension
-    )
+    chosen = [trial for trial in trials if trial.decision.model is not None]
+    decided = chosen[-RECENT:]
+    points = _points(space, decided)
     found = [
         _coverage(made, bool(decided) and decided[-1].why.proved),
-        _stuck(points),
+        _stuck(space, chosen, strategy),
         *_edges(space, points, trials, goal),
         _noise(decided, strategy),
         _failures(trials),
@@ -53,38 +53,53 @@ def alarms(
     return [alarm for alarm in found if alarm is not None]
 
 
+def _points(space: SearchSpace, trials: Sequence[Trial]) -> Array:
+    encoded = np.array([space.encode(trial.params) for trial in trials])
+    return encoded.reshape(-1, space.dimension)
+
+
 def _coverage(made: Sequence[Prediction | None], proved: bool) -> Alarm | None:
     found = calibration(made)
     if not found.failing:
         return None
     action = (
-        "the objective is rougher than the fitted class: go on with AdaptiveGPUCB.rigorous(…), or"
-        " give shorter lengthscales."
+        f"the values change faster than the model believes: {FROM_THIS} with a strategy that has a"
+        " guarantee, AdaptiveGPUCB.rigorous, if you can bound the noise."
         if not proved
         else (
-            "the theorem's condition does not hold here yet: norm_bound or the noise bound is too"
-            " small for this objective, or offset is far from its values."
+            "the condition of the guarantee does not hold here yet: norm_bound or the noise bound"
+            " is too small for these values, or offset is far from them."
         )
     )
     return Alarm(
         "coverage",
         f"Only {found.inside} of {len(found.predictions)} values fell into the band in which"
         f" {LEVEL:.0%} were expected: the model is surer than it may be.",
-        "Look for values that are wrong and correct them, and tell noise_std if you know it. If"
+        "Look for values that are wrong and correct them, and give the noise if you know it. If"
         f" neither helps, {action}",
     )
 
 
-def _stuck(points: Array) -> Alarm | None:
+def _stuck(space: SearchSpace, chosen: Sequence[Trial], strategy: Strategy) -> Alarm | None:
+    """A survey between looks elsewhere on purpose: it does not end a row of repeats."""
+    repeated = [trial for trial in chosen if not trial.why.survey]
+    points = _points(space, repeated[-RECENT:])
     if len(points) < RECENT or np.ptp(points, axis=0).max() > STUCK:
         return None
+    window = [trial for trial in chosen if trial.number >= repeated[-RECENT].number]
+    surveys = len(window) - RECENT
+    aside = f", apart from {surveys} that looked around" if surveys else ""
+    action = (
+        "If it surprises you, go on: the search takes it up."
+        if isinstance(strategy, InsuredGPUCB)
+        else f"If it surprises you, {FROM_THIS} with InsuredGPUCB(), which looks around by itself."
+    )
     return Alarm(
         "stuck",
-        f"The last {RECENT} proposals are one and the same point: the search is stuck there, or"
-        " done.",
-        "Compare with a measurement far away: add a point of your own where little is known. If it"
-        " surprises the model, the class is too narrow: go on with InsuredGPUCB() or"
-        " rigorous(…), which widen it. If not, stop: more values here only average the noise.",
+        f"The last {len(window)} proposals are one and the same point{aside}: the search is stuck"
+        " there, or done.",
+        "Measure a point of your own far away, where little is known. If it is no better, stop:"
+        f" more values here only average the noise. {action}",
     )
 
 
@@ -108,8 +123,8 @@ def _edges(space: SearchSpace, points: Array, trials: Sequence[Trial], goal: Goa
                         "boundary",
                         f"{name} sits on its {word} bound {bound:g}: the best value and"
                         f" {near.sum()} of the last {len(points)} proposals are there.",
-                        f"The optimum may lie outside. If {name} may go further, start a study with"
-                        " a wider range and import these trials.",
+                        f"Better values may lie outside. If {name} may go further, {FROM_THIS}"
+                        " with a wider range.",
                     )
                 )
     return found
@@ -126,7 +141,7 @@ def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
             "noise",
             "The noise estimate is below a thousandth of the values' spread: the model takes them"
             " for exact.",
-            "Right for a deterministic simulation. If your measurements are noisy, tell noise_std"
+            "Right for a deterministic simulation. If your measurements are noisy, give the noise"
             " with them, or repeat a point now and then.",
             serious=False,
         )
@@ -136,7 +151,7 @@ def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
             "The noise estimate is at its upper limit: the model sees nothing but noise in the"
             " values.",
             "Check that the inputs reach the experiment, repeat one point a few times to measure"
-            " the noise, and tell it as noise_std.",
+            " the noise, and give it with the values.",
         )
     return None
 
@@ -150,5 +165,5 @@ def _failures(trials: Sequence[Trial]) -> Alarm | None:
         "failures",
         f"{failed} of the last {len(recent)} trials failed.",
         "Failed points and their surroundings are avoided, but a large region that fails wastes"
-        " trials: narrow the space to where experiments work.",
+        f" trials: {FROM_THIS} with ranges in which experiments work.",
     )

@@ -48,10 +48,24 @@ def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[fl
     model, optimistic = trial.decision.model, _optimistic(made, sign)
     if model is None or model.recommended_bound is None or optimistic is None:
         return None
-    if model.survey or model.exploration < 1:  # not where the whole band is highest
-        return None
+    if model.survey or model.exploration < 1 or _elsewhere(model):
+        return None  # not where the whole band is highest
     safe = model.recommended_bound
+    if sign * (optimistic - safe) < 0:
+        return None  # the point promised less than the recommended one: nor was this
     return (safe, optimistic) if sign > 0 else (optimistic, safe)
+
+
+def _elsewhere(model: ModelDecision) -> bool:
+    """Whether the default went to a design not measured yet, since the argmax, whose std is its
+    ``estimate``, would have told next to nothing.
+    """
+    if model.reference is None or model.estimate is None or model.reference_scale is not None:
+        return False
+    if model.instant_regret_bound is None or model.beta_sqrt is None:
+        return False
+    std = model.instant_regret_bound / (2 * model.beta_sqrt)
+    return model.estimate < model.reference and abs(std - model.estimate) > 1e-9 * std
 
 
 def _optimistic(made: Prediction | None, sign: float) -> float | None:
@@ -94,14 +108,14 @@ def why(trial: Trial, made: Prediction | None, goal: Goal) -> Reason:
         exploration = model.exploration * (optimistic - made.mean)
     if model.survey:
         rule = (
-            "A survey: the search had stopped learning, so this point was chosen to teach most"
-            " about a widened class, not for its value."
+            "A survey, a look around: the search had stopped learning, so this point was chosen"
+            " for what it can teach, not for its value."
         )
     else:
         name = "upper" if goal == "maximize" else "lower"
         rule = (
-            f"Its {name} confidence bound was the best of all points: what is expected here, plus"
-            " what might be here."
+            "What is expected here and what might be here, taken together, promised the most of all"
+            f" points: its {name} confidence bound was the best."
         )
     return Reason(rule, made.mean, exploration, active)
 

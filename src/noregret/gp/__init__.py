@@ -6,7 +6,7 @@ map        its maximum                      hmc        samples from it (extra ``
 linalg     triangular solves and products   growing    the factor, block by block
 """
 
-from noregret.gp.evidence import Evidence
+from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import (
     Kernel,
@@ -16,7 +16,13 @@ from noregret.gp.kernels import (
     squared_distances,
 )
 from noregret.gp.map import MAP, Fit, fit_map, starting_points
-from noregret.gp.posterior import VARIANCE_FLOOR, Posterior, Predictor, condition
+from noregret.gp.posterior import (
+    VARIANCE_FLOOR,
+    Posterior,
+    Predictor,
+    condition,
+    log_evidence_gradient,
+)
 from noregret.gp.priors import Gamma, LogNormal, Prior
 
 # what can be stored
@@ -30,6 +36,7 @@ __all__ = [
     "KERNELS",
     "MAP",
     "PRIORS",
+    "SMALLEST_NOISE_VAR",
     "VARIANCE_FLOOR",
     "Evidence",
     "Fit",
@@ -45,6 +52,7 @@ __all__ = [
     "condition",
     "covariance",
     "fit_map",
+    "log_evidence_gradient",
     "sample",
     "squared_distances",
     "starting_points",

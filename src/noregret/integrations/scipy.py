@@ -56,7 +56,7 @@ def minimize_noisy(
     study = Study(
         box.space,
         "minimize",
-        InsuredGPUCB(noise_std) if strategy is None else strategy,
+        InsuredGPUCB(noise_std=noise_std) if strategy is None else strategy,
         seed,
     )
     start = _start(box, x0, y0)

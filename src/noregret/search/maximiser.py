@@ -67,8 +67,7 @@ def best(points: Array, values: Array, excluded: Array) -> Array:
     if np.all(
         values == -np.inf
     ):  # everything near failed before: go as far from the failures as possible
-        distance = cdist(points, excluded, "sqeuclidean").min(axis=1)
-        return points[int(np.argmax(distance))]
+        return points[int(np.argmax(cdist(points, excluded, "sqeuclidean").min(axis=1)))]
     return points[int(np.argmax(values))]
 
 
@@ -87,7 +86,7 @@ def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) ->
         parts = [points[start : start + BLOCK] for start in range(0, len(points), BLOCK)]
         return np.concatenate([allowed(part, excluded, radius) for part in parts])
     mask = np.ones(len(points), dtype=np.bool_)
-    gaps = ((excluded[:, None, :] - excluded[None, :, :]) ** 2).sum(axis=-1)
+    gaps = cdist(excluded, excluded, "sqeuclidean")
     neighbours = (gaps < LARGEST_EXCLUSION**2).sum(axis=1) - 1
     radii = np.minimum(radius * 2.0 ** np.minimum(neighbours, 8), LARGEST_EXCLUSION)
     for center, reach in zip(excluded, radii, strict=True):
@@ -238,7 +237,7 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
 def _distinct(at: Array, f: Array) -> Mask:
     """Which starts have met no better one; ``at`` in lengthscales."""
     order = np.argsort(-f, kind="stable")
-    close = ((at[order][:, None, :] - at[order][None, :, :]) ** 2).sum(axis=-1) < MEETING**2
+    close = cdist(at[order], at[order], "sqeuclidean") < MEETING**2
     keep = np.empty(len(f), dtype=np.bool_)
     keep[order] = ~np.any(np.tril(close, -1), axis=1)
     return keep

@@ -16,6 +16,8 @@ from noregret.space.array import Array
 from noregret.space.parameters import Choice, Float, Int, Parameter
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 
+MOST_JUMPS = 512  # options of a long choice that are tried from one point
+
 
 @dataclass(frozen=True, slots=True)
 class Space:
@@ -133,8 +135,9 @@ class Space:
         if self.vector:
             return np.array([float(values[name]) for name in self.parameters])
         assert isinstance(decoded, dict)
+        kinds = {Float: float, Int: int}  # exactly as given; decoded, a long range would round
         return {
-            name: float(values[name]) if isinstance(p, Float) else decoded[name]
+            name: kinds[type(p)](values[name]) if type(p) in kinds else decoded[name]
             for name, p in self.parameters.items()
         }
 
@@ -151,8 +154,11 @@ class Space:
         for parameter, s in zip(self.parameters.values(), self._slices, strict=True):
             if isinstance(parameter, Float) or parameter.width == 0:
                 continue
-            if isinstance(parameter, Choice) or parameter.size <= 16:
+            if parameter.size <= (MOST_JUMPS if isinstance(parameter, Choice) else 16):
                 levels = parameter.levels()
+            elif isinstance(parameter, Choice):  # as many, all over the list, from this one on
+                steps = np.linspace(1, parameter.size - 1, MOST_JUMPS).astype(np.intp)
+                levels = parameter.levels()[(parameter.place(u[s]) + steps) % int(parameter.size)]
             else:  # a long range of integers: one and a few steps either way, and jumps across
                 value = parameter.decode(u[s])
                 steps = np.unique(np.geomspace(1, parameter.size - 1, 8).astype(int))
@@ -170,6 +176,10 @@ class Space:
         return np.vstack(rows) if rows else np.empty((0, self.dimension))
 
     def enumeration(self) -> Array | None:
-        if math.prod(p.size for p in self.parameters.values()) > ENUMERATION_LIMIT:
+        sizes = [p.size for p in self.parameters.values()]
+        longest = max(
+            [p.size for p in self.parameters.values() if isinstance(p, Choice)], default=0
+        )
+        if math.prod(sizes) > max(ENUMERATION_LIMIT, longest):
             return None
         return product([parameter.levels() for parameter in self.parameters.values()])

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from noregret.errors import MissingExtraError, SpaceError
 from noregret.space.array import Array, Indices
-from noregret.space.parameters import Choice, Float, Parameter
+from noregret.space.parameters import LARGEST_INT, Choice, Float, Parameter
 
 LINES = 16_384  # of a CSV file that are read at once
 NUMBERS = (int, float)
@@ -91,6 +91,8 @@ def column_of(name: str, values: Any) -> Column:
     if array.dtype.kind == "f":
         return Column(_finite(name, array.astype(np.float64)))
     if array.dtype.kind in "iu":
+        if len(array) and (array.max() > LARGEST_INT or array.min() < -LARGEST_INT):
+            raise _not_finite(name)
         return Column(array.astype(np.int64))
     raise SpaceError(f"column {name!r} holds {array.dtype}: give numbers, texts or bools")
 
@@ -100,11 +102,10 @@ def _of_objects(name: str, values: Sequence[Any]) -> Column:
     if any(issubclass(kind, np.generic) for kind in kinds):
         values = [v.item() if isinstance(v, np.generic) else v for v in values]
         kinds = set(map(type, values))
+    if _numbers(kinds) and any(isinstance(v, int) and abs(v) > LARGEST_INT for v in values):
+        raise _not_finite(name)
     if kinds == {int}:
-        try:
-            return Column(np.array(values, dtype=np.int64))
-        except OverflowError:
-            return Column(np.array(values, dtype=object))
+        return Column(np.array(values, dtype=np.int64))
     if kinds == {float}:
         return Column(_finite(name, np.array(values, dtype=np.float64)))
     for value in values if float in kinds else ():
@@ -131,8 +132,8 @@ def _finite(name: str, values: Array) -> Array:
 
 def _not_finite(name: str) -> SpaceError:
     return SpaceError(
-        f"column {name!r} of the candidates holds a value that is not finite: drop or repair those"
-        " rows"
+        f"column {name!r} of the candidates holds a value that is not finite, or a whole number"
+        " beyond ±2^53: drop or repair those rows, or write such numbers as text"
     )
 
 

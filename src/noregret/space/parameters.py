@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
+from noregret.space import code
 from noregret.space.array import Array
+
+SHOWN = 20  # options in an error message
+LARGEST_INT = 2**53  # a float tells all smaller whole numbers apart
+
+
+def is_finite(number: Any) -> bool:
+    """Of a whole number too, if a float can hold it."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def shortened(number: Any) -> str:
+    """A number as an error message has room for it: Python writes 4,300 digits at most."""
+    if isinstance(number, int) and abs(number) > 10**30:
+        return f"a whole number of {number.bit_length()} bits"
+    return repr(number)
 
 
 def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
     for name, bound in (("low", low), ("high", high)):
         if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
             raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
-        if not math.isfinite(bound):
+        if not is_finite(bound):
             raise SpaceError(
-                f"{kind} {name} must be finite, got {bound!r}: the search needs a bounded box;"
-                " choose the widest values you would accept"
+                f"{kind} {name} must be finite, got {shortened(bound)}: the search needs a bounded"
+                " box; choose the widest values you would accept"
             )
     if low >= high:
         raise SpaceError(
@@ -67,6 +86,8 @@ class Float:
             return [
                 (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
             ]
+        if self.high - self.low == math.inf:  # nearly all numbers there are
+            return [(number / 2 - self.low / 2) / (self.high / 2 - self.low / 2)]
         return [number / (self.high - self.low) - self.low / (self.high - self.low)]
 
     def decode(self, u: Array) -> float:
@@ -95,6 +116,12 @@ class Int:
 
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
+        if max(abs(self.low), abs(self.high)) > LARGEST_INT:
+            raise SpaceError(
+                f"Int needs bounds within ±2^53, beyond which neighbouring whole numbers are one"
+                f" number to the model, got low={shortened(self.low)},"
+                f" high={shortened(self.high)}: count in larger units, or search the exponent"
+            )
         if int(self.low) != self.low or int(self.high) != self.high:
             raise SpaceError(
                 f"Int needs whole bounds, got low={self.low!r}, high={self.high!r}: round them or"
@@ -152,10 +179,12 @@ class Choice:
     """One of several unordered options.
 
     Two options take one coordinate, more take one coordinate each (so that all are equally far
-    apart), a single option takes none. Options must be JSON values, so that a study can be stored.
+    apart), from 128 on they share 127 (see ``space.code``), a single option takes none. Options
+    must be JSON values, so that a study can be stored.
     """
 
     options: tuple[Any, ...]
+    _places: dict[tuple[type, Any], int] = field(init=False, repr=False, compare=False)
 
     def __init__(self, options: Sequence[Any]) -> None:
         if isinstance(options, str) or not isinstance(options, Sequence):
@@ -171,14 +200,24 @@ class Choice:
                     f"a Choice option must be a string, number, bool or None, got {option!r}: name"
                     " it by a string and look it up in the objective"
                 )
-        keys = [(type(option), option) for option in listed]
-        if len(set(keys)) < len(keys):
-            raise SpaceError(f"Choice has the same option twice: {list(listed)!r}")
+        if len(listed) > code.LARGEST:
+            raise SpaceError(
+                f"a Choice has at most {code.LARGEST} options, got {len(listed)}: describe them by"
+                " numbers (Float, Int), or several choices"
+            )
+        places = {(type(option), option): index for index, option in enumerate(listed)}
+        if len(places) < len(listed):
+            raise SpaceError(f"Choice has the same option twice: {_shown(listed)}")
         object.__setattr__(self, "options", listed)
+        object.__setattr__(self, "_places", places)
 
     @property
     def width(self) -> int:
-        return {1: 0, 2: 1}.get(len(self.options), len(self.options))
+        return {1: 0, 2: 1}.get(len(self.options), min(len(self.options), code.LENGTH))
+
+    @property
+    def _coded(self) -> bool:
+        return len(self.options) > code.LENGTH
 
     @property
     def size(self) -> float:
@@ -187,29 +226,38 @@ class Choice:
     def levels(self) -> Array:
         if self.width <= 1:
             return np.arange(len(self.options), dtype=np.float64)[:, None][:, : self.width]
-        return np.eye(self.width)
+        return code.words(len(self.options)) if self._coded else np.eye(self.width)
+
+    def place(self, u: Array) -> int:
+        """The index of the option at a point of the cube."""
+        return int(self._index(np.asarray(u, dtype=np.float64)[None, :])[0])
 
     def _index(self, U: Array) -> NDArray[np.intp]:
         if self.width == 0:
             return np.zeros(len(U), dtype=np.intp)
         if self.width == 1:
             return (U[:, 0] > 0.5).astype(np.intp)
+        if self._coded:
+            return code.nearest(U, len(self.options))
         return np.argmax(U, axis=1)
 
     def encode(self, value: Any) -> list[float]:
         plain = value.item() if isinstance(value, np.generic) else value
-        for index, option in enumerate(self.options):
-            if type(option) is type(plain) and option == plain:
-                return [float(v) for v in self.levels()[index]]
-        for index, option in enumerate(self.options):
-            if (
-                option == plain and not isinstance(plain, bool) and not isinstance(option, bool)
-            ):  # 1 for 1.0
-                return [float(v) for v in self.levels()[index]]
-        raise SpaceError(f"{value!r} is not one of the options {list(self.options)!r}")
+        if isinstance(plain, (str, int, float, bool, type(None))):
+            other = {int: float, float: int}.get(type(plain), type(plain))  # 1 for 1.0
+            for kind in (type(plain), other):
+                index = self._places.get((kind, plain))
+                if index is not None:
+                    return self._coordinates(index)
+        raise SpaceError(f"{value!r} is not one of the options {_shown(self.options)}")
+
+    def _coordinates(self, index: int) -> list[float]:
+        if self._coded or self.width <= 1:
+            return [float(v) for v in self.levels()[index]]
+        return [float(place == index) for place in range(self.width)]
 
     def decode(self, u: Array) -> Any:
-        return self.options[int(self._index(np.asarray(u, dtype=np.float64)[None, :])[0])]
+        return self.options[self.place(u)]
 
     def snap(self, U: Array) -> Array:
         return self.levels()[self._index(U)]
@@ -218,11 +266,18 @@ class Choice:
 Parameter = Float | Int | Choice
 
 
+def _shown(options: Sequence[Any]) -> str:
+    """The options as an error message has room for them."""
+    if len(options) <= SHOWN:
+        return repr(list(options))
+    return f"{list(options[:SHOWN])!r} and {len(options) - SHOWN} more"
+
+
 def _number(value: Any, parameter: Parameter) -> float:
     if isinstance(value, (bool, np.bool_)) or not isinstance(
         value, (int, float, np.integer, np.floating)
     ):
         raise SpaceError(f"{parameter} needs a number, got {value!r}")
-    if not math.isfinite(value):
-        raise SpaceError(f"{parameter} needs a finite number, got {value!r}")
+    if not is_finite(value):
+        raise SpaceError(f"{parameter} needs a finite number, got {shortened(value)}")
     return float(value)

@@ -3,7 +3,8 @@
 from noregret.storage import codec
 from noregret.storage.database import storage_url
 from noregret.storage.memory import MemoryStorage
-from noregret.storage.protocol import Storage, StudyRecord, StudySummary
+from noregret.storage.protocol import Storage, StudyKey, StudyRecord, StudySummary
+from noregret.storage.recovery import recover
 from noregret.storage.schema import upgrade
 from noregret.storage.sql import SQLStorage
 
@@ -11,9 +12,11 @@ __all__ = [
     "MemoryStorage",
     "SQLStorage",
     "Storage",
+    "StudyKey",
     "StudyRecord",
     "StudySummary",
     "codec",
+    "recover",
     "storage_url",
     "upgrade",
 ]

@@ -5,13 +5,15 @@ does not answer.
 from __future__ import annotations
 
 import os
-import sqlite3
+import re
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError, UnavailableError
 
@@ -26,6 +28,10 @@ FIRST_PATIENCE = 1.0
 LONGEST_WAIT = 1.0  # between two attempts
 CALL_AGAIN = "nothing was changed as far as is known; call again once the database answers"
 DISK_FULL = "the disk is full; nothing was changed, free some space and call again"
+DAMAGED = (
+    "the file is damaged, or no database at all. Keep it as it is and work on a copy: `noregret"
+    " recover` exports every trial that can still be read"
+)
 DISK_FULL_STATE = "53100"  # the only SQLSTATE among PostgreSQL's operational errors that stays
 # a connection that the server refused for good has no SQLSTATE: libpq gives its text alone
 REFUSED = ("does not exist", "password")
@@ -47,12 +53,23 @@ def storage_url(storage: str | os.PathLike[str] | None = None) -> str:
     return chosen if "://" in chosen else f"sqlite:///{Path(chosen)}"
 
 
+class SQLite(IntEnum):
+    """Its primary result codes; this Python need not have the module."""
+
+    ERROR, BUSY, LOCKED, READONLY = 1, 5, 6, 8
+    CORRUPT, FULL, CANTOPEN, NOTADB = 11, 13, 14, 26
+
+
 class TakenError(Exception):
     """A row with this key exists, after that many attempts."""
 
     def __init__(self, attempts: int) -> None:
         super().__init__(attempts)
         self.attempts = attempts
+
+
+class GoneError(Exception):
+    """The row that this one belongs to does not exist (any more)."""
 
 
 class Database:
@@ -79,15 +96,15 @@ class Database:
             self.engine = _engine(self.url)
         except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
             raise StorageError(
-                f"{self.url!r} is not a database this can open ({error}): give a file, or a URL"
-                " such as sqlite:///study.db or postgresql://host/db"
+                f"{self.shown} is not a database this can open ({_reason(error)}): give a file, or"
+                " a URL such as sqlite:///study.db or postgresql://host/db"
             ) from None
         except ModuleNotFoundError as error:
             raise MissingExtraError(
                 f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install"
                 " noregret[postgres]`"
             ) from None
-        file = self.engine.url.database or ""
+        file = self.url.partition(":///")[2].partition("?")[0]
         if (
             must_exist
             and self.is_sqlite
@@ -100,6 +117,11 @@ class Database:
             )
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
+
+    @property
+    def shown(self) -> str:
+        """The address as messages have it, without a password."""
+        return shown_url(self.url)
 
     @property
     def is_sqlite(self) -> bool:
@@ -122,15 +144,24 @@ class Database:
                     result = action(connection)
                 self._patience = PATIENCE
                 return result, attempt
-            except errors.IntegrityError:
-                raise TakenError(attempt) from None
+            except errors.IntegrityError as error:
+                match _broken(error.orig):
+                    case "unique":
+                        raise TakenError(attempt) from None
+                    case "foreign key":
+                        raise GoneError from None
+                raise StorageError(
+                    f"could not {what} in {self.shown}: the database refuses the row"
+                    f" ({_reason(error.orig)}); nothing was changed. Its tables were altered, or"
+                    " the value is none that they hold"
+                ) from None
             except errors.DBAPIError as error:
                 advice = _lasting(error.orig)
                 passing = error.connection_invalidated or isinstance(error, errors.OperationalError)
                 passing = passing and advice is None
                 if not passing or time.monotonic() + pause > deadline:
                     raise UnavailableError(
-                        f"could not {what} in {self.engine.url!r} ({str(error.orig).strip()}):"
+                        f"could not {what} in {self.shown} ({_reason(error.orig)}):"
                         f" {advice or CALL_AGAIN}",
                         passing,
                     ) from None
@@ -167,29 +198,77 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def shown_url(url: str) -> str:
+    """A database's address with every password in it hidden, whether in its usual place or as an
+    option.
+    """
+    hidden = re.sub(r"(://[^/@:]*):.*@", r"\1:***@", url)
+    return repr(re.sub(r"(?i)(password[^=&;]*=)[^&;]*", r"\1***", hidden))
+
+
+def _reason(error: BaseException | None) -> str:
+    """A driver's words, without passwords."""
+    text = re.sub(r"(?i)(password=)\S+", r"\1***", str(error).strip())
+    return re.sub(r"(://[^/@:\s]*):[^/\s]*@", r"\1:***@", text)
+
+
+UNIQUE_CODES, FOREIGN_KEY_CODE = (1555, 2067), 787  # SQLite's extended codes
+UNIQUE_STATE, FOREIGN_KEY_STATE = "23505", "23503"  # PostgreSQL's
+
+
+def _broken(error: BaseException | None) -> str:
+    """Which rule of the database a row broke."""
+    code, state = getattr(error, "sqlite_errorcode", None), getattr(error, "sqlstate", None)
+    if code in UNIQUE_CODES or state == UNIQUE_STATE:
+        return "unique"
+    if code == FOREIGN_KEY_CODE or state == FOREIGN_KEY_STATE:
+        return "foreign key"
+    return "other"
+
+
 def _lasting(error: BaseException | None) -> str | None:
     """What to do about a driver's error if trying again is no use; None if it may pass."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
         match code & 0xFF:  # an extended code has its primary one in the last byte
-            case sqlite3.SQLITE_READONLY:
+            case SQLite.READONLY:
                 return "the file or its folder cannot be written; nothing was changed"
-            case sqlite3.SQLITE_FULL:
+            case SQLite.FULL:
                 return DISK_FULL
-            case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:  # it was waited for already
+            case SQLite.BUSY | SQLite.LOCKED:  # it was waited for already
                 return (
                     f"another process held the lock for longer than {LOCK_SECONDS:g} s; nothing"
                     " was changed, call again"
                 )
-            case sqlite3.SQLITE_CANTOPEN:
-                return "the folder does not exist or cannot be read"
-            case sqlite3.SQLITE_ERROR | sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-                return CALL_AGAIN  # a table that is missing, or a file that is no database
+            case SQLite.CANTOPEN:
+                return (
+                    "the folder does not exist or cannot be read; or it cannot be written and the"
+                    " last changes are still in the file's -wal: copy both to a folder that can"
+                )
+            case SQLite.CORRUPT | SQLite.NOTADB:
+                return DAMAGED
+            case SQLite.ERROR:
+                return CALL_AGAIN  # a table that is missing
         return None
     state = getattr(error, "sqlstate", None)
     if state is not None:
         return DISK_FULL if state == DISK_FULL_STATE else None
     return CALL_AGAIN if any(word in str(error) for word in REFUSED) else None
+
+
+def _can_write(file: Path) -> bool:
+    """Whether SQLite can: it also needs files of its own beside it."""
+    return not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
+
+
+def _read_only(file: Path) -> str:
+    """The file as SQLite opens what cannot be written. Without a -wal beside it nobody is writing,
+    and SQLite may do without its locks, which it could not take here.
+    """
+    log = file.with_name(file.name + "-wal")
+    settled = not log.exists() or log.stat().st_size == 0
+    mode = "mode=ro" + ("&immutable=1" if settled else "")
+    return f"file:{quote(str(file.absolute()))}?{mode}&uri=true"
 
 
 def _engine(url: str) -> Engine:
@@ -198,17 +277,31 @@ def _engine(url: str) -> Engine:
 
     if not url.startswith("sqlite"):
         return sqlalchemy.create_engine(url, isolation_level="AUTOCOMMIT")
+    try:
+        import sqlite3
+    except ImportError:
+        raise MissingExtraError(
+            "this Python was built without SQLite: use one that has the module sqlite3, or"
+            " PostgreSQL"
+        ) from None
     if sqlite3.sqlite_version_info < (3, 35):
         raise StorageError(
             f"this Python's SQLite is {sqlite3.sqlite_version}, noregret needs 3.35 or newer: use a"
             " newer Python, or PostgreSQL"
         )
+    parsed = sqlalchemy.make_url(url)
+    file = parsed.database or ""
+    frozen = not file.startswith((":", "file:")) and file != "" and not _can_write(Path(file))
+    if frozen:
+        parsed = sqlalchemy.make_url(f"sqlite:///{_read_only(Path(file))}")
     engine = sqlalchemy.create_engine(
-        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": LOCK_SECONDS}
+        parsed, isolation_level="AUTOCOMMIT", connect_args={"timeout": LOCK_SECONDS}
     )
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, record: Any) -> None:
+        if frozen:
+            return
         # readers and a writer at once, one flush per change
         connection.execute("PRAGMA journal_mode=WAL")
         # a value whose tell returned survives a power cut

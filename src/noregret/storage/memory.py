@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from noregret.errors import StudyExistsError, UnknownStudyError
-from noregret.storage.protocol import StudyRecord, StudySummary
+from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
+from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary, made_anew
 from noregret.trials import State, Trial, standing, utc_now
 
 
@@ -29,6 +31,7 @@ class _Lease:
 @dataclass(slots=True)
 class _Kept:
     record: StudyRecord
+    identity: str = field(default_factory=lambda: uuid.uuid4().hex)
     created: str = field(default_factory=utc_now)
     trials: list[Trial] = field(default_factory=list)
     leases: list[_Lease] = field(default_factory=list)
@@ -51,23 +54,32 @@ class MemoryStorage:
         self._lock = threading.Lock()
         self._studies = state["_studies"]
 
-    def create(self, record: StudyRecord) -> None:
+    def create(self, record: StudyRecord) -> StudyKey:
         with self._lock:
             if record.name in self._studies:
                 raise StudyExistsError(
                     f"a study named {record.name!r} exists already: open it, or choose another name"
                 )
-            self._studies[record.name] = _Kept(record)
+            kept = self._studies[record.name] = _Kept(record)
+            return StudyKey(record.name, kept.identity)
 
     def _find(self, name: str) -> _Kept:
         if name not in self._studies:
             raise UnknownStudyError(
-                f"there is no study named {name!r}; there are {sorted(self._studies)!r}"
+                f"there is no study named {str(name)!r}; there are {sorted(self._studies)!r}"
             )
-        return self._studies[name]
+        kept = self._studies[name]
+        if isinstance(name, StudyKey) and name.identity != kept.identity:
+            raise StorageError(made_anew(name))
+        return kept
 
     def open(self, name: str) -> StudyRecord:
-        return self._find(name).record
+        kept = self._find(name)
+        return replace(kept.record, key=StudyKey(kept.record.name, kept.identity))
+
+    def key(self, name: str) -> StudyKey:
+        kept = self._find(name)
+        return StudyKey(kept.record.name, kept.identity)
 
     def delete(self, name: str) -> None:
         with self._lock:
@@ -87,25 +99,27 @@ class MemoryStorage:
 
     def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
         with self._lock:
-            kept, now = self._find(name), utc_now()
+            kept = self._find(name)
             first = len(kept.trials)
             if [trial.number for trial in trials] != list(range(first, first + len(trials))):
                 return False
-            for trial in trials:
-                running, lease = trial.state == "running", _Lease()
-                if running:
-                    lease.take(worker)
-                kept.leases.append(lease)
-                finished = (trial.finished or now) if trial.is_finished else None
-                kept.trials.append(
-                    replace(
-                        trial,
-                        created=trial.created or now,
-                        finished=finished,
-                        worker=worker if running else None,
-                    )
-                )
+            _add(kept, trials, worker)
             return True
+
+    def append(
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        worker: str | None = None,
+        below: float = math.inf,
+    ) -> list[Trial] | None:
+        with self._lock:
+            kept = self._find(name)
+            first = len(kept.trials)
+            if trials and first + len(trials) > below:
+                return None
+            _add(kept, [replace(trial, number=first + i) for i, trial in enumerate(trials)], worker)
+            return kept.trials[first:]
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         with self._lock:
@@ -179,6 +193,24 @@ class MemoryStorage:
                     lease.heard = None
                     taken.append(kept.trials[number])
             return taken
+
+
+def _add(kept: _Kept, trials: Sequence[Trial], worker: str | None) -> None:
+    now = utc_now()
+    for trial in trials:
+        running, lease = trial.state == "running", _Lease()
+        if running:
+            lease.take(worker)
+        kept.leases.append(lease)
+        finished = (trial.finished or now) if trial.is_finished else None
+        kept.trials.append(
+            replace(
+                trial,
+                created=trial.created or now,
+                finished=finished,
+                worker=worker if running else None,
+            )
+        )
 
 
 def _summary(kept: _Kept) -> StudySummary:

@@ -4,13 +4,38 @@ locks for long.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
 from noregret.trials import Goal, State, Trial
+
+
+class StudyKey(str):
+    """A study's name that remembers which study it is: once deleted, its name may be given to
+    another. Every method of a storage takes a name, or this.
+    """
+
+    __slots__ = ("identity",)
+    identity: str
+
+    def __new__(cls, name: str, identity: str) -> StudyKey:
+        key = super().__new__(cls, name)
+        key.identity = identity
+        return key
+
+    def __reduce__(self) -> tuple[type[StudyKey], tuple[str, str]]:
+        return StudyKey, (str(self), self.identity)
+
+
+def made_anew(name: str) -> str:
+    return (
+        f"study {str(name)!r} was deleted and made anew under its name: open it again to work"
+        " on the new one"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +47,7 @@ class StudyRecord:
     goal: Goal
     strategy: Strategy
     seed: int
+    key: StudyKey | None = field(default=None, compare=False)  # set by the storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +80,14 @@ class Storage(Protocol):
     def shared(self) -> bool:
         """Whether other processes may work on the same studies."""
 
-    def create(self, record: StudyRecord) -> None:
+    def create(self, record: StudyRecord) -> StudyKey:
         """Raises StorageError if the name is taken or the record cannot be stored."""
 
     def open(self, name: str) -> StudyRecord:
-        """Raises StorageError if there is no such study."""
+        """With its key. Raises StorageError if there is no such study."""
+
+    def key(self, name: str) -> StudyKey:
+        """Which study has this name now. Raises StorageError if none has."""
 
     def delete(self, name: str) -> None:
         """Removes a study with its trials. Raises StorageError if there is no such study."""
@@ -74,6 +103,17 @@ class Storage(Protocol):
     def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
         """Adds trials under their numbers, the next free ones: all of them, or none (False) if
         another worker took a number.
+        """
+
+    def append(
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        worker: str | None = None,
+        below: float = math.inf,
+    ) -> list[Trial] | None:
+        """Adds trials under the next free numbers, whatever these are, and returns them: all of
+        them, or none (None) if a number would not be smaller than ``below``.
         """
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:

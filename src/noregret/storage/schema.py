@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
@@ -25,6 +26,8 @@ VERSION = 4  # written into every study's row
 # columns of noregret_trials by the version that brought them
 ADDED = {2: ("worker", "heartbeat", "attempts", "corrects"), 3: ("decision",)}
 LISTS = 4  # the version that brought the table of lists and ``list`` to noregret_studies
+
+OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished")
 
 
 def tables(sql: Any) -> tuple[Any, Any]:
@@ -71,11 +74,15 @@ def tables(sql: Any) -> tuple[Any, Any]:
         sql.Column("attempts", sql.Integer, nullable=False, server_default="1"),
         sql.Column("corrects", sql.Integer),
     )
+    # everything that a list of studies shows, without the long texts of the rows
+    sql.Index("noregret_overview", *(trials.c[name] for name in OVERVIEW))
     return studies, trials
 
 
-def prepare(database: Database, studies: Any) -> None:
-    """Creates the tables of a new database; refuses those of an older version."""
+def prepare(database: Database, studies: Any, trials: Any) -> None:
+    """Creates the tables of a new database; refuses those of an older version. An index is no part
+    of the version: where it is missing it is made, and where it cannot be made, done without.
+    """
 
     def version() -> int | None:
         return database.attempt("set up", lambda connection: _found(database, connection))
@@ -94,11 +101,22 @@ def prepare(database: Database, studies: Any) -> None:
                 raise
     if found is not None and found < VERSION:
         raise StorageError(
-            f"{database.engine.url!r} holds studies in schema {found}, this noregret writes schema"
+            f"{database.shown} holds studies in schema {found}, this noregret writes schema"
             f" {VERSION}: stop older workers, then run `noregret upgrade` on it (or"
             " noregret.storage.upgrade); nothing is lost, but older versions cannot open it"
             " afterwards"
         )
+    if found is not None:
+        with suppress(TakenError, StorageError):
+            database.attempt("index", lambda connection: _index(database, connection, trials))
+
+
+def _index(database: Database, connection: Connection, trials: Any) -> None:
+    found = database.sql.inspect(connection).get_indexes("noregret_trials")
+    present = {each["name"] for each in found}
+    for index in trials.indexes:
+        if index.name not in present:
+            index.create(connection)
 
 
 def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
@@ -109,15 +127,13 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
     def change(connection: Connection) -> int:
         found = _found(database, connection)
         if found is None:
-            raise StorageError(
-                f"there are no studies in {database.engine.url!r}: nothing to upgrade"
-            )
+            raise StorageError(f"there are no studies in {database.shown}: nothing to upgrade")
         newest = connection.execute(
             database.sql.select(database.sql.func.max(studies.c.version))
         ).scalar_one()
         if newest is not None and newest > VERSION:
             raise StorageError(
-                f"{database.engine.url!r} holds studies of a newer version of noregret (schema"
+                f"{database.shown} holds studies of a newer version of noregret (schema"
                 f" {newest}): upgrade noregret"
             )
         if found < VERSION:

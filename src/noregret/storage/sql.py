@@ -7,19 +7,22 @@ What was read finished never changes, so it is never read again. Needs the extra
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.space import Candidates
 from noregret.storage import codec, lists
-from noregret.storage.database import Database, TakenError
-from noregret.storage.protocol import StudyRecord, StudySummary
+from noregret.storage.database import Database, GoneError, TakenError
+from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary, made_anew
 from noregret.storage.schema import VERSION, prepare, space_of_list, tables
 from noregret.trials import STATES, State, Trial, utc_now
 
@@ -43,11 +46,10 @@ class SQLStorage:
         self._studies, self._trials = tables(self._sql)
         self._lists = self._studies.metadata.tables["noregret_lists"]
         self._lock = threading.Lock()
-        self._ids: dict[str, int] = {}
         self._read: dict[
             int, tuple[list[Trial], set[int]]
         ] = {}  # by study: its trials, and the numbers of those not finished
-        prepare(self._database, self._studies)
+        prepare(self._database, self._studies, self._trials)
         self._statements()
 
     def _statements(self) -> None:
@@ -109,6 +111,27 @@ class SQLStorage:
             insert_next(values),
             insert_next({**values, "heartbeat": self._clock}),
         )
+        s = self._studies.c
+        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
+        self._aggregates = (
+            sql.select(
+                s.id,
+                sql.func.count(t.corrects).label("corrections"),
+                s.name,
+                s.goal,
+                sql.func.count(t.number),
+                *(sql.func.count(sql.case((t.state == state, 1))) for state in STATES),
+                best,
+                s.created,
+                sql.func.max(t.created),
+                sql.func.max(t.finished),
+            )
+            .select_from(self._studies.outerjoin(table, t.study == s.id))
+            .group_by(s.id, s.name, s.goal, s.created)
+        )
+        self._select_outcomes = sql.select(t.study, t.number, t.state, t.value, t.corrects).where(
+            t.study.in_(bind("studies", expanding=True))
+        )
         self._finish = (
             table.update()
             .where(mine, t.number == bind("at_number"), t.state.in_(["running", "waiting"]))
@@ -123,10 +146,10 @@ class SQLStorage:
 
     # -- studies --
 
-    def create(self, record: StudyRecord) -> None:
+    def create(self, record: StudyRecord) -> StudyKey:
         listed = lists.pack(record.space) if isinstance(record.space, Candidates) else None
         space = codec.to_json(record.space) if listed is None else space_of_list(listed[0])
-        row = {
+        row: dict[str, Any] = {
             "name": record.name,
             "space": json.dumps(space),
             "goal": record.goal,
@@ -138,20 +161,27 @@ class SQLStorage:
             "list": None if listed is None else listed[0],
         }
 
-        def add(connection: Connection) -> None:
+        def add(connection: Connection) -> int:
+            statement = self._studies.insert().values(row).returning(self._studies.c.id)
             if listed is None:
-                connection.execute(self._studies.insert().values(row))
-                return
+                made: int = connection.execute(statement).scalar_one()
+                return made
             with self._database.transaction(connection):
                 self._keep_list(connection, *listed)
-                connection.execute(self._studies.insert().values(row))
+                made = connection.execute(statement).scalar_one()
+            assert isinstance(made, int)
+            return made
 
         try:
-            self._database.attempt("create", add)
-        except TakenError:
-            raise StudyExistsError(
-                f"a study named {record.name!r} exists already: open it, or choose another name"
-            ) from None
+            study = self._database.attempt("create", add)
+        except TakenError as taken:
+            found = self._find(record.name) if taken.attempts > 1 else None
+            if found is None or found.created != row["created"] or found.space != row["space"]:
+                raise StudyExistsError(
+                    f"a study named {record.name!r} exists already: open it, or choose another name"
+                ) from None
+            study = found.id  # by an attempt whose answer got lost
+        return _key(record.name, study, row["created"])
 
     def _keep_list(self, connection: Connection, key: str, content: bytes) -> None:
         """A list, unless it is there; nobody can remove it before this transaction has ended."""
@@ -183,43 +213,69 @@ class SQLStorage:
             )
         return lists.unpack(key, content)
 
-    def open(self, name: str) -> StudyRecord:
+    def _find(self, name: str) -> Any:
+        """A study's row by its name, or by its key; None if it is not there."""
         s = self._studies.c
         query = self._sql.select(
-            s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.list
-        ).where(s.name == name)
+            s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.created, s.list
+        ).where(s.name == str(name))
         row = self._database.attempt(
             "open", lambda connection: connection.execute(query).one_or_none()
         )
+        known = getattr(name, "identity", None)
+        if row is not None and known not in (None, _key(name, row.id, row.created).identity):
+            raise StorageError(made_anew(name))
+        return row
+
+    def key(self, name: str) -> StudyKey:
+        row = self._find(name)
         if row is None:
-            raise UnknownStudyError(f"there is no study named {name!r}; there are {self.names()!r}")
+            raise self._unknown(name)
+        return _key(name, row.id, row.created)
+
+    def _unknown(self, name: str) -> UnknownStudyError:
+        return UnknownStudyError(
+            f"there is no study named {str(name)!r}; there are {self.names()!r}"
+        )
+
+    def open(self, name: str) -> StudyRecord:
+        row = self._find(name)
+        if row is None:
+            raise self._unknown(name)
         if row.version > VERSION:
             raise StorageError(
                 f"study {name!r} was written by a newer version of noregret (schema {row.version},"
                 f" this one reads {VERSION}): upgrade noregret"
             )
-        self._ids[name] = row.id
+        key = _key(name, row.id, row.created)
+        try:
+            space, strategy = (json.loads(text) for text in (row.space, row.strategy))
+            seed = int(row.seed)
+        except ValueError as error:
+            raise StorageError(
+                f"the row of study {str(name)!r} in {self._database.shown} is damaged ({error})."
+                " Its trials may be intact: `noregret recover` exports every one that can be read"
+            ) from None
         return StudyRecord(
-            name,
-            self._space(row.space, row.list),
+            str(name),
+            codec.from_json(space) if row.list is None else self._read_list(row.list),
             row.goal,
-            codec.from_json(json.loads(row.strategy)),
-            int(row.seed),
+            codec.from_json(strategy),
+            seed,
+            key,
         )
-
-    def _space(self, text: str, key: str | None) -> Any:
-        return codec.from_json(json.loads(text)) if key is None else self._read_list(key)
 
     def delete(self, name: str) -> None:
         # its trials go with it
-        statement = self._studies.delete().where(self._studies.c.name == name)
+        s = self._studies.c
+        statement = self._studies.delete().where(s.name == str(name))
+        if isinstance(name, StudyKey):
+            statement = statement.where(s.id == self._id(name))
         count, attempts = self._database.counted(
             "delete", lambda connection: connection.execute(statement).rowcount
         )
         if count == 0 and attempts == 1:
-            raise UnknownStudyError(f"there is no study named {name!r}; there are {self.names()!r}")
-        with self._lock:
-            self._read.pop(self._ids.pop(name, -1), None)
+            raise self._unknown(name)
         with suppress(TakenError):  # a study with that list is made at this moment
             self._database.attempt("delete", self._drop_lists)
 
@@ -237,30 +293,27 @@ class SQLStorage:
         )
 
     def summaries(self) -> list[StudySummary]:
-        sql, s, t = self._sql, self._studies.c, self._trials.c
-        corrections = sql.select(t.study, t.corrects).where(t.corrects.is_not(None)).subquery()
-        counted = [sql.func.count(sql.case((t.state == state, 1))) for state in STATES]
-        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
-        joined = self._studies.outerjoin(self._trials, t.study == s.id).outerjoin(
-            corrections, sql.and_(corrections.c.study == s.id, corrections.c.corrects == t.number)
-        )
-        query = (
-            sql.select(
-                s.name,
-                s.goal,
-                sql.func.count(t.number),
-                *counted,
-                best,
-                s.created,
-                sql.func.max(t.created),
-                sql.func.max(t.finished),
-            )
-            .select_from(joined)
-            .where(corrections.c.study.is_(None))
-            .group_by(s.id, s.name, s.goal, s.created)
-        )
-        rows = self._database.attempt("list", lambda connection: connection.execute(query).all())
-        return sorted((_summary(row) for row in rows), key=lambda summary: summary.name)
+        rows, corrected = self._database.attempt("list", self._overview)
+        made = []
+        for row in rows:
+            study, corrections, *numbers = row
+            if corrections:
+                numbers[2:8] = _standing(corrected[study], numbers[1])
+            made.append(_summary(numbers))
+        return sorted(made, key=lambda summary: summary.name)
+
+    def _overview(self, connection: Connection) -> tuple[list[Any], dict[int, list[Any]]]:
+        """One pass over the trials, and another over the studies that have corrections, whose
+        counts need to know which trials these replace. Both read the index ``noregret_overview``
+        alone, and neither compares trials with trials.
+        """
+        rows = list(connection.execute(self._aggregates).all())
+        corrected: dict[int, list[Any]] = {row.id: [] for row in rows if row.corrections}
+        if corrected:
+            studies = {"studies": sorted(corrected)}
+            for study, *rest in connection.execute(self._select_outcomes, studies):
+                corrected[study].append(rest)
+        return rows, corrected
 
     # -- trials --
 
@@ -277,10 +330,10 @@ class SQLStorage:
             rows = self._database.attempt(
                 "read", lambda connection: connection.execute(query, values).all()
             )
-            if not rows and not known:
+            if not rows and isinstance(name, StudyKey):
                 self._must_exist(name, study)
             for row in rows:
-                trial = _trial(row)
+                trial = self._trial(row, name)
                 known[trial.number : trial.number + 1] = [trial]
                 (unfinished.discard if trial.is_finished else unfinished.add)(trial.number)
             return list(known)
@@ -309,9 +362,77 @@ class SQLStorage:
             done, attempts = self._database.counted("insert", add)
         except TakenError as taken:
             done, attempts = False, taken.attempts
+        except GoneError:
+            done, attempts = False, 1
         if not done:
             self._must_exist(name, study)
         return done or (attempts > 1 and self._holder(study, numbers[0]) == ticket)
+
+    def append(
+        self,
+        name: str,
+        trials: Sequence[Trial],
+        worker: str | None = None,
+        below: float = math.inf,
+    ) -> list[Trial] | None:
+        if not trials:
+            return []
+        study, t, sql = self._id(name), self._trials.c, self._sql
+        ticket = worker or uuid.uuid4().hex
+        rows = [_row(study, trial, ticket) for trial in trials]
+        highest = sql.select(sql.func.max(t.number)).where(t.study == study)
+        lock = sql.select(sql.func.pg_advisory_xact_lock(ADVISORY, study))
+        mine = sql.select(t.number).where(
+            *(t[name] == rows[0][name] for name in ("study", "worker", "created", "params")),
+            t.decision == rows[0]["decision"],
+        )
+        tried = False
+
+        def add(connection: Connection) -> int | None:
+            nonlocal tried
+            with self._database.transaction(connection):
+                if not self._database.is_sqlite:  # others that append wait here, in their order
+                    connection.execute(lock)
+                if tried:  # an attempt whose answer got lost may have succeeded
+                    found: int | None = connection.execute(mine).scalars().first()
+                    if found is not None:
+                        return found
+                tried = True
+                last = connection.execute(highest).scalar_one()
+                first = 0 if last is None else last + 1
+                if first + len(rows) > below:
+                    return None
+                numbered = [row | {"number": first + index} for index, row in enumerate(rows)]
+                if worker is None:
+                    connection.execute(self._trials.insert(), numbered)
+                else:  # the clock is the database's
+                    for row in numbered:
+                        connection.execute(
+                            self._trials.insert().values(row | {"heartbeat": self._clock})
+                        )
+                return first
+
+        while True:
+            try:
+                first = self._database.attempt("append", add)
+            except TakenError:  # PostgreSQL: by an insert, which does not wait
+                continue
+            except GoneError:
+                self._must_exist(name, study)
+                raise StorageError(made_anew(name)) from None
+            if first is None:
+                return None
+            numbers = range(first, first + len(rows))
+            return [
+                replace(
+                    trial,
+                    number=number,
+                    created=row["created"],
+                    finished=row["finished"],
+                    worker=worker if trial.state == "running" else None,
+                )
+                for trial, number, row in zip(trials, numbers, rows, strict=True)
+            ]
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         study, t = self._id(name), self._trials.c
@@ -331,7 +452,7 @@ class SQLStorage:
             "claim", lambda connection: connection.execute(statement).one_or_none()
         )
         if row is not None:
-            return _trial(row)
+            return self._trial(row, name)
         if attempts > 1 and self._holder(study, number) == ticket:
             return self.trials(name)[number]
         return None
@@ -364,7 +485,7 @@ class SQLStorage:
             "finish", lambda connection: connection.execute(statement, values).one_or_none()
         )
         if row is not None:
-            return _trial(row)
+            return self._trial(row, name)
         self._must_exist(name, study)
         if attempts > 1:  # an attempt whose answer got lost may have succeeded
             found = next((trial for trial in self.trials(name)[number : number + 1]), None)
@@ -425,7 +546,7 @@ class SQLStorage:
         rows = self._database.attempt(
             "reclaim", lambda connection: connection.execute(statement).all()
         )
-        return sorted((_trial(row) for row in rows), key=lambda trial: trial.number)
+        return sorted((self._trial(row, name) for row in rows), key=lambda trial: trial.number)
 
     def close(self) -> None:
         """Gives the connections back; the storage may be used again."""
@@ -434,24 +555,35 @@ class SQLStorage:
     # -- inside --
 
     def _id(self, name: str) -> int:
-        if name not in self._ids:
-            self.open(name)
-        return self._ids[name]
+        key = name if isinstance(name, StudyKey) else self.key(name)
+        return int(key.identity.partition("@")[0])
 
     def _must_exist(self, name: str, study: int) -> None:
         """Raises if the study was deleted, by whomever."""
-        query = self._sql.select(self._studies.c.id).where(self._studies.c.name == name)
+        s = self._studies.c
+        query = self._sql.select(s.id, s.created).where(s.name == str(name))
         now = self._database.attempt(
-            "read", lambda connection: connection.execute(query).scalar_one_or_none()
+            "read", lambda connection: connection.execute(query).one_or_none()
         )
         if now is None:
+            self._read.pop(study, None)
             raise UnknownStudyError(
-                f"there is no study named {name!r} any more; there are {self.names()!r}"
+                f"there is no study named {str(name)!r} any more; there are {self.names()!r}"
             )
-        if now != study:
+        key = _key(name, now.id, now.created)
+        if now.id != study or (isinstance(name, StudyKey) and key.identity != name.identity):
+            self._read.pop(study, None)
+            raise StorageError(made_anew(name))
+
+    def _trial(self, row: Any, name: str) -> Trial:
+        try:
+            return _trial(row)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise StorageError(
-                f"study {name!r} was deleted and made anew by another process: open it again"
-            )
+                f"trial {row[0]} of study {str(name)!r} in {self._database.shown} is damaged"
+                f" ({type(error).__name__}: {error}). The other trials are not concerned:"
+                " `noregret recover` exports every one that can be read"
+            ) from None
 
     def _holder(self, study: int, number: int) -> str | None:
         t = self._trials.c
@@ -460,6 +592,14 @@ class SQLStorage:
             "read", lambda connection: connection.execute(query).scalar_one_or_none()
         )
         return holder
+
+
+ADVISORY = 0x6E6F5265  # a lock of PostgreSQL that is ours
+
+
+def _key(name: str, study: int, created: str) -> StudyKey:
+    """An id is never used again in its table; with its time it is not in another table either."""
+    return StudyKey(str(name), f"{study}@{created}")
 
 
 def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
@@ -502,6 +642,16 @@ def _trial(row: Any) -> Trial:
             "worker": worker,
         }
     )
+
+
+def _standing(rows: Sequence[Any], goal: str) -> list[Any]:
+    """Count, counts by state and best of the trials that no other corrects."""
+    replaced = {corrects for *_, corrects in rows if corrects is not None}
+    left = [(state, value) for number, state, value, _ in rows if number not in replaced]
+    states = Counter(state for state, _ in left)
+    values = [value for state, value in left if state == "complete"]
+    best = (max if goal == "maximize" else min)(values, default=None)
+    return [len(left), *(states[state] for state in STATES), best]
 
 
 def _summary(row: Any) -> StudySummary:

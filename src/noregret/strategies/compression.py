@@ -8,6 +8,9 @@ import numpy as np
 
 from noregret.space import Array
 
+SMALLEST = 5e-324  # the smallest number there is
+SAME = 2e-15  # of the largest: values that differ by less differ by rounding alone
+
 
 @dataclass(frozen=True, slots=True)
 class Compression:
@@ -61,6 +64,19 @@ def standard_units(values: Array) -> tuple[float, float]:
         return 0.0, 1.0
     scaled = values / largest
     mean, std = float(np.mean(scaled)), float(np.std(scaled))
-    if std <= 1e-12:
-        return mean * largest, largest if len(values) == 1 else 1e-6 * largest
-    return mean * largest, std * largest
+    if std <= SAME:
+        return mean * largest, max(largest if len(values) == 1 else 1e-6 * largest, SMALLEST)
+    return mean * largest, max(std * largest, SMALLEST)
+
+
+DISASTER = 10.0  # times the range of the upper nine tenths, below these
+
+
+def without_disasters(values: Array) -> Array:
+    """Values far below all that matters, raised to where they set no scale: one value of −10,000
+    among many of about 1 would make these equal to the model.
+    """
+    order = np.sort(values)
+    low, high = float(order[len(values) // 10]), float(order[-1])
+    floor = low - DISASTER * (high - low)  # −∞: there is none
+    return np.maximum(values, floor) if floor < low else values

@@ -1,7 +1,9 @@
 """The default: GP-UCB on a fitted class, insured against a fit that is too smooth.
 
-Everything is estimated. Where the search stagnates, a limited share of the decisions looks around
-in a widened class (``surveys``), so that what a smooth fit cannot see is found all the same.
+Every decision is either *promised*, the argmax of UCB on the fitted class, or *insured*: a look
+where nothing is promised. ``insurance`` bounds the share of the latter. The formulas, what was
+tried and the figures behind the constants: docs/decisions/0024. What is proved:
+docs/theory.md#plausible.
 """
 
 from __future__ import annotations
@@ -11,232 +13,392 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior
-from noregret.search import remembering, ucb, unlike
-from noregret.space import Array, SearchSpace
+from noregret.classes import (
+    FunctionClass,
+    Mixture,
+    PatrolBand,
+    Plausibility,
+    RadiusBand,
+    Values,
+    norm_lower_bound,
+    patrol_order,
+    patrol_points,
+    radius_band,
+)
+from noregret.errors import ConfigurationError
+from noregret.gp import (
+    MAP,
+    LogNormal,
+    Matern,
+    Posterior,
+)
+from noregret.search import Acquisition, argmax, log_h, ucb
+from noregret.space import Array, RowIndex, SearchSpace
 from noregret.strategies import surveys
-from noregret.strategies.estimation import estimate
+from noregret.strategies.estimation import previous_fit
+from noregret.strategies.failing import Failing, expected
 from noregret.strategies.guarantee import check_positive
-from noregret.strategies.step import Choice, fitted_mean, maximise, recommended_bound
+from noregret.strategies.inputs import InputEvidence, Inputs, fit_inputs
+from noregret.strategies.robust import robust_frame
+from noregret.strategies.step import fitted_mean, recommended_bound
 from noregret.strategies.strategy import (
     Belief,
     check_initial_points,
+    default_initial_points,
     initial_proposal,
 )
-from noregret.strategies.units import Frame, frame
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.strategies.units import Frame
+from noregret.trials import Decision, History, Kind, ModelDecision, Proposal
 
 KERNEL = Matern(2.5)
-WIDTH = 1.5  # β^½ of the fitted class
-GREEDY_ABOVE = 3  # inputs: in more, σ is large nearly everywhere, and exploring it all is hopeless
-COMPRESSED = 2  # times: values below the average, before they are modelled
 ESTIMATION = MAP(
     prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True),
     noise_prior=LogNormal(-6.0, 2.0),
-    combine="scale",
     ceiling=3.0,
     patience=1.1,
     refresh=1.05,
 )
+COMPRESS = 2  # passes: very bad values do not set the scale on which good ones differ
+WIDTH = 1.5  # β^½
+GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
+LITTLE = 0.03  # prior stds, over √t: a value that would tell less is not worth an evaluation
+NOISE_SHARE = 0.5  # of the noise std: nor is one that would tell next to nothing but the noise
+SHARE_UNTIL = 100  # decisions up to which the insured share is the one that was asked for
+DECAY = 0.9  # the power of t with which it grows beyond: sublinear
+PATROL = 0.25  # of the insurance, over t^(1/3): patrols
+FINE = 0.14  # times the numbers, up to three: a fitted class this fine is wide by itself
+OWN = 0.5  # largest lengthscale between options in a survey: each option is looked at as such
+LOOKS = 3  # at one design: more tell the noise, not the design
+REQUIRED = 3.0  # times the norm that the data require: the condition of what may be left
+DELTA = 0.1  # the failure probability of that condition's band
+FORBIDDEN = -1e9  # of an acquisition, where a design is left out
 
 
 @dataclass(frozen=True, slots=True)
 class InsuredGPUCB:
-    """UCB on a fitted class, surveys of a widened one where the search stagnates.
+    """GP-UCB that may spend up to ``insurance`` of its decisions where nothing is promised.
 
-    noise_std: the noise of a value, in the values' units; None estimates it. initial_points: how
-    many spread points come first; None: two per coordinate, from 3 to 12.
+    insurance: in [0, 1); 0: none, a plain fitted optimizer that may stick.
+    noise_std: of a value, in the values' units; None estimates it.
+    initial_points: how many spread points come first; None: two per input, from 3 to 12.
     """
 
+    insurance: float = 0.4
     noise_std: float | None = None
     initial_points: int | None = None
 
     def __post_init__(self) -> None:
+        number = isinstance(self.insurance, (int, float)) and not isinstance(self.insurance, bool)
+        if not (number and 0 <= self.insurance < 1):
+            raise ConfigurationError(
+                "insurance is the share of decisions that may go where nothing is promised, in"
+                f" [0, 1), got {self.insurance!r}: 0 never looks there, 0.4 is the default"
+            )
         check_positive("noise_std", self.noise_std)
         check_initial_points(self.initial_points)
 
     @property
     def theorem(self) -> str:
+        if self.insurance == 0:
+            return (
+                "none: without insurance a fitted class that is too smooth may keep the search in a"
+                " local optimum for ever (Bull 2011)."
+            )
         return (
-            "none: constant width, standardised values and estimated noise are outside every"
-            " theorem; the widening is the paper's, the promise is not. Surveys are at most of the"
-            " order t^0.9 of t decisions, and while the search stagnates they never end."
+            "docs/theory.md#plausible: the cumulative regret is sublinear, almost surely, for every"
+            " f of finite norm under a Matérn 5/2 kernel and every sub-Gaussian noise, both"
+            " unknown, as long as patrols do not fail for reasons of their noise. It says nothing"
+            " at a finite time: there, the study's resolution says what cannot have been missed."
         )
 
     @property
     def proved(self) -> bool:
-        return False
+        return False  # of bands and certificates: theirs is an estimated condition
+
+    def budget(self, t: int, inputs: Inputs, listed: bool) -> float:
+        """How many of t decisions may be insured.
+
+        Where there are numbers only, each beyond three halves it: a survey sees ever less of the
+        space. What hides behind a choice, or in a list, can be looked for in any number of inputs.
+        """
+        share = 1.0 if listed or inputs.choices else 2.0 ** min(0, GREEDY_ABOVE - inputs.numbers)
+        return self.insurance * share * min(t, SHARE_UNTIL ** (1 - DECAY) * t**DECAY)
+
+    def width(self, inputs: Inputs) -> float:
+        """β^½ of the promised decisions: full where the space is a list or has choices."""
+        if inputs.repeatable or inputs.choices:
+            return WIDTH
+        return WIDTH * min(1.0, GREEDY_ABOVE / inputs.count)
+
+    def patrols(self, t: int) -> float:
+        """How many of t decisions are patrols, not rounded; surveys leave room for them."""
+        return PATROL * self.insurance * t ** (2 / 3)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        start = initial_proposal(space, history, rng, self.initial_points, "spread")
-        if start is not None:
-            return start
-        fit_rng, argmax_rng = rng.spawn(2)
-        framed, fit = self._fit(space, history, fit_rng, COMPRESSED)
-        return Insured(space, history, framed, fit, int(argmax_rng.integers(2**63))).propose()
+        count = self.initial_points
+        if count is None:
+            count = default_initial_points(Inputs.of(space).count, "spread")
+        start = initial_proposal(space, history, rng, count, "spread")
+        return start or Insured(self, space, history, rng).propose()
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
-        """The fitted class in the values' own units, conditioned on everything told."""
+        """The fitted class in the values' own units. Repeats that agree make the fitted noise
+        vanish, and the recommended point is then the best one. Its band is that of
+        docs/theory.md#radius under a condition that the data suggest.
+        """
         if len(history.X) == 0:
             return None
-        observed = history.observed
-        framed, fit = self._fit(space, observed, np.random.default_rng(0).spawn(2)[0], 0)
-        posterior = framed.condition(KERNEL, fit.lengthscales, fit.noise_var)
-        condition = "none: a constant width is a rule of thumb, not a confidence bound"
+        made = Insured(self, space, history.observed, np.random.default_rng(0))
+        framed = robust_frame(history.observed, self.noise_std, compress=0)
+        slope = float(made.framed.compression.slope(np.ones(1))[0])
+        noise_var = made.fit.noise_var / slope**2
+        posterior = framed.condition(KERNEL, made.fit.lengthscales, noise_var)
+        chosen = DELTA if delta is None else delta
+        radius = suggested_band(framed, made.fit.lengthscales, noise_var, chosen)
+        noise_std = framed.scale * math.sqrt(framed.known_noise(noise_var)[1])
+        norm = framed.scale * radius.function_class.norm_bound
+        condition = (
+            f"a guess by the data, not proved: with probability {1 - chosen:g} if the noise is at"
+            f" most {noise_std:.3g} (std) and f has norm at most {norm:.3g},"
+            f" {REQUIRED:g} times what the values require, at the fitted lengthscales"
+        )
         return Belief(
             posterior,
             WIDTH,
-            posterior.lengthscales,
+            made.fit.lengthscales,
             framed.offset,
             framed.scale,
             condition,
-            proved=False,
+            radius=radius,
         )
 
-    def _fit(
-        self, space: SearchSpace, history: History, rng: np.random.Generator, compress: int
-    ) -> tuple[Frame, Fit]:
-        framed = frame(
-            history,
-            standardise=True,
-            offset=0.0,
-            noise_std=self.noise_std,
-            regulariser=None,
-            compress=compress,
-        )
-        widest = np.full(space.dimension, math.sqrt(space.dimension))  # the cube's diameter
-        fit = estimate(framed, KERNEL, ESTIMATION, widest, history.model_decisions, rng)
-        assert fit is not None  # lengthscales are always estimated here
-        return framed, fit
+
+def suggested_band(
+    framed: Frame, lengthscales: Array, noise_var: float, delta: float
+) -> RadiusBand:
+    """Where f can be if the noise is what was estimated and its norm at most ``REQUIRED`` times
+    what the values require: theory.md#radius, theory.md#refuted, with estimates in place of bounds.
+    """
+    per_point, _ = framed.known_noise(noise_var)
+    values = Values(framed.X, framed.y, np.sqrt(per_point))
+    theta = np.stack([lengthscales, lengthscales, lengthscales / 2, lengthscales / 2])
+    forecasters = Mixture(KERNEL, theta, np.array([1.0, 2.0, 1.0, 2.0]), np.full(4, 0.25))
+    radius_sq = forecasters.radius_squared(values, delta)
+    least = norm_lower_bound(KERNEL, lengthscales, values, radius_sq)
+    held = FunctionClass(lengthscales, REQUIRED * max(least, 1.0))  # the prior std is 1
+    return radius_band(KERNEL, held, values, radius_sq, (1 / 4, 1.0, 4.0))
 
 
 class Insured:
     """One decision. It lives for one ask; nothing in it outlives the call."""
 
     def __init__(
-        self, space: SearchSpace, history: History, framed: Frame, fit: Fit, seed: int
+        self,
+        strategy: InsuredGPUCB,
+        space: SearchSpace,
+        history: History,
+        rng: np.random.Generator,
     ) -> None:
-        self.space, self.history, self.framed, self.fit = space, history, framed, fit
-        self.seed = seed
-        earlier = history.model_decisions
-        self.t = len(earlier) + 1
-        self.surveys = [each for each in earlier if each.survey]
-        self.noise_var = framed.known_noise(fit.noise_var)[1]
-        # a list is surveyed point by point
-        self.hiding_dimension = 1 if space.enumeration() is not None else space.dimension
-        self.exploration = min(1.0, GREEDY_ABOVE / self.hiding_dimension)
-        self._posteriors: dict[float, Posterior] = {}
-        self._fitted: dict[float, Array] = {}
+        fit_rng, argmax_rng = rng.spawn(2)
+        self.strategy, self.space, self.history = strategy, space, history
+        self.seed = int(argmax_rng.integers(2**63))
+        self.inputs, self.every = Inputs.of(space), space.enumeration()
+        self.framed = framed = robust_frame(history, strategy.noise_std, COMPRESS)
+        self.earlier = history.model_decisions
+        self.t = len(self.earlier) + 1
+        evidence = InputEvidence(
+            KERNEL,
+            framed.X,
+            framed.y,
+            framed.told,
+            ESTIMATION.prior,
+            ESTIMATION.noise_prior,
+            self.inputs.group,
+        )
+        self.fit = fit_inputs(evidence, ESTIMATION, previous_fit(self.earlier), fit_rng)
+        self.noise_var = framed.known_noise(self.fit.noise_var)[1]
+        self.posterior = self._class_at(self.fit.lengthscales)
+        self.fitted = fitted_mean(framed, self.posterior)
+        self.failing: Failing | None = None
+        if len(history.failed):
+            self.failing = Failing.learnt(history.X, history.failed, self.inputs.group)
+        self.loss = float(framed.y.min())  # what a failure is worth: as little as the worst value
 
-    def posterior(self, g: float = 1.0) -> Posterior:
-        """The fitted class with lengthscales divided by g, and the data."""
-        if g not in self._posteriors:
-            self._posteriors[g] = self.framed.condition(
-                KERNEL, self.fit.lengthscales / g, self.fit.noise_var
-            )
-        return self._posteriors[g]
-
-    def fitted(self, g: float = 1.0) -> Array:
-        """μ of that class at the evaluated points."""
-        if g not in self._fitted:
-            self._fitted[g] = fitted_mean(self.framed, self.posterior(g))
-        return self._fitted[g]
+    # -- the decision --
 
     def propose(self) -> Proposal:
-        choice = self._ucb()
-        level = surveys.stagnation_level(self.t, math.sqrt(self.noise_var))
-        expected, g, survey = choice.std, 1.0, False
-        if expected < level:
-            survey = self._survey_is_due()
-            if survey:
-                cloud = surveys.cloud_of(self.space, self.seed)
-                g = self._widening(cloud)
-                choice = self._survey(g, cloud)
-            else:
-                choice = self._unmeasured() or choice
-        reasons = self._reasons(choice, g, survey, level, expected)
-        return Proposal(choice.x, Decision("model", reasons))
+        number = math.floor(self.strategy.patrols(self.t))
+        if number > math.floor(self.strategy.patrols(self.t - 1)):
+            return self._proposal(self._patrol(number), "patrol")
+        kind: Kind = "promise"
+        x, g, posterior = self._argmax(), 1.0, self.posterior
+        level = max(LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var))
+        if posterior.predict(x[None, :])[1][0] < level:  # it would tell next to nothing
+            if self._survey_is_due():
+                kind = "survey"
+                x, g, posterior = self._survey()
+            elif self.inputs.repeatable:
+                x, kind = self._elsewhere()
+        return self._proposal(self._plausible(x), kind, g, posterior)
 
-    def _ucb(self) -> Choice:
-        posterior = self.posterior()
-        self._acquisition = remembering(ucb(posterior, WIDTH * self.exploration))
-        rng = np.random.default_rng(self.seed)
-        x = maximise(self._acquisition, self.space, self.history, posterior, self.fitted(), rng)
-        return Choice.at(x, posterior)
+    def _patrol(self, number: int) -> Array:
+        """The next point of a sequence that nothing observed influences: dense in the space."""
+        if self.every is not None:
+            return self.every[patrol_order(len(self.every))[(number - 1) % len(self.every)]]
+        return self.space.snap(patrol_points(number, 1, self.space.dimension))[0]
+
+    def _plausible(self, x: Array) -> Array:
+        """x, or if the patrols rule it out the best by UCB among what they do not."""
+        band = self._patrol_band()
+        if band is None or bool(band.plausible(x[None, :])[0]):
+            return x
+        points = np.vstack([band.Z, surveys.cloud_of(self.space, self.seed)])
+        points = points[band.plausible(points)]  # the best patrol always is
+        return points[int(np.argmax(self._acquisition(self.posterior).values(points)))]
+
+    def _patrol_band(self) -> PatrolBand | None:
+        """In units of the initial values; None before they have a spread, or without a patrol."""
+        pairs = list(zip(self.history.decisions, self.history.rows, strict=True))
+        walked = [
+            row
+            for decision, row in pairs
+            if row is not None and decision.model is not None and decision.model.kind == "patrol"
+        ]
+        if not walked:
+            return None
+        first = [row for decision, row in pairs if decision.source == "initial" and row is not None]
+        values = self.history.y[first] if len(first) > 1 else self.history.y[:3]
+        unit = float(np.std(values))
+        if not unit > 0:
+            return None
+        rule = Plausibility(unit=unit, offset=float(np.mean(values)))
+        listed = None if self.every is None else len(self.every)
+        return rule.band(self.history.X[walked], self.history.y[walked], listed)
+
+    def _elsewhere(self) -> tuple[Array, Kind]:
+        """Of a design never measured and of those measured fewer than LOOKS times the one whose
+        value would raise the best mean most in expectation: another look must pay for itself.
+        """
+        posterior, n, mean = self.posterior, self.posterior.observed, self.fitted
+        designs, first, counts = np.unique(
+            posterior.X, axis=0, return_index=True, return_counts=True
+        )
+        fresh = self._argmax(designs)
+        top = float(mean.max())
+        again = [row for row, looks in zip(first, counts, strict=True) if looks < LOOKS and row < n]
+        again = sorted(again, key=lambda row: -mean[row])[:LOOKS]
+        rows = np.vstack([fresh, posterior.X[again]])
+        at, std = posterior.predict(rows)
+        second = max((m for m in mean if m < top), default=top)
+        against = np.where(at >= top - 1e-12, second, top)  # the best is compared with the next
+        moves = std**2 / np.sqrt(std**2 + self.noise_var)  # std of the change of the mean
+        gain = log_h(-np.abs(at - against) / moves) + np.log(moves)
+        pick = int(np.argmax(gain))
+        return rows[pick], "repeat" if pick else "fresh"
 
     # -- surveys --
 
     def _survey_is_due(self) -> bool:
-        lengthscale = math.exp(float(np.mean(np.log(self.fit.lengthscales))))
-        fine = lengthscale < surveys.FINE * self.space.dimension
-        allowed = surveys.allowance(self.t, self.hiding_dimension)
-        return len(self.surveys) + 1 <= (surveys.FINE_SHARE if fine else 1.0) * allowed
+        done = sum(each.survey for each in self.earlier)
+        budget = self.strategy.budget(self.t, self.inputs, self.every is not None)
+        return done + 1 <= budget - self.strategy.patrols(self.t) and not self._is_fine()
 
-    def _widening(self, cloud: Array) -> float:
-        def mean_std(g: float) -> float:
-            return float(np.mean(self.posterior(g).predict(cloud[: surveys.MEAN])[1]))
+    def _is_fine(self) -> bool:
+        """Whether the fitted class is wide by itself: then what hides is looked for already."""
+        numbers = ~self.inputs.of_choices
+        if not numbers.any():
+            return False
+        mean = math.exp(float(np.mean(np.log(self.fit.lengthscales[numbers]))))
+        return mean < FINE * min(self.inputs.numbers, GREEDY_ABOVE)
 
-        return surveys.widening_scale(mean_std, self.surveys[-1].g if self.surveys else 1.0)
-
-    def _survey(self, g: float, cloud: Array) -> Choice:
-        fitted, widened, failed = self.posterior(), self.posterior(g), self.history.failed
-        center = surveys.surprise(fitted, widened)
+    def _survey(self) -> tuple[Array, float, Posterior]:
+        cloud = surveys.cloud_of(self.space, self.seed)
+        last = next((each.g for each in reversed(self.earlier) if each.survey), 1.0)
+        g = surveys.widening_scale(self._widened, cloud, last)
+        widened = self._widened(g)
+        center = surveys.surprise(self.posterior, widened, self.inputs.count)
         if center is not None:
-            points = surveys.around(center, self.space, widened.lengthscales, self.seed)
-            mean, std = widened.predict(points)
-            return Choice.at(surveys.best_of(points, mean + WIDTH * std, failed), widened)
-        best_mean = float(self.fitted(g).max())
-        gain = surveys.most_taught(widened, cloud, best_mean, self.noise_var)
-        return Choice.at(surveys.best_of(cloud, gain, failed), widened)
+            cloud = surveys.around(center, self.space, widened.lengthscales, self.seed)
+            gain = expected(ucb(widened, WIDTH), self.failing, self.loss).values(cloud)
+        else:
+            best = float(fitted_mean(self.framed, widened).max())
+            gain = surveys.most_taught(widened, cloud, best, self.noise_var)
+            if self.failing is not None:
+                gain = gain * (1 - self.failing.at(cloud))
+        return cloud[int(np.argmax(np.where(self._allowed(cloud), gain, -np.inf)))], g, widened
 
-    def _unmeasured(self) -> Choice | None:
-        """The argmax among the designs of a list that were neither measured nor asked nor failed:
-        another look at a known one would tell next to nothing. None where the space is no list, or
-        all of it is known.
-        """
-        every = self.space.enumeration()
-        if every is None:
-            return None
-        posterior = self.posterior()
-        fresh = unlike(self.space, every, np.vstack([posterior.X, self.history.failed]))
-        if not fresh.any():
-            return None
-        values = np.where(fresh, self._acquisition.values(every), -np.inf)
-        return Choice.at(every[int(np.argmax(values))], posterior)
+    def _widened(self, g: float) -> Posterior:
+        theta = self.fit.lengthscales / g
+        return self._class_at(np.where(self.inputs.of_choices, np.minimum(theta, OWN), theta))
+
+    # -- parts --
+
+    def _class_at(self, lengthscales: Array) -> Posterior:
+        return self.framed.condition(KERNEL, lengthscales, self.fit.noise_var)
+
+    def _acquisition(self, posterior: Posterior) -> Acquisition:
+        """UCB, what may fail taken into account."""
+        width = self.strategy.width(self.inputs)
+        return expected(ucb(posterior, width), self.failing, self.loss)
+
+    def _allowed(self, points: Array) -> Array:
+        """In a list a design that failed is not tried again; elsewhere only where it may fail."""
+        if not self.inputs.repeatable:
+            return np.ones(len(points), dtype=np.bool_)
+        return np.asarray(RowIndex(np.unique(self.history.failed, axis=0)).find(points) < 0)
+
+    def _argmax(self, known: Array | None = None) -> Array:
+        """``known``: designs left out, where there are others."""
+        posterior, acquisition = self.posterior, self._acquisition(self.posterior)
+        left_out = np.empty((0, self.space.dimension)) if known is None else known
+        if self.inputs.repeatable:
+            left_out = np.vstack([left_out, self.history.failed])
+        if len(left_out):
+            inner, index = acquisition, RowIndex(np.unique(left_out, axis=0))
+
+            def values(A: Array) -> Array:
+                return np.where(index.find(A) < 0, inner.values(A), FORBIDDEN)
+
+            acquisition = Acquisition(values, inner.gradients)
+        incumbents = posterior.X[np.argsort(-self.fitted, kind="stable")[:3]]
+        rng, nowhere = np.random.default_rng(self.seed), np.empty((0, self.space.dimension))
+        return argmax(acquisition, self.space, posterior.lengthscales, rng, incumbents, nowhere)
 
     # -- what is recorded --
 
-    def _reasons(
-        self, choice: Choice, g: float, survey: bool, level: float, estimate: float
-    ) -> ModelDecision:
-        framed, posterior = self.framed, self.posterior(g)
-        mean, std = framed.in_values(choice.mean, choice.std)
-        return ModelDecision(
+    def _proposal(
+        self, x: Array, kind: Kind, g: float = 1.0, posterior: Posterior | None = None
+    ) -> Proposal:
+        used, framed = posterior or self.posterior, self.framed
+        mean, std = (float(v[0]) for v in used.predict(x[None, :]))
+        value, spread = framed.in_values(mean, std)
+        fitted = self.fitted if used is self.posterior else fitted_mean(framed, used)
+        chance = None if self.failing is None else float(self.failing.at(x[None, :])[0])
+        reasons = ModelDecision(
             t=self.t,
-            h=g**self.space.dimension,
+            kind=kind,
+            survey=kind == "survey",
+            h=g**self.space.dimension if math.log(g) * self.space.dimension < 700 else 1e300,
             g=g,
-            lengthscales=tuple(posterior.lengthscales.tolist()),
-            beta_sqrt=WIDTH,
-            exploration=self.exploration,
-            information_gain=posterior.information_gain,
-            noise_var=self.noise_var,
-            noise_std=framed.noise_in_values(self.noise_var),
+            lengthscales=tuple(used.lengthscales.tolist()),
             fitted_lengthscales=tuple(self.fit.lengthscales.tolist()),
             searched=self.fit.searched,
             improved=self.fit.improved,
             active="fit" if g == 1 else "both",
-            instant_regret_bound=2 * WIDTH * choice.std,
-            survey=survey,
-            mean=mean,
-            std=std,
+            beta_sqrt=WIDTH,
+            exploration=self.strategy.width(self.inputs) / WIDTH,
+            information_gain=used.information_gain,
+            noise_var=self.noise_var,
+            noise_std=framed.noise_in_values(self.noise_var),
+            instant_regret_bound=2 * WIDTH * std,
+            mean=value,
+            std=spread,
+            chance_of_failing=chance,
             offset=framed.offset,
             scale=framed.scale,
             compression=tuple((float(m), float(s)) for m, s in framed.compression.passes),
-            recommended_bound=recommended_bound(
-                framed, posterior, self.fitted(g)[: len(self.history.X)], WIDTH
-            ),
-            reference=level,
-            estimate=estimate,
+            recommended_bound=recommended_bound(framed, used, fitted[: len(self.history.X)], WIDTH),
         )
+        return Proposal(x, Decision("model", reasons))

@@ -114,6 +114,7 @@ class RadiusGPUCB:
         )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        self.initial_class(space.dimension)  # what does not fit the space is refused at once
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
             return first

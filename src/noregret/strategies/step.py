@@ -16,11 +16,13 @@ from noregret.classes import FunctionClass, Information, Scaling
 from noregret.gp import Fit, Posterior
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.units import Frame
+from noregret.strategies.units import LARGEST, Frame
 from noregret.trials import Decision, History, ModelDecision, Proposal
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+
+LARGEST_GAIN = 1e150  # nats, of an extrapolated information gain in hundreds of inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +141,15 @@ class Step:
         else:
             base = self.model(self.previous.g, self.previous.b)
             gain = base.posterior.information_gain
-            if information == "printed":
-                gain *= g ** kernel.capacity_exponent(d, printed=True)
-            else:
-                volume = float(
-                    np.prod(base.function_class.lengthscales / function_class.lengthscales)
-                )
-                gain *= volume ** (kernel.capacity_exponent(d) / d)  # (g/g_{t−1})^e, e = d for SE
+            with np.errstate(over="ignore"):  # in hundreds of inputs
+                if information == "printed":
+                    growth = float(np.float64(g) ** kernel.capacity_exponent(d, printed=True))
+                else:
+                    theta = function_class.lengthscales
+                    volume = np.prod(base.function_class.lengthscales / theta)
+                    # (g/g_{t−1})^e, e = d for SE
+                    growth = float(volume ** (kernel.capacity_exponent(d) / d))
+            gain = min(gain * growth, LARGEST_GAIN)
         per_point, common = self.framed.known_noise(self._noise_var)
         c_1 = 8 / math.log1p(1 / max(float(per_point.max()), common))
         return math.sqrt(c_1 * self.t * gain) * self.strategy.beta_sqrt(
@@ -186,7 +190,7 @@ class Step:
             norm_bound=model.function_class.norm_bound,
             delta=model.delta,
             beta_sqrt=model.beta_sqrt,
-            proved=self.proved,
+            proved=self.proved and not model.function_class.is_full,
             information_gain=model.posterior.information_gain,
             noise_var=noise_var,
             noise_std=in_values,
@@ -255,4 +259,4 @@ def recommended_bound(
     """
     mean, std = posterior.predict(framed.X[[int(np.argmax(fitted))]])
     lower = framed.in_values(float(mean[0] - beta_sqrt * std[0]), 0.0)[0]
-    return lower if math.isfinite(lower) else None  # a compressed scale has no −∞
+    return lower if abs(lower) < LARGEST else None  # a compressed scale has no −∞

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
@@ -65,7 +67,8 @@ class Belief:
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std of the (maximised) objective."""
         mean, std = self.predictor.predict(A)
-        return self.offset + self.scale * mean, self.scale * std
+        with np.errstate(over="ignore"):
+            return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
 
     def band(self, A: Array) -> tuple[Array, Array]:
         """Lower and upper confidence bound."""
@@ -73,12 +76,19 @@ class Belief:
             lower, upper = self.radius.bounds(A)
             return self.offset + self.scale * lower, self.offset + self.scale * upper
         mean, std = self.predict(A)
-        return mean - self.beta_sqrt * std, mean + self.beta_sqrt * std
+        with np.errstate(over="ignore"):
+            half = self.beta_sqrt * std
+            return _numbers(mean - half), _numbers(mean + half)
 
     @property
     def optimism(self) -> Acquisition:
         """The upper bound in the model's units, to be searched for its maximum."""
         return ucb(self.predictor, self.beta_sqrt) if self.radius is None else ucb(self.radius, 1.0)
+
+
+def _numbers(values: Array) -> Array:
+    """As floats can hold them: beyond ±1.8e308 there is no number."""
+    return np.clip(values, -sys.float_info.max, sys.float_info.max)
 
 
 def check_initial_points(count: int | None) -> None:
@@ -117,7 +127,7 @@ def initial_proposal(
     if design == "uniform" or len(known) == 0:
         return Proposal(random_point(space, rng, history.failed), Decision("initial"))
     cloud = random_points(space, rng, 32 * space.dimension)
-    gap = ((cloud[:, None, :] - known[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
+    gap = cdist(cloud, known, "sqeuclidean").min(axis=1)
     gap = np.where(
         allowed(cloud, history.failed, radius=0.0), gap, -1.0
     )  # a finite space may have no new point left

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,12 @@ from noregret.gp import Evidence, Kernel, Posterior, Prior, condition
 from noregret.space import Array
 from noregret.strategies.compression import Compression, standard_units
 from noregret.trials import History
+
+LARGEST = sys.float_info.max
+# a told noise std counts as at least and at most so much, in the model's units: a variance must be
+# a number, and where everything is estimated no smaller than factorisations bear
+TOLD = (1e-150, 1e150)
+TOLD_STANDARDISED = (1e-5, 1e15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +41,11 @@ class Frame:
         quantiles.
         """
         if not self.compression.passes:
-            return self.offset + self.scale * mean, self.scale * std
+            return number(self.offset + self.scale * mean), number(self.scale * std)
         low, middle, high = self.compression.inverse(
             np.array([mean - std, mean, mean + std])
         ).tolist()
-        return self.offset + self.scale * middle, self.scale * (high - low) / 2
+        return number(self.offset + self.scale * middle), number(self.scale * (high - low) / 2)
 
     def noise_in_values(self, noise_var: float) -> float:
         """The std of a noise variance, where values are good: above the average."""
@@ -62,6 +69,17 @@ class Frame:
         return condition(kernel, lengthscales, self.X, self.y, per_point, self.pending, common)
 
 
+def number(value: float) -> float:
+    """As a float can hold it: a forecast beyond ±1.8e308 is the last number there is."""
+    return min(max(value, -LARGEST), LARGEST)
+
+
+def _scaled(y: Array, offset: float, scale: float) -> Array:
+    with np.errstate(over="ignore"):
+        apart = y - offset
+    return apart / scale if np.isfinite(apart).all() else y / scale - offset / scale
+
+
 def frame(
     history: History,
     *,
@@ -78,7 +96,7 @@ def frame(
     scale, offset = 1.0, history.sign * offset  # given in the values' sign
     if standardise:
         offset, scale = standard_units(y)
-    y = (y - offset) / scale
+    y = _scaled(y, offset, scale)
     compression = Compression.fitted(y, compress)
     slope = compression.slope(y)
     common = np.nan  # of a point to come: as above the average
@@ -88,7 +106,10 @@ def frame(
     # told noise R_i goes with λ_i = λ·(R_i/R)², so that R_i²/λ_i is the same for every point:
     # docs/decisions/0005
     unit = scale if noise_std is None or regulariser is None else noise_std / np.sqrt(regulariser)
-    told = np.where(np.isnan(told_std), common, (told_std / unit * slope) ** 2)
+    least, most = TOLD_STANDARDISED if standardise else TOLD
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = np.clip(told_std / unit * slope, least, most)
+    told = np.where(np.isnan(told_std), common, ratio**2)
     y = compression.forward(y)
     stand_ins = 0
     if standardise and len(history.failed):

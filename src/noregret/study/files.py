@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
@@ -55,7 +57,7 @@ def write(
         _parquet(target, space, trials)
         return
     with (
-        open(target, "w", encoding="utf-8", newline="")
+        open(target, "w", encoding="utf-8", errors="surrogatepass", newline="")
         if isinstance(target, (str, os.PathLike))
         else nullcontext(target)
     ) as file:
@@ -63,11 +65,19 @@ def write(
             json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
             file.write("\n")
         else:
-            writer = csv.DictWriter(
-                file, [*BEFORE, *map(column, space.parameters), *AFTER], lineterminator="\n"
-            )
-            writer.writeheader()
-            writer.writerows(records(space, trials))
+            _row(file, [*BEFORE, *(guarded(column(name)) for name in space.parameters), *AFTER])
+            cells = {column(name): _cells(p) for name, p in space.parameters.items()}
+            for row in records(space, trials):
+                _row(file, [_written(cells.get(name), value) for name, value in row.items()])
+
+
+def _row(file: IO[Any], cells: Sequence[Any]) -> None:
+    """The module quotes a line feed by itself, but no carriage return."""
+    odd = any(isinstance(cell, str) and "\r" in cell for cell in cells)
+    if odd:
+        csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(cells)
+    else:
+        csv.writer(file, lineterminator="\n").writerow(cells)
 
 
 def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
@@ -103,6 +113,48 @@ def _parquet(target: Target, space: Space | Candidates, trials: Sequence[Trial])
         ) from None
 
 
+# -- cells --
+
+FORMULA = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+)  # what a spreadsheet runs, or skips to see whether to run
+
+
+def guarded(text: str) -> str:
+    """Text with an apostrophe in front where a spreadsheet would take it for a formula; and where
+    it has one already, so that the way back is clear.
+    """
+    return f"'{text}" if text.startswith((*FORMULA, "'")) else text
+
+
+def _cells(parameter: Parameter) -> dict[tuple[type, Any], str] | None:
+    """What is written for each option: its text, and in quotes (as JSON) where another option, or
+    nothing at all, would be written the same.
+    """
+    if not isinstance(parameter, Choice):
+        return None
+    plain = Counter("" if option is None else str(option).strip() for option in parameter.options)
+    return {
+        (type(option), option): (
+            ("" if option is None else str(option))
+            if not isinstance(option, str)
+            else json.dumps(option)
+            if plain[option.strip()] > 1 or not option.strip() or option.startswith('"')
+            else guarded(option)
+        )
+        for option in parameter.options
+    }
+
+
+def _written(cells: dict[tuple[type, Any], str] | None, value: Any) -> Any:
+    return value if cells is None else cells.get((type(value), value), value)
+
+
 # -- in --
 
 
@@ -118,7 +170,10 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
         ) from None
     except csv.Error as error:
         raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
-    needed = ["value", *map(column, space.parameters)]
+    needed = ["value", *(guarded(column(name)) for name in space.parameters)]
+    stripped = {name: name if name in needed else name.strip() for name in names}
+    names = [stripped[name] for name in names]
+    rows = [{stripped.get(name, name): cell for name, cell in row.items()} for row in rows]
     missing = [name for name in needed if name not in names]
     if missing:
         raise TrialError(
@@ -140,20 +195,26 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
 
 def _rows(source: Source) -> tuple[list[str], list[dict[str, Any]]]:
     with (
-        open(source, encoding="utf-8-sig", newline="")
+        open(source, encoding="utf-8", errors="surrogatepass", newline="")
         if isinstance(source, (str, os.PathLike))
         else nullcontext(source)
     ) as file:
-        lines = file.read().splitlines()
-    header = lines[0] if lines else ""
-    reader = csv.DictReader(
-        lines,
-        delimiter=max(",;\t", key=header.count),
-        skipinitialspace=True,
-        restkey="",
-        strict=True,
-    )
-    return list(reader.fieldnames or ()), list(reader)
+        text = file.read().removeprefix("\ufeff")
+    header = text.splitlines()[0] if text.strip() else ""
+    ours = header.replace('"', "").startswith(",".join(BEFORE))
+    mark = "," if ours else max(",;\t", key=header.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    names = next(rows, [])
+    if len(set(names)) < len(names):
+        raise TrialError(f"the CSV file has a column twice: {names!r}; nothing was imported")
+    listed = []
+    for cells in rows:
+        if not cells or (len(cells) == 1 and not cells[0].strip() and len(names) > 1):
+            continue  # an empty line
+        row: dict[str, Any] = dict(zip(names, cells, strict=False))
+        row |= dict.fromkeys(names[len(cells) :])
+        listed.append(row | ({"": cells[len(names) :]} if len(cells) > len(names) else {}))
+    return names, listed
 
 
 def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
@@ -163,7 +224,7 @@ def _trial(row: dict[str, Any], space: Space | Candidates) -> Trial:
     if state not in STATES:
         raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
     values = {
-        name: parsed(row[column(name)], name, parameter)
+        name: parsed(row[guarded(column(name))], name, parameter)
         for name, parameter in space.parameters.items()
     }
     params = space.normal(values)
@@ -193,6 +254,10 @@ def _number(text: str, name: str) -> float | None:
 
 def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
     """A cell as the parameter's value."""
+    if isinstance(parameter, Choice):
+        for (_, option), written in (_cells(parameter) or {}).items():
+            if written == (text or ""):
+                return option
     cell = (text or "").strip()
     if isinstance(parameter, Choice):
         fitting = [option for option in parameter.options if _same(option, cell)]
@@ -202,6 +267,9 @@ def parsed(text: str | None, name: str, parameter: Parameter) -> Any:
                 f" the options {list(parameter.options)!r}"
             )
         return fitting[0]
+    if isinstance(parameter, Int):
+        with suppress(ValueError):
+            return int(cell)
     number = _number(cell, f"parameter {name!r}")
     if number is None:
         raise TrialError(f"parameter {name!r} is empty")

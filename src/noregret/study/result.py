@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -81,7 +82,8 @@ def certify(
     top = argmax(belief.optimism, space, belief.lengthscales, rng, x[None, :], nothing)
     lower, upper = float(belief.band(x[None, :])[0][0]), float(belief.band(top[None, :])[1][0])
     if not belief.proved or belief.norm_bound is None:
-        return Certificate(recommended.params, upper - lower, belief.condition)
+        regret = min(upper - lower, sys.float_info.max)
+        return Certificate(recommended.params, regret, belief.condition)
     found = _largest(space, belief, top)
     bound = min(found.upper, belief.norm_bound)  # |f| ≤ ‖f‖, as k(x, x) = 1
     condition = belief.condition

@@ -7,11 +7,12 @@ from __future__ import annotations
 import logging
 import math
 import os
+import signal
 import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -20,12 +21,18 @@ from concurrent.futures import (
     Future,
     wait,
 )
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, StorageError, UnavailableError
+from noregret.errors import (
+    ConfigurationError,
+    StorageError,
+    TrialTimeoutError,
+    UnavailableError,
+)
 from noregret.storage import Storage
 from noregret.study.progress_bar import Progress
 from noregret.trials import Trial, measured
@@ -34,6 +41,7 @@ Reclaim = Literal["retry", "fail"]
 # how often a trial is given out whose worker dies each time: the point may be what kills them
 ATTEMPTS = 3
 UNLIMITED = 2**31 - 1
+AGES = 1e9  # seconds
 BEAT = 5.0  # seconds between heartbeats, less if the grace is short
 PATIENCE = 600.0  # seconds for which a value is kept while the storage does not answer
 T = TypeVar("T")
@@ -46,8 +54,19 @@ def check_grace(grace: Any) -> None:
 
 
 def check_run(
-    *, trials: Any, total: Any, workers: Any, timeout: Any, until: Any, reclaim: Any
+    *,
+    trials: Any,
+    total: Any,
+    workers: Any,
+    timeout: Any,
+    until: Any,
+    reclaim: Any,
+    trial_timeout: Any = None,
 ) -> None:
+    if trial_timeout is not None and not 0 < trial_timeout < math.inf:
+        raise ConfigurationError(
+            f"trial_timeout is a positive number of seconds, got {trial_timeout!r}"
+        )
     if trials is None and total is None and timeout is None and until is None:
         raise ConfigurationError("run needs an end: trials, total, timeout (in seconds) or until")
     for name, count, least in (("trials", trials, 0), ("total", total, 0), ("workers", workers, 1)):
@@ -126,6 +145,19 @@ class Heartbeat:
                     self.work.storage.heartbeat(self.work.name, sorted(self.numbers), self.worker)
                 except StorageError as error:
                     log.warning("no heartbeat this time: %s", error)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A second Ctrl-C does not keep the first from cleaning up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 class Run:
@@ -218,8 +250,23 @@ class Run:
 
     def _collect(self) -> None:
         """Waits until something is done, though not so long that dead workers go unnoticed."""
-        pause = self.plan.grace / 2 if self.work.storage.shared and self.plan.reclaim else None
-        for future in wait(self.flying, timeout=pause, return_when=FIRST_COMPLETED).done:
+        pause = self.plan.grace / 2 if self.work.storage.shared and self.plan.reclaim else math.inf
+        left = self.plan.deadline + self.plan.grace - time.monotonic()
+        pause = min(pause, max(left, 0.0))
+        done = wait(
+            self.flying,
+            timeout=None if pause == math.inf else pause,
+            return_when=FIRST_COMPLETED,
+        ).done
+        if not done and left <= 0:
+            log.warning(
+                "%d trials did not end within %g s after the timeout: they wait to be given out"
+                " again, and what they return is not told",
+                len(self.flying),
+                self.plan.grace,
+            )
+            self._leave()
+        for future in done:
             trial = self.flying[future]
             try:
                 self._end(trial, future)
@@ -243,7 +290,9 @@ class Run:
                 ),
                 f"trial {trial.number} failed",
             )
-            if not isinstance(error, self.plan.catch):
+            if isinstance(error, TrialTimeoutError):
+                log.warning("trial %d has failed: %s", trial.number, error)
+            elif not isinstance(error, self.plan.catch):
                 raise
         else:
             if (
@@ -280,11 +329,19 @@ class Run:
             time.sleep(pause)
             pause = min(2 * pause, 30.0)
 
-    def _abandon(self, error: BaseException) -> None:
+    def _leave(self) -> None:
+        """What is in flight waits to be given out again."""
         for future in self.flying:
             future.cancel()
-        left = list(self.flying.values())
-        self._give_back(left, UNLIMITED)
+        self._give_back(list(self.flying.values()), UNLIMITED)
+        self.flying.clear()
+        self.heartbeat.numbers = frozenset()
+
+    def _abandon(self, error: BaseException) -> None:
+        with _undisturbed():
+            left = list(self.flying.values())
+            self._leave()
+            self._give_back_all()
         if isinstance(error, KeyboardInterrupt):
             error.add_note(
                 f"{len(left)} trials in flight wait to be given out again; everything told is kept."
@@ -305,6 +362,13 @@ class Run:
             )
         except StorageError as error:
             log.warning("trials in flight stay running until they are reclaimed: %s", error)
+
+    def _give_back_all(self) -> None:
+        """Also a trial that was just asked for when the run was interrupted."""
+        try:
+            self.work.storage.reclaim(self.work.name, UNLIMITED, grace=-AGES, worker=self.worker)
+        except StorageError as error:
+            log.warning("trials may stay running until they are reclaimed: %s", error)
 
     def _reclaim(self) -> None:
         """Takes trials from workers that gave no sign of life, now and then."""

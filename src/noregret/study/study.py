@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -19,6 +21,7 @@ from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, St
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
 from noregret.study import files as exchange
 from noregret.study.files import Source, Target
+from noregret.study.isolated import DaemonThreads, Isolated, check_pickled, needs_pickling
 from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
 from noregret.study.running import (
@@ -49,6 +52,11 @@ from noregret.trials import (
     utc_now,
 )
 
+# how often a number is taken only after a look at the points that came before it; then the next
+# free one is taken without: there must be an end
+TRIES = 8
+SAME_POINT = 1e-3  # of every coordinate's range: nearer than this two workers had the same thought
+
 
 @dataclass(frozen=True, slots=True)
 class Replay:
@@ -71,6 +79,8 @@ class Study:
     storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
     trials of the same study, which then goes on exactly where they stopped.
     """
+
+    _key: str
 
     def __init__(
         self,
@@ -102,11 +112,12 @@ class Study:
         self._attach(record, storage if storage is not None else MemoryStorage())
         for trial in given:
             self._encode(trial)
-        self._storage.create(record)
-        self._storage.insert(name, given)
+        self._key = self._storage.create(record)
+        self._storage.insert(self._key, given)
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
+        self._key = record.name if record.key is None else record.key
         self._encoded: dict[int, Array] = {}  # a cache: params of a trial never change
 
     @staticmethod
@@ -174,7 +185,12 @@ class Study:
     @property
     def trials(self) -> list[Trial]:
         """All trials by number."""
-        return self._storage.trials(self._record.name)
+        return self._storage.trials(self._key)
+
+    @property
+    def identity(self) -> str:
+        """Which study this is: a name may be given to another once a study was deleted."""
+        return getattr(self._key, "identity", self.name)
 
     def __repr__(self) -> str:
         trials = self.trials
@@ -213,35 +229,59 @@ class Study:
     ) -> Trial | None:
         """None: the study has ``total`` trials already, and none of them waits."""
         space = self.space if fixed is None else hold(self.space, fixed)
-        # no lock while thinking: if another worker took the number, think again with its point
-        # pending
+        thought: Trial | None = None
+        seen = lost = 0
+        # no lock while thinking. If others took the number meanwhile, the point gets the next free
+        # one all the same; only if they took the point too is it thought about again, once
         while True:
             trials = self.trials
-            unfinished = [trial for trial in trials if not trial.is_finished]
-            waiting = next((trial for trial in unfinished if trial.state == "waiting"), None)
+            waiting = next((trial for trial in trials if trial.state == "waiting"), None)
             if waiting is not None and fixed is None:
-                claimed = self._storage.claim(self.name, waiting.number, worker)
+                claimed = self._storage.claim(self._key, waiting.number, worker)
                 if claimed is not None:
                     return claimed
                 continue
-            if total < math.inf and len(trials) - len(corrections(trials)) >= total:
+            limit = math.inf if total == math.inf else total + len(corrections(trials))
+            if len(trials) >= limit:
                 return None
-            proposal = self._propose(space, trials)
-            decision = replace(
-                proposal.decision.signed(sign_of(self.goal)),
-                pending=tuple([trial.number for trial in unfinished]),
-                fixed=space.given if isinstance(space, Slice) else None,
-            )
-            trial = Trial(
-                len(trials), space.decode(proposal.x), decision=decision, created=utc_now()
-            )
-            if self._storage.insert(self.name, [trial], worker):
-                return trial
+            if thought is None:
+                thought, seen = self._think(space, trials), len(trials)
+            elif thought.decision.draw is None and self._is_among(thought, trials[seen:]):
+                thought, seen = self._think(space, trials, secrets.randbelow(2**31)), len(trials)
+            number = len(trials)
+            decision = replace(thought.decision, seen=None if seen == number else seen)
+            trial = replace(thought, number=number, decision=decision)
+            if lost < TRIES:
+                if self._storage.insert(self._key, [trial], worker):
+                    return trial
+                lost += 1
+                continue
+            trial = replace(trial, decision=replace(decision, seen=seen))
+            given = self._storage.append(self._key, [trial], worker, limit)
+            if given is not None:
+                return given[0]
 
-    def _propose(self, space: SearchSpace, trials: Sequence[Trial]) -> Proposal:
-        return self.strategy.propose(
-            space, self._history(trials), np.random.default_rng([self.seed, len(trials)])
+    def _think(self, space: SearchSpace, trials: Sequence[Trial], draw: int | None = None) -> Trial:
+        """What is proposed next, with all that is needed to derive it again."""
+        proposal = self._propose(space, trials, draw)
+        decision = replace(
+            proposal.decision.signed(sign_of(self.goal)),
+            pending=tuple([trial.number for trial in trials if not trial.is_finished]),
+            fixed=space.given if isinstance(space, Slice) else None,
+            draw=draw,
         )
+        return Trial(len(trials), space.decode(proposal.x), decision=decision, created=utc_now())
+
+    def _is_among(self, thought: Trial, others: Sequence[Trial]) -> bool:
+        """Whether others have the same point, or next to it."""
+        x = self.space.encode(thought.params)
+        return any(np.abs(self._encode(other) - x).max() < SAME_POINT for other in others)
+
+    def _propose(
+        self, space: SearchSpace, trials: Sequence[Trial], draw: int | None = None
+    ) -> Proposal:
+        entropy = [self.seed, len(trials)] if draw is None else [self.seed, len(trials), draw]
+        return self.strategy.propose(space, self._history(trials), np.random.default_rng(entropy))
 
     def preview(self) -> Trial:
         """What the next ask would give; nothing is recorded."""
@@ -266,7 +306,7 @@ class Study:
         """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
-        finished = self._storage.finish(self.name, number, state, checked, noise)
+        finished = self._storage.finish(self._key, number, state, checked, noise)
         if finished is None:
             now = self._trial(number, "ask for a trial first, or add() a measured point")
             told = f"complete with value {now.value!r}" if now.state == "complete" else now.state
@@ -323,16 +363,14 @@ class Study:
             new = Trial(
                 len(trials), old.params, state, checked, noise, Decision("correction"), newest
             )
-            if self._storage.insert(self.name, [new]):
+            if self._storage.insert(self._key, [new]):
                 return self.trials[new.number]
 
     def _append(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials under the next free numbers, all or none."""
-        while True:
-            first = len(self.trials)
-            numbered = [replace(trial, number=first + index) for index, trial in enumerate(trials)]
-            if self._storage.insert(self.name, numbered):
-                return self.trials[first : first + len(numbered)]
+        added = self._storage.append(self._key, trials)
+        assert added is not None  # there is no limit
+        return added
 
     def reclaim(
         self,
@@ -352,7 +390,7 @@ class Study:
             raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
         check_grace(grace)
         if numbers is None:
-            return self._storage.reclaim(self.name, ATTEMPTS if then == "retry" else 0, grace=grace)
+            return self._storage.reclaim(self._key, ATTEMPTS if then == "retry" else 0, grace=grace)
         named = [number_of(number) for number in numbers]
         for number in named:
             state = self._trial(number, "only a running trial can be reclaimed").state
@@ -360,7 +398,7 @@ class Study:
                 raise TrialError(
                     f"trial {number} is {state}: only a running trial can be reclaimed"
                 )
-        return self._storage.reclaim(self.name, UNLIMITED if then == "retry" else 0, numbers=named)
+        return self._storage.reclaim(self._key, UNLIMITED if then == "retry" else 0, numbers=named)
 
     def run(
         self,
@@ -376,6 +414,7 @@ class Study:
         grace: float = 60.0,
         reclaim: Reclaim | None = "retry",
         progress: bool | None = None,
+        trial_timeout: float | None = None,
     ) -> Study:
         """Evaluates ``objective(params)`` until ``trials`` were started here, the study has
         ``total``, ``timeout`` seconds have passed or ``until(study)`` says yes.
@@ -392,6 +431,11 @@ class Study:
         ``grace`` seconds: they are given out again (reclaim="retry", three times at most), have
         failed ("fail") or stay as they are (None). With ``total`` it waits for trials that run
         elsewhere.
+
+        ``timeout`` starts nothing new; what then does not end within ``grace`` seconds waits to be
+        given out again. ``trial_timeout``: each evaluation in a process of its own, ended after so
+        many seconds; its trial has failed and the run goes on. The objective must be one that can
+        be pickled, and ``executor`` is then ours.
         """
         check_run(
             trials=trials,
@@ -400,9 +444,18 @@ class Study:
             timeout=timeout,
             until=until,
             reclaim=reclaim,
+            trial_timeout=trial_timeout,
         )
         check_grace(grace)
-        own = ThreadPoolExecutor(workers) if executor is None and workers > 1 else None
+        if executor is not None and trial_timeout is not None:
+            raise ConfigurationError(
+                "trial_timeout needs processes that can be ended: leave executor out, workers says"
+                " how many there are"
+            )
+        if needs_pickling(executor):
+            check_pickled(objective, type(executor).__name__)
+        threads = workers > 1 or timeout is not None or trial_timeout is not None
+        own = DaemonThreads() if executor is None and threads else None
         plan = Plan(
             trials=math.inf if trials is None else trials,
             total=math.inf if total is None else total,
@@ -414,14 +467,12 @@ class Study:
             grace=grace,
             reclaim=reclaim,
         )
-        try:
-            with Progress(int(trials or 0), shown=False if trials is None else progress) as bar:
-                Run(
-                    Work(self.name, self._storage, self._next, self._note), objective, plan, bar
-                ).run()
-        finally:
-            if own is not None:
-                own.shutdown(wait=False, cancel_futures=True)
+        work = Work(self._key, self._storage, self._next, self._note)
+        shown = False if trials is None else progress
+        with Progress(int(trials or 0), shown=shown) as bar, ExitStack() as stack:
+            if trial_timeout is not None:
+                objective = stack.enter_context(Isolated(objective, trial_timeout))
+            Run(work, objective, plan, bar).run()
         return self
 
     def _note(self, trial: Trial) -> str:
@@ -522,7 +573,8 @@ class Study:
                 continue
             fixed = trial.decision.fixed
             space = self.space if fixed is None else hold(self.space, fixed)
-            derived = space.decode(self._propose(space, known_at(trials, trial.number)).x)
+            known, draw = known_at(trials, trial.number), trial.decision.draw
+            derived = space.decode(self._propose(space, known, draw).x)
             if np.abs(self.space.encode(derived) - self._encode(trial)).max() > tolerance:
                 return Replay(agreed, trial.number, trial.params, derived)
             agreed += 1

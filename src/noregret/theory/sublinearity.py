@@ -276,8 +276,9 @@ def _rate_reason(setting: Setting, order: Order, sublinear: bool, advice: str) -
     if not fixed.t < 1 - TOLERANCE:
         return (
             f"The regret bound of {setting.kernel!r} in {setting.dimension} dimensions grows like"
-            f" {fixed} even if the class never grows: take a smoother"
-            f" kernel{', or capacity tight' if setting.capacity == 'printed' else ' (2ν > d)'}. "
+            f" {fixed} even if the class never grows, with a fixed regulariser: take a smoother"
+            f" kernel{', or capacity tight' if setting.capacity == 'printed' else ' (2ν > d)'}, or"
+            " one fixed class with a regulariser that grows (theory.md#rough). "
         )
     return f"The regret bound is of order {order}, not slower than t: {advice}. "
 

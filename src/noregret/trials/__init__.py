@@ -1,6 +1,6 @@
 """What was asked, decided and told: frozen values that storages keep and strategies read."""
 
-from noregret.trials.decision import Decision, ModelDecision, Source
+from noregret.trials.decision import Decision, Kind, ModelDecision, Source
 from noregret.trials.history import (
     Goal,
     History,
@@ -19,6 +19,7 @@ __all__ = [
     "Decision",
     "Goal",
     "History",
+    "Kind",
     "ModelDecision",
     "Proposal",
     "Source",

@@ -15,6 +15,7 @@ from noregret.errors import StorageError
 
 VERSION = 1  # of the stored form; what was written before had none
 Source = Literal["initial", "random", "exhaustive", "model", "added", "enqueued", "correction"]
+Kind = Literal["promise", "survey", "patrol", "fresh", "repeat"]
 CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
 
 
@@ -49,6 +50,8 @@ class ModelDecision:
     active: str = "fit"  #: what set the lengthscales: fit, schedule or both
     instant_regret_bound: float | None = None  #: 2β^½σ at the point, in model units
     survey: bool = False  #: whether it looked around instead of for the best value
+    kind: Kind = "promise"  #: what the decision was for: see the default's rule
+    chance_of_failing: float | None = None  #: learnt from failures; None: there were none
     offset: float = 0.0  #: of the values in model units
     scale: float = 1.0  #: of the values in model units
     compression: tuple[tuple[float, float], ...] = ()  #: (mean, std) of each pass
@@ -80,6 +83,8 @@ class Decision:
     pending: tuple[int, ...] = ()  #: trials under way when it was chosen: with them it is derived
     fixed: Mapping[str, Any] | None = None  #: values that some parameters had to have
     memory: Mapping[str, Any] = field(default_factory=dict)
+    seen: int | None = None  #: how many trials were known; None: all with a smaller number
+    draw: int | None = None  #: which randomness; None: that of the number of trials known
 
     @property
     def chosen(self) -> bool:
@@ -109,6 +114,10 @@ class Decision:
             data["fixed"] = dict(self.fixed)
         if self.memory:
             data["memory"] = dict(self.memory)
+        if self.seen is not None:
+            data["seen"] = self.seen
+        if self.draw is not None:
+            data["draw"] = self.draw
         return data
 
     @staticmethod
@@ -128,6 +137,8 @@ class Decision:
             tuple(data.get("pending", ())),
             data.get("fixed"),
             data.get("memory", {}),
+            data.get("seen"),
+            data.get("draw"),
         )
 
 

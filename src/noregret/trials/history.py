@@ -96,10 +96,19 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
             sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)
         ),
         failed=points(of_state["failed"]),
-        decisions=tuple([trial.decision for trial in decided]),
+        decisions=tuple([_of_dimension(trial.decision, dimension) for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
         sign=sign,
     )
+
+
+def _of_dimension(decision: Decision, dimension: int) -> Decision:
+    """Without a model of other coordinates: until version 0.1 a choice of 128 options or more had
+    one for each.
+    """
+    if decision.model is None or len(decision.model.lengthscales) == dimension:
+        return decision
+    return replace(decision, model=None)
 
 
 def corrections(trials: Sequence[Trial]) -> dict[int, int]:
@@ -115,18 +124,19 @@ def latest(number: int, replaced_by: Mapping[int, int]) -> int:
 
 
 def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
-    """The trials as they were when number was asked for: those it lists as pending had no outcome
-    yet, all others had theirs.
+    """The trials as they were when number was thought about: so many as it has ``seen``, of which
+    those it lists as pending had no outcome yet and all others had theirs.
 
-    A trial ends once and for ever, a correction is a trial of its own, and an ask sees every
-    smaller number: so this is exact.
+    A trial ends once and for ever, a correction is a trial of its own, and who sees a trial sees
+    every smaller number: so this is exact.
     """
-    pending = set(trials[number].decision.pending)
+    decision = trials[number].decision
+    pending, seen = set(decision.pending), number if decision.seen is None else decision.seen
     return [
         (
             replace(trial, state="running", value=None, noise_std=None)
             if trial.number in pending
             else trial
         )
-        for trial in trials[:number]
+        for trial in trials[:seen]
     ]

@@ -67,6 +67,12 @@ def check_outcome(value: Any, noise_std: Any, state: State) -> tuple[float | Non
 
 def measured(result: Any) -> tuple[float, float | None]:
     """What an objective returned: its value, or the pair (value, noise std)."""
-    if isinstance(result, tuple) and len(result) == 2:
-        return check_value(result[0]), check_noise(result[1])
-    return check_value(result), None
+    value, noise_std = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
+    try:
+        return check_value(value), check_noise(noise_std)
+    except NoRegretError:
+        what = "nothing (None)" if result is None else repr(result)[:200]
+        raise TrialError(
+            f"the objective returned {what}: it must return one real number, finite, or the"
+            " pair (value, noise std). Its trial has failed"
+        ) from None

@@ -23,12 +23,14 @@ from noregret.web.models import Models
 from noregret.web.reading import Library, Snapshot
 from noregret.web.schemas import (
     LARGEST_INT,
+    REMARKS,
     AskIn,
     Key,
     PointIn,
     StudyIn,
     TellIn,
     TrialOut,
+    WithdrawIn,
     summary_out,
 )
 
@@ -254,7 +256,8 @@ def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
 @router.post("/studies", status_code=201, response_model=schemas.StudyOut)
 def create_study(studies: Studies, body: StudyIn) -> Any:
     """A new study."""
-    Study.create(
+    attributes = body.attributes()
+    study: Any = Study.create(
         body.name,
         body.made_space(),
         body.goal,
@@ -262,6 +265,8 @@ def create_study(studies: Studies, body: StudyIn) -> Any:
         body.seed,
         storage=studies.storage,
     )
+    if attributes:
+        study.annotate(attributes=attributes)
     return next(
         summary_out(summary) for summary in studies.summaries() if summary.name == body.name
     )
@@ -288,9 +293,9 @@ def add_point(studies: Studies, name: StudyName, body: PointIn) -> Any:
     if body.value is None and body.noise_std is not None:
         raise NoRegretError("noise_std belongs to a value: give both, or neither")
     trial = (
-        study.enqueue(body.params)
+        study.enqueue(body.params, **body.remarks())
         if body.value is None
-        else study.add(body.params, body.value, body.noise_std)
+        else study.add(body.params, body.value, body.noise_std, **body.remarks())
     )
     studies.changed(name)
     return TrialOut.of(trial)
@@ -299,7 +304,9 @@ def add_point(studies: Studies, name: StudyName, body: PointIn) -> Any:
 @router.post("/studies/{key}/trials/{number}/tell", response_model=TrialOut)
 def tell(studies: Studies, name: StudyName, number: Number, body: TellIn) -> Any:
     """The outcome of an experiment under way."""
-    trial = studies.study(name).tell(number, body.value, body.noise_std, state=body.state)
+    trial = studies.study(name).tell(
+        number, body.value, body.noise_std, state=body.state, **body.remarks()
+    )
     studies.changed(name)
     return TrialOut.of(trial)
 
@@ -307,9 +314,32 @@ def tell(studies: Studies, name: StudyName, number: Number, body: TellIn) -> Any
 @router.post("/studies/{key}/trials/{number}/correct", status_code=201, response_model=TrialOut)
 def correct(studies: Studies, name: StudyName, number: Number, body: TellIn) -> Any:
     """Another outcome for a finished trial, as a new entry: nothing is deleted."""
-    trial = studies.study(name).correct(number, body.value, body.noise_std, state=body.state)
+    trial = studies.study(name).correct(
+        number, body.value, body.noise_std, state=body.state, **body.remarks()
+    )
     studies.changed(name)
     return TrialOut.of(trial)
+
+
+@router.post("/studies/{key}/trials/{number}/withdraw", response_model=TrialOut)
+def withdraw(studies: Studies, name: StudyName, number: Number, body: WithdrawIn) -> Any:
+    """An experiment that is not going to be done as planned: given out again later, or dropped for
+    good, which counts as failed.
+    """
+    study = studies.study(name)
+    if body.then == "later":
+        study.reclaim(numbers=[number])
+    else:
+        study.tell(number, state="failed", **({"reason": "withdrawn"} if REMARKS else {}))
+    studies.changed(name)
+    return TrialOut.of(study.trials[number])
+
+
+@router.delete("/studies/{key}", status_code=204)
+def delete_study(studies: Studies, name: StudyName) -> None:
+    """A study and all its trials, for good."""
+    Study.delete(name, storage=studies.storage)
+    studies.forget(name)
 
 
 @router.post(

@@ -16,7 +16,7 @@ from noregret.diagnostics import LEVEL
 from noregret.space import coordinate_names
 from noregret.trials import ModelDecision, Trial
 from noregret.web.reading import Snapshot
-from noregret.web.words import counted, number
+from noregret.web.words import counted, measured, number
 
 DRAWN = 1000  # points per series; a CSV file has all of them
 
@@ -83,13 +83,12 @@ def convergence(snapshot: Snapshot) -> Chart:
     )
     text = (
         f"{counted(snapshot.tally['complete'], 'value')}{failed}. The best,"
-        f" {number(snapshot.best.value)}, came with trial {snapshot.best.number}."
+        f" {measured(snapshot.best.value, snapshot.noise, 1)}, came with trial"
+        f" {snapshot.best.number}."
     )
     if made.lower[-1] is not None and made.upper[-1] is not None:
-        text += (
-            f" By the last decision's band the optimum lies between {number(made.lower[-1])} and"
-            f" {number(made.upper[-1])}."
-        )
+        low, high = (measured(end, snapshot.noise) for end in (made.lower[-1], made.upper[-1]))
+        text += f" By the model, the best possible value lies between {low} and {high}."
     return Chart(text, columns)
 
 
@@ -188,8 +187,8 @@ CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "width": _series(
         ("beta_sqrt", "norm_bound"),
         lambda made: (
-            f"The band is {number(made.beta_sqrt, 3)} standard deviations wide on either side;"
-            f" norm bound {number(made.norm_bound, 3)}."
+            f"The band is {number(made.beta_sqrt, 3)} standard deviations wide on either side"
+            + ("." if made.norm_bound is None else f"; norm bound {number(made.norm_bound, 3)}.")
         ),
     ),
     "information": _series(

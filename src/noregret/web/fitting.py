@@ -23,7 +23,8 @@ DESIGNS = 2_000  # of a list that are drawn
 LINE = 121  # points of a slice along one input
 GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
 MANY = 1000
-NEAR = 1.0  # lengthscales: trials nearer than this to a slice are drawn on it
+NEAR = 1.0  # lengthscales: trials nearer than this to a slice are said to lie near it
+FAINT = 3.0  # those nearer than this are drawn, the paler the farther
 PREVIEWED = 500  # up to so many trials the next proposal is worked out before anybody asks
 
 _library: dict[str, Any] = {}
@@ -65,6 +66,8 @@ def failure(
         "recommended": None,
         "certificate": None,
         "next": None,
+        "importance": None,
+        "resolution": None,
     }
 
 
@@ -83,12 +86,42 @@ def _judged(name: str) -> dict[str, Any]:
             "refuted": result.certificate.refuted,
             "slack": result.certificate.slack,
         }
+        answer["importance"] = importance(snapshot.study)
+        answer["resolution"] = resolution(snapshot.study)
     try:
         if len(snapshot.rows) <= PREVIEWED:
             answer["next"] = _next[name] = plain(snapshot.study.preview())
     except NoRegretError as error:
         answer["error"] = str(error)
     return answer
+
+
+def importance(study: Any) -> list[dict[str, Any]] | None:
+    """Which inputs matter, most important first, where the study says so: by name a share, or a
+    share and its uncertainty.
+    """
+    if not hasattr(study, "importance"):
+        return None
+    try:
+        shares = study.importance()
+    except NoRegretError:
+        return None  # no model, or too little data for one
+    rows = []
+    for name, share in dict(getattr(shares, "shares", shares)).items():
+        pair = share if isinstance(share, (tuple, list)) else (share, None)
+        spread = None if pair[1] is None else float(pair[1])
+        rows.append({"name": str(name), "share": float(pair[0]), "spread": spread})
+    return sorted(rows, key=lambda row: -float(row["share"] or 0.0))
+
+
+def resolution(study: Any) -> str | None:
+    """What could still hide between the points, in a sentence, where the study says so."""
+    if not hasattr(study, "resolution"):
+        return None
+    try:
+        return str(study.resolution())
+    except NoRegretError:
+        return None
 
 
 def _result(name: str) -> tuple[Snapshot, Result | str | None]:
@@ -114,6 +147,14 @@ def _result(name: str) -> tuple[Snapshot, Result | str | None]:
     return known
 
 
+def _identity(name: str) -> str:
+    storage: SQLStorage = _library["storage"]
+    try:
+        return storage.key(name).identity
+    except StorageError as error:
+        raise NoRegretError(str(error)) from None
+
+
 def plain(trial: Trial) -> dict[str, Any]:
     return trial.to_json()["params"]
 
@@ -123,6 +164,8 @@ def plain(trial: Trial) -> dict[str, Any]:
 
 def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     known = _results.get(name)
+    if known is not None and _identity(name) != known[0].study.identity:
+        known = None  # a name is not a study: another has it now
     snapshot, result = known if known is not None else _result(name)
     if isinstance(result, str):
         return {"version": snapshot.version, "error": result}
@@ -150,7 +193,7 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
         "kind": "line",
     }
     if isinstance(study.space, Candidates):
-        return answer | _listed(study.space, belief, query, sign)
+        return answer | _listed(snapshot, belief, query, sign)
     values = named_params(study.space, base.params)
     xs = _levels(inputs[query.x], LINE)
     if query.y is None or query.y == query.x:
@@ -202,51 +245,67 @@ def _band(belief: Belief, points: Array, sign: float) -> dict[str, list[float]]:
 
 
 def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]) -> dict[str, Any]:
-    """The trials within a lengthscale of the slice, by the inputs that it holds fixed, and the next
-    proposal if it is.
-    """
+    """The trials around the slice and the next proposal, by the inputs that it holds fixed."""
     space = snapshot.study.space
     columns, start = [], 0
     for name, parameter in space.parameters.items():
         columns += [] if name in free else list(range(start, start + parameter.width))
         start += parameter.width
+    trials = _drawable(snapshot)
+    points = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
+    away = ((points - space.encode(base.params)) / belief.lengthscales)[:, columns]
+    return _drawn(snapshot, trials, np.sqrt((away**2).sum(axis=1)), free)
+
+
+def _drawable(snapshot: Snapshot) -> list[Trial]:
+    """All but the failed ones, and last what would be proposed, where it is known."""
     following = _next.get(snapshot.study.name)
     trials = [trial for trial in snapshot.trials if trial.state != "failed"]
-    trials += [] if following is None else [Trial(-1, following)]
-    points = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
-    distance = (((points - space.encode(base.params)) / belief.lengthscales)[:, columns] ** 2).sum(
-        axis=1
-    )
+    return trials + ([] if following is None else [Trial(-1, following)])
+
+
+def _drawn(
+    snapshot: Snapshot, trials: list[Trial], distance: Array, free: tuple[str, ...]
+) -> dict[str, Any]:
+    """Columns of the trials within ``FAINT`` lengthscales: weight is the kernel's own measure of
+    how much they say about the slice.
+    """
+    space = snapshot.study.space
     rows = [
         {
             "number": trial.number,
             "value": trial.value,
+            "weight": round(float(np.exp(-(far**2) / 2)), 3),
             **dict(
                 zip("xy", (named_params(space, trial.params)[name] for name in free), strict=False)
             ),
         }
         for trial, far in zip(trials, distance, strict=True)
-        if far <= NEAR**2
+        if far <= FAINT
     ]
     data = [row for row in rows if row["number"] >= 0]
+    keys = ("number", "value", "weight", "x", "y")
+    near = [far <= NEAR for trial, far in zip(trials, distance, strict=True) if trial.number >= 0]
     return {
-        "data": {key: [row.get(key) for row in data] for key in ("number", "value", "x", "y")},
+        "data": {key: [row.get(key) for row in data] for key in keys},
+        "near": sum(map(bool, near)),
         "next": next((row for row in rows if row["number"] < 0), None),
     }
 
 
-def _listed(space: Candidates, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
-    """Candidates have no points between them: every one of them, or DESIGNS of a long list, along
-    one column.
+def _listed(snapshot: Snapshot, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
+    """Candidates have no points between them: every one of them, or DESIGNS of a long list, and
+    every trial, along one column.
     """
+    space = snapshot.study.space
+    assert isinstance(space, Candidates)
     shown = space.spread(DESIGNS)
     points = space.enumeration()[shown]
-    nothing: dict[str, list[Any]] = {key: [] for key in ("number", "value", "x", "y")}
+    trials = _drawable(snapshot)
     return {
         "kind": "list",
         "y": None,
         "xs": space.columns[query.x].take(shown).tolist(),
         **_band(belief, points, sign),
-        "data": nothing,
-        "next": None,
+        **_drawn(snapshot, trials, np.zeros(len(trials)), (query.x,)),
     }

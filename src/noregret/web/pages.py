@@ -21,13 +21,14 @@ from starlette.staticfiles import StaticFiles
 from noregret import __version__
 from noregret.diagnostics import why
 from noregret.errors import MissingExtraError, UnknownTrialError
-from noregret.space import named_params
+from noregret.space import Candidates, named_params
 from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
 from noregret.web import words
 from noregret.web.api import Number, Seen, Studies, StudyName
 from noregret.web.keys import key_of
 from noregret.web.reading import Snapshot
+from noregret.web.schemas import REMARKS
 from noregret.web.security import Access, cookie, is_loopback
 
 ROWS = 25  # trials per page of the table
@@ -42,9 +43,19 @@ templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-templates.filters.update(number=words.number, when=words.when)
+templates.filters.update(
+    number=words.number,
+    when=words.when,
+    measured=words.measured,
+    of=lambda trial, name: getattr(trial, name, None),  # not every version keeps it
+)
 templates.globals.update(
-    key_of=key_of, release=__version__, plotly=version("plotly"), strategy_name=display_name
+    key_of=key_of,
+    release=__version__,
+    plotly=version("plotly"),
+    strategy_name=display_name,
+    method=words.method,
+    remarks=REMARKS,
 )
 for _template in templates.list_templates():
     templates.get_template(_template)  # compiled before the first visitor comes
@@ -86,8 +97,13 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
         "seen": seen,
         "key": key_of(seen.study.name),
         "tab": tab,
+        "quantity": words.quantity(seen.study),
+        "noise": seen.noise,
+        "places": words.decimals(seen.noise),
+        "blank": False,
         "names": list(space.parameters),
         "point": lambda trial: named_params(space, trial.params),
+        "named": lambda params: named_params(space, params),
     }
 
 
@@ -112,13 +128,15 @@ async def overview_page(
         return render(
             request,
             "overview.html",
-            **study_values(seen, "overview"),
+            **study_values(seen, "overview") | {"blank": seen.empty},
             rows=rows,
             page=min(page, pages),
             pages=pages,
             corrected=corrections(seen.rows),
             model=model,
             recommended=recommended,
+            listed=isinstance(seen.study.space, Candidates),
+            progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
         )
 
     return await run_in_threadpool(made)
@@ -136,7 +154,7 @@ def trust_page(request: Request, seen: Seen) -> Response:
     return render(
         request,
         "trust.html",
-        **study_values(seen, "trust"),
+        **study_values(seen, "trust") | {"blank": not seen.calibration.predictions},
         settings=words.settings(seen.study.strategy),
     )
 
@@ -189,6 +207,7 @@ async def log_in(request: Request) -> Response:
     form = parse_qs((await request.body())[:10_000].decode("utf-8", "replace"))
     goal = _inside(form.get("next", ["/"])[0])
     if not access.knows(form.get("token", [""])[0]):
+        access.throttle.wrong(request.client.host if request.client else "")
         return render(request, "login.html", 401, next=goal, wrong=True)
     answer = RedirectResponse(goal, 303)
     answer.headers["Set-Cookie"] = cookie(
@@ -202,6 +221,9 @@ async def log_in(request: Request) -> Response:
 @router.post("/logout")
 def log_out(request: Request) -> Response:
     answer = Response(status_code=204)
+    access: Access = request.app.state.access
+    if request.scope["state"]["session"]:
+        access.end_session(request.scope["state"]["session"])
     answer.headers["Set-Cookie"] = cookie(
         request.scope["state"]["cookie_name"], "", secure=request.url.scheme == "https"
     )

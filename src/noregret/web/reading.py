@@ -37,6 +37,7 @@ class Snapshot:
         self.encoded: dict[str, bytes] = {}
         text = repr(
             (
+                study.identity,
                 study.seed,
                 study.strategy,
                 trials[0].created if trials else "",
@@ -80,6 +81,20 @@ class Snapshot:
         sign = 1.0 if self.study.goal == "maximize" else -1.0
         return max(done, key=lambda trial: sign * float(trial.value or 0.0)) if done else None
 
+    @cached_property
+    def noise(self) -> float | None:
+        """What a repeated measurement scatters by: as told last, or as the model takes it."""
+        for trial in reversed(self.trials):
+            model = trial.decision.model
+            known = trial.noise_std or (None if model is None else model.noise_std)
+            if known:
+                return known
+        return None
+
+    @property
+    def empty(self) -> bool:
+        return self.best is None
+
     def bytes_of(self, what: str, make: Callable[[Snapshot], bytes]) -> bytes:
         """An encoded answer, made once."""
         if what not in self.encoded:
@@ -100,11 +115,18 @@ class Library:
         return self.storage.summaries()
 
     def study(self, name: str) -> Study:
-        if name not in self._studies:
-            if name not in self.storage.names():
-                raise UnknownStudyError(f"there is no study named {name!r}")
-            self._studies[name] = Study.open(name, storage=self.storage)
-        return self._studies[name]
+        """As it is now: if it was deleted and made anew meanwhile, the new one."""
+        try:
+            key = self.storage.key(name)
+        except UnknownStudyError:
+            self._studies.pop(name, None)
+            self._snapshots.pop(name, None)
+            raise UnknownStudyError(f"there is no study named {name!r}") from None
+        known = self._studies.get(name)
+        if known is None or known.identity != key.identity:
+            known = self._studies[name] = Study.open(name, storage=self.storage)
+            self._snapshots.pop(name, None)
+        return known
 
     def lock(self, name: str, purpose: str) -> threading.Lock:
         """One at a time reads a study, and one at a time thinks about its next point."""
@@ -123,19 +145,13 @@ class Library:
             return taken
 
     def _read(self, name: str) -> Snapshot:
-        known = self.study(name)
-        if name not in self.storage.names():  # deleted by another process
-            del self._studies[name]
-            raise UnknownStudyError(f"there is no study named {name!r} any more")
-        now = Study.open(name, storage=self.storage)
-        if (now.space, now.goal, now.strategy, now.seed) != (
-            known.space,
-            known.goal,
-            known.strategy,
-            known.seed,
-        ):  # and made anew
-            known = self._studies[name] = now
-        return Snapshot(known, known.trials)
+        study = self.study(name)
+        return Snapshot(study, study.trials)
+
+    def forget(self, name: str) -> None:
+        """A study that was deleted."""
+        self._studies.pop(name, None)
+        self._snapshots.pop(name, None)
 
     def changed(self, name: str) -> None:
         """The next look reads again."""

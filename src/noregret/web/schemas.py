@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -15,17 +16,26 @@ from pydantic import (
     StrictStr,
 )
 
+from noregret.errors import NoRegretError
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
+from noregret.study import Study
 from noregret.trials import Trial
 from noregret.web.keys import KEY, key_of
 
+REMARKS = "note" in inspect.signature(Study.tell).parameters  # studies keep notes and reasons
 LARGEST_INT = 2**53 - 1  # what every JSON reader takes without rounding
 
 
 def _clean(text: str) -> str:
     if any(ord(c) < 32 or ord(c) == 127 or 0xD800 <= ord(c) <= 0xDFFF for c in text):
         raise ValueError("a name has no control characters and no lone surrogates")
+    return text
+
+
+def _readable(text: str) -> str:
+    """Text of several lines."""
+    _clean(text.replace("\n", " ").replace("\r", " ").replace("\t", " "))
     return text
 
 
@@ -36,6 +46,7 @@ class Body(BaseModel):
 Key = Annotated[str, Field(max_length=1000, pattern=KEY)]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(_clean)]
 Text = Annotated[StrictStr, Field(max_length=1000), AfterValidator(_clean)]
+Remark = Annotated[StrictStr, Field(max_length=4000), AfterValidator(_readable)]
 Whole = Annotated[StrictInt, Field(ge=-LARGEST_INT, le=LARGEST_INT)]
 Real = Annotated[StrictFloat | Whole, Field()]
 Positive = Annotated[StrictFloat | Whole, Field(gt=0)]
@@ -110,6 +121,13 @@ class StudyIn(Body):
         InsuredIn | RigorousIn | LogEIIn | RandomIn, Field(discriminator="kind")
     ] = InsuredIn()
     seed: Annotated[StrictInt, Field(ge=0, le=LARGEST_INT)] = 0
+    value_name: Name | None = None
+    unit: Text | None = None
+
+    def attributes(self) -> dict[str, str]:
+        """What the values are called, and their unit."""
+        given = {"value_name": self.value_name, "unit": self.unit}
+        return _kept({name: each for name, each in given.items() if each is not None})
 
     def made_space(self) -> Space | Candidates:
         if isinstance(self.space, CandidatesIn):
@@ -121,7 +139,7 @@ class StudyIn(Body):
     def made_strategy(self) -> Strategy:
         match self.strategy:
             case InsuredIn(noise_std=noise_std):
-                return InsuredGPUCB(_float(noise_std))
+                return InsuredGPUCB(noise_std=_float(noise_std))
             case RigorousIn() as chosen:
                 return AdaptiveGPUCB.rigorous(
                     float(chosen.noise_bound),
@@ -164,6 +182,20 @@ class TellIn(Body):
     value: Real | None = None
     noise_std: Positive | None = None
     state: Literal["complete", "failed"] = "complete"
+    params: Params | None = None
+    reason: Remark | None = None
+    note: Remark | None = None
+
+    def remarks(self) -> dict[str, Any]:
+        """What was told besides the outcome: what was really run, why it failed, a note."""
+        given = {"params": self.params, "reason": self.reason, "note": self.note}
+        return _kept({name: each for name, each in given.items() if each is not None})
+
+
+class WithdrawIn(Body):
+    """later: it waits for the next ask; never: it is dropped and not proposed again."""
+
+    then: Literal["later", "never"]
 
 
 class PointIn(Body):
@@ -172,6 +204,16 @@ class PointIn(Body):
     params: Params
     value: Real | None = None
     noise_std: Positive | None = None
+    note: Remark | None = None
+
+    def remarks(self) -> dict[str, Any]:
+        return _kept({} if self.note is None else {"note": self.note})
+
+
+def _kept(remarks: dict[str, Any]) -> dict[str, Any]:
+    if remarks and not REMARKS:
+        raise NoRegretError(f"studies keep no {next(iter(remarks))} in this version")
+    return remarks
 
 
 class Problem(BaseModel):
@@ -258,6 +300,8 @@ class ModelOut(BaseModel):
     recommended: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     next: dict[str, Any] | list[float] | None = None
+    importance: list[dict[str, Any]] | None = None
+    resolution: str | None = None
 
 
 class SliceOut(BaseModel):

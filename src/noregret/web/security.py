@@ -8,11 +8,13 @@ header or the CSRF token that belongs to the cookie.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
 import secrets
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
@@ -26,7 +28,12 @@ from noregret.errors import ConfigurationError
 
 SMALLEST_TOKEN = 16
 LARGEST_BODY = 4 * 2**20  # bytes: a CSV file of some ten thousand trials
+LARGEST_LOGIN = 4096  # bytes, from somebody who is not known yet
+BODY_SECONDS = 30.0  # in which a body must have come
 SESSION_SECONDS = 12 * 3600
+MOST_REVOKED = 100_000  # sessions remembered as over; with more, all are
+WRONG, WRONG_SECONDS = 5, 10.0  # wrong tokens of one address at once, and one more after so long
+MOST_ADDRESSES = 1024  # remembered
 SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/login", "/static/")  # what a stranger may see
 
@@ -51,6 +58,8 @@ class Access:
     token: str | None = None
     host: str = "127.0.0.1"
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    ended: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    throttle: Throttle = field(default_factory=lambda: Throttle(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.token is not None and (
@@ -82,7 +91,20 @@ class Access:
         body, _, _ = cookie.rpartition(".")
         if not hmac.compare_digest(self._signed(body).encode(), cookie.encode("utf-8", "replace")):
             return None
+        if body in self.ended:
+            return None
         return cookie if int(body.rpartition(".")[2]) > time.time() else None
+
+    def end_session(self, cookie: str) -> None:
+        """A copy of the cookie is worth nothing from now on."""
+        body, _, _ = cookie.rpartition(".")
+        now = time.time()
+        for old in [each for each, until in self.ended.items() if until < now]:
+            del self.ended[old]
+        if len(self.ended) >= MOST_REVOKED:  # somebody logs in and out all the time
+            object.__setattr__(self, "secret", secrets.token_bytes(32))
+            self.ended.clear()
+        self.ended[body] = now + SESSION_SECONDS
 
     def csrf(self, session: str) -> str:
         return hmac.new(self.secret, b"csrf " + session.encode(), hashlib.sha256).hexdigest()
@@ -90,6 +112,26 @@ class Access:
     def _signed(self, body: str) -> str:
         message = b"session " + body.encode("utf-8", "replace")
         return f"{body}.{hmac.new(self.secret, message, hashlib.sha256).hexdigest()}"
+
+
+class Throttle:
+    """How many wrong tokens an address may send: a few, then one every ten seconds."""
+
+    def __init__(self) -> None:
+        self._tries: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def _left(self, address: str) -> float:
+        left, at = self._tries.get(address, (float(WRONG), time.monotonic()))
+        return min(float(WRONG), left + (time.monotonic() - at) / WRONG_SECONDS)
+
+    def refuses(self, address: str) -> bool:
+        return self._left(address) < 1
+
+    def wrong(self, address: str) -> None:
+        self._tries[address] = (self._left(address) - 1, time.monotonic())
+        self._tries.move_to_end(address)
+        while len(self._tries) > MOST_ADDRESSES:
+            self._tries.popitem(last=False)
 
 
 def is_loopback(host: str) -> bool:
@@ -148,6 +190,17 @@ class Guard:
         path, method, access = scope["path"], scope["method"], self.access
         scheme, _, given = headers.get("authorization", "").partition(" ")
         by_header = scheme.lower() == "bearer" and access.knows(given.strip())
+        address = (scope.get("client") or ("", 0))[0]
+        if access.token is not None and not by_header:  # a right token always passes
+            if given:
+                access.throttle.wrong(address)
+            tries = given or (path == "/login" and method not in SAFE)
+            if tries and access.throttle.refuses(address):
+                return _no(
+                    429,
+                    f"too many wrong tokens: wait {WRONG_SECONDS:g} s and try again",
+                    {"Retry-After": f"{WRONG_SECONDS:g}"},
+                )
         if access.token is None and not is_loopback(_hostname(headers.get("host", ""))):
             return _no(
                 421,
@@ -191,19 +244,27 @@ class Guard:
         is.
         """
         declared = headers.get("content-length", "0")
-        body, more = b"", scope["method"] not in SAFE
-        too_large = declared.isdigit() and int(declared[:20]) > LARGEST_BODY
-        while more and not too_large:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return
-            body += message.get("body", b"")
-            more, too_large = message.get("more_body", False), len(body) > LARGEST_BODY
-        if too_large:
-            await _no(413, f"the request is larger than {LARGEST_BODY // 2**20} MiB")(
-                scope, receive, send
-            )
+        largest = LARGEST_LOGIN if scope["path"] == "/login" else LARGEST_BODY
+        parts: list[bytes] = []
+        size, more = 0, scope["method"] not in SAFE
+        too_large = declared.isdigit() and int(declared[:20]) > largest
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while more and not too_large:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    more, too_large = message.get("more_body", False), size > largest
+        except TimeoutError:
+            late = f"the request did not come within {BODY_SECONDS:g} s"
+            await _no(408, late, {"Connection": "close"})(scope, receive, send)
             return
+        if too_large:
+            await _no(413, f"the request is larger than {largest} bytes")(scope, receive, send)
+            return
+        body = b"".join(parts)
         given = False
 
         async def receiving() -> Message:

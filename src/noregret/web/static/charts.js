@@ -9,7 +9,25 @@ const plotly = new Promise((done) => {
 });
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const plain = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-const series = (index) => color(`series-${1 + (index % 6)}`);
+const page = document.body.dataset;
+
+// The first six are chosen by hand; beyond, hues evenly spaced, neighbours told apart by lightness too: no two are alike.
+const NAMED = 6;
+export function series(index, total = NAMED) {
+  if (total <= NAMED) return color(`series-${1 + index}`);
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const hue = Math.round((360 * index) / total), light = (dark ? [62, 78, 50] : [38, 52, 26])[index % 3];
+  return hex(hue, 0.68, light / 100);
+}
+
+function hex(hue, saturation, light) {
+  const spread = saturation * Math.min(light, 1 - light);
+  const part = (n) => {
+    const k = (n + hue / 30) % 12;
+    return Math.round(255 * (light - spread * Math.max(-1, Math.min(k - 3, 9 - k, 1)))).toString(16).padStart(2, "0");
+  };
+  return `#${part(0)}${part(8)}${part(4)}`;
+}
 
 function layout(extra = {}) {
   const axis = { gridcolor: color("line"), zerolinecolor: color("line"), linecolor: color("line"), automargin: true, title: { standoff: 8 } };
@@ -23,12 +41,28 @@ function layout(extra = {}) {
   };
 }
 
-async function draw(place, traces, extra) {
+async function draw(place, traces, { listed = false, ...extra }) {
   const library = await plotly;
+  legend(place, listed ? traces.filter((trace) => trace.showlegend !== false) : []);
   await library.react(place, traces, layout(extra), { displayModeBar: false, responsive: true, doubleClick: false });
 }
 
-const line = (x, y, name, index) => ({ x, y, name: plain(name), type: "scatter", mode: "lines", line: { color: series(index), width: 1.75 } });
+// Many names stand below the drawing, where they wrap; in it they would leave no room on a phone.
+function legend(place, traces) {
+  place.parentElement.querySelector(".legend")?.remove();
+  if (!traces.length) return;
+  const list = document.createElement("ul");
+  list.className = "legend";
+  list.append(...traces.map((trace) => {
+    const item = document.createElement("li"), swatch = document.createElement("span");
+    swatch.style.backgroundColor = trace.line.color;
+    item.append(swatch, new DOMParser().parseFromString(trace.name, "text/html").body.textContent);
+    return item;
+  }));
+  place.after(list);
+}
+
+const line = (x, y, name, index, total) => ({ x, y, name: plain(name), type: "scatter", mode: "lines", line: { color: series(index, total), width: 1.75 } });
 const trials = { title: { text: "trial" } };
 
 const builders = {
@@ -37,20 +71,23 @@ const builders = {
     const level = failed.map(() => 0.02);
     const [bottom, top] = range(c), off = (v) => v !== null && (v < bottom || v > top);
     const inside = c.value.map((v) => (off(v) ? null : v)), far = c.number.filter((_, i) => off(c.value[i]));
+    const banded = c.upper.some((v) => v !== null);
     return [[
-      { x: c.number, y: c.lower, type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false },
-      { x: c.number, y: c.upper, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "certificate", hoverinfo: "skip" },
+      ...(banded ? [
+        { x: c.number, y: c.lower, type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false },
+        { x: c.number, y: c.upper, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "best possible", hoverinfo: "skip" },
+      ] : []),
       { x: c.number, y: inside, type: "scatter", mode: "markers", name: "observed", marker: { color: color("faint"), size: 5, opacity: 0.75 } },
-      { x: far, y: far.map((n) => (c.value[c.number.indexOf(n)] > top ? top : bottom)), text: far.map((n) => `trial ${n}: ${c.value[c.number.indexOf(n)]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "far off", showlegend: false, marker: { color: color("faint"), size: 6, symbol: far.map((n) => (c.value[c.number.indexOf(n)] > top ? "triangle-up" : "triangle-down")) } },
+      { x: far, y: far.map((n) => (c.value[c.number.indexOf(n)] > top ? top : bottom)), text: far.map((n) => `trial ${n}: ${c.value[c.number.indexOf(n)]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "far off", showlegend: far.length > 0, marker: { color: color("faint"), size: 6, symbol: far.map((n) => (c.value[c.number.indexOf(n)] > top ? "triangle-up" : "triangle-down")) } },
       { ...line(c.number, c.best, "best so far", 0), line: { color: series(0), width: 2.25, shape: "hv" } },
-      { x: failed, y: level, yaxis: "y2", type: "scatter", mode: "markers", name: "failed", marker: { symbol: "x", color: color("bad"), size: 7 }, hovertemplate: "trial %{x} failed<extra></extra>" },
-    ], { showlegend: true, xaxis: trials, yaxis: { title: { text: "value" }, range: [bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom)] }, yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } }];
+      ...(failed.length ? [{ x: failed, y: level, yaxis: "y2", type: "scatter", mode: "markers", name: "failed", marker: { symbol: "x", color: color("bad"), size: 7 }, hovertemplate: "trial %{x} failed<extra></extra>" }] : []),
+    ], { showlegend: true, xaxis: trials, yaxis: { title: { text: plain(page.quantity) }, range: [bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom)] }, yaxis2: { overlaying: "y", range: [0, 1], visible: false, fixedrange: true } }];
   },
   coverage(c) {
     return [[
-      { x: c.number, y: c.least, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tozeroy", fillcolor: color("band"), name: "too low", hoverinfo: "skip" },
-      { ...line(c.number, c.nominal, "nominal", 0), line: { color: color("faint"), dash: "dash", width: 1.25 } },
-      line(c.number, c.coverage, "coverage", 0),
+      { x: c.number, y: c.least, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tozeroy", fillcolor: color("band"), name: "too few", hoverinfo: "skip" },
+      { ...line(c.number, c.nominal, "expected", 0), line: { color: color("faint"), dash: "dash", width: 1.25 } },
+      line(c.number, c.coverage, "in their range", 0),
     ], { showlegend: true, xaxis: { title: { text: "trial" } }, yaxis: { range: [0, 1.03], tickformat: ".0%" } }];
   },
   residuals(c) {
@@ -60,16 +97,16 @@ const builders = {
     }], { xaxis: { title: { text: "trial" } }, yaxis: { title: { text: "standard deviations" }, zeroline: true }, shapes: [-1.645, 1.645].map((y) => ({ type: "line", xref: "paper", x0: 0, x1: 1, y0: y, y1: y, line: { color: color("faint"), dash: "dot", width: 1 } })) }];
   },
   lengthscales(c) {
-    const traces = [];
-    Object.keys(c).filter((key) => key.endsWith(" in force")).forEach((key, index) => {
+    const traces = [], keys = Object.keys(c).filter((key) => key.endsWith(" in force"));
+    keys.forEach((key, index) => {
       const name = key.slice(0, -" in force".length);
-      traces.push({ ...line(c.number, c[key], short(name), index), legendgroup: key });
-      if (c[`${name} fitted`]) traces.push({ ...line(c.number, c[`${name} fitted`], `${short(name)}, fitted`, index), line: { color: series(index), dash: "dot", width: 1.5 }, showlegend: false, legendgroup: key });
+      traces.push({ ...line(c.number, c[key], short(name), index, keys.length), legendgroup: key });
+      if (c[`${name} fitted`]) traces.push({ ...line(c.number, c[`${name} fitted`], `${short(name)}, fitted`, index), line: { color: series(index, keys.length), dash: "dot", width: 1.5 }, showlegend: false, legendgroup: key });
     });
-    return [traces, { showlegend: traces.length > 0, xaxis: { title: { text: "trial" } }, yaxis: logAxis(Object.keys(c).filter((key) => key !== "number").map((key) => c[key])) }];
+    return [traces, { listed: keys.length > NAMED, showlegend: keys.length <= NAMED, xaxis: { title: { text: "trial" } }, yaxis: logAxis(Object.keys(c).filter((key) => key !== "number").map((key) => c[key])) }];
   },
   scaling: (c) => several(c, ["h", "g", "b"], "log"),
-  width: (c) => several(c, ["beta_sqrt", "norm_bound"], "linear", { beta_sqrt: "β^½", norm_bound: "norm bound" }),
+  width: (c) => several(c, ["beta_sqrt", "norm_bound"], "log", { beta_sqrt: "β^½", norm_bound: "norm bound" }),
   information: (c) => several(c, ["information_gain"], "linear"),
   noise: (c) => several(c, ["noise_std"], "linear"),
 };
@@ -134,20 +171,23 @@ const label = (values) => (values.every((v) => typeof v === "number") ? values :
 function lineSlice(s) {
   const x = label(s.xs), marks = s.kind === "list" || typeof s.xs[0] !== "number";
   const told = s.data.number.map((_, i) => i).filter((i) => s.data.value[i] !== null);
+  const open = s.data.number.map((_, i) => i).filter((i) => s.data.value[i] === null);
   const traces = marks
-    ? [{ x, y: s.mean, type: "scatter", mode: "markers", name: "mean and band", marker: { color: series(0), size: 8, symbol: "line-ew-open" }, error_y: { type: "data", symmetric: false, array: s.high.map((v, i) => v - s.mean[i]), arrayminus: s.mean.map((v, i) => v - s.low[i]), color: series(0), thickness: 1.25 } }]
+    ? [{ x, y: s.mean, type: "scatter", mode: "markers", name: "expected, and its range", marker: { color: series(0), size: 8, symbol: "line-ew-open" }, error_y: { type: "data", symmetric: false, array: s.high.map((v, i) => v - s.mean[i]), arrayminus: s.mean.map((v, i) => v - s.low[i]), color: series(0), thickness: 1.25 } }]
     : [
         { x, y: s.low, type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false },
-        { x, y: s.high, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "band", hoverinfo: "skip" },
-        line(x, s.mean, "mean", 0),
+        { x, y: s.high, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "range", hoverinfo: "skip" },
+        line(x, s.mean, "expected", 0),
       ];
-  traces.push({ x: label(told.map((i) => s.data.x[i])), y: told.map((i) => s.data.value[i]), text: told.map((i) => `trial ${s.data.number[i]}`), type: "scatter", mode: "markers", name: "trials", marker: { color: color("ink"), size: 6 } });
+  if (told.length) traces.push({ x: label(told.map((i) => s.data.x[i])), y: told.map((i) => s.data.value[i]), text: told.map((i) => `trial ${s.data.number[i]}`), type: "scatter", mode: "markers", name: "trials", marker: { color: color("ink"), size: 6, opacity: told.map((i) => faded(s.data.weight[i])) } });
   const level = Math.min(...s.low);
-  const open = s.data.number.map((_, i) => i).filter((i) => s.data.value[i] === null);
-  traces.push({ x: label(open.map((i) => s.data.x[i])), y: open.map(() => level), type: "scatter", mode: "markers", name: "under way", marker: { symbol: "diamond", color: series(1), size: 9 } });
+  if (open.length) traces.push({ x: label(open.map((i) => s.data.x[i])), y: open.map(() => level), type: "scatter", mode: "markers", name: "under way", marker: { symbol: "diamond", color: series(1), size: 9, opacity: open.map((i) => faded(s.data.weight[i])) } });
   if (s.next !== null && s.next !== undefined) traces.push({ x: label([s.next.x]), y: [level], type: "scatter", mode: "markers", name: "next", marker: { symbol: "triangle-up", color: series(1), size: 11 } });
-  return [traces, { showlegend: true, xaxis: axis(s.xs, s.x), yaxis: { title: { text: "value" } } }];
+  return [traces, { showlegend: true, xaxis: axis(s.xs, s.x), yaxis: { title: { text: plain(page.quantity) } } }];
 }
+
+// Off the slice a trial says less about it, and is drawn paler: by the model's own measure.
+const faded = (weight) => Math.max(0.12, weight ?? 1);
 
 function surfaceSlice(s, shown) {
   const [x, y] = [axis(s.xs, s.x), axis(s.ys, s.y)];
@@ -156,7 +196,7 @@ function surfaceSlice(s, shown) {
   const open = s.data.number.map((_, i) => i).filter((i) => s.data.value[i] === null);
   const traces = [
     { x: label(s.xs), y: label(s.ys), z: s[shown], type: smooth ? "contour" : "heatmap", colorscale: "Viridis", reversescale: false, contours: { coloring: "heatmap" }, line: { width: 0.5, color: "rgba(255,255,255,.35)" }, colorbar: { thickness: 12, outlinewidth: 0, len: 1 }, name: "", hovertemplate: "%{x}, %{y}: %{z:.4g}<extra></extra>" },
-    { x: label(told.map((i) => s.data.x[i])), y: label(told.map((i) => s.data.y[i])), text: told.map((i) => `trial ${s.data.number[i]}: ${s.data.value[i]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "trials", marker: { color: "#fff", size: 7, line: { color: "#000", width: 1 } } },
+    { x: label(told.map((i) => s.data.x[i])), y: label(told.map((i) => s.data.y[i])), text: told.map((i) => `trial ${s.data.number[i]}: ${s.data.value[i]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "trials", marker: { color: "#fff", size: 7, opacity: told.map((i) => faded(s.data.weight[i])), line: { color: "#000", width: 1 } } },
     { x: label(open.map((i) => s.data.x[i])), y: label(open.map((i) => s.data.y[i])), type: "scatter", mode: "markers", name: "under way", marker: { symbol: "diamond", color: "#f0985a", size: 10, line: { color: "#000", width: 1 } } },
   ];
   if (s.next) traces.push({ x: label([s.next.x]), y: label([s.next.y]), type: "scatter", mode: "markers", name: "next", marker: { symbol: "triangle-up", color: "#f0985a", size: 12, line: { color: "#000", width: 1 } } });
@@ -173,21 +213,38 @@ async function drawSlice(figure, fetchAgain = true) {
     slice = await call(`${figure.dataset.slice}?${query}`);
   }
   words.textContent = slice.error ?? describe(slice);
+  document.getElementById("note-slice").textContent = (slice.error ? "" : legendOf(slice)) || "\u00a0";
   if (nothing(figure.querySelector(".plot"), Boolean(slice.error))) return;
   figure.querySelector(".plot").dataset.slice = slice.version;
   await draw(figure.querySelector(".plot"), ...(slice.kind === "surface" ? surfaceSlice(slice, surface.value) : lineSlice(slice)));
 }
 
-const round = (value) => Number(value.toPrecision(4));
+// As many digits as the noise justifies, and one more.
+function round(value) {
+  if (!page.places) return Number(value.toPrecision(4));
+  const places = Number(page.places) + 1;
+  return Number(Number(value.toPrecision(6)).toFixed(Math.min(20, Math.max(0, places))));
+}
 
 function describe(s) {
   const means = s.mean.flat(), low = Math.min(...means), high = Math.max(...means);
   const along = s.kind === "surface" ? `${s.x} and ${s.y}` : s.x;
-  return `Along ${along}, all else as in trial ${s.through}: the mean goes from ${round(low)} to ${round(high)}; ${s.data.number.length} trials lie near.`;
+  const trials = `${s.near} ${s.near === 1 ? "trial" : "trials"}`;
+  if (s.kind === "list") return `Over the designs, by ${along}: from ${round(low)} to ${round(high)} is expected. ${trials} so far.`;
+  return `Along ${along}, all else as in trial ${s.through}: from ${round(low)} to ${round(high)} is expected; ${trials} ${s.near === 1 ? "lies" : "lie"} near.`;
+}
+
+// What is drawn, and nothing that is not.
+function legendOf(s) {
+  const said = [], shown = s.data.value, off = s.data.weight.some((weight) => weight < 0.99);
+  if (shown.some((v) => v !== null)) said.push(`dots are trials${off ? ", the paler the farther from here" : ""}`);
+  if (shown.some((v) => v === null)) said.push("diamonds are under way");
+  if (s.next) said.push("the triangle would be proposed next");
+  return said.length ? `${said.join("; ").replace(/^./, (c) => c.toUpperCase())}.` : "";
 }
 
 function sliceCsv() {
-  if (!slice || slice.error) return say("There is no slice to save yet.", true);
+  if (!slice || slice.error) return say("There is no slice to save yet.");
   const quote = (v) => (typeof v === "string" ? `"${v.replaceAll('"', '""')}"` : v);
   const head = [slice.x, ...(slice.kind === "surface" ? [slice.y] : []), "mean", "std", "low", "high"].map(quote);
   const rows = slice.kind === "surface"
@@ -207,13 +264,15 @@ const quietly = (promise, figure) => promise.catch((error) => { figure.querySele
 
 let fitted = null;
 function drawAll() {
-  figures.forEach((figure) => quietly(drawChart(figure), figure));
+  // what is folded away is drawn when it is unfolded
+  figures.filter((figure) => !figure.closest("details:not([open])")).forEach((figure) => quietly(drawChart(figure), figure));
   if (sliced && document.body.dataset.model && document.body.dataset.model !== fitted) {
     fitted = document.body.dataset.model;
     quietly(drawSlice(sliced), sliced);
   }
 }
 document.addEventListener("changed", drawAll);
+document.getElementById("theory")?.addEventListener("toggle", drawAll);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { fitted = null; drawAll(); });
 sliced?.querySelector("form").addEventListener("change", (event) => quietly(drawSlice(sliced, event.target.name !== "surface"), sliced));
 sliced?.querySelector("form").addEventListener("submit", (event) => event.preventDefault());

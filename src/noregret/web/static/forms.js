@@ -1,37 +1,45 @@
-// The laboratory's forms: sent as JSON, answered by a message, and the page swaps what has changed.
+// The forms of a study: sent as JSON, answered by a message, and the page swaps what has changed.
 
-import { call, post, say, swap } from "./page.js";
+import { Wrong, call, clear, complain, numeral, post, say, swap } from "./page.js";
 
 function read(field) {
   const text = field.value.trim();
   if (text === "") return undefined;
   if (field.dataset.type === "json") return JSON.parse(text);
   if (field.dataset.type !== "number" && field.dataset.type !== "int") return text;
-  const value = Number(text.replace(",", "."));
-  if (!Number.isFinite(value)) throw new Error(`“${text}” is not a number`);
+  const value = numeral(text, field), { low, high } = field.dataset;
+  if (field.dataset.type === "int" && !Number.isInteger(value)) throw new Wrong(`A whole number is needed, not ${text}.`, field);
+  if (field.dataset.positive !== undefined && value <= 0) throw new Wrong("It must be more than 0: leave it empty if it is not known.", field);
+  if (low !== undefined && (value < Number(low) || value > Number(high))) throw new Wrong(`${text} is outside ${Number(low)} to ${Number(high)}.`, field);
   return value;
 }
 
 function bodyOf(form, button) {
-  if (button?.name === "state" && button.value === "failed") return { state: "failed" };
-  const body = {}, params = {};
+  const failed = button?.name === "state" && button.value === "failed";
+  const body = failed ? { state: "failed" } : {}, params = {};
   for (const field of form.elements) {
-    if (!field.name || field.tagName === "BUTTON") continue;
+    if (!field.name || field.tagName === "BUTTON" || (failed && ["value", "noise_std"].includes(field.name))) continue;
     const value = read(field);
     if (value === undefined) continue;
     if (field.dataset.param !== undefined) params[field.dataset.param] = value;
+    else if (failed && field.name === "note") body.reason = value;
     else body[field.name] = value;
   }
-  return form.dataset.nest ? { ...body, [form.dataset.nest]: params } : body;
+  if (!form.dataset.nest) return body;
+  if (!form.dataset.asked) return { ...body, [form.dataset.nest]: params };
+  const asked = JSON.parse(form.dataset.asked); // what was really run is sent if it is something else
+  return Object.entries(params).some(([name, value]) => asked[name] !== value) ? { ...body, [form.dataset.nest]: params } : body;
 }
 
 async function guarded(form, action) {
   const buttons = [...form.querySelectorAll("button")];
   buttons.forEach((button) => { button.disabled = true; });
+  clear(form);
   try {
     await action();
   } catch (error) {
-    say(error.message, true);
+    buttons.forEach((button) => { button.disabled = false; });
+    complain(form, error);
   } finally {
     buttons.forEach((button) => { button.disabled = false; });
   }
@@ -39,6 +47,14 @@ async function guarded(form, action) {
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
+  if (form.dataset.deleteForm !== undefined) {
+    event.preventDefault();
+    guarded(form, async () => {
+      await call(form.dataset.deleteForm, { method: "DELETE" });
+      location.assign("/");
+    });
+    return;
+  }
   if (form.dataset.post === undefined && form.dataset.upload === undefined) return;
   event.preventDefault();
   guarded(form, async () => {
@@ -59,13 +75,28 @@ document.addEventListener("submit", (event) => {
   });
 });
 
+async function withdraw(button) {
+  const { withdraw: then, number } = button.dataset;
+  button.disabled = true;
+  try {
+    await post(`${location.pathname.replace(/\/lab$/, "").replace(/^\/studies/, "/api/studies")}/trials/${number}/withdraw`, { then });
+    say(then === "later" ? `Experiment ${number} waits to be given out again.` : `Experiment ${number} is withdrawn.`);
+    button.blur();
+    await swap();
+  } catch (error) {
+    say(error.message);
+  } finally {
+    button.disabled = false;
+  }
+}
+
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button");
   if (!button) return;
-  const { copy, print, correct, value } = button.dataset;
+  const { copy, print, correct, value, noise } = button.dataset;
   if (copy) {
     const rows = [...document.querySelectorAll(`#${copy} .params div`)].map((row) => `${row.children[0].textContent}: ${row.children[1].textContent}`);
-    await navigator.clipboard.writeText(rows.join("\n")).then(() => say("Copied."), () => say("The browser does not allow copying here.", true));
+    await navigator.clipboard.writeText(rows.join("\n")).then(() => say("Copied."), () => say("The browser does not allow copying here."));
   } else if (print) {
     document.getElementById(print).classList.add("printed");
     document.body.classList.add("printing");
@@ -77,9 +108,15 @@ document.addEventListener("click", async (event) => {
     form.dataset.post = `${form.dataset.base}${correct}/correct`;
     dialog.querySelector("h2").textContent = `Correct the result of trial ${correct}`;
     form.reset();
+    clear(form);
     form.elements.value.value = value;
+    form.elements.noise_std.value = noise;
     dialog.showModal();
     form.elements.value.select();
+  } else if (button.dataset.withdraw) {
+    await withdraw(button);
+  } else if (button.dataset.delete !== undefined) {
+    document.getElementById("delete").showModal();
   } else if (button.dataset.close !== undefined) {
     button.closest("dialog").close();
   }

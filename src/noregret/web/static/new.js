@@ -1,14 +1,9 @@
 // The form for a new study.
 
-import { post, say } from "./page.js";
+import { Wrong, call, clear, complain, numeral, post } from "./page.js";
 
 const form = document.getElementById("new"), inputs = document.getElementById("inputs");
 
-const number = (text, what) => {
-  const value = Number(text.trim().replace(",", "."));
-  if (text.trim() === "" || !Number.isFinite(value)) throw new Error(`${what} needs a number, not “${text}”`);
-  return value;
-};
 const scalar = (text) => (text !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
 
 function more() {
@@ -26,14 +21,24 @@ function shown() {
     const choice = input.querySelector("[data-field=kind]").value === "choice";
     input.querySelectorAll("[data-range]").forEach((part) => { part.hidden = choice; });
     input.querySelector("[data-options]").hidden = !choice;
+    const name = input.querySelector("[data-field=name]").value.trim();
+    input.querySelector("[data-past]").hidden = !known || name === "" || known.includes(name);
   }
 }
 
 function parameter(input) {
   const field = (name) => input.querySelector(`[data-field=${name}]`);
   const name = field("name").value.trim(), kind = field("kind").value;
-  if (kind === "choice") return { kind, name, options: field("options").value.split(",").map((each) => scalar(each.trim())) };
-  return { kind, name, low: number(field("low").value, name), high: number(field("high").value, name), log: field("log").checked };
+  if (kind === "choice") {
+    const options = field("options").value.split(",").map((each) => scalar(each.trim()));
+    if (options.length < 2) throw new Wrong("At least two options are needed.", field("options"));
+    return { kind, name, options };
+  }
+  const low = numeral(field("low").value, field("low")), high = numeral(field("high").value, field("high")), log = field("log").checked;
+  if (kind === "int") for (const [value, end] of [[low, "low"], [high, "high"]]) if (!Number.isInteger(value)) throw new Wrong("A whole number is needed.", field(end));
+  if (low >= high) throw new Wrong(`It must be more than ${low}.`, field("high"));
+  if (log && low <= 0) throw new Wrong("On a log scale it must be more than 0.", field("low"));
+  return { kind, name, low, high, log };
 }
 
 // Fields with commas or line breaks stand in double quotes, as in every CSV file.
@@ -53,37 +58,100 @@ function table(text) {
 
 function designs(text) {
   const [names, ...rows] = table(text);
-  if (!names || !rows.length) throw new Error("a list of designs needs a line of names and at least one design");
+  if (!names || !rows.length) throw new Wrong("A line of names and at least one design are needed.", form.elements.designs);
   return rows.map((row) => {
-    if (row.length !== names.length) throw new Error(`“${row.join(", ")}” has ${row.length} entries, there are ${names.length} names`);
+    if (row.length !== names.length) throw new Wrong(`“${row.join(", ")}” has ${row.length} entries, there are ${names.length} names.`, form.elements.designs);
     return Object.fromEntries(names.map((name, i) => [name, scalar(row[i])]));
   });
 }
 
 function strategy() {
-  const kind = form.elements.strategy.value, field = (name) => form.elements[name].value;
-  if (kind === "rigorous") return { kind, noise_bound: number(field("noise_bound"), "the noise bound"), norm_bound: number(field("norm_bound"), "the norm bound"), offset: number(field("offset"), "the offset"), delta: number(field("delta"), "the failure probability") };
-  if (kind === "random" || field("noise_std").trim() === "") return { kind };
-  return { kind, noise_std: number(field("noise_std"), "the noise") };
+  const kind = form.elements.strategy.value, field = (name) => form.elements[name], value = (name) => numeral(field(name).value, field(name));
+  if (kind === "rigorous") return { kind, noise_bound: value("noise_bound"), norm_bound: value("norm_bound"), offset: value("offset"), delta: value("delta") };
+  if (kind === "random" || field("noise_std").value.trim() === "") return { kind };
+  if (value("noise_std") <= 0) throw new Wrong("It must be more than 0: leave it empty if it is not known.", field("noise_std"));
+  return { kind, noise_std: value("noise_std") };
+}
+
+// -- from another study: its inputs are filled in, its trials come along --
+
+const source = new URLSearchParams(location.search).get("from");
+const cell = (value) => (/[",\n\r]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+const unwrap = (value) => (value && value.type === "dict" ? Object.fromEntries(value.items) : value);
+let known = null; // the inputs that it has
+
+async function fill() {
+  const old = await call(`/api/studies/${source}`);
+  document.getElementById("source").textContent = `Filled in from “${old.name}”, which stays as it is.`;
+  document.getElementById("source").hidden = document.getElementById("bring").hidden = false;
+  form.elements.name.value = `${old.name} (2)`;
+  form.elements.goal.value = old.goal;
+  const kinds = { InsuredGPUCB: "insured", LogEI: "log_ei", RandomSearch: "random" }, kind = kinds[old.strategy.type];
+  if (kind) form.elements.strategy.value = kind;
+  if (typeof old.strategy.noise_std === "number" && kind) form.elements.noise_std.value = old.strategy.noise_std;
+  if (old.space.type === "Candidates") {
+    const rows = old.space.rows.map(unwrap), names = Object.keys(rows[0]);
+    form.elements.space.value = "candidates";
+    form.elements.designs.value = [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => row.map((each) => cell(String(each))).join(",")).join("\n");
+    return;
+  }
+  known = old.space.parameters.items.map(([name]) => name);
+  inputs.replaceChildren();
+  for (const [name, given] of old.space.parameters.items) {
+    const set = more(), field = (part) => set.querySelector(`[data-field=${part}]`);
+    field("name").value = name;
+    field("kind").value = given.type.toLowerCase();
+    if (given.options) field("options").value = given.options.join(", ");
+    else [field("low").value, field("high").value, field("log").checked] = [given.low, given.high, given.log];
+  }
+}
+
+async function trials(parameters) {
+  const answer = await fetch(`/api/studies/${source}/export/csv`, { credentials: "same-origin" });
+  const [head, ...rows] = table(await answer.text());
+  const added = known ? parameters.filter(({ name }) => !known.includes(name)) : [];
+  const past = added.map(({ name }) => {
+    const field = [...inputs.children].find((each) => each.querySelector("[data-field=name]").value.trim() === name).querySelector("[data-field=past]");
+    if (field.value.trim() === "") throw new Wrong("Which value did it have until now?", field);
+    return field.value.trim();
+  });
+  return { count: rows.length, text: [[...head, ...added.map(({ name }) => name)], ...rows.map((row) => [...row, ...past])].map((row) => row.map(cell).join(",")).join("\n") };
 }
 
 form.addEventListener("change", shown);
+form.addEventListener("input", shown);
 form.addEventListener("click", (event) => {
-  if (event.target.id === "more") more().querySelector("input").focus();
+  if (event.target.id === "more") {
+    more().querySelector("input").focus();
+    shown();
+  }
   if (event.target.dataset.remove !== undefined && inputs.children.length > 1) event.target.closest(".entry").remove();
 });
 form.addEventListener("submit", async (event) => {
   event.preventDefault();
+  clear(form);
   try {
-    const { name, goal, space, seed } = form.elements;
+    const { name, goal, space, seed } = form.elements, listed = space.value === "candidates";
+    const parameters = listed ? [] : [...inputs.children].map(parameter);
+    const old = source && form.elements.bring.checked ? await trials(parameters) : null;
     const made = await post("/api/studies", {
-      name: name.value, goal: goal.value, seed: number(seed.value, "the seed"), strategy: strategy(),
-      space: space.value === "box" ? { kind: "box", parameters: [...inputs.children].map(parameter) } : { kind: "candidates", rows: designs(form.elements.designs.value) },
-    });
+      name: name.value, goal: goal.value, seed: numeral(seed.value, seed), strategy: strategy(),
+      space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters },
+      ...Object.fromEntries(["value_name", "unit"].filter((key) => form.elements[key]?.value.trim()).map((key) => [key, form.elements[key].value.trim()])),
+    }).catch((error) => { throw error.status === 409 ? new Wrong("There is a study of this name already.", name) : error; });
+    if (old?.count) {
+      try {
+        await call(`/api/studies/${made.key}/import`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: old.text });
+      } catch (error) {
+        await call(`/api/studies/${made.key}`, { method: "DELETE" }); // all of it or nothing
+        throw error;
+      }
+    }
     location.assign(`/studies/${made.key}/lab`);
   } catch (error) {
-    say(error.message, true);
+    complain(form, error);
   }
 });
 more();
+if (source) fill().catch((error) => complain(form, error)).finally(shown);
 shown();

@@ -2,24 +2,92 @@
 
 export const csrf = document.querySelector('meta[name="csrf-token"]').content;
 
-export function say(text, bad = false) {
+// In the bar at the top, which covers nothing.
+export function say(text) {
   const line = document.createElement("p");
   line.textContent = text;
-  line.classList.toggle("bad", bad);
-  document.getElementById("messages").append(line);
-  setTimeout(() => line.remove(), bad ? 12000 : 4000);
+  document.getElementById("messages").replaceChildren(line);
+  setTimeout(() => line.remove(), 6000);
+}
+
+// -- what is wrong, at the field that is --
+
+export class Wrong extends Error {
+  constructor(message, field = null) {
+    super(message);
+    this.field = field;
+  }
+}
+
+let complaints = 0;
+
+export function clear(form) {
+  form.querySelectorAll(".error").forEach((line) => line.remove());
+  form.querySelectorAll("[aria-invalid]").forEach((field) => {
+    field.removeAttribute("aria-invalid");
+    field.removeAttribute("aria-describedby");
+  });
+}
+
+// At its field, or above the form's buttons if no field is to blame.
+export function complain(form, error) {
+  const field = error.field ?? blamed(form, error.message);
+  const line = document.createElement("p");
+  line.className = "error";
+  line.id = `error-${(complaints += 1)}`;
+  line.setAttribute("role", "alert");
+  line.textContent = error.message;
+  if (!field) return form.querySelector(".tools:last-of-type, button").before(line);
+  const fold = field.closest("details");
+  if (fold) fold.open = true;
+  (field.closest("label") ?? field).append(line);
+  field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-describedby", line.id);
+  field.focus();
+}
+
+// The server names what it refuses: a field of the body, or an input in quotes.
+function blamed(form, message) {
+  const fields = [...form.elements].filter((field) => field.name && field.tagName !== "BUTTON" && !field.closest("[hidden]"));
+  const named = (field) => field.dataset.param ?? field.dataset.column ?? field.name;
+  return fields.find((field) => message.startsWith(`body.${named(field)}:`) || message.includes(`'${named(field)}'`) || message.includes(`"${named(field)}"`))
+    ?? fields.find((field) => field.type === "file") ?? null;
+}
+
+// Numbers as people write them: 65.5, 65,5, 1e-3, −4, 65.5 °C.
+export function numeral(text, field = null) {
+  const plain = text.trim().replaceAll("\u2212", "-").replace(/[\u00a0\u202f]/g, " ");
+  const found = /^([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.,;+-].*)?$/.exec(plain);
+  if (!found || ["k", "e", "E"].includes(found[2])) throw new Wrong(text.trim() === "" ? "A number is missing." : `“${text.trim()}” is not a number.`, field);
+  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(found[1])) throw new Wrong(`“${found[1]}” may mean ${found[1].replace(",", ".")} or ${found[1].replace(",", "")}: write one of these.`, field);
+  return Number(found[1].replace(",", "."));
 }
 
 export async function call(address, options = {}) {
   const answer = await fetch(address, { credentials: "same-origin", ...options, headers: { "X-CSRF-Token": csrf, ...options.headers } });
   if (answer.status === 204) return null;
   const body = await answer.json().catch(() => ({ detail: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw new Error(body.detail || `the server answered ${answer.status}`);
+  if (!answer.ok) throw Object.assign(new Wrong(body.detail || `the server answered ${answer.status}`), { status: answer.status });
   return body;
 }
 
 export const post = (address, body) =>
   call(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+
+// -- times, as the clock on the wall has them --
+
+function localise(root) {
+  const now = new Date();
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const then = new Date(time.dateTime);
+    if (Number.isNaN(then.getTime())) continue;
+    const clock = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const day = then.toLocaleDateString([], { day: "numeric", month: "short", ...(then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }) });
+    time.textContent = then.toDateString() === now.toDateString() ? `today, ${clock}` : `${day}, ${clock}`;
+    time.title = then.toLocaleString();
+  }
+}
+localise(document);
 
 // -- live --
 
@@ -36,6 +104,8 @@ async function swapNow() {
   const answer = await fetch(location.href, { credentials: "same-origin" });
   if (!answer.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  if (fresh.body.dataset.blank !== page.blank) return location.reload(); // the first result: the page has more to show
+  localise(fresh);
   for (const old of document.querySelectorAll("[data-live]")) {
     const now = fresh.getElementById(old.id);
     if (!now) continue;

@@ -1,0 +1,201 @@
+"""How docs/reproduction.md judges a claim: measured numbers with 95 % intervals, limits set beside
+them, and one function that turns both into a verdict.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from research.paper import intervals
+
+RULES = """## How a verdict is reached
+
+Each row states what would have to be measured, then what was measured. Brackets are 95 % intervals
+over the seeds: Student's t for a mean, resampled seeds for a median, Wilson's for a share; seeds
+are paired where two methods are compared. A number without brackets is computed exactly or comes
+from one run. A criterion is *met* if its whole interval meets it, *refuted* if none of it does, and
+*open* otherwise; a number of starts ("in none", "in one at least") is judged as it is, for one
+example refutes "always" and shows "sometimes".
+
+| verdict | reached if |
+|---|---|
+| holds | every criterion of the claim is met |
+| holds with a change | not so, but every criterion of the weaker claim is met |
+| does not hold | neither, and of both claims one criterion at least is refuted |
+| not decided | otherwise: more seeds would be needed |
+
+The limits are ours, for the paper gives none, and were chosen with an earlier run in view.
+"""
+
+
+class Verdict(enum.StrEnum):
+    HOLDS = "holds"
+    CHANGED = "holds with a change"
+    FAILS = "does not hold"
+    OPEN = "not decided"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A number and its interval; ``shown`` is how the page writes it."""
+
+    value: float
+    low: float
+    high: float
+    shown: str
+
+
+def number(value: float, digits: int = 3) -> str:
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "not in the run" if value > 0 else "–∞"
+    if value != 0 and abs(value) < 1e-3:
+        return f"{value:.0e}".replace("-", "−")
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+    return text.replace("-", "−")
+
+
+def _with_interval(value: float, low: float, high: float) -> Measured:
+    if math.isinf(low) and math.isinf(high):
+        return Measured(value, low, high, f"{number(value)} (one run, no interval)")
+    return Measured(value, low, high, f"{number(value)} [{number(low)}, {number(high)}]")
+
+
+NOTHING = Measured(math.nan, -math.inf, math.inf, "no such run")
+
+
+def exact(value: float) -> Measured:
+    return Measured(value, value, value, number(value, 4))
+
+
+def mean(values: Sequence[float]) -> Measured:
+    if not len(values):
+        return NOTHING
+    return _with_interval(float(np.mean(values)), *intervals.of_mean(values))
+
+
+def geometric_mean(values: Sequence[float]) -> Measured:
+    if not len(values):
+        return NOTHING
+    logs = np.log(np.asarray(values, dtype=np.float64))
+    low, high = intervals.of_mean(logs.tolist())
+    return _with_interval(float(np.exp(logs.mean())), math.exp(low), math.exp(high))
+
+
+def median(values: Sequence[float]) -> Measured:
+    return _with_interval(float(np.median(values)), *intervals.of_median(values))
+
+
+def share(count: int, trials: int) -> Measured:
+    low, high = intervals.wilson(count, trials)
+    return Measured(count / trials, low, high, f"{count} of {trials} [{low:.0%}, {high:.0%}]")
+
+
+def count(number_of: int, trials: int) -> Measured:
+    """Judged as it is; the interval is only shown."""
+    return Measured(number_of, number_of, number_of, share(number_of, trials).shown)
+
+
+Relation = Literal["<", "≤", ">", "≥"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """``what``, of the case ``of``, is to be as ``relation`` and ``limit`` say."""
+
+    what: str
+    measured: Measured
+    relation: Relation
+    limit: float
+    of: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        """None: the interval has both."""
+        low, high, limit = self.measured.low, self.measured.high, self.limit
+        if math.isnan(low) or math.isnan(high):
+            return None
+        ends = {
+            "<": (low < limit, high < limit),
+            "≤": (low <= limit, high <= limit),
+            ">": (low > limit, high > limit),
+            "≥": (low >= limit, high >= limit),
+        }[self.relation]
+        return ends[0] if ends[0] == ends[1] else None
+
+
+def between(what: str, measured: Measured, low: float, high: float, of: str = "") -> list[Check]:
+    return [Check(what, measured, "≥", low, of), Check(what, measured, "≤", high, of)]
+
+
+def criteria(checks: Sequence[Check]) -> str:
+    """What is to be measured: each quantity once, with its limits and its cases."""
+    limits: dict[tuple[str, str], list[str]] = {}  # by quantity and case
+    for check in checks:
+        limit = f"{check.relation} {number(check.limit, 4)}"
+        limits.setdefault((check.what, check.of), []).append(limit)
+    cases: dict[tuple[str, str], list[str]] = {}
+    for (what, of), found in limits.items():
+        cases.setdefault((what, " and ".join(dict.fromkeys(found))), []).append(of)
+    return "; ".join(
+        f"{what} {limit}" + (f" ({', '.join(of)})" if any(of) else "")
+        for (what, limit), of in cases.items()
+    )
+
+
+def numbers(checks: Sequence[Check]) -> str:
+    """What was measured: each quantity once, case by case."""
+    cases: dict[str, dict[str, str]] = {}
+    for check in checks:
+        cases.setdefault(check.what, {})[check.of] = check.measured.shown
+    return "; ".join(
+        f"{what}: " + ", ".join(f"{shown} ({of})" if of else shown for of, shown in of_case.items())
+        for what, of_case in cases.items()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A claim of the paper, what it takes, and a weaker one to which ``change`` turns it."""
+
+    claim: str
+    checks: Sequence[Check]
+    change: str = ""
+    weaker: Sequence[Check] = ()
+    also: str = ""  # further numbers, not judged
+
+    @property
+    def verdict(self) -> Verdict:
+        return judge(self)
+
+    @property
+    def line(self) -> str:
+        said, judged = criteria(self.checks), str(self.verdict)
+        if self.weaker:
+            said += f". Changed ({self.change}): {criteria(self.weaker)}"
+        if self.verdict is Verdict.CHANGED:
+            judged += f": {self.change}"
+        told = numbers([*self.checks, *self.weaker]) + (f". {self.also}" if self.also else "")
+        return f"| {self.claim} | {said} | {told} | **{judged}** |"
+
+
+def judge(row: Row) -> Verdict:
+    """The only place where a verdict is made."""
+    if not row.checks or bool(row.change) != bool(row.weaker):
+        raise ValueError(f"no criterion for {row.claim!r}")
+    claim = [check.met for check in row.checks]
+    weaker = [check.met for check in row.weaker]
+    if all(met is True for met in claim):
+        return Verdict.HOLDS
+    if weaker and all(met is True for met in weaker):
+        return Verdict.CHANGED
+    if False in claim and (not weaker or False in weaker):
+        return Verdict.FAILS
+    return Verdict.OPEN

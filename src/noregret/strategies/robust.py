@@ -1,0 +1,42 @@
+"""Values on a scale that one disastrous value does not set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from noregret.strategies.compression import Compression, standard_units
+from noregret.strategies.units import Frame
+from noregret.trials import History
+
+FENCE = 3.0  # times the quartiles' distance below the lower one: "far out" (Tukey 1977)
+FAR_NOISE = (
+    1.0  # noise variance of a value beyond it: it says "bad here", as firmly as the prior does
+)
+
+
+def robust_frame(history: History, noise_std: float | None, compress: int) -> Frame:
+    """The data as the model sees them. Failed points have no value: they count as points under way
+    do, in the variance and not in the mean, so that curiosity alone does not lead there again.
+
+    Values below the fence Q1 − 3(Q3 − Q1) are moved to it before mean and std are taken, and the
+    model sees them with a noise variance of 1 of its own: they set neither the scale, nor the noise
+    of the rest, nor lengthscales. Several of them in one place still add up to a bad region. Good
+    values have no fence: they are what is looked for.
+    """
+    low, high = np.quantile(history.y, [0.25, 0.75])
+    fence = low - FENCE * (high - low)
+    far = (history.y < fence) & (
+        high > low
+    )  # more than half of the values equal: no spread to judge by
+    kept = np.where(far, fence, history.y)
+    offset, scale = standard_units(kept)
+    z = (kept - offset) / scale
+    compression = Compression.fitted(z, compress)
+    above = float(compression.slope(np.ones(1))[0])  # of a value to come: as above the average
+    common = np.nan if noise_std is None else (noise_std / scale * above) ** 2
+    slope = compression.slope(z)
+    told = np.where(np.isnan(history.noise_std), common, (history.noise_std / scale * slope) ** 2)
+    told = np.where(far, FAR_NOISE, told)
+    y = compression.forward(z)
+    unknown = np.vstack([history.pending, history.failed])
+    return Frame(history.X, y, told, common, unknown, offset, scale, 0, compression)

@@ -1,0 +1,429 @@
+"""The page for the person who runs the experiments: words, errors at their field, what is drawn is
+what is said. In a real browser at two widths, by keyboard alone, and checked by axe-core.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+import noregret as nr
+from noregret.storage import SQLStorage
+from noregret.web.security import Access
+from tests.web.conftest import Page, served
+
+pytestmark = pytest.mark.xdist_group("browser")
+AXE = "axe-core@4.10.3"
+WIDTHS = (1440, 390)
+THEORY = re.compile(r"\bregret\b|β|compress|\bnats\b|lengthscale", re.IGNORECASE)
+
+
+@pytest.fixture(params=WIDTHS)
+def page(request: pytest.FixtureRequest, driver: Any, empty: SQLStorage) -> Iterator[Page]:
+    with served(empty, Access(write=True)) as address:
+        opened = Page(driver, address)
+        opened.wide(request.param)
+        yield opened
+        driver.get("about:blank")
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def reaction(storage: SQLStorage, name: str = "yield", trials: int = 14) -> nr.Study:
+    rng = np.random.default_rng(0)
+    space = {"temperature": nr.Float(20, 120), "solvent": nr.Choice(["water", "dmf"])}
+    study = nr.Study.create(name, space, storage=storage)
+
+    def measured(p: dict[str, Any]) -> float:
+        if p["temperature"] > 115:
+            raise ValueError("it boiled over")
+        best = 80 if p["solvent"] == "dmf" else 60
+        return float(best - ((p["temperature"] - 70) / 10) ** 2 + 0.3 * rng.normal())
+
+    study.run(measured, trials, catch=(ValueError,), progress=False)
+    return study
+
+
+def bowl(storage: SQLStorage, inputs: int, trials: int) -> nr.Study:
+    space = {f"input {i}": nr.Float(0, 1) for i in range(inputs)}
+    study = nr.Study.create(f"{inputs} inputs", space, "minimize", storage=storage)
+    return study.run(
+        lambda p: float(sum((v - 0.4) ** 2 for v in p.values())), trials, progress=False
+    )
+
+
+def drawn(page: Page) -> None:
+    page.until(
+        lambda: all(
+            place.find_elements("css selector", ".main-svg")
+            for place in page.all(".plot")
+            if place.is_displayed()
+        ),
+        "all charts drawn",
+    )
+
+
+# -- words --
+
+
+def test_first_sight_is_free_of_theory_and_a_fold_keeps_it(page: Page, empty: SQLStorage) -> None:
+    reaction(empty)
+    for path in ("/", "/new", "/studies/yield", "/studies/yield/trust", "/studies/yield/lab"):
+        page.go(path)
+        drawn(page)
+        if path == "/studies/yield":
+            page.until(lambda: "rule of thumb" in page.text("#cards"), "the model's answer")
+        assert not THEORY.search(page.text("main")), path
+    page.go("/studies/yield/trials/13")
+    assert not THEORY.search(page.text("main"))
+    page.tab_to("details summary")
+    page.press(Keys.ENTER)
+    page.until(lambda: "β^½" in page.text("details"), "the theory, unfolded")
+    page.go("/studies/yield/trust")
+    page.tab_to("#theory summary")
+    page.press(Keys.ENTER)
+    page.until(lambda: page.drawn("lengthscales") > 0, "drawn once it is unfolded")
+    assert "nats" in page.text("#theory")
+
+
+def test_times_are_those_of_the_clock_on_the_wall(page: Page, empty: SQLStorage) -> None:
+    study = nr.Study.create("kept", {"x": nr.Float(0, 1)}, storage=empty)
+    asked = study.ask()
+    assert asked.created is not None
+    page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kolkata"})
+    try:
+        page.go("/studies/kept/lab")
+        shown = page.one("#experiment-0 time")
+        page.until(lambda: "UTC" not in shown.text, "local time")
+        minute = (int(asked.created[14:16]) + 30) % 60  # half an hour off every full one
+        assert f":{minute:02d}" in shown.text
+    finally:
+        page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+# -- forms --
+
+
+def test_errors_stand_at_their_field(page: Page, empty: SQLStorage) -> None:
+    study = nr.Study.create("lab", {"x": nr.Float(0, 1), "n": nr.Int(1, 5)}, storage=empty)
+    page.go("/studies/lab/lab")
+    page.tab_to("#ask button")
+    page.press(Keys.ENTER)
+    page.until(lambda: page.all("#experiment-0"), "an experiment")
+    page.tab_to("#experiment-0 [name=value]")
+    page.press("forty", Keys.ENTER)
+    page.until(lambda: page.all("#experiment-0 .error"), "the error")
+    field = page.one("#experiment-0 [name=value]")
+    assert "“forty” is not a number" in page.text("#experiment-0 label .error")
+    assert field.get_attribute("aria-invalid") == "true"
+    assert field.get_attribute("aria-describedby") == page.one(".error").get_attribute("id")
+    assert page.driver.switch_to.active_element == field
+    assert page.text("#messages") == "Experiment 0 is ready."
+    page.retype("41,5 %", Keys.TAB, "-1", Keys.ENTER)
+    page.until(lambda: "more than 0" in page.text("#experiment-0 label + label .error"), "noise")
+    assert not page.one("#experiment-0 [name=value]").get_attribute("aria-invalid")
+    page.press(Keys.BACKSPACE, Keys.BACKSPACE, "0.5", Keys.ENTER)
+    page.until(lambda: study.trials[0].state == "complete", "told")
+    assert (study.trials[0].value, study.trials[0].noise_std) == (41.5, 0.5)
+    page.tab_to('[data-nest] [data-param="x"]')
+    page.press("1.5", Keys.TAB, "2", Keys.ENTER)
+    page.until(lambda: page.all("[data-nest] .error"), "refused")
+    assert page.text('[data-nest] label[title="x"] .error') == "1.5 is outside 0 to 1."
+    page.tab_to('[data-nest] [data-param="x"]')
+    page.retype("0.5", Keys.TAB, "2.5", Keys.ENTER)
+    page.until(lambda: "A whole number" in page.text('label[title="n"] .error'), "not whole")
+    assert len(study.trials) == 1
+
+
+def test_a_name_that_is_taken_is_refused_at_the_name(page: Page, empty: SQLStorage) -> None:
+    nr.Study.create("taken", {"x": nr.Float(0, 1)}, storage=empty)
+    page.go("/new")
+    page.tab_to("[name=name]")
+    page.press("taken", Keys.TAB)
+    page.tab_to("[data-field=name]")
+    page.press("x")
+    page.tab_to("[data-field=low]")
+    page.press("3", Keys.TAB, "2", Keys.ENTER)
+    page.until(lambda: "more than 3" in page.text("[data-range] .error"), "an empty range")
+    page.press(Keys.BACKSPACE, "9", Keys.ENTER)
+    page.until(lambda: "of this name already" in page.text("#new label .error"), "taken")
+    assert page.driver.switch_to.active_element == page.one("[name=name]")
+
+
+def test_messages_cover_no_form(page: Page, empty: SQLStorage) -> None:
+    nr.Study.create("lab", {f"x{i}": nr.Float(0, 1) for i in range(6)}, storage=empty)
+    page.go("/studies/lab/lab")
+    page.tab_to("#ask button")
+    page.press(Keys.ENTER)
+    page.until(lambda: page.text("#messages"), "a message")
+    for where in ("0", "document.body.scrollHeight"):
+        page.driver.execute_script(f"scrollTo(0, {where})")
+        covered = page.driver.execute_script(
+            """const bar = document.querySelector('.bar').getBoundingClientRect();
+            const said = document.querySelector('#messages p').getBoundingClientRect();
+            return said.bottom > bar.bottom || said.top < bar.top || said.right > innerWidth;"""
+        )
+        assert covered is False
+    page.driver.execute_script("scrollTo(0, document.body.scrollHeight)")
+    page.driver.execute_script("document.querySelector('[data-upload] button').focus()")
+    page.driver.execute_script("document.querySelector('#ask button').focus()")
+    assert page.driver.execute_script(  # what has the focus is not under the bar
+        "return document.activeElement.getBoundingClientRect().top >="
+        " document.querySelector('.bar').getBoundingClientRect().bottom"
+    )
+
+
+def test_typed_text_looks_like_text_and_hints_do_not(page: Page, empty: SQLStorage) -> None:
+    nr.Study.create("lab", {"x": nr.Float(0, 1)}, storage=empty)
+    for path in ("/new", "/studies/lab/lab"):
+        page.go(path)
+        assert not page.driver.execute_script(
+            "return [...document.querySelectorAll('[placeholder]')].length"
+        )
+        ink, typed, hint = page.driver.execute_script(
+            """const style = (css) => getComputedStyle(document.querySelector(css));
+            return [style('body').color, style('main input').color, style('.why').fontStyle]"""
+        )
+        assert (typed, hint) == (ink, "italic")
+
+
+def test_correcting_keeps_the_noise(page: Page, empty: SQLStorage) -> None:
+    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, storage=empty)
+    study.tell(study.ask(), 41.0, noise_std=0.25)
+    page.go("/studies/lab/lab")
+    page.tab_to('[data-correct="0"]')
+    page.press(Keys.ENTER)
+    page.until(lambda: page.one("#correct").is_displayed(), "the dialog")
+    assert page.one("#correct [name=noise_std]").get_attribute("value") == "0.25"
+    page.press("42", Keys.ENTER)
+    page.until(lambda: len(study.trials) == 2, "corrected")
+    assert (study.trials[1].value, study.trials[1].noise_std) == (42.0, 0.25)
+
+
+def test_an_empty_study_is_one_sentence_and_a_button(page: Page, empty: SQLStorage) -> None:
+    study = nr.Study.create("fresh", {"x": nr.Float(0, 1)}, storage=empty)
+    for path in ("", "/trust"):
+        page.go(f"/studies/fresh{path}")
+        assert len(page.all(".empty p")) == 2
+        assert not page.all("figure, .card, table")
+    page.go("/studies/fresh")
+    page.tab_to(".empty a.button")
+    page.press(Keys.ENTER)
+    page.until(lambda: page.all("#ask"), "the laboratory")
+    assert not page.all("#done table, #done .empty")
+    page.go("/studies/fresh")
+    study.tell(study.ask(), 1.0)
+    page.until(lambda: page.drawn("convergence") == 1, "charts as soon as there is a value")
+
+
+def test_experiments_are_put_back_or_withdrawn(page: Page, empty: SQLStorage) -> None:
+    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, storage=empty)
+    study.ask(2)
+    page.go("/studies/lab/lab")
+    page.tab_to('#experiment-0 [data-withdraw="later"]')
+    page.press(Keys.ENTER)
+    page.until(lambda: page.gone("#experiment-0"), "put back")
+    page.until(lambda: study.trials[0].state == "waiting", "and waiting")
+    page.tab_to('#experiment-1 [data-withdraw="never"]')
+    page.press(Keys.ENTER)
+    page.until(lambda: study.trials[1].state == "failed", "withdrawn")
+    page.until(lambda: page.all('#waiting [data-number="0"]'), "listed as waiting")
+    page.tab_to('#waiting [data-withdraw="never"]')
+    page.press(Keys.ENTER)
+    page.until(lambda: study.trials[0].state == "failed", "withdrawn, too")
+
+
+def test_a_study_is_deleted_after_a_question(page: Page, empty: SQLStorage) -> None:
+    reaction(empty, trials=4)
+    page.go("/studies/yield")
+    page.tab_to("[data-delete]")
+    page.press(Keys.ENTER)
+    page.until(lambda: page.one("#delete").is_displayed(), "the question")
+    assert "4 trials are gone for good" in page.text("#delete")
+    page.tab_to("#delete [data-close]")
+    page.press(Keys.ENTER)
+    page.until(lambda: not page.one("#delete").is_displayed(), "kept")
+    assert empty.names() == ["yield"]
+    page.tab_to("[data-delete]")
+    page.press(Keys.ENTER)
+    page.tab_to("#delete .danger")
+    page.press(Keys.ENTER)
+    page.until(lambda: "There is no study here yet" in page.text(), "deleted")
+    assert empty.names() == []
+
+
+def test_a_study_from_another_brings_its_trials(page: Page, empty: SQLStorage) -> None:
+    old = reaction(empty, trials=10)
+    page.go("/studies/yield")
+    page.tab_to('a[href^="/new?from="]')
+    page.press(Keys.ENTER)
+    page.until(lambda: len(page.all(".entry")) == 2, "its inputs, filled in")
+    page.tab_to(".entry:first-child [data-field=high]")
+    page.retype("60")
+    page.tab_to("#new button.primary")
+    page.press(Keys.ENTER)
+    page.until(lambda: page.all(".error"), "trials outside the new range")
+    assert empty.names() == ["yield"]  # all of it or nothing
+    page.tab_to(".entry:first-child [data-field=high]")
+    page.retype("150")
+    page.tab_to("#more")
+    page.press(Keys.ENTER)
+    page.press("stirring")
+    page.tab_to(".entry:nth-child(3) [data-field=low]")
+    page.press("0", Keys.TAB, "900")
+    page.tab_to("#new button.primary")
+    page.press(Keys.ENTER)
+    page.until(lambda: "until now" in page.text("[data-past] .error"), "a value for the past")
+    page.press("300", Keys.ENTER)
+    page.until(lambda: page.all("#ask"), "the laboratory of the new study")
+    made = nr.Study.open("yield (2)", storage=empty)
+    assert made.space.parameters["temperature"] == nr.Float(20, 150)
+    assert [trial.value for trial in made.trials] == [trial.value for trial in old.trials]
+    assert {trial.params["stirring"] for trial in made.trials} == {300.0}
+
+
+# -- what is drawn --
+
+
+def legend(page: Page, chart: str) -> str:
+    return page.text(f"{chart} .legend, {chart} .plot .legend")
+
+
+def test_the_band_is_promised_where_there_is_one(page: Page, empty: SQLStorage) -> None:
+    bowl(empty, 1, 9)
+    bowl(empty, 6, 20)
+    for name, there in (("1~20inputs", True), ("6~20inputs", False)):
+        page.go(f"/studies/{name}")
+        drawn(page)
+        figure = '[data-chart="convergence"]'
+        assert ("best possible" in page.text(f"{figure} .plot")) is there
+        assert ("shaded band" in page.text(f"{figure} .note")) is there
+
+
+def test_points_off_the_slice_are_paler(page: Page, empty: SQLStorage) -> None:
+    bowl(empty, 2, 14)
+    page.go("/studies/2~20inputs")
+    page.until(lambda: page.all("[data-slice] .main-svg"), "the slice")
+    page.tab_to("[data-slice] [name=y]")
+    page.press("n")  # nothing else
+    opacities = (
+        "return document.querySelector('[data-slice] .plot').data?.find(trace =>"
+        " trace.name === 'trials')?.marker.opacity"
+    )
+    page.until(lambda: "Along input 0," in page.text("#text-slice"), "along one input")
+    found = page.until(lambda: page.driver.execute_script(opacities), "its points")
+    assert min(found) < 0.9 <= max(found) <= 1
+    near = int(re.search(r"(\d+) trials? lies? near", page.text("#text-slice"))[1])  # type: ignore[index]
+    assert 0 < near <= 14
+    assert "paler" in page.text("#note-slice")
+    assert "diamonds" not in page.text("#note-slice")  # nothing is under way
+
+
+def test_on_a_list_every_trial_is_drawn(page: Page, empty: SQLStorage) -> None:
+    designs = nr.Candidates([{"t": t, "s": s} for t in (1, 2, 3, 4) for s in ("a", "b", "c")])
+    study = nr.Study.create("list", designs, storage=empty)
+    study.run(lambda p: float(70 - (p["t"] - 3) ** 2), 12, progress=False)
+    page.go("/studies/list")
+    page.until(lambda: "12 trials" in page.text("#text-slice"), "twelve")
+    assert not page.all("[data-slice] [name=y]")
+    found = re.search(r"between (\S+) and (\S+)\.", page.text('[data-chart="convergence"] .words'))
+    assert found is not None
+    assert float(found[1]) <= float(found[2])
+
+
+def test_every_input_has_its_own_colour(page: Page, empty: SQLStorage) -> None:
+    bowl(empty, 14, 18)
+    page.go("/studies/14~20inputs/trust")
+    page.tab_to("#theory summary")
+    page.press(Keys.ENTER)
+    page.until(lambda: page.drawn("lengthscales") > 0, "drawn")
+    page.until(lambda: len(page.all('[data-chart="lengthscales"] .legend li')) == 14, "the names")
+    colours = page.driver.execute_script(
+        "return [...document.querySelectorAll('.legend li span')].map(s =>"
+        " s.style.backgroundColor.match(/\\d+/g).map(Number))"
+    )
+    distances = [
+        float(np.linalg.norm(np.subtract(one, other)))
+        for i, one in enumerate(colours)
+        for other in colours[:i]
+    ]
+    assert min(distances) > 25  # of 442 from black to white
+    width = page.driver.execute_script(  # a width of 1.5 can be read off its axis
+        "return document.querySelector('[data-chart=width] .plot').layout.yaxis.type"
+    )
+    assert width == "log"
+
+
+def test_a_phone_shows_the_best_and_the_point(page: Page, empty: SQLStorage) -> None:
+    reaction(empty)
+    page.go("/")
+    right = "return arguments[0].getBoundingClientRect().right <= innerWidth"
+    assert page.one("td.best").is_displayed()
+    assert page.driver.execute_script(right, page.one("td.best"))
+    page.go("/studies/yield/lab")
+    point = page.one("#done tbody .where")
+    assert point.is_displayed()
+    assert "temperature" in point.text
+    assert "solvent" in point.text
+    assert page.driver.execute_script(right, point)
+    assert page.driver.execute_script(right, page.one("#done [data-correct]"))
+
+
+# -- for everybody --
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """From npm into a folder of its own: nothing of it is kept."""
+    npm = shutil.which("npm")
+    if npm is None:
+        if os.environ.get("CI"):
+            pytest.fail("npm is missing: axe-core comes from there")
+        pytest.skip("npm is missing: axe-core comes from there")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        if os.environ.get("CI"):
+            pytest.fail(done.stderr)
+        pytest.skip(f"npm could not install {AXE}: {done.stderr[-200:]}")
+    script = Path(folder) / "node_modules" / "axe-core" / "axe.min.js"
+    return script.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(page: Page, empty: SQLStorage, axe: str, scheme: str) -> None:
+    study = reaction(empty)
+    study.ask()
+    study.enqueue({"temperature": 30.0, "solvent": "water"})
+    nr.Study.create("fresh", {"x": nr.Float(0, 1)}, storage=empty)
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    found = []
+    paths = ("/", "/new", "/studies/yield", "/studies/yield/trust", "/studies/yield/lab")
+    for path in (*paths, "/studies/yield/trials/12", "/studies/fresh", "/studies/none"):
+        page.go(path)
+        drawn(page)
+        if path.endswith("/trust"):
+            page.one("#theory summary").send_keys(Keys.ENTER)
+            page.until(lambda: page.drawn("lengthscales") > 0, "unfolded")
+        if path.endswith("/lab"):
+            page.one("#experiment-14 [name=value]").send_keys("abc", Keys.ENTER)
+            page.until(lambda: page.all(".error"), "an error")
+        page.driver.execute_script(axe)
+        answer = page.driver.execute_async_script(
+            "const done = arguments[arguments.length - 1]; axe.run().then(done)"
+        )
+        found += [
+            f"{path}: {each['id']}: {node['html'][:120]}: {node['failureSummary'][:200]}"
+            for each in answer["violations"]
+            for node in each["nodes"]
+        ]
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert found == []
