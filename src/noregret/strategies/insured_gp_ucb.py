@@ -32,7 +32,7 @@ from noregret.gp import (
     Matern,
     Posterior,
 )
-from noregret.search import Acquisition, argmax, log_h, ucb
+from noregret.search import Acquisition, argmax, log_h, remembering, ucb
 from noregret.space import Array, RowIndex, SearchSpace
 from noregret.strategies import surveys
 from noregret.strategies.estimation import previous_fit
@@ -222,6 +222,7 @@ class Insured:
         self.posterior = self._class_at(self.fit.lengthscales)
         self.fitted = fitted_mean(framed, self.posterior)
         self.failing: Failing | None = None
+        self._swept: Acquisition | None = None
         if len(history.failed):
             self.failing = Failing.learnt(history.X, history.failed, self.inputs.group)
         self.loss = float(framed.y.min())  # what a failure is worth: as little as the worst value
@@ -351,7 +352,9 @@ class Insured:
 
     def _argmax(self, known: Array | None = None) -> Array:
         """``known``: designs left out, where there are others."""
-        posterior, acquisition = self.posterior, self._acquisition(self.posterior)
+        if self._swept is None:  # a list is swept once in an ask
+            self._swept = remembering(self._acquisition(self.posterior))
+        posterior, acquisition = self.posterior, self._swept
         left_out = np.empty((0, self.space.dimension)) if known is None else known
         if self.inputs.repeatable:
             left_out = np.vstack([left_out, self.history.failed])
