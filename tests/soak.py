@@ -35,7 +35,7 @@ def worker(url: str, notes: Path, seed: int, until: float, full: bool) -> None:
     """Calls at random until the time is over; every answer is noted once it is there."""
     rng = random.Random(seed)
     jump = timedelta(hours=rng.choice([-1, 0, 0, 1]))
-    sql.utc_now = lambda: (datetime.now(UTC) + jump).isoformat(timespec="milliseconds")
+    vars(sql)["utc_now"] = lambda: (datetime.now(UTC) + jump).isoformat(timespec="milliseconds")
     storage = SQLStorage(url)
     study, mine = nr.Study.open("soak", storage=storage), []
     with notes.open("a", buffering=1) as file:

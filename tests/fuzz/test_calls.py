@@ -6,7 +6,6 @@ A short version runs with the tests; ``make fuzz`` runs 10,000 (NOREGRET_FUZZ=10
 import os
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -130,5 +129,4 @@ Calls.TestCase.settings = settings(
 )
 
 
-class TestCalls(Calls.TestCase):  # type: ignore[misc]
-    pytestmark = pytest.mark.filterwarnings("error")
+TestCalls = Calls.TestCase

@@ -154,7 +154,9 @@ def trust_page(request: Request, seen: Seen) -> Response:
     return render(
         request,
         "trust.html",
-        **study_values(seen, "trust") | {"blank": not seen.calibration.predictions},
+        **study_values(seen, "trust")
+        | {"blank": all(each is None or each.residual is None for each in seen.made)},
+        covered=bool(seen.calibration.predictions),
         settings=words.settings(seen.study.strategy),
     )
 
