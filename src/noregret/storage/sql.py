@@ -276,7 +276,7 @@ class SQLStorage:
         )
         if count == 0 and attempts == 1:
             raise self._unknown(name)
-        with suppress(TakenError):  # a study with that list is made at this moment
+        with suppress(GoneError):  # a study with that list is made at this moment
             self._database.attempt("delete", self._drop_lists)
 
     def _drop_lists(self, connection: Connection) -> None:
