@@ -8,7 +8,7 @@ CONSTRAINTS ?= --constraint constraints.txt
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -80,6 +80,10 @@ bench-regret: setup bench-peers
 # Seconds per ask against the peers: one run, one thread for all.
 bench-speed: setup bench-peers
 	$(BIN)/python -m research.benchmarks.speed $(ARGS)
+
+# Where the limits lie: asks by the number of trials, and lists. ARGS="--quick", or ARGS="--against ../other/src" for ratios in one run.
+bench-scale: setup
+	$(BIN)/python -m research.benchmarks.scale $(ARGS)
 
 # What each adapter costs over a plain ask, and the scikit-learn search against a random one.
 bench-adapters: setup

@@ -3,6 +3,7 @@ import math
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 
 import noregret as nr
@@ -14,6 +15,7 @@ from noregret.gp.hmc import HMC
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.gp.map import MAP
 from noregret.gp.priors import Gamma, LogNormal
+from noregret.storage import codec
 from noregret.storage.codec import from_json, to_json
 
 
@@ -78,3 +80,20 @@ def test_unknown_things_are_refused() -> None:
         to_json(nr.GPUCB(kernel=MyKernel()))
     with pytest.raises(StorageError, match="unknown type"):
         from_json({"type": "os.system", "command": "true"})
+
+
+def test_of_a_long_list_a_document_holds_the_size_and_the_ranges() -> None:
+    short = nr.Candidates([[1.0], [2.0]])
+    assert codec.described(short) == codec.to_json(short)
+    box = nr.Space({"x": nr.Float(0, 1)})
+    assert codec.described(box) == codec.to_json(box)
+    long = nr.Candidates({"x": np.arange(2000.0), "s": ["a", "b"] * 1000})
+    assert codec.described(long) == {
+        "type": "Candidates",
+        "designs": 2000,
+        "columns": {
+            "x": codec.to_json(nr.Float(0, 1999)),
+            "s": codec.to_json(nr.Choice(["a", "b"])),
+        },
+    }
+    json.dumps(codec.described(long), allow_nan=False)

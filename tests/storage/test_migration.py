@@ -13,7 +13,8 @@ import sqlalchemy
 
 import noregret as nr
 from noregret.errors import StorageError
-from noregret.storage import SQLStorage, upgrade
+from noregret.space import as_space
+from noregret.storage import SQLStorage, codec, upgrade
 from noregret.storage.schema import VERSION
 from noregret.trials import Decision, sign_of
 from tests.databases import make_url
@@ -215,6 +216,49 @@ def test_an_empty_database_of_version_1(tmp_path: Path) -> None:
         nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db")
     assert upgrade(tmp_path / "s.db") == (1, VERSION)
     nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=tmp_path / "s.db").ask()
+
+
+def test_lists_of_version_3_move_into_a_table_of_their_own(tmp_path: Path) -> None:
+    """Schema 3 is today's without the table of lists, and with the designs in the study's row."""
+    path, rows = tmp_path / "s.db", [{"t": t, "s": s} for t in (20, 40) for s in ("water", "dmf")]
+    spaces: dict[str, Any] = {
+        "one": nr.Candidates(rows),
+        "two": nr.Candidates(rows),
+        "other": nr.Candidates([[1.0, 2.0], [3.0, 4.0]]),
+        "box": {"x": nr.Float(0, 1), "kind": nr.Choice(["Candidates", "Space"])},
+    }
+    for name, space in spaces.items():
+        study = nr.Study.create(name, space, "maximize", storage=path)
+        study.tell(study.ask(), 1.0)
+    wanted = {name: nr.Study.open(name, storage=path).ask().params for name in spaces}
+    trials = {name: nr.Study.open(name, storage=path).trials for name in spaces}
+    database = sqlite3.connect(path)
+    for name, space in spaces.items():
+        if name != "box":
+            text = json.dumps(codec.to_json(space))
+            query = "UPDATE noregret_studies SET space = ?, version = 3 WHERE name = ?"
+            database.execute(query, (text, name))
+    database.execute("UPDATE noregret_studies SET version = 3")
+    database.execute("DELETE FROM noregret_trials WHERE number = 1")
+    columns = "id, name, space, goal, strategy, seed, created, library, version"
+    older = VERSION_1[0].format(**TYPES["sqlite"]).replace("noregret_studies", "older")
+    database.execute(older)
+    database.execute(f"INSERT INTO older SELECT {columns} FROM noregret_studies")
+    database.execute("DROP TABLE noregret_studies")
+    database.execute("ALTER TABLE older RENAME TO noregret_studies")
+    database.execute("DROP TABLE noregret_lists")
+    database.commit()
+    database.close()
+    with pytest.raises(StorageError, match="schema 3"):
+        nr.Study.open("one", storage=path)
+    assert upgrade(path) == (3, VERSION)
+    assert upgrade(path) == (VERSION, VERSION)
+    assert len(rows_of_version_2(path, "SELECT digest FROM noregret_lists")) == 2  # one is shared
+    for name, space in spaces.items():
+        study = nr.Study.open(name, storage=path)
+        assert study.space == as_space(space)
+        assert [t.to_json() for t in study.trials] == [trials[name][0].to_json()]
+        np.testing.assert_equal(study.ask().params, wanted[name])
 
 
 def test_upgrading_what_holds_no_studies(tmp_path: Path) -> None:

@@ -2,22 +2,26 @@
 
 import itertools
 import json
+import math
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
 
 import noregret as nr
+from noregret.gp import evidence as evidence_module
 from noregret.gp.evidence import Evidence
 from noregret.gp.kernels import Matern
 from noregret.gp.map import MAP
+from noregret.gp.posterior import log_evidence_gradient
 from noregret.gp.priors import LogNormal
 from noregret.strategies import estimation
-from noregret.strategies.estimation import estimate
-from noregret.strategies.units import frame
-from noregret.trials import History
+from noregret.strategies.estimation import estimate, lasting_part
+from noregret.strategies.units import Frame, frame
+from noregret.trials import History, ModelDecision
 
 ASK = """
 import json, sys, numpy as np, noregret as nr
@@ -96,3 +100,66 @@ def test_a_part_of_the_evidence_keeps_the_noise_unknown() -> None:
     part = evidence.part(np.array([0, 1]))
     assert part.estimates_noise
     assert part.X[:, 0].tolist() == [0.0, 0.25, 0.75]
+
+
+def noisy_waves(n: int) -> Frame:
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 2))
+    y = np.sin(6 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(n)
+    history = History(X, y, np.full(n, np.nan), np.empty((0, 2)), np.empty((0, 2)))
+    return frame(history, standardise=True, offset=0.0, noise_std=None, regulariser=None)
+
+
+def test_an_estimate_never_factorises_more_than_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the search from all starts nor an improvement; both note how many points there
+    were.
+    """
+    sizes: list[int] = []
+    true = log_evidence_gradient
+
+    def noted(kernel: Any, lengthscales: Any, X: Any, *rest: Any) -> Any:
+        sizes.append(len(X))
+        return true(kernel, lengthscales, X, *rest)
+
+    monkeypatch.setattr(evidence_module, "log_evidence_gradient", noted)
+    monkeypatch.setattr(estimation, "COARSE", 40)
+    monkeypatch.setattr(estimation, "ENOUGH", 80)
+    framed, rule = noisy_waves(200), MAP(prior=LogNormal(1.4, 1.7, True), patience=9.0)
+    rng, widest = np.random.default_rng(1), np.full(2, 1.5)
+    found = estimate(framed, Matern(2.5), rule, widest, (), rng)
+    assert found is not None
+    assert (found.searched, found.improved) == (200, 200)
+    assert set(sizes) == {41, 81}  # one more, so that the noise stays unknown
+    sizes.clear()
+    lengthscales = tuple(found.lengthscales.tolist())
+    earlier = ModelDecision(
+        t=1,
+        lengthscales=lengthscales,
+        fitted_lengthscales=lengthscales,
+        noise_var=found.noise_var,
+        searched=150,
+        improved=150,
+        mean=0.0,
+        std=1.0,
+    )
+    better = estimate(framed, Matern(2.5), rule, widest, (earlier,), rng)
+    assert better is not None
+    assert (better.searched, better.improved) == (150, 200)
+    assert set(sizes) == {81}
+    monkeypatch.setattr(estimation, "ENOUGH", 1000)
+    whole = estimate(framed, Matern(2.5), rule, widest, (), np.random.default_rng(1))
+    assert whole is not None
+    ratio = found.lengthscales / whole.lengthscales
+    assert np.all((ratio > 0.5) & (ratio < 2))
+
+
+def test_the_part_that_is_fitted_changes_little_by_little() -> None:
+    parts = [set(lasting_part(n, 50).tolist()) for n in range(50, 400)]
+    assert parts[0] == set(range(50))
+    for n, (before, after) in enumerate(itertools.pairwise(parts), start=51):
+        assert len(after) == 50
+        assert after - before <= {n - 1}  # the new row or none
+    changes = sum(a != b for a, b in itertools.pairwise(parts))
+    assert changes == pytest.approx(50 * math.log(400 / 50), rel=0.3)  # Σ 50/n
+    counts = sum(1 for row in parts[-1] if row < 200)
+    assert 13 < counts < 37  # old and new rows alike: 25 ± 2.5 standard deviations

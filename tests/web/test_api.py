@@ -349,7 +349,9 @@ def test_slices(browser: TestClient, storage: SQLStorage) -> None:
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
-def test_slices_of_lists_arrays_and_empty_studies(storage: SQLStorage, goal: Any) -> None:
+def test_slices_of_lists_arrays_and_empty_studies(
+    storage: SQLStorage, goal: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     start(storage.url)
     listed = nr.Study.create(
         "listed",
@@ -370,6 +372,10 @@ def test_slices_of_lists_arrays_and_empty_studies(storage: SQLStorage, goal: Any
         low <= mean <= high
         for low, mean, high in zip(made["low"], made["mean"], made["high"], strict=True)
     )
+    monkeypatch.setattr(fitting, "DESIGNS", 3)  # of a longer list some, spread evenly
+    assert cut("listed", SliceQuery("s"))["xs"] == ["a", "a", "b"]
+    assert cut("listed", SliceQuery("t"))["xs"] == [1, 2, 3]
+    monkeypatch.undo()
     vector = nr.Study.create("vector", [(0, 1), (-5, 5)], goal, storage=storage)
     vector.run(lambda x: float(np.sum(x)), 8, progress=False)
     assert len(cut("vector", SliceQuery("x1"))["xs"]) == 121

@@ -4,8 +4,6 @@ tried out before it is made.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -28,7 +26,7 @@ from noregret.errors import (
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
 from noregret.storage import codec
 from noregret.strategies import Strategy, named, random_points
-from noregret.study import numbers, read_number, table
+from noregret.study import numbers, read_number
 from noregret.trials import History
 
 # -- all of it --
@@ -97,7 +95,7 @@ def _space(
             [(flag.name, flag.parameter) for flag in sorted(flags, key=lambda flag: flag.place)]
         )
     elif candidates is not None:
-        space = read_candidates(candidates)
+        space = Candidates(candidates)
     else:
         assert file is not None
         space = written_space(written, file.parent)
@@ -280,37 +278,16 @@ def read_study(path: Path) -> dict[str, Any]:
     return found
 
 
-def read_candidates(path: Path) -> Candidates:
-    """A CSV file, names first; a column of numbers becomes numbers."""
-    try:
-        header, rows, comma = table(io.StringIO(_text(path)))
-    except csv.Error as error:
-        raise SpaceError(f"{path} cannot be read as CSV: {error}") from None
-    if not header or not rows:
-        raise SpaceError(f"{path} needs a line of names and at least one line of values")
-    for number, row in enumerate(rows, start=2):
-        if "" in row or None in row.values():
-            cells = [cell for cell in row.values() if cell is not None]
-            there = len(cells) + (len(row[""]) - 1 if "" in row else 0)
-            raise SpaceError(
-                f"{path}: line {number} has {there} values, the first line names {len(header)}"
-            )
-    columns = [numbers([row[name].strip() for row in rows], comma=comma) for name in header]
-    names = [name.strip() for name in header]
-    return Candidates(
-        [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-    )
-
-
 def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
     """The space of a study's file in that folder."""
     listed = written.get("candidates")
     if isinstance(listed, str):
-        return read_candidates(folder / listed)
+        return Candidates(folder / listed)
     if listed is not None:
         if not isinstance(listed, list):
             raise ConfigurationError(
-                f"candidates must be a list of designs, or the name of a CSV file, got {listed!r}"
+                f"candidates must be a list of designs, or the name of a CSV or Parquet"
+                f" file, got {listed!r}"
             )
         return Candidates(listed)
     tables = written["parameters"]

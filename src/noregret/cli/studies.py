@@ -36,7 +36,7 @@ from noregret.cli.output import (
     trial_table,
 )
 from noregret.errors import ConfigurationError, UnknownTrialError
-from noregret.space import named_params
+from noregret.space import Candidates, named_params
 from noregret.storage import SQLStorage, codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
@@ -162,7 +162,9 @@ def _parameters(study: Study) -> str:
     ranges = "; ".join(
         f"{name} {parameter_range(parameter)}" for name, parameter in study.space.parameters.items()
     )
-    return f"one of {len(study.space.rows)} candidates" if hasattr(study.space, "rows") else ranges
+    if isinstance(study.space, Candidates):
+        return f"one of {len(study.space)} candidates"
+    return ranges
 
 
 def study_document(study: Study) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def study_document(study: Study) -> dict[str, Any]:
         "study": study.name,
         "goal": study.goal,
         "seed": study.seed,
-        "space": codec.to_json(study.space),
+        "space": codec.described(study.space),
         "strategy": codec.to_json(study.strategy),
         "strategy_name": display_name(study.strategy),
         "theorem": study.strategy.theorem,

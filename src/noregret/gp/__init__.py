@@ -3,7 +3,7 @@
 kernels    what is similar to what          posterior  condition, predict, append
 priors     of lengthscales and noise        evidence   log posterior of the hyperparameters
 map        its maximum                      hmc        samples from it (extra ``hmc``)
-linalg     triangular solves and products
+linalg     triangular solves and products   growing    the factor, block by block
 """
 
 from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence

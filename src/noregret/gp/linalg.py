@@ -14,14 +14,17 @@ from noregret.errors import NumericalError
 from noregret.space import Array
 
 
-def cholesky(K: Array) -> Array:
-    """L with L @ L.T = K; K itself may be overwritten."""
+def cholesky(K: Array, points: int | None = None) -> Array:
+    """L with L @ L.T = K; K itself may be overwritten. points: how many there are, if K is the last
+    block of a larger matrix.
+    """
     if len(K) == 0:
         return np.empty((0, 0))
     L, info = lapack.dpotrf(np.asfortranarray(K), lower=1, clean=1, overwrite_a=1)
     if info != 0:
+        count = points or len(K)
         raise NumericalError(
-            f"the covariance of {len(K)} points is not positive definite in double precision: the"
+            f"the covariance of {count} points is not positive definite in double precision: the"
             " noise variance is too small beside the prior variance of 1 for points this close"
             " together. Raise the noise (a standard deviation of 1e-4 of the values' range always"
             " works), or pass regulariser= where a strategy takes it. No jitter was added behind"

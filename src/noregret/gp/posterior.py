@@ -15,11 +15,13 @@ import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.gp import linalg
+from noregret.gp.growing import factor
 from noregret.gp.kernels import BLOCK, Kernel, covariance, squared_distances, value_and_slope
 from noregret.space import Array
 
 # 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
 VARIANCE_FLOOR = 1e-20
+SCREEN = 256  # points by which ``predict_leading`` rules out rows first; then twice as many, …
 
 
 class Predictor(Protocol):
@@ -57,6 +59,34 @@ class Posterior:
             mean[rows] = k @ self.weights  # JMLR eq. (3)
             v = whiten(k.T)
             var[rows] = 1.0 - np.einsum("nm,nm->m", v, v)
+        return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
+
+    def predict_leading(self, A: Array, width: float, top: int) -> tuple[Array, Array]:
+        """Mean and std as ``predict`` gives them at the ``top`` rows with the largest mean +
+        width·std; at rows that cannot be among them any std that leaves them below.
+
+        The variance given the first points alone is an upper bound, and is known before the rest of
+        the factor has been looked at: rows that it rules out are dropped on the way.
+        """
+        k = covariance(self.kernel, self.lengthscales, A, self.X)  # (m, n)
+        mean = k @ self.weights
+        var, left = np.ones(len(A)), np.arange(len(A))
+        least = np.partition(mean, -top)[-top] if top < len(A) else -np.inf  # std ≥ 0
+        start = 0
+        while start < len(self.X) and len(left):
+            rows = slice(start, min(max(2 * start, SCREEN), len(self.X)))
+            part = k[:, rows].T  # k becomes V = L⁻¹ kᵀ, transposed, from left to right
+            if start:
+                part = part - self.L[rows, :start] @ k[:, :start].T
+            corner = np.asfortranarray(self.L[rows, rows])
+            part = linalg.solve_lower(corner, part)
+            k[:, rows] = part.T
+            var[left] -= np.einsum("nm,nm->m", part, part)
+            bound = mean[left] + width * np.sqrt(np.maximum(var[left], VARIANCE_FLOOR))
+            stays = bound >= least
+            if not stays.all():
+                left, k = left[stays], k[stays]
+            start = rows.stop
         return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
@@ -179,9 +209,7 @@ def condition(
             )
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
-    K = covariance(kernel, lengthscales, X, X)
-    K[np.diag_indices_from(K)] += lam
-    L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
+    L = factor(kernel, lengthscales, X, lam)
     z = np.concatenate(
         [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
     )  # pending at the mean: innovation 0

@@ -10,6 +10,7 @@ import numpy as np
 from noregret.errors import ConfigurationError, TrialError
 from noregret.plot.canvas import (
     BAND,
+    DESIGNS,
     GREEN,
     INK,
     LOOK,
@@ -108,14 +109,16 @@ def _line(
     study: Study, belief: Belief, along: Coordinate, fixed: Mapping[str, Any], ax: Axes
 ) -> None:
     if isinstance(study.space, Candidates):
-        points = [named_params(study.space, row) for row in study.space.rows]
+        shown = study.space.spread(DESIGNS)
+        along_line = study.space.columns[along.name].take(shown).tolist()
+        X = study.space.enumeration()[shown]
     else:
-        points = [{**fixed, along.name: value} for value in along.values]
-    X = np.array([_encode(study, point) for point in points])
+        along_line = list(along.values)
+        X = np.array([_encode(study, {**fixed, along.name: value}) for value in along_line])
     mean, _ = belief.predict(X)
     lower, upper = belief.band(X)
     mean, lower, upper = (sign_of(study.goal) * each for each in (mean, lower, upper))
-    positions = [along.position(point[along.name]) for point in points]
+    positions = [along.position(value) for value in along_line]
     if along.smooth:
         ax.fill_between(positions, lower, upper, color=BAND, lw=0, label="band")
         ax.plot(positions, mean, color=INK, lw=1.8, label="mean")
@@ -168,11 +171,11 @@ def _map(
 ) -> None:
     cmap = "viridis" if study.goal == "maximize" else "viridis_r"  # bright is good
     if isinstance(study.space, Candidates):
-        rows = [named_params(study.space, row) for row in study.space.rows]
-        mean, _ = belief.predict(np.array([_encode(study, row) for row in rows]))
+        shown, columns = study.space.spread(DESIGNS), study.space.columns
+        mean, _ = belief.predict(study.space.enumeration()[shown])
         painted: Any = ax.scatter(
-            [across.position(r[across.name]) for r in rows],
-            [up.position(r[up.name]) for r in rows],
+            [across.position(value) for value in columns[across.name].take(shown).tolist()],
+            [up.position(value) for value in columns[up.name].take(shown).tolist()],
             c=sign_of(study.goal) * mean,
             marker="s",
             s=220,

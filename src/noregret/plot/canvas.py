@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.space import Candidates, Choice, Int, named_params
+from noregret.space import Candidates, Choice, Int
 from noregret.study import Study
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "running": {"marker": "^", "color": ORANGE, "label": "under way"},
     "waiting": {"marker": ">", "color": "0.5", "label": "waiting"},
 }
+DESIGNS = 2_000  # of a list that are drawn
 SMOOTH = 241  # points of a curve
 LEVELS = 200  # a longer range of integers is drawn as a curve
 
@@ -166,9 +167,8 @@ def coordinate(study: Study, name: str) -> Coordinate:
     if isinstance(parameter, Choice):
         return Coordinate(name, parameter.options, parameter.options)
     if isinstance(study.space, Candidates):
-        return Coordinate(
-            name, tuple(sorted({named_params(study.space, row)[name] for row in study.space.rows}))
-        )
+        shown = study.space.columns[name].take(study.space.spread(DESIGNS))
+        return Coordinate(name, tuple(sorted(set(shown.tolist()))))
     if isinstance(parameter, Int) and parameter.size <= LEVELS:
         return Coordinate(name, tuple(range(parameter.low, parameter.high + 1)), log=parameter.log)
     grid = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, SMOOTH)]

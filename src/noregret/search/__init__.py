@@ -3,9 +3,9 @@ together. And what a search cannot tell: how large f can be anywhere (cover), an
 without an evaluation (resolution).
 """
 
-from noregret.search.acquisition import Acquisition, log_ei, log_h, ucb
+from noregret.search.acquisition import Acquisition, log_ei, log_h, remembering, ucb
 from noregret.search.cover import Cover, covered, cube_cover, searched
-from noregret.search.maximiser import allowed, argmax, best, low_discrepancy
+from noregret.search.maximiser import allowed, argmax, best, low_discrepancy, unlike
 from noregret.search.resolution import Resolution, largest_empty_ball
 
 __all__ = [
@@ -21,6 +21,8 @@ __all__ = [
     "log_ei",
     "log_h",
     "low_discrepancy",
+    "remembering",
     "searched",
     "ucb",
+    "unlike",
 ]

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-from noregret.gp import Predictor
+from noregret.gp import Posterior, Predictor
 from noregret.space import Array
+
+MANY = 512  # points of a posterior from which on a sweep drops candidates on the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +20,22 @@ class Acquisition:
 
     values: Callable[[Array], Array]
     gradients: Callable[[Array], tuple[Array, Array]]
+    # values of which only the so many largest must be right: cheaper, where there is a way
+    leading: Callable[[Array, int], Array] | None = None
+
+
+def remembering(acquisition: Acquisition) -> Acquisition:
+    """The same function; the values at the array it was last asked for are kept. For a long list,
+    which is handed over as one array that nobody changes.
+    """
+    last: list[tuple[Array, Array]] = []
+
+    def values(A: Array) -> Array:
+        if not (last and last[0][0] is A):
+            last[:] = [(A, acquisition.values(A))]
+        return last[0][1]
+
+    return Acquisition(values, acquisition.gradients, acquisition.leading)
 
 
 def ucb(posterior: Predictor, beta_sqrt: float) -> Acquisition:
@@ -31,7 +49,14 @@ def ucb(posterior: Predictor, beta_sqrt: float) -> Acquisition:
         mean, std, dmean, dstd = posterior.predict_gradients(A)
         return mean + beta_sqrt * std, dmean + beta_sqrt * dstd
 
-    return Acquisition(values, gradients)
+    if not (isinstance(posterior, Posterior) and len(posterior.X) > MANY and beta_sqrt >= 0):
+        return Acquisition(values, gradients)
+
+    def leading(A: Array, top: int) -> Array:
+        mean, std = posterior.predict_leading(A, beta_sqrt, top)
+        return mean + beta_sqrt * std
+
+    return Acquisition(values, gradients, leading)
 
 
 def log_ei(posterior: Predictor, best: float) -> Acquisition:

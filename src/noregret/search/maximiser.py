@@ -14,17 +14,19 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from noregret.search.acquisition import Acquisition
-from noregret.space import Array, Indices, Mask, SearchSpace
+from noregret.space import Array, Candidates, Indices, Mask, RowIndex, SearchSpace
 
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
 CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
 STARTS_BUDGET = 128
+SHORTLIST = 8  # of the best candidates per start
 ITERATIONS = 60
 PRECISION = 1e-11  # of the acquisition, relative: a start that can gain no more has arrived
 SETTLED = 4  # iterations after which the starts are compared: of two
 MEETING = 0.02  # lengthscales or less apart the better goes on, and none goes on for which
 HOPE = 10.0  # times the predicted gain does not reach the best
 EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
+BLOCK = 65_536  # points that are compared with the failed ones at once
 # it doubles with every other failure this close, up to this: a region that fails again and again
 LARGEST_EXCLUSION = 0.1
 
@@ -44,11 +46,11 @@ def argmax(
     if every is not None:
         return best(
             every,
-            np.where(allowed(every, excluded, radius=0.0), acquisition.values(every), -np.inf),
+            np.where(unlike(space, every, excluded), acquisition.values(every), -np.inf),
             excluded,
         )
     points, shape = _sweep(space, lengthscales, rng, incumbents)
-    values = np.where(allowed(points, excluded), acquisition.values(points), -np.inf)
+    values = _swept(acquisition, points, shape, allowed(points, excluded))
     starts = _starts(points, values, shape, lengthscales)
     found = _refined(acquisition, space, points[starts], lengthscales)
     found = _jump(acquisition, space, found, lengthscales)
@@ -69,7 +71,20 @@ def best(points: Array, values: Array, excluded: Array) -> Array:
     return points[int(np.argmax(values))]
 
 
+def unlike(space: SearchSpace, every: Array, known: Array) -> Mask:
+    """Which points of a list are none of the known ones."""
+    mask = np.ones(len(every), dtype=np.bool_)
+    if len(known):
+        index = space if isinstance(space, Candidates) else RowIndex(every)
+        at = index.find(known)
+        mask[at[at >= 0]] = False
+    return mask
+
+
 def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
+    if len(points) > BLOCK:  # a long list, without arrays of its size
+        parts = [points[start : start + BLOCK] for start in range(0, len(points), BLOCK)]
+        return np.concatenate([allowed(part, excluded, radius) for part in parts])
     mask = np.ones(len(points), dtype=np.bool_)
     gaps = cdist(excluded, excluded, "sqeuclidean")
     neighbours = (gaps < LARGEST_EXCLUSION**2).sum(axis=1) - 1
@@ -109,6 +124,22 @@ def _sweep(
     return space.snap(np.clip(np.vstack([base, *local]), 0.0, 1.0)), shape
 
 
+def _swept(acquisition: Acquisition, points: Array, shape: tuple[int, ...], mask: Mask) -> Array:
+    """The acquisition at allowed points, −∞ elsewhere. Without a grid only the best of them are
+    looked at later, and so only those must be right.
+    """
+    if acquisition.leading is None or shape:
+        return np.where(mask, acquisition.values(points), -np.inf)
+    values = np.full(len(points), -np.inf)
+    values[mask] = acquisition.leading(points[mask], SHORTLIST * _wanted(len(points)))
+    return values
+
+
+def _wanted(count: int) -> int:
+    """Starts from so many candidates."""
+    return int(np.clip(count // 128, 12, STARTS_BUDGET))
+
+
 def low_discrepancy(count: int, dimension: int, rng: np.random.Generator) -> Array:
     """A randomly shifted additive recurrence with the generalised golden ratio; plain uniform above
     12 dimensions.
@@ -137,8 +168,8 @@ def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: 
         peaks = np.flatnonzero(peak)
         peaks = peaks[np.argsort(-values[peaks], kind="stable")][:STARTS_BUDGET]
         return np.concatenate([peaks, order[:4]])
-    wanted = int(np.clip(len(points) // 128, 12, STARTS_BUDGET))
-    order = order[: 8 * wanted]
+    wanted = _wanted(len(points))
+    order = order[: SHORTLIST * wanted]
     scaled = points[order] / lengthscales
     free, chosen = np.ones(len(order), dtype=np.bool_), []
     for position in range(len(order)):

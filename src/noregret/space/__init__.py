@@ -2,14 +2,17 @@
 
 parameters  Float, Int, Choice                box     named parameters, or (low, high) pairs
 candidates  a finite list of designs          slice   a space with some parameters held
-naming      points and coordinates by name
+columns     its values as arrays, read from   rows    rows of a table, found by content
+            arrays, frames and files          naming  points and coordinates by name
 """
 
 from noregret.space.array import Array, Indices, Mask
 from noregret.space.box import Space
 from noregret.space.candidates import Candidates, as_space
+from noregret.space.columns import Column
 from noregret.space.naming import coordinate_names, named_params
 from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.rows import RowIndex
 from noregret.space.search_space import Params, SearchSpace
 from noregret.space.slice import Slice, hold
 
@@ -20,12 +23,14 @@ __all__ = [
     "Array",
     "Candidates",
     "Choice",
+    "Column",
     "Float",
     "Indices",
     "Int",
     "Mask",
     "Parameter",
     "Params",
+    "RowIndex",
     "SearchSpace",
     "Slice",
     "Space",

@@ -2,59 +2,111 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
-from noregret.space.array import Array
+from noregret.space.array import Array, Indices
 from noregret.space.box import Space
-from noregret.space.parameters import LARGEST_INT, Choice, Float, Parameter, is_finite
-from noregret.space.search_space import Params, nearest_rows
+from noregret.space.columns import Column, read_columns
+from noregret.space.parameters import Parameter
+from noregret.space.rows import RowIndex, first_of_each
+from noregret.space.search_space import ENUMERATION_LIMIT, Params
+
+SHOWN = 10  # designs that are written out
+LARGEST = 2**29  # numbers in a list's encoding: 4 GiB
+BLOCK = 8_192  # designs that are compared at once
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Candidates:
-    """A finite list of designs, such as a laboratory's catalogue: dicts with equal keys, or rows of
-    numbers.
+    """A finite list of designs, such as a laboratory's catalogue: dicts with equal keys, rows of
+    numbers, an array, a DataFrame, columns by name, or the path of a CSV or Parquet file.
 
     Columns of numbers are scaled to the unit interval by their range, other columns are treated as
-    ``Choice``. Equal rows are one design.
+    ``Choice``. Equal rows are one design. ``columns`` holds the values as arrays, ``rows`` makes a
+    design when it is looked at: a list may have millions.
     """
 
-    rows: tuple[Any, ...]
-    _box: Space = field(init=False, repr=False, compare=False)
-    _encoded: Array = field(init=False, repr=False, compare=False)
+    columns: dict[str, Column]
+    vector: bool  # a design is a row of numbers without names
+    _box: Space = field(init=False)
+    _encoded: Array = field(init=False)
+    _index: list[RowIndex] = field(init=False)  # made when it is needed first
 
     def __init__(self, rows: Any) -> None:
-        if isinstance(rows, np.ndarray):
-            rows = np.atleast_2d(rows).tolist() if rows.ndim != 1 else rows[:, None].tolist()
-        elif hasattr(rows, "to_dict"):
-            rows = rows.to_dict("records")  # a pandas DataFrame
-        listed = list(rows)
-        if not listed:
+        columns, vector = read_columns(rows)
+        if not columns or not len(next(iter(columns.values()))):
             raise SpaceError("Candidates needs at least one row, got none")
-        vector = not isinstance(listed[0], Mapping)
-        table = [_row(row, listed[0], index, vector) for index, row in enumerate(listed)]
+        self._fill(columns, vector, distinct=False)
+
+    @staticmethod
+    def of_columns(columns: dict[str, Column], vector: bool) -> Candidates:
+        """From the columns of another list."""
+        made = object.__new__(Candidates)
+        made._fill(columns, vector, distinct=True)
+        return made
+
+    def _fill(self, columns: dict[str, Column], vector: bool, *, distinct: bool) -> None:
         box = Space(
-            {name: _column(name, [row[name] for row in table]) for name in table[0]}, vector=vector
+            {name: column.parameter() for name, column in columns.items()},
+            vector=vector,
         )
-        encoded = np.array(
-            [
-                [v for name, p in box.parameters.items() for v in p.encode(row[name])]
-                for row in table
-            ]
-        ).reshape(len(table), box.dimension)
-        _, first = np.unique(encoded, axis=0, return_index=True)
-        keep = np.sort(first)
-        object.__setattr__(
-            self, "rows", tuple(tuple(table[i].values()) if vector else table[i] for i in keep)
-        )
+        count = len(next(iter(columns.values())))
+        if count * box.dimension > LARGEST:
+            widest = max(box.parameters, key=lambda name: box.parameters[name].width)
+            raise SpaceError(
+                f"{count} designs with {box.dimension} coordinates do not fit into memory: every"
+                f" text of a column takes one; leave out {widest!r}, or give numbers that describe"
+                " it"
+            )
+        encoded = np.empty((count, box.dimension))
+        for first in range(0, count, BLOCK):
+            rows, at = slice(first, first + BLOCK), 0
+            for column, parameter in zip(columns.values(), box.parameters.values(), strict=True):
+                encoded[rows, at : at + parameter.width] = column.take(rows).encode(parameter)
+                at += parameter.width
+        keep = None if distinct else first_of_each(encoded)
+        if keep is not None and len(keep) < count:
+            columns = {name: column.take(keep) for name, column in columns.items()}
+            encoded = encoded[keep]
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "vector", vector)
         object.__setattr__(self, "_box", box)
-        object.__setattr__(self, "_encoded", encoded[keep])
+        object.__setattr__(self, "_encoded", encoded)
+        object.__setattr__(self, "_index", [])
+
+    def __len__(self) -> int:
+        return len(self._encoded)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Candidates):
+            return NotImplemented
+        return (
+            len(self) == len(other)
+            and self.vector == other.vector
+            and self.columns.keys() == other.columns.keys()
+            and all(column.same(other.columns[name]) for name, column in self.columns.items())
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.vector, frozenset(self.columns)))
+
+    def __repr__(self) -> str:
+        if len(self) <= SHOWN:
+            return f"Candidates(rows={tuple(self.rows)!r})"
+        return f"<Candidates: {len(self)} designs, columns {', '.join(self.columns)}>"
+
+    @property
+    def rows(self) -> Rows:
+        """The designs, each made when it is looked at."""
+        return Rows(self.columns, self.vector)
 
     @property
     def parameters(self) -> dict[str, Parameter]:
@@ -73,15 +125,29 @@ class Candidates:
     def movable(self) -> NDArray[np.bool_]:
         return self.continuous
 
-    def _nearest(self, U: Array) -> NDArray[np.intp]:
-        return nearest_rows(U, self._encoded)
+    def find(self, U: Array) -> Indices:
+        """The positions of encoded designs, −1 for what is not listed."""
+        if not self._index:
+            self._index.append(RowIndex(self._encoded))
+        return self._index[0].find(U)
+
+    def spread(self, most: int) -> Indices:
+        """Positions of at most so many designs, evenly through the list: what a picture shows."""
+        if len(self) <= most:
+            return np.arange(len(self))
+        return np.linspace(0, len(self) - 1, most).astype(np.intp)
+
+    def _nearest(self, U: Array) -> Indices:
+        found = self.find(U)
+        left = np.flatnonzero(found < 0)
+        found[left] = nearest_rows(U[left], self._encoded)
+        return found
 
     def encode(self, params: Any) -> Array:
         u = self._box.encode(params)
-        match = np.flatnonzero(np.all(self._encoded == u, axis=1))
-        if len(match) == 0:
+        if self.find(u[None, :])[0] < 0:
             raise SpaceError(
-                f"{params!r} is not one of the {len(self.rows)} candidates: only listed designs can"
+                f"{params!r} is not one of the {len(self)} candidates: only listed designs can"
                 " be evaluated or added"
             )
         return u
@@ -103,40 +169,56 @@ class Candidates:
         return self._encoded
 
 
-def _row(row: Any, first: Any, index: int, vector: bool) -> dict[str, Any]:
-    if vector:
-        try:
-            values = [float(v) for v in row]
-        except (TypeError, ValueError):
-            raise SpaceError(
-                f"candidate {index} must be a row of numbers like the first, got {row!r}: use dicts"
-                " for named or categorical columns"
-            ) from None
-        if len(values) != len(list(first)):
-            raise SpaceError(
-                f"candidate {index} has {len(values)} numbers, the first has {len(list(first))}"
-            )
-        return {f"x{i}": v for i, v in enumerate(values)}
-    if not isinstance(row, Mapping) or set(row) != set(first):
-        raise SpaceError(f"candidate {index} must have the keys {sorted(first)!r}, got {row!r}")
-    return {
-        name: row[name].item() if isinstance(row[name], np.generic) else row[name] for name in first
-    }
+class Rows(Sequence[Any]):
+    """A list's designs: dicts, or tuples of numbers."""
+
+    def __init__(self, columns: Mapping[str, Column], vector: bool) -> None:
+        self._columns, self._vector = columns, vector
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values())))
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        values = [column[index] for column in self._columns.values()]
+        return tuple(values) if self._vector else dict(zip(self._columns, values, strict=True))
+
+    def __iter__(self) -> Iterator[Any]:
+        listed = zip(*(column.tolist() for column in self._columns.values()), strict=True)
+        return (
+            listed if self._vector else (dict(zip(self._columns, v, strict=True)) for v in listed)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} designs, columns {', '.join(self._columns)}>"
 
 
-def _column(name: str, values: list[Any]) -> Parameter:
-    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
-        if not all(
-            is_finite(v) and (isinstance(v, float) or abs(v) <= LARGEST_INT) for v in values
-        ):
-            raise SpaceError(
-                f"column {name!r} of the candidates holds a value that is not finite, or a whole"
-                " number beyond ±2^53: drop or repair those rows, or write such numbers as text"
-            )
-        if min(values) < max(values):
-            return Float(min(values), max(values))
-        return Choice([values[0]])
-    return Choice(list(dict.fromkeys(values)))
+def nearest_rows(U: Array, table: Array) -> Indices:
+    """The position of the row of the table that is nearest to each row of U, the first of equally
+    near ones; in a long table as far as |u|² + |e|² − 2 u·e can tell.
+    """
+    if len(table) <= ENUMERATION_LIMIT:
+        distance = ((U[:, None, :] - table[None, :, :]) ** 2).sum(axis=-1)
+        return np.argmin(distance, axis=1)
+    least, found = np.full(len(U), np.inf), np.zeros(len(U), dtype=np.intp)
+    for start in range(0, len(table) if len(U) else 0, BLOCK):
+        rows = table[start : start + BLOCK]
+        distance = np.einsum("ij,ij->i", rows, rows) - 2.0 * (U @ rows.T)
+        at = np.argmin(distance, axis=1)
+        there = distance[np.arange(len(U)), at]
+        closer = there < least
+        least[closer], found[closer] = there[closer], start + at[closer]
+    return found
 
 
 def as_space(space: Any) -> Space | Candidates:

@@ -11,9 +11,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.distance import cdist
 
-from noregret.space.array import Array, Indices
+from noregret.space.array import Array
 
 Params = dict[str, Any] | Array
 
@@ -53,16 +52,6 @@ class SearchSpace(Protocol):
 
     def enumeration(self) -> Array | None:
         """All points, encoded, if they are finitely many and few enough to try each; else None."""
-
-
-def nearest_rows(U: Array, points: Array) -> Indices:
-    """For each row of U the index of the nearest point, in tables of bounded size."""
-    step = max(2**22 // max(len(points), 1), 1)
-    found = [
-        np.argmin(cdist(U[start : start + step], points, "sqeuclidean"), axis=1)
-        for start in range(0, len(U), step)
-    ]
-    return np.concatenate(found) if found else np.empty(0, dtype=np.intp)
 
 
 def product(levels: Sequence[Array]) -> Array:

@@ -14,9 +14,9 @@ import numpy as np
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.box import Space
-from noregret.space.candidates import Candidates
+from noregret.space.candidates import Candidates, nearest_rows
 from noregret.space.parameters import Parameter, exact
-from noregret.space.search_space import ENUMERATION_LIMIT, Params, nearest_rows, product
+from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Slice:
 
     def snap(self, U: Array) -> Array:
         if self.points is not None:
-            return self.points[nearest_rows(np.asarray(U), self.points)]
+            return self.points[nearest_rows(np.asarray(U, dtype=np.float64), self.points)]
         return np.where(self.held, self.at, self.space.snap(U))
 
     def jumps(self, u: Array) -> Array:
@@ -103,7 +103,7 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
         points = every[np.all(every[:, held] == at[held], axis=1)]
         if len(points) == 0:
             raise SpaceError(
-                f"none of the {len(space.rows)} candidates has {dict(fixed)!r}: choose values of a"
+                f"none of the {len(space)} candidates has {dict(fixed)!r}: choose values of a"
                 " listed design"
             )
         return Slice(

@@ -13,7 +13,10 @@ import numpy as np
 
 from noregret.classes import BUILT_IN
 from noregret.errors import StorageError
+from noregret.space import Candidates, Space
 from noregret.strategies import stored_kind, stored_name
+
+READABLE = 1_000  # designs of a list that a document still holds one by one
 
 
 def to_json(value: Any) -> Any:
@@ -29,6 +32,8 @@ def to_json(value: Any) -> Any:
         return {"type": "dict", "items": [[key, to_json(item)] for key, item in value.items()]}
     if isinstance(value, (tuple, list)):
         return [to_json(item) for item in value]
+    if isinstance(value, Candidates):
+        return {"type": "Candidates", "rows": [to_json(row) for row in value.rows]}
     name = stored_name(type(value))
     if name is not None:
         return {
@@ -48,6 +53,14 @@ def to_json(value: Any) -> Any:
         f"{value!r} cannot be stored: its class is not registered. Use a built-in one, register"
         " yours (noregret.strategies.register, or an entry point), or keep the study in memory"
     )
+
+
+def described(space: Space | Candidates) -> Any:
+    """A space for a reader: of a list too long to read its size and the ranges of its columns."""
+    if isinstance(space, Candidates) and len(space) > READABLE:
+        ranges = {name: to_json(parameter) for name, parameter in space.parameters.items()}
+        return {"type": "Candidates", "designs": len(space), "columns": ranges}
+    return to_json(space)
 
 
 def from_json(data: Any) -> Any:

@@ -1,9 +1,10 @@
-"""The two tables, their version, and how older ones become the newest.
+"""The tables, their version, and how older ones become the newest.
 
 Version 2 added to a trial who evaluates it, when that worker last gave a sign of life, how often it
 was given out, and what it corrects. Version 3 has typed decisions instead of a flat ``info``, and
 the default as a strategy of its own. Version 4 added notes, attributes, why a trial failed, when it
 was given out, the point asked for where another was run, and where a derived study came from.
+Version 5 keeps lists of designs in a table of their own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
+from noregret.storage import codec, lists
 from noregret.storage.database import Database, TakenError
 from noregret.trials import Decision, sign_of
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 log = logging.getLogger("noregret")
-VERSION = 4  # written into every study's row
+VERSION = 5  # written into every study's row
 # columns of noregret_trials by the version that brought them
 ADDED = {
     2: ("worker", "heartbeat", "attempts", "corrects"),
@@ -31,12 +33,19 @@ ADDED = {
 }
 # of noregret_studies
 ADDED_TO_STUDIES = {4: ("note", "attributes", "origin", "revision")}
+LISTS = 5  # the version that brought the table of lists and ``list`` to noregret_studies
 
 OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished")
 
 
 def tables(sql: Any) -> tuple[Any, Any]:
     metadata = sql.MetaData()
+    sql.Table(  # equal lists are one row: its key is a digest of the content
+        "noregret_lists",
+        metadata,
+        sql.Column("digest", sql.Text, primary_key=True),
+        sql.Column("content", sql.LargeBinary, nullable=False),
+    )
     studies = sql.Table(
         "noregret_studies",
         metadata,
@@ -50,6 +59,7 @@ def tables(sql: Any) -> tuple[Any, Any]:
         *(sql.Column(name, sql.Text) for name in ("note", "attributes", "origin")),
         # counts the changes of finished trials, which are read again for them
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
+        sql.Column("list", sql.Text, sql.ForeignKey("noregret_lists.digest")),
         sqlite_autoincrement=True,  # ids are never used again
     )
     trials = sql.Table(
@@ -95,7 +105,7 @@ def prepare(database: Database, studies: Any, trials: Any) -> None:
         return database.attempt("set up", lambda connection: _found(database, connection))
 
     def create(connection: Connection) -> None:
-        with database.transaction(connection):  # both tables or none
+        with database.transaction(connection):  # all tables or none
             studies.metadata.create_all(connection)
 
     found = version()
@@ -152,6 +162,8 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
                 if found < 4:
                     _add_columns(database, connection, trials, ADDED[4])
                     _add_columns(database, connection, studies, ADDED_TO_STUDIES[4])
+                if found < LISTS:
+                    _separate_lists(connection, database.sql, studies)
                 connection.execute(
                     studies.update().where(studies.c.version < VERSION).values(version=VERSION)
                 )
@@ -178,6 +190,8 @@ def _found(database: Database, connection: Connection) -> int | None:
     inspector = database.sql.inspect(connection)
     if not inspector.has_table("noregret_trials"):
         return None
+    if "list" in {column["name"] for column in inspector.get_columns("noregret_studies")}:
+        return LISTS
     present = {column["name"] for column in inspector.get_columns("noregret_trials")}
     return max(
         (version for version, names in ADDED.items() if present.issuperset(names)), default=1
@@ -207,6 +221,32 @@ def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any)
             where = (t.study == sql.bindparam("at_study"), t.number == sql.bindparam("at_number"))
             statement = trials.update().where(*where).values(decision=sql.bindparam("new"))
             connection.execute(statement, new)
+
+
+def _separate_lists(connection: Connection, sql: Any, studies: Any) -> None:
+    """Schema 3 to 4: lists of designs move out of the studies' rows."""
+    listed = studies.metadata.tables["noregret_lists"]
+    listed.create(connection)
+    connection.exec_driver_sql(
+        "ALTER TABLE noregret_studies ADD COLUMN list TEXT REFERENCES noregret_lists (digest)"
+    )
+    s, kept = studies.c, set()
+    query = sql.select(s.id, s.space).where(s.space.like('%"Candidates"%'))
+    for study, text in connection.execute(query).all():
+        data = json.loads(text)
+        if data["type"] != "Candidates":  # a choice may be called so
+            continue
+        key, content = lists.pack(codec.from_json(data))
+        if key not in kept:
+            connection.execute(listed.insert().values(digest=key, content=content))
+            kept.add(key)
+        changed = {"space": json.dumps(space_of_list(key)), "list": key}
+        connection.execute(studies.update().where(s.id == study).values(changed))
+
+
+def space_of_list(key: str) -> dict[str, Any]:
+    """What a study's row says about its space if that is a list."""
+    return {"type": "Candidates", "list": key}
 
 
 GONE = ("greedy_above", "quantisation", "monotone", "compress", "acquisition", "guarantee")

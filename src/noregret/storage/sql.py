@@ -1,5 +1,5 @@
-"""Studies in SQLite or PostgreSQL through SQLAlchemy Core: two tables, JSON text, UTC times, every
-change one statement.
+"""Studies in SQLite or PostgreSQL through SQLAlchemy Core: three tables, JSON text, UTC times,
+every change one statement.
 
 What was read finished changes in its remarks only: it is read again for them, and for nothing else.
 Needs the extra ``sql``.
@@ -14,15 +14,17 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
-from noregret.storage import codec
+from noregret.space import Candidates
+from noregret.storage import codec, lists
 from noregret.storage.database import Database, GoneError, TakenError
 from noregret.storage.protocol import DIED, StudyKey, StudyRecord, StudySummary, made_anew
-from noregret.storage.schema import VERSION, prepare, tables
+from noregret.storage.schema import VERSION, prepare, space_of_list, tables
 from noregret.trials import STATES, About, State, Trial, utc_now
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class SQLStorage:
         self.url = self._database.url
         self._sql = self._database.sql
         self._studies, self._trials = tables(self._sql)
+        self._lists = self._studies.metadata.tables["noregret_lists"]
         self._lock = threading.Lock()
         self._read: dict[
             int, tuple[list[Trial], set[int]]
@@ -160,9 +163,11 @@ class SQLStorage:
     # -- studies --
 
     def create(self, record: StudyRecord) -> StudyKey:
+        listed = lists.pack(record.space) if isinstance(record.space, Candidates) else None
+        space = codec.to_json(record.space) if listed is None else space_of_list(listed[0])
         row: dict[str, Any] = {
             "name": record.name,
-            "space": json.dumps(codec.to_json(record.space)),
+            "space": json.dumps(space),
             "goal": record.goal,
             "strategy": json.dumps(codec.to_json(record.strategy)),
             "seed": str(record.seed),
@@ -172,12 +177,22 @@ class SQLStorage:
             "note": record.note,
             "attributes": _attributes(record.attributes),
             "origin": None if record.origin is None else json.dumps(dict(record.origin)),
+            "list": None if listed is None else listed[0],
         }
-        statement = self._studies.insert().values(row).returning(self._studies.c.id)
+
+        def add(connection: Connection) -> int:
+            statement = self._studies.insert().values(row).returning(self._studies.c.id)
+            if listed is None:
+                made: int = connection.execute(statement).scalar_one()
+                return made
+            with self._database.transaction(connection):
+                self._keep_list(connection, *listed)
+                made = connection.execute(statement).scalar_one()
+            assert isinstance(made, int)
+            return made
+
         try:
-            study = self._database.attempt(
-                "create", lambda connection: connection.execute(statement).scalar_one()
-            )
+            study = self._database.attempt("create", add)
         except TakenError as taken:
             found = self._find(record.name) if taken.attempts > 1 else None
             if found is None or found.created != row["created"] or found.space != row["space"]:
@@ -187,10 +202,40 @@ class SQLStorage:
             study = found.id  # by an attempt whose answer got lost
         return _key(record.name, study, row["created"])
 
+    def _keep_list(self, connection: Connection, key: str, content: bytes) -> None:
+        """A list, unless it is there; nobody can remove it before this transaction has ended."""
+        there = (
+            self._sql.select(self._lists.c.digest)
+            .where(self._lists.c.digest == key)
+            .with_for_update(read=True, key_share=True)
+        )
+        if connection.execute(there).scalar_one_or_none() is None:
+            connection.execute(
+                self._sql.text(
+                    "INSERT INTO noregret_lists (digest, content) VALUES (:digest, :content)"
+                    " ON CONFLICT (digest) DO NOTHING"
+                ),
+                {"digest": key, "content": content},
+            )
+
+    def _read_list(self, key: str) -> Candidates:
+        known = lists.is_open(key)
+        if known is not None:
+            return known
+        query = self._sql.select(self._lists.c.content).where(self._lists.c.digest == key)
+        content = self._database.attempt(
+            "open", lambda connection: connection.execute(query).scalar_one_or_none()
+        )
+        if content is None:
+            raise StorageError(
+                f"the list of designs {key} of a stored study is gone: it is damaged"
+            )
+        return lists.unpack(key, content)
+
     def _find(self, name: str) -> Any:
         """A study's row by its name, or by its key; None if it is not there."""
         s = self._studies.c
-        columns = (s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.created)
+        columns = (s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.created, s.list)
         remarks = (s.note, s.attributes, s.origin)
         query = self._sql.select(*columns, *remarks).where(s.name == str(name))
         row = self._database.attempt(
@@ -232,7 +277,7 @@ class SQLStorage:
             ) from None
         return StudyRecord(
             str(name),
-            codec.from_json(space),
+            codec.from_json(space) if row.list is None else self._read_list(row.list),
             row.goal,
             codec.from_json(strategy),
             seed,
@@ -253,6 +298,13 @@ class SQLStorage:
         )
         if count == 0 and attempts == 1:
             raise self._unknown(name)
+        with suppress(GoneError):  # a study with that list is made at this moment
+            self._database.attempt("delete", self._drop_lists)
+
+    def _drop_lists(self, connection: Connection) -> None:
+        """Lists of which no study is left."""
+        used = self._sql.exists().where(self._studies.c.list == self._lists.c.digest)
+        connection.execute(self._lists.delete().where(~used))
 
     def names(self) -> list[str]:
         query = self._sql.select(self._studies.c.name)

@@ -10,7 +10,7 @@ import numpy as np
 
 from noregret.gp import MAP, Evidence, Fit, fit_map, log_evidence_gradient, starting_points
 from noregret.space import Array, Choice, Indices, Mask, SearchSpace
-from noregret.strategies.estimation import COARSE
+from noregret.strategies.estimation import COARSE, ENOUGH, lasting_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,20 @@ def fit_inputs(
     if previous is not None:
         first = np.unique(group, return_index=True)[1]
         previous = replace(previous, lengthscales=previous.lengthscales[first])
+    if n > ENOUGH:
+        part_of = evidence.part(lasting_part(n, ENOUGH))
+        assert isinstance(part_of, InputEvidence)
+        evidence = part_of
     starts = starting_points(evidence, rule, previous, rng)
     if previous is not None and n < rule.patience * previous.searched:
         if n < rule.refresh * previous.improved:
             return replace(previous, lengthscales=previous.lengthscales[group])
         found = fit_map(evidence, lower, upper, starts[:1], previous.searched)
-        return replace(found, lengthscales=found.lengthscales[group])
+        return replace(found, lengthscales=found.lengthscales[group], improved=n)
     if n > COARSE:  # the search on a part of the data, the estimate on all of them
-        part = fit_map(evidence.part(rng.permutation(n)[:COARSE]), lower, upper, starts)
+        part = fit_map(
+            evidence.part(rng.permutation(min(n, ENOUGH))[:COARSE]), lower, upper, starts
+        )
         noise = [part.noise_var] if evidence.estimates_noise else []
         tried = [
             np.log([*part.lengthscales, *noise]),
@@ -114,4 +120,4 @@ def fit_inputs(
             [max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])]
         )
     found = fit_map(evidence, lower, upper, starts, n)
-    return replace(found, lengthscales=found.lengthscales[group])
+    return replace(found, lengthscales=found.lengthscales[group], improved=n)

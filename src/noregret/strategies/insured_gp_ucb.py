@@ -32,8 +32,8 @@ from noregret.gp import (
     Matern,
     Posterior,
 )
-from noregret.search import Acquisition, argmax, log_h, ucb
-from noregret.space import Array, SearchSpace
+from noregret.search import Acquisition, argmax, log_h, remembering, ucb
+from noregret.space import Array, RowIndex, SearchSpace
 from noregret.strategies import surveys
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.failing import Failing, expected
@@ -222,6 +222,7 @@ class Insured:
         self.posterior = self._class_at(self.fit.lengthscales)
         self.fitted = fitted_mean(framed, self.posterior)
         self.failing: Failing | None = None
+        self._swept: Acquisition | None = None
         if len(history.failed):
             self.failing = Failing.learnt(history.X, history.failed, self.inputs.group)
         self.loss = float(framed.y.min())  # what a failure is worth: as little as the worst value
@@ -285,7 +286,7 @@ class Insured:
         designs, first, counts = np.unique(
             posterior.X, axis=0, return_index=True, return_counts=True
         )
-        fresh = self._argmax({design.tobytes() for design in designs})
+        fresh = self._argmax(designs)
         top = float(mean.max())
         again = [row for row, looks in zip(first, counts, strict=True) if looks < LOOKS and row < n]
         again = sorted(again, key=lambda row: -mean[row])[:LOOKS]
@@ -345,21 +346,23 @@ class Insured:
 
     def _allowed(self, points: Array) -> Array:
         """In a list a design that failed is not tried again; elsewhere only where it may fail."""
-        failed = {x.tobytes() for x in self.history.failed} if self.inputs.repeatable else set()
-        return np.array([x.tobytes() not in failed for x in points], dtype=np.bool_)
+        if not self.inputs.repeatable:
+            return np.ones(len(points), dtype=np.bool_)
+        return np.asarray(RowIndex(np.unique(self.history.failed, axis=0)).find(points) < 0)
 
-    def _argmax(self, known: set[bytes] | None = None) -> Array:
+    def _argmax(self, known: Array | None = None) -> Array:
         """``known``: designs left out, where there are others."""
-        posterior, acquisition = self.posterior, self._acquisition(self.posterior)
-        left_out = set(known or ())
+        if self._swept is None:  # a list is swept once in an ask
+            self._swept = remembering(self._acquisition(self.posterior))
+        posterior, acquisition = self.posterior, self._swept
+        left_out = np.empty((0, self.space.dimension)) if known is None else known
         if self.inputs.repeatable:
-            left_out |= {x.tobytes() for x in self.history.failed}
-        if left_out:
-            inner = acquisition
+            left_out = np.vstack([left_out, self.history.failed])
+        if len(left_out):
+            inner, index = acquisition, RowIndex(np.unique(left_out, axis=0))
 
             def values(A: Array) -> Array:
-                fresh = np.array([row.tobytes() not in left_out for row in A])
-                return np.where(fresh, inner.values(A), FORBIDDEN)
+                return np.where(index.find(A) < 0, inner.values(A), FORBIDDEN)
 
             acquisition = Acquisition(values, inner.gradients)
         incumbents = posterior.X[np.argsort(-self.fitted, kind="stable")[:3]]

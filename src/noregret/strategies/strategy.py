@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Predictor
-from noregret.search import Acquisition, allowed, ucb
+from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace
 from noregret.trials import Decision, History, Proposal, html_table
 
@@ -153,9 +153,9 @@ def random_point(space: SearchSpace, rng: np.random.Generator, failed: Array) ->
     """Uniform over what has not failed, if anything has not."""
     every = space.enumeration()
     if every is not None:
-        left = every[allowed(every, failed, radius=0.0)]
-        left = left if len(left) else every
-        return left[rng.integers(len(left))]
+        left = np.flatnonzero(unlike(space, every, failed))
+        left = left if len(left) else np.arange(len(every))
+        return every[left[rng.integers(len(left))]]
     for _ in range(TRIES):
         point = random_points(space, rng, 1)
         if allowed(point, failed).all():

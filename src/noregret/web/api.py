@@ -124,7 +124,7 @@ def describe_study(seen: Seen) -> Any:
         "goal": study.goal,
         "seed": study.seed,
         "version": seen.version,
-        "space": codec.to_json(study.space),
+        "space": codec.described(study.space),
         "strategy": codec.to_json(study.strategy),
         "theorem": study.strategy.theorem,
         "counts": dict(seen.tally),

@@ -19,6 +19,7 @@ from noregret.trials import Trial, sign_of
 from noregret.web.reading import Snapshot
 
 RESULTS = 2  # kept: one of 5,000 trials takes 200 MB
+DESIGNS = 2_000  # of a list that are drawn
 LINE = 121  # points of a slice along one input
 GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
 MANY = 1000
@@ -293,18 +294,18 @@ def _drawn(
 
 
 def _listed(snapshot: Snapshot, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
-    """Candidates have no points between them: every one of them, and every trial, along one
-    column.
+    """Candidates have no points between them: every one of them, or DESIGNS of a long list, and
+    every trial, along one column.
     """
     space = snapshot.study.space
     assert isinstance(space, Candidates)
-    rows = [named_params(space, row) for row in space.rows]
-    points = np.array([space.encode(row) for row in space.rows])
+    shown = space.spread(DESIGNS)
+    points = space.enumeration()[shown]
     trials = _drawable(snapshot)
     return {
         "kind": "list",
         "y": None,
-        "xs": [row[query.x] for row in rows],
+        "xs": space.columns[query.x].take(shown).tolist(),
         **_band(belief, points, sign),
         **_drawn(snapshot, trials, np.zeros(len(trials)), (query.x,)),
     }
