@@ -265,7 +265,8 @@ class Int:
             )
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
-        _check_step("Int", self.low, self.high, self.step, "step")
+        if self.step != 1 or isinstance(self.step, bool):  # every whole number, however many
+            _check_step("Int", self.low, self.high, self.step, "step")
         if int(self.step) != self.step:
             raise SpaceError(
                 f"Int needs a whole step, got {self.step!r}: round it or use Float(step=…)"
