@@ -144,7 +144,7 @@ values = np.sin(5 * X).sum(axis=1) + 0.1 * rng.standard_normal(700)
 trials = [Trial(i, x, "complete", float(v), decision=Decision("added")) for i, (x, v) in
           enumerate(zip(X, values))]
 trials += [Trial.from_json(row) for row in json.load(sys.stdin)]
-study = nr.Study([(0, 1)] * 3, trials=trials)
+study = nr.Study([(0, 1)] * 3, "maximize", trials=trials)
 for _ in range(int(sys.argv[1])):
     trial = study.ask()
     study.tell(trial, float(np.sin(5 * trial.params).sum()))
