@@ -241,8 +241,11 @@ def test_lists_of_version_4_move_into_a_table_of_their_own(tmp_path: Path) -> No
     database.execute("UPDATE noregret_studies SET version = 4")
     database.execute("DELETE FROM noregret_trials WHERE number = 1")
     columns = "id, name, space, goal, strategy, seed, created, library, version"
-    columns += ", note, attributes, origin, revision"
-    database.execute(f"CREATE TABLE older AS SELECT {columns} FROM noregret_studies")
+    older = VERSION_1[0].format(**TYPES["sqlite"]).replace("noregret_studies", "older")
+    database.execute(older)
+    for column in ("note TEXT", "attributes TEXT", "origin TEXT", "revision INTEGER DEFAULT 0"):
+        database.execute(f"ALTER TABLE older ADD COLUMN {column}")
+    database.execute(f"INSERT INTO older ({columns}) SELECT {columns} FROM noregret_studies")
     database.execute("DROP TABLE noregret_studies")
     database.execute("ALTER TABLE older RENAME TO noregret_studies")
     database.execute("DROP TABLE noregret_lists")
