@@ -748,7 +748,7 @@ def appendix_rows(s: Summary) -> list[Row]:
                 Check("exponent measured in the tail / (2ν + d)", exact(tail[d] / v), "≤", 1, d)
                 for d, v in own.items()
             ],
-            "The spectral density θ^d s(θω) has θ^(−2ν) |ω|^(−2ν−d) for large ω, whatever d is",
+            "The spectral density θ^d s(θω) has θ^(−2ν)·ω^(−2ν−d) for large ω, whatever d is",
         ),
     ]
 
