@@ -75,7 +75,9 @@ def test_the_sessions_run_as_printed(shell: Shell) -> None:
 def test_the_study_in_a_file_can_be_created(shell: Shell) -> None:
     (toml,) = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
     Path("training.toml").write_text(toml)
-    assert shell("create training --file training.toml --json").json["strategy"]["noise_std"] == 0.1
+    assert (
+        shell("create training --file training.toml --json").json["strategy"]["noise_bound"] == 0.1
+    )
 
 
 def test_every_inline_command_parses() -> None:

@@ -62,7 +62,11 @@ def test_there_are_the_commands_promised() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [name for name in COMMANDS if "--storage" in options(COMMANDS[name]) and name != "create"],
+    [
+        name
+        for name in COMMANDS
+        if "--storage" in options(COMMANDS[name]) and name not in ("create", "compare")
+    ],
 )
 def test_without_a_database(name: str, shell: Shell) -> None:
     arguments = {
@@ -73,6 +77,8 @@ def test_without_a_database(name: str, shell: Shell) -> None:
         "run": "f.py:f --trials 1",
         "correct": "0 1",
         "delete": "lab",
+        "derive": "other",
+        "annotate": "--note x",
     }
     message = shell.fails(f"{name} {arguments.get(name, '')} --json")
     assert json.loads(message)["error"] == "StorageError"
@@ -162,7 +168,7 @@ def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
         assert done.stderr == ""
         return {answer.partition(",")[2] for answer in done.stdout.split()}
 
-    assert complete("noregret re") == {"replay", "reclaim", "reproduce"}
+    assert complete("noregret re") == {"replay", "reclaim", "recover", "reproduce"}
     assert complete("noregret ask --co") == {"--count"}
     assert complete("noregret create s --strategy r") == {"rigorous", "random"}
     assert complete("noregret show --study ") == set()  # no database

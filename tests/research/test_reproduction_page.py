@@ -136,6 +136,7 @@ def mutated(value: Any, rng: np.random.Generator, trials: int = 10) -> Any:
         if array.dtype.kind != "f" or not array.size:
             return value
         array = np.where(np.isfinite(array), array, 1e4)
+        array = array if np.any(array) else array + rng.integers(2)
         if rng.random() < 0.3:
             array = np.broadcast_to(array.mean(axis=0), array.shape)
         factor = np.exp(rng.choice([0, 0.5, 2, 7]) * rng.uniform(-1, 1, array.shape[1:]))

@@ -35,8 +35,12 @@ from noregret.testing.comparison import PROBLEMS, Compared, Problem, compare
     metavar="NAME,NAME,…",
     help="By name, or by class (LogEI); default is the study's default.",
 )
-@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True)
-@click.option("--trials", type=click.IntRange(min=1), default=30, show_default=True)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Runs of each."
+)
+@click.option(
+    "--trials", type=click.IntRange(min=1), default=30, show_default=True, help="Of each run."
+)
 @click.option(
     "--noise", type=click.FloatRange(min=0), default=0.0, help="Added to each value, as its std."
 )

@@ -4,6 +4,8 @@ tried out before it is made.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -26,7 +28,7 @@ from noregret.errors import (
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
 from noregret.storage import codec
 from noregret.strategies import Strategy, named, random_points
-from noregret.study import numbers, read_number
+from noregret.study import numbers, read_number, table
 from noregret.trials import History
 
 # -- all of it --
@@ -95,7 +97,7 @@ def _space(
             [(flag.name, flag.parameter) for flag in sorted(flags, key=lambda flag: flag.place)]
         )
     elif candidates is not None:
-        space = Candidates(candidates)
+        space = read_candidates(Path(candidates))
     else:
         assert file is not None
         space = written_space(written, file.parent)
@@ -278,11 +280,39 @@ def read_study(path: Path) -> dict[str, Any]:
     return found
 
 
+def read_candidates(path: Path) -> Candidates:
+    """A CSV or Parquet file. One with semicolons or tabs is a spreadsheet's: decimal commas and
+    units are read as people write them.
+    """
+    if path.suffix.lower() == ".parquet" or not path.is_file():
+        return Candidates(path)
+    with path.open(encoding="utf-8", errors="replace") as file:
+        header = file.readline()
+    if max(header.count(";"), header.count("\t")) <= header.count(","):
+        return Candidates(path)
+    try:
+        names, rows, comma = table(io.StringIO(_text(path)))
+    except csv.Error as error:
+        raise SpaceError(f"{path} cannot be read as CSV: {error}") from None
+    if not names or not rows:
+        raise SpaceError(f"{path} needs a line of names and at least one line of values")
+    for number, row in enumerate(rows, start=2):
+        if "" in row or None in row.values():
+            cells = [cell for cell in row.values() if cell is not None]
+            there = len(cells) + (len(row[""]) - 1 if "" in row else 0)
+            raise SpaceError(
+                f"{path}: line {number} has {there} values, the first line names {len(names)}"
+            )
+    columns = [numbers([row[name].strip() for row in rows], comma=comma) for name in names]
+    made = (dict(zip(map(str.strip, names), v, strict=True)) for v in zip(*columns, strict=True))
+    return Candidates(list(made))
+
+
 def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
     """The space of a study's file in that folder."""
     listed = written.get("candidates")
     if isinstance(listed, str):
-        return Candidates(folder / listed)
+        return read_candidates(folder / listed)
     if listed is not None:
         if not isinstance(listed, list):
             raise ConfigurationError(

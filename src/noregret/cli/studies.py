@@ -191,23 +191,45 @@ def study_document(study: Study) -> dict[str, Any]:
 )
 @click.argument("name")
 @click.option(
-    "--float", "floats", type=ParameterType("float"), multiple=True, metavar="NAME LOW HIGH …"
+    "--float",
+    "floats",
+    type=ParameterType("float"),
+    multiple=True,
+    metavar="NAME LOW HIGH …",
+    help="Another range, or a new number.",
 )
-@click.option("--int", "ints", type=ParameterType("int"), multiple=True, metavar="NAME LOW HIGH …")
 @click.option(
-    "--choice", "choices", type=ParameterType("choice"), multiple=True, metavar="NAME OPTION …"
+    "--int",
+    "ints",
+    type=ParameterType("int"),
+    multiple=True,
+    metavar="NAME LOW HIGH …",
+    help="Another range, or a new whole number.",
 )
 @click.option(
-    "--levels", "levels", type=ParameterType("levels"), multiple=True, metavar="NAME LEVEL …"
+    "--choice",
+    "choices",
+    type=ParameterType("choice"),
+    multiple=True,
+    metavar="NAME OPTION …",
+    help="Other options, or a new choice.",
+)
+@click.option(
+    "--levels",
+    "levels",
+    type=ParameterType("levels"),
+    multiple=True,
+    metavar="NAME LEVEL …",
+    help="Other levels, or a new ordered choice.",
 )
 @click.option(
     "--past", multiple=True, metavar="NAME=VALUE", help="What a new input was in the old trials."
 )
-@click.option("--goal", type=click.Choice(["maximize", "minimize"]))
-@click.option("--strategy", metavar="NAME", shell_complete=_strategies)
-@click.option("--with", "options", multiple=True, metavar="OPTION=VALUE")
-@click.option("--seed", type=click.IntRange(min=0))
-@click.option("--note", metavar="TEXT")
+@click.option("--goal", type=click.Choice(["maximize", "minimize"]), help="Another goal.")
+@click.option("--strategy", metavar="NAME", shell_complete=_strategies, help="Another strategy.")
+@click.option("--with", "options", multiple=True, metavar="OPTION=VALUE", help="Of the strategy.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of the random numbers.")
+@click.option("--note", metavar="TEXT", help="Words to keep with it.")
 @on_study
 def derive(
     target: Target,
