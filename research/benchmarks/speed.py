@@ -77,7 +77,7 @@ def times(make: Callable[[], Any], d: int, n: int, asks: int) -> list[float]:
     X, y = data(d, n)
     rng = np.random.default_rng([d, n, 1])
     generator = make()
-    ask, tell = next(generator)
+    ask, tell, _ = next(generator)
     try:
         for x, value in zip(X, y, strict=True):
             tell(x, float(value))

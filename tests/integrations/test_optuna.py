@@ -420,7 +420,7 @@ def test_it_is_stopped_once_the_best_is_known() -> None:
         return (trial.suggest_float("x", 0, 1) - 0.3) ** 2
 
     ended = []
-    for regret in (1e-9, 0.02):
+    for regret in (1e-9, 0.2):
         study = optuna.create_study(sampler=NoRegretSampler(seed=0))
         rule = NoRegretStopping(regret, heuristic=True, at_least=5)
         study.optimize(objective, 18, callbacks=[rule])

@@ -90,7 +90,7 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
     search = NoRegretSearch(space, "score", "max", seed=3)
     ours = {
         "a": nr.Float(-1, 1),
-        "e": nr.Int(0, 4),
+        "e": nr.Float(0, 1, step=0.25),
         "b/c": nr.Int(1, 64, log=True),
         "b/d": nr.Choice(["u", "v", "w"]),
     }
@@ -100,7 +100,7 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
         assert config == {
             "a": asked.params["a"],
             "b": {"c": asked.params["b/c"], "d": asked.params["b/d"]},
-            "e": asked.params["e"] * 0.25,
+            "e": asked.params["e"],
             "f": 7,
         }
         if number % 5 == 4:
@@ -137,21 +137,21 @@ def test_domains() -> None:
         }
     )
     kinds = {name: axis.parameter for name, axis in axes.named.items()}
+    assert kinds.pop("n").low == pytest.approx(scipy.stats.norm(5, 2).ppf(1e-3))  # type: ignore[union-attr]
     assert kinds == {
         "u": nr.Float(0, 2),
         "l": nr.Float(1e-3, 1, log=True),
-        "qu": nr.Int(4, 8),
-        "ql": nr.Int(2, 200, log=True),
+        "qu": nr.Float(1, 2, step=0.25),
+        "ql": nr.Float(1, 100, log=True, step=0.5),
         "r": nr.Int(2, 8),
         "lr": nr.Int(1, 99, log=True),
-        "qr": nr.Int(1, 4),
+        "qr": nr.Int(4, 16, step=4),
         "q1": nr.Int(0, 4),
-        "qlr": nr.Int(1, 16, log=True),
-        "n": nr.Float(1e-3, 1 - 1e-3),
-        "qn": nr.Int(-6, 6),
+        "qlr": nr.Int(4, 64, log=True, step=4),
+        "qn": nr.Float(-3, 3, step=0.5),
         "c": nr.Choice(["a", None, 2]),
-        "levels": nr.Int(0, 2),
-        "objects": nr.Choice([0, 1]),
+        "levels": nr.Choice([16, 32, 64], ordered=True),
+        "objects": nr.Choice(["(1, 2)", "(3,)"]),
         "own": nr.Int(1, 3),
     }
     assert axes.fixed == {"one": "only", "constant/deep": 5, "list": [1, 2]}

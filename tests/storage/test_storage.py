@@ -392,7 +392,7 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     )
     assert storage_url("sqlite:///x.db") == "sqlite:///x.db"
     for bad, words in (
-        ("nosuch://x", "not a database"),
+        ("nosuch://x", "not supported"),
         (tmp_path / "missing" / "x.db", "folder does not exist"),
     ):
         with pytest.raises(StorageError, match=words):
