@@ -15,7 +15,7 @@ def test_every_name_makes_a_strategy(name: str) -> None:
 
 
 def test_options_are_those_of_the_strategy() -> None:
-    assert named("insured", {"noise_std": 0.5}) == nr.InsuredGPUCB(0.5)
+    assert named("insured", {"noise_std": 0.5}) == nr.InsuredGPUCB(noise_std=0.5)
     assert named("rigorous", {"noise_bound": 0.1, "delta": 0.05}) == nr.AdaptiveGPUCB.rigorous(
         0.1, 0.05
     )

@@ -9,7 +9,7 @@ import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
 from noregret.gp import fit_map
 from noregret.gp.kernels import SquaredExponential
-from noregret.strategies import estimation
+from noregret.strategies import estimation, inputs
 from noregret.trials import Trial
 
 
@@ -28,6 +28,7 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return original(*args, **options)
 
     monkeypatch.setattr(estimation, "fit_map", counted)
+    monkeypatch.setattr(inputs, "fit_map", counted)
     return made
 
 
