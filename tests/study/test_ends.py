@@ -79,7 +79,7 @@ HANGS = """
 import sys, time
 import noregret as nr
 
-study = nr.Study.create("s", {"x": nr.Float(0, 1)}, storage=sys.argv[1])
+study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=sys.argv[1])
 study.run(lambda params: time.sleep(600), timeout=0.2, grace=0.3, workers=int(sys.argv[2]))
 print([trial.state for trial in study.trials])
 """

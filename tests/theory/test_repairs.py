@@ -24,7 +24,7 @@ def told(
 ) -> nr.Study:
     """A study with n values."""
     rng = np.random.default_rng([seed, 77])
-    study = nr.Study([(0, 1)], strategy=strategy, seed=seed, **space)
+    study = nr.Study([(0, 1)], space.pop("goal", "maximize"), strategy, seed, **space)
     study.run(lambda x: float(f(np.asarray(x))) + noise * float(rng.standard_normal()), n)
     return study
 

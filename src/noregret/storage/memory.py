@@ -230,6 +230,7 @@ def _add(kept: _Kept, trials: Sequence[Trial], worker: str | None) -> None:
             replace(
                 trial,
                 created=trial.created or now,
+                started=trial.started or (now if running else None),
                 finished=finished,
                 worker=worker if running else None,
             )

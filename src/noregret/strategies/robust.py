@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from noregret.strategies.compression import Compression, standard_units
-from noregret.strategies.units import Frame
+from noregret.strategies.units import TOLD_STANDARDISED, Frame, scaled
 from noregret.trials import History
 
 FENCE = 3.0  # times the quartiles' distance below the lower one: "far out" (Tukey 1977)
@@ -23,19 +23,21 @@ def robust_frame(history: History, noise_std: float | None, compress: int) -> Fr
     of the rest, nor lengthscales. Several of them in one place still add up to a bad region. Good
     values have no fence: they are what is looked for.
     """
-    low, high = np.quantile(history.y, [0.25, 0.75])
-    fence = low - FENCE * (high - low)
-    far = (history.y < fence) & (
-        high > low
-    )  # more than half of the values equal: no spread to judge by
+    largest = float(np.max(np.abs(history.y))) or 1.0  # values may be of any size
+    low, high = np.quantile(history.y / largest, [0.25, 0.75])
+    fence = max(low - FENCE * (high - low), -1.0) * largest
+    # more than half of the values equal: no spread to judge by
+    far = (history.y < fence) & (high > low)
     kept = np.where(far, fence, history.y)
     offset, scale = standard_units(kept)
-    z = (kept - offset) / scale
+    z = scaled(kept, offset, scale)
     compression = Compression.fitted(z, compress)
     above = float(compression.slope(np.ones(1))[0])  # of a value to come: as above the average
     common = np.nan if noise_std is None else (noise_std / scale * above) ** 2
-    slope = compression.slope(z)
-    told = np.where(np.isnan(history.noise_std), common, (history.noise_std / scale * slope) ** 2)
+    least, most = TOLD_STANDARDISED
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = np.clip(history.noise_std / scale * compression.slope(z), least, most)
+    told = np.where(np.isnan(history.noise_std), common, ratio**2)
     told = np.where(far, FAR_NOISE, told)
     y = compression.forward(z)
     unknown = np.vstack([history.pending, history.failed])

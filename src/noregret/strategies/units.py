@@ -74,7 +74,7 @@ def number(value: float) -> float:
     return min(max(value, -LARGEST), LARGEST)
 
 
-def _scaled(y: Array, offset: float, scale: float) -> Array:
+def scaled(y: Array, offset: float, scale: float) -> Array:
     with np.errstate(over="ignore"):
         apart = y - offset
     return apart / scale if np.isfinite(apart).all() else y / scale - offset / scale
@@ -96,7 +96,7 @@ def frame(
     scale, offset = 1.0, history.sign * offset  # given in the values' sign
     if standardise:
         offset, scale = standard_units(y)
-    y = _scaled(y, offset, scale)
+    y = scaled(y, offset, scale)
     compression = Compression.fitted(y, compress)
     slope = compression.slope(y)
     common = np.nan  # of a point to come: as above the average
