@@ -43,7 +43,7 @@ def create(client: TestClient, name: str = "made", **more: Any) -> str:
     ("strategy", "expected"),
     [
         ({"kind": "insured"}, nr.InsuredGPUCB()),
-        ({"kind": "insured", "noise_std": 0.5}, nr.InsuredGPUCB(0.5)),
+        ({"kind": "insured", "noise_std": 0.5}, nr.InsuredGPUCB(noise_std=0.5)),
         (
             {"kind": "rigorous", "noise_bound": 0.1, "norm_bound": 3, "delta": 0.05, "offset": 2},
             nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=3.0, offset=2.0),

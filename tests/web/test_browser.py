@@ -124,9 +124,9 @@ def test_the_laboratory(driver: Any, empty: SQLStorage, tmp_path: Path) -> None:
         page.until(lambda: "is not a number" in page.text("#experiment-4 .error"), "the refusal")
         assert study.trials[4].state == "running"
         # a point of one's own, and a file
-        page.fill('[data-param="x"]', "0.25")
-        page.fill('[data-nest] [name="value"]', "2.5")
-        page.one("[data-nest] button").click()
+        page.fill('form.card[data-nest] [data-param="x"]', "0.25")
+        page.fill('form.card[data-nest] [name="value"]', "2.5")
+        page.one("form.card[data-nest] button").click()
         page.until(lambda: len(study.trials) == 6, "added")
         file = tmp_path / "measured.csv"
         file.write_text("x,value\n0.5,1\n0.75,2\n", encoding="utf-8")

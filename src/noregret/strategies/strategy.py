@@ -89,7 +89,9 @@ class Belief:
         """Lower and upper confidence bound."""
         if self.radius is not None:
             lower, upper = self.radius.bounds(A)
-            return self.offset + self.scale * lower, self.offset + self.scale * upper
+            with np.errstate(over="ignore"):
+                ends = self.offset + self.scale * lower, self.offset + self.scale * upper
+            return _numbers(ends[0]), _numbers(ends[1])
         mean, std = self.predict(A)
         with np.errstate(over="ignore"):
             half = self.beta_sqrt * std
