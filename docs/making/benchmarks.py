@@ -454,6 +454,12 @@ def verdicts(every: dict[str, list[Run]]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
+# to be deleted with the first full run of today's default
+EARLIER = """**Of an earlier default.** The results of `noregret` below, and its seconds, were
+computed with the default before [decision 0024](decisions/0024-insured-default.md). Today's has
+been run on the tuning side only (its figures are in that decision); the suites tables, mixed and
+faults, and the report side of all others, are still to be run with it."""
+
 SETTINGS = """How the peers were set, where their defaults leave a choice: told initial points count
 as their own start, so Optuna's GPSampler has `n_startup_trials=1` and scikit-optimize
 `n_initial_points=1`; TPE, Ax and HEBO keep their defaults; SMAC's own design is emptied. BoTorch's
@@ -496,7 +502,7 @@ def write(docs: Path) -> None:
         f" {platform.machine()}, Python {platform.python_version()}.\n"
     ]
     every = {suite: load(suite) for suite in SUITES}
-    parts.append(f"{SETTINGS}\n\n### In short\n\n{verdicts(every)}\n")
+    parts.append(f"{EARLIER}\n\n{SETTINGS}\n\n### In short\n\n{verdicts(every)}\n")
     for suite, runs in every.items():
         if not runs:
             parts.append(f"### {TITLES[suite]}\n\nNot run.\n")
