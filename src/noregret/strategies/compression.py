@@ -67,16 +67,3 @@ def standard_units(values: Array) -> tuple[float, float]:
     if std <= SAME:
         return mean * largest, max(largest if len(values) == 1 else 1e-6 * largest, SMALLEST)
     return mean * largest, max(std * largest, SMALLEST)
-
-
-DISASTER = 10.0  # times the range of the upper nine tenths, below these
-
-
-def without_disasters(values: Array) -> Array:
-    """Values far below all that matters, raised to where they set no scale: one value of −10,000
-    among many of about 1 would make these equal to the model.
-    """
-    order = np.sort(values)
-    low, high = float(order[len(values) // 10]), float(order[-1])
-    floor = low - DISASTER * (high - low)  # −∞: there is none
-    return np.maximum(values, floor) if floor < low else values
