@@ -150,7 +150,7 @@ class Database:
             attempt += 1
             try:
                 with self.engine.connect() as connection:
-                    result = action(connection)
+                    result = _uninterrupted(connection, action)
                 self._patience = PATIENCE
                 return result, attempt
             except errors.IntegrityError as error:
@@ -192,6 +192,19 @@ class Database:
             ):  # a full disk or a lost connection has done it already
                 connection.exec_driver_sql("ROLLBACK")
             raise
+
+
+def _uninterrupted(connection: Connection, action: Callable[[Connection], T]) -> T:
+    """An interrupt may leave a statement half read, and with it SQLite's lock: the connection is
+    closed then.
+    """
+    try:
+        return action(connection)
+    except Exception:
+        raise
+    except BaseException:
+        connection.invalidate()
+        raise
 
 
 def _after_fork() -> None:
