@@ -4,6 +4,7 @@ takes over from workers that died.
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import os
@@ -11,6 +12,7 @@ import signal
 import socket
 import threading
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import (
@@ -371,6 +373,9 @@ class Run:
         self.heartbeat.numbers = frozenset()
 
     def _abandon(self, error: BaseException) -> None:
+        # what the interrupted calls still hold, a connection with a lock among it, is let go first
+        traceback.clear_frames(error.__traceback__)
+        gc.collect()
         with _undisturbed():
             left = list(self.flying.values())
             self._leave()
