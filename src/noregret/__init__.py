@@ -6,6 +6,7 @@ from noregret.strategies import (
     GPUCB,
     LBGPUCB,
     AdaptiveGPUCB,
+    Assumed,
     InsuredGPUCB,
     LogEI,
     MarginalGPUCB,
@@ -16,14 +17,17 @@ from noregret.strategies import (
 from noregret.study import (
     Certificate,
     CertifiedWithin,
+    Feasibility,
+    Infeasible,
     Reached,
+    Recommendation,
     Result,
     Study,
     last_study,
     maximize,
     minimize,
 )
-from noregret.trials import Trial
+from noregret.trials import AtLeast, AtMost, Trial
 
 __version__ = "0.1.0"
 
@@ -31,12 +35,17 @@ __all__ = [
     "GPUCB",
     "LBGPUCB",
     "AdaptiveGPUCB",
+    "Assumed",
+    "AtLeast",
+    "AtMost",
     "Candidates",
     "Certificate",
     "CertifiedWithin",
     "Choice",
+    "Feasibility",
     "Float",
     "GuaranteeError",
+    "Infeasible",
     "InsuredGPUCB",
     "Int",
     "LogEI",
@@ -46,6 +55,7 @@ __all__ = [
     "RadiusGPUCB",
     "RandomSearch",
     "Reached",
+    "Recommendation",
     "Result",
     "Space",
     "Study",

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage.database import storage_url
+from noregret.storage.sql import read_outcomes
 from noregret.trials import Trial
 
 COLUMNS = (
@@ -24,6 +25,7 @@ COLUMNS = (
     "created",
     "finished",
 )
+MEASURED = ("outcomes", "feasible")
 
 
 @dataclass(slots=True)
@@ -53,12 +55,13 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     try:
         studies = _rows(connection, "noregret_studies", ("id", "name", "space", "goal"), "", found)
         ids = {row[0]: row for row in studies}
+        columns = _present(connection)
         for study in sorted({*ids, *_orphans(connection, found)}):
             _, name, space, goal = ids.get(study, (study, None, None, None))
             trials = []
-            for row in _rows(connection, "noregret_trials", COLUMNS, f"study = {study}", found):
+            for row in _rows(connection, "noregret_trials", columns, f"study = {study}", found):
                 try:
-                    trials.append(_trial(row))
+                    trials.append(_trial(columns, row))
                 except (ValueError, TypeError, KeyError, AttributeError) as error:
                     found.lost.append(f"trial {row[0]} of study {name or study!r}: {error}")
             found.studies.append(
@@ -71,8 +74,15 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     return found
 
 
-def _trial(row: tuple[Any, ...]) -> dict[str, Any]:
-    data = dict(zip(COLUMNS, row, strict=True))
+def _present(connection: Any) -> tuple[str, ...]:
+    """Those that the file has: older ones know no outcomes."""
+    there = {row[1] for row in connection.execute("PRAGMA table_info(noregret_trials)")}
+    return tuple(name for name in (*COLUMNS, *MEASURED) if name in there or name in COLUMNS)
+
+
+def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
+    data = dict(zip(columns, row, strict=True))
+    data |= read_outcomes(*(data.get(name) for name in MEASURED))
     data |= {name: json.loads(data[name]) for name in ("params", "decision")}
     return Trial.from_json(data).to_json()
 

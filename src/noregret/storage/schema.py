@@ -4,7 +4,8 @@ Version 2 added to a trial who evaluates it, when that worker last gave a sign o
 was given out, and what it corrects. Version 3 has typed decisions instead of a flat ``info``, and
 the default as a strategy of its own. Version 4 added notes, attributes, why a trial failed, when it
 was given out, the point asked for where another was run, and where a derived study came from.
-Version 5 keeps lists of designs in a table of their own.
+Version 5 keeps lists of designs in a table of their own. Version 6 added limits and context to a
+study, and to a trial what was measured beside its value.
 """
 
 from __future__ import annotations
@@ -24,18 +25,22 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 log = logging.getLogger("noregret")
-VERSION = 5  # written into every study's row
+VERSION = 6  # written into every study's row
 # columns of noregret_trials by the version that brought them
 ADDED = {
     2: ("worker", "heartbeat", "attempts", "corrects"),
     3: ("decision",),
     4: ("asked", "error", "note", "attributes", "started", "revision"),
+    6: ("outcomes", "feasible"),
 }
 # of noregret_studies
-ADDED_TO_STUDIES = {4: ("note", "attributes", "origin", "revision")}
+ADDED_TO_STUDIES = {
+    4: ("note", "attributes", "origin", "revision"),
+    6: ("outcomes", "context"),
+}
 LISTS = 5  # the version that brought the table of lists and ``list`` to noregret_studies
 
-OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished")
+OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished", "feasible")
 
 
 def tables(sql: Any) -> tuple[Any, Any]:
@@ -60,6 +65,7 @@ def tables(sql: Any) -> tuple[Any, Any]:
         # counts the changes of finished trials, which are read again for them
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
         sql.Column("list", sql.Text, sql.ForeignKey("noregret_lists.digest")),
+        *(sql.Column(name, sql.Text) for name in ADDED_TO_STUDIES[6]),
         sqlite_autoincrement=True,  # ids are never used again
     )
     trials = sql.Table(
@@ -90,6 +96,8 @@ def tables(sql: Any) -> tuple[Any, Any]:
         ),
         # of the study when this row last changed after its end
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
+        sql.Column("outcomes", sql.Text),  # JSON: name to [value, noise std or null]
+        sql.Column("feasible", sql.Integer),  # 1: within all limits, 0: not; NULL: there are none
     )
     # everything that a list of studies shows, without the long texts of the rows
     sql.Index("noregret_overview", *(trials.c[name] for name in OVERVIEW))
@@ -164,6 +172,11 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
                     _add_columns(database, connection, studies, ADDED_TO_STUDIES[4])
                 if found < LISTS:
                     _separate_lists(connection, database.sql, studies)
+                if found < 6:
+                    _add_columns(database, connection, trials, ADDED[6])
+                    _add_columns(database, connection, studies, ADDED_TO_STUDIES[6])
+                    # it covers another column now: whoever opens the database makes it anew
+                    connection.exec_driver_sql("DROP INDEX IF EXISTS noregret_overview")
                 connection.execute(
                     studies.update().where(studies.c.version < VERSION).values(version=VERSION)
                 )
@@ -190,12 +203,12 @@ def _found(database: Database, connection: Connection) -> int | None:
     inspector = database.sql.inspect(connection)
     if not inspector.has_table("noregret_trials"):
         return None
-    if "list" in {column["name"] for column in inspector.get_columns("noregret_studies")}:
-        return LISTS
     present = {column["name"] for column in inspector.get_columns("noregret_trials")}
-    return max(
+    found = max(
         (version for version, names in ADDED.items() if present.issuperset(names)), default=1
     )
+    of_studies = {column["name"] for column in inspector.get_columns("noregret_studies")}
+    return max(found, LISTS) if "list" in of_studies else found
 
 
 def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any) -> None:

@@ -81,6 +81,8 @@ class SQLStorage:
             t.attributes,
             t.started,
             t.revision,
+            t.outcomes,
+            t.feasible,
         ]
         mine = t.study == bind("study_id")
         self._select_new = (
@@ -124,7 +126,8 @@ class SQLStorage:
             insert_next({**values, "heartbeat": self._clock}),
         )
         s = self._studies.c
-        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
+        within = sql.case((sql.func.coalesce(t.feasible, 1) == 1, t.value))
+        best = sql.case((s.goal == "maximize", sql.func.max(within)), else_=sql.func.min(within))
         self._aggregates = (
             sql.select(
                 s.id,
@@ -141,7 +144,7 @@ class SQLStorage:
             .select_from(self._studies.outerjoin(table, t.study == s.id))
             .group_by(s.id, s.name, s.goal, s.created)
         )
-        self._select_outcomes = sql.select(t.study, t.number, t.state, t.value, t.corrects).where(
+        self._select_outcomes = sql.select(t.study, t.number, t.state, within, t.corrects).where(
             t.study.in_(bind("studies", expanding=True))
         )
         self._finish = (
@@ -155,6 +158,8 @@ class SQLStorage:
                 error=bind("new_error"),
                 note=sql.func.coalesce(bind("new_note", type_=sql.Text), t.note),
                 attributes=sql.func.coalesce(bind("new_attributes", type_=sql.Text), t.attributes),
+                outcomes=bind("new_outcomes", type_=sql.Text),
+                feasible=bind("new_feasible", type_=sql.Integer),
             )
             .returning(*self._columns)
         )
@@ -178,6 +183,8 @@ class SQLStorage:
             "attributes": _attributes(record.attributes),
             "origin": None if record.origin is None else json.dumps(dict(record.origin)),
             "list": None if listed is None else listed[0],
+            "outcomes": json.dumps(codec.to_json(record.outcomes)) if record.outcomes else None,
+            "context": json.dumps(record.context) if record.context else None,
         }
 
         def add(connection: Connection) -> int:
@@ -236,7 +243,7 @@ class SQLStorage:
         """A study's row by its name, or by its key; None if it is not there."""
         s = self._studies.c
         columns = (s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.created, s.list)
-        remarks = (s.note, s.attributes, s.origin)
+        remarks = (s.note, s.attributes, s.origin, s.outcomes, s.context)
         query = self._sql.select(*columns, *remarks).where(s.name == str(name))
         row = self._database.attempt(
             "open", lambda connection: connection.execute(query).one_or_none()
@@ -285,6 +292,8 @@ class SQLStorage:
             note=row.note,
             attributes=json.loads(row.attributes or "{}"),
             origin=None if row.origin is None else json.loads(row.origin),
+            outcomes={} if row.outcomes is None else codec.from_json(json.loads(row.outcomes)),
+            context=tuple(json.loads(row.context or "[]")),
         )
 
     def delete(self, name: str) -> None:
@@ -509,6 +518,8 @@ class SQLStorage:
             "new_error": about.error,
             "new_note": about.note,
             "new_attributes": _attributes(about.attributes),
+            "new_outcomes": _outcomes(about.outcomes, about.outcome_noise),
+            "new_feasible": _flag(about.feasible),
         }
         row, attempts = self._database.counted(
             "finish", lambda connection: connection.execute(statement, values).one_or_none()
@@ -678,6 +689,8 @@ def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "attributes": _attributes(trial.attributes),
             "started": trial.started or (now if trial.state == "running" else None),
             "revision": 0,
+            "outcomes": _outcomes(trial.outcomes, trial.outcome_noise),
+            "feasible": _flag(trial.feasible),
         }
     except (TypeError, ValueError) as error:
         raise StorageError(
@@ -694,6 +707,26 @@ def _attributes(attributes: Mapping[str, Any]) -> str | None:
     return json.dumps(dict(attributes), allow_nan=False) if attributes else None
 
 
+def _outcomes(values: Mapping[str, float], noise: Mapping[str, float]) -> str | None:
+    if not values:
+        return None
+    return json.dumps({name: [value, noise.get(name)] for name, value in values.items()})
+
+
+def _flag(feasible: bool | None) -> int | None:
+    return None if feasible is None else int(feasible)
+
+
+def read_outcomes(text: str | None, feasible: int | None) -> dict[str, Any]:
+    """The columns ``outcomes`` and ``feasible`` as a trial has them."""
+    pairs = {} if text is None else json.loads(text)
+    return {
+        "outcomes": {name: value for name, (value, _) in pairs.items()},
+        "outcome_noise": {name: std for name, (_, std) in pairs.items() if std is not None},
+        "feasible": None if feasible is None else bool(feasible),
+    }
+
+
 def _trial(row: Any) -> Trial:
     return Trial.from_json(
         {
@@ -703,6 +736,7 @@ def _trial(row: Any) -> Trial:
             "worker": row.attended_by,
             "asked": None if row.asked is None else json.loads(row.asked),
             "attributes": json.loads(row.attributes or "{}"),
+            **read_outcomes(row.outcomes, row.feasible),
         }
     )
 
@@ -712,7 +746,7 @@ def _standing(rows: Sequence[Any], goal: str) -> list[Any]:
     replaced = {corrects for *_, corrects in rows if corrects is not None}
     left = [(state, value) for number, state, value, _ in rows if number not in replaced]
     states = Counter(state for state, _ in left)
-    values = [value for state, value in left if state == "complete"]
+    values = [value for state, value in left if state == "complete" and value is not None]
     best = (max if goal == "maximize" else min)(values, default=None)
     return [len(left), *(states[state] for state in STATES), best]
 

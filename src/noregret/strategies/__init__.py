@@ -4,6 +4,7 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 """
 
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.assumed import Assumed
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
@@ -22,19 +23,27 @@ from noregret.strategies.registry import (
     stored_kind,
     stored_name,
 )
-from noregret.strategies.strategy import Belief, Strategy, initial_proposal, random_points
+from noregret.strategies.strategy import (
+    Belief,
+    OutcomeBelief,
+    Strategy,
+    initial_proposal,
+    random_points,
+)
 
 __all__ = [
     "GPUCB",
     "LBGPUCB",
     "NAMED",
     "AdaptiveGPUCB",
+    "Assumed",
     "Belief",
     "Compression",
     "InsuredGPUCB",
     "LogEI",
     "MarginalGPUCB",
     "MinimumUncertainty",
+    "OutcomeBelief",
     "RadiusGPUCB",
     "RandomSearch",
     "Strategy",

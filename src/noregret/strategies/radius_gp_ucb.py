@@ -8,6 +8,7 @@ those of B_0: a value is offset + B_0·z. theory.md#radius, theory.md#refuted
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Posterior, SquaredExponential
 from noregret.search import argmax, ucb
 from noregret.space import Array, SearchSpace
+from noregret.strategies.assumed import Assumed
 from noregret.strategies.guarantee import (
     check_common,
     check_following,
@@ -32,8 +34,17 @@ from noregret.strategies.guarantee import (
     needs,
     start_lengthscales,
 )
+from noregret.strategies.limited_radius import (
+    hope,
+    may_be_feasible,
+    of_outcome,
+    optimistic,
+    outcome_bands,
+    outcome_beliefs,
+    search,
+)
 from noregret.strategies.strategy import Belief, initial_proposal
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,8 @@ class RadiusGPUCB:
     offset: a fixed prior mean.
     following: how the class follows the data.
     initial_points: how many points come before the model; None: 2^d up to four inputs, then 4d.
+    outcomes: of a study with limits, what is assumed of each outcome, by its name; delta is then
+    shared by all bands.
     """
 
     noise_bound: float
@@ -58,6 +71,7 @@ class RadiusGPUCB:
     offset: float = 0.0
     following: Following = Following()
     initial_points: int | None = None
+    outcomes: tuple[tuple[str, Assumed], ...] | Mapping[str, Assumed] = ()
 
     def __post_init__(self) -> None:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
@@ -68,6 +82,13 @@ class RadiusGPUCB:
             raise ConfigurationError("noise_bound must be a positive number, got None")
         check_proved_kernel(self.kernel)
         check_following(self.following)
+        given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes
+        object.__setattr__(self, "outcomes", tuple((name, each) for name, each in given))
+        if not all(isinstance(each, Assumed) for each in self.assumed.values()):
+            raise ConfigurationError(
+                "outcomes says what is assumed of each outcome, such as"
+                f' {{"toxicity": Assumed(noise_bound=0.02)}}, got {self.assumed!r}'
+            )
 
     @property
     def theorem(self) -> str:
@@ -83,6 +104,27 @@ class RadiusGPUCB:
     @property
     def proved(self) -> bool:
         return True
+
+    @property
+    def assumed(self) -> dict[str, Assumed]:
+        """What is assumed of each outcome."""
+        return dict(self.outcomes)
+
+    @property
+    def share(self) -> float:
+        """The failure probability of one band: δ is shared by the value and all outcomes."""
+        return self.delta / (1 + len(self.outcomes))
+
+    def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
+        """Something must be assumed of every outcome, and of nothing else."""
+        for name, limit in limits.items():
+            of_outcome(self, name, limit)
+        strange = [name for name in self.assumed if name not in limits]
+        if strange:
+            raise ConfigurationError(
+                f"the strategy assumes something of {strange!r}, which are no outcomes of the"
+                f" study: those are {list(limits)!r}"
+            )
 
     def initial_class(self, dimension: int) -> FunctionClass:
         """(θ_0, 1): norms are in units of B_0."""
@@ -118,6 +160,8 @@ class RadiusGPUCB:
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
             return first
+        if history.outcomes:
+            return self._propose_limited(space, history, rng)
         chosen, band = self.followed(space, history)
         lower, upper = band.bounds(history.X)
         incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
@@ -127,6 +171,43 @@ class RadiusGPUCB:
         return Proposal(
             x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
         )
+
+    def _propose_limited(
+        self, space: SearchSpace, history: History, rng: np.random.Generator
+    ) -> Proposal:
+        """By the classes of the decisions; where these leave nothing feasible, by those of the
+        beliefs; where these leave nothing either, what comes closest. theory.md#limits
+        """
+        me, seed, failed = replace(self, delta=self.share), int(rng.integers(2**31)), history.failed
+        limits = outcome_bands(self, space, history)
+        if len(history.X) == 0:  # no limit was kept yet, and there is no value
+            theta = limits[0].chosen.function_class.lengthscales
+            x = search(hope(limits), space, theta, rng, history.without_value[:3], failed)
+            return Proposal(x, Decision("initial"))
+        chosen, band = me.followed(space, history)
+        rule = "optimistic"
+        for least in (0.0, 1.0):
+            if least:
+                limits = outcome_bands(self, space, history, least)
+                chosen, band = me.followed(space, history, least)
+            shown, theta = with_pending(band, history.pending), chosen.function_class.lengthscales
+            lower, upper = band.bounds(history.X)
+            top = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
+            x = search(optimistic(shown, limits, space, seed), space, theta, rng, top, failed)
+            if may_be_feasible(limits, x[None, :])[0]:
+                break
+        else:
+            rule = "infeasible"
+            theta = np.min([each.chosen.function_class.lengthscales for each in limits], axis=0)
+            x = search(hope(limits), space, theta, rng, top, failed)
+        told = tuple(each.decision(x) for each in limits)
+        reasons = replace(
+            me._reasons(space, history, x, chosen, band, shown, lower),
+            acquisition=rule,
+            outcomes=told,
+            chance_feasible=math.prod(each.chance for each in told),
+        )
+        return Proposal(x, Decision("model", reasons))
 
     def _reasons(
         self,
@@ -184,9 +265,16 @@ class RadiusGPUCB:
         eighth of B_0, which costs less regret where f is smaller than its norm; what is stated
         about f never assumes a norm below B_0.
         """
+        return self.belief_about(f"f − {self.offset:g}", space, history, delta)
+
+    def belief_about(
+        self, what: str, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        """what: in its condition, what has the norm."""
         if len(history.X) == 0:
             return None
-        me = self if delta is None else replace(self, delta=delta)
+        whole = self if delta is None else replace(self, delta=delta)
+        me = replace(whole, delta=whole.share)
         chosen, band = me.followed(space, history, least=1.0)
         index = self._reference_index(band)
         held = chosen.function_class
@@ -196,20 +284,23 @@ class RadiusGPUCB:
             held.lengthscales,
             history.sign * self.offset,
             self.norm_bound,
-            me._condition(chosen, history, band.refuted),
+            me._condition(chosen, history, band.refuted, what, whole.delta),
             proved=True,
             kernel=self.kernel,
             norm_bound=held.norm_bound,
             radius=band,
             refuted=band.refuted,
+            outcomes=outcome_beliefs(whole, space, history),
         )
 
-    def _condition(self, chosen: Followed, history: History, refuted: bool) -> str:
+    def _condition(
+        self, chosen: Followed, history: History, refuted: bool, what: str, delta: float
+    ) -> str:
         unit = self.norm_bound
         theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
         least = chosen.norm_lower_bound * unit
         text = (
-            f"with probability at least {1 - self.delta:g} if f − {self.offset:g} has RKHS norm at"
+            f"with probability at least {1 - delta:g} if {what} has RKHS norm at"
             f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]; the"
             f" data require {least:.3g}. {needs(self.noise_bound, history, at_least=True)} The"
             " class follows the data, so the bound need not fall for good."

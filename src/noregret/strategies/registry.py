@@ -21,6 +21,7 @@ from noregret.errors import ConfigurationError, StorageError
 from noregret.gp import ESTIMATORS, KERNELS, PRIORS
 from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.assumed import Assumed
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
 from noregret.strategies.lb_gp_ucb import LBGPUCB
@@ -30,6 +31,7 @@ from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.strategy import Strategy
+from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)
 STRATEGY_GROUP, VALUE_GROUP = "noregret.strategies", "noregret.values"
@@ -58,7 +60,10 @@ _STRATEGIES: tuple[type, ...] = (
 )
 BUILT_IN: dict[str, type] = {
     kind.__name__: kind
-    for kinds in (SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, _STRATEGIES)
+    for kinds in (
+        *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, LIMITS),
+        (*_STRATEGIES, Assumed),
+    )
     for kind in kinds
 }
 _registered: dict[str, type] = {}

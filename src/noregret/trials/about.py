@@ -21,6 +21,9 @@ class About:
     error: str | None = None
     note: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    outcome_noise: Mapping[str, float] = field(default_factory=dict)
+    feasible: bool | None = None
 
 
 def check_note(note: Any, what: str = "a note") -> str | None:

@@ -56,13 +56,17 @@ def check_noise(noise_std: Any) -> float | None:
     return number
 
 
-def check_outcome(value: Any, noise_std: Any, state: State) -> tuple[float | None, float | None]:
-    """Value and noise of a trial that ends in this state."""
+def check_outcome(
+    value: Any, noise_std: Any, state: State, *, may_miss: bool = False
+) -> tuple[float | None, float | None]:
+    """Value and noise of a trial that ends in this state. may_miss: there may be no value."""
     if state not in ("complete", "failed"):
         raise TrialError(f'state is "complete" or "failed", got {state!r}')
     if state == "failed" and value is not None:
         raise TrialError(f"a failed trial has no value, got {value!r}: leave it out")
-    return None if state == "failed" else check_value(value), check_noise(noise_std)
+    if state == "failed" or (may_miss and value is None):
+        return None, check_noise(noise_std)
+    return check_value(value), check_noise(noise_std)
 
 
 def measured(result: Any) -> tuple[float, float | None]:
