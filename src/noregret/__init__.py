@@ -1,6 +1,7 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
 from noregret.errors import GuaranteeError, NoRegretError
+from noregret.gp import use_device
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
     GPUCB,
@@ -53,4 +54,5 @@ __all__ = [
     "last_study",
     "maximize",
     "minimize",
+    "use_device",
 ]

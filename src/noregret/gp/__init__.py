@@ -4,8 +4,10 @@ kernels    what is similar to what          posterior  condition, predict, appen
 priors     of lengthscales and noise        evidence   log posterior of the hyperparameters
 map        its maximum                      hmc        samples from it (extra ``hmc``)
 linalg     triangular solves and products   growing    the factor, block by block
+device     processor or GPU                 panels     the factor there
 """
 
+from noregret.gp.device import use_device
 from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import (
@@ -56,4 +58,5 @@ __all__ = [
     "sample",
     "squared_distances",
     "starting_points",
+    "use_device",
 ]
