@@ -1,6 +1,6 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
-from noregret.errors import GuaranteeError, NoRegretError
+from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
     GPUCB,
@@ -49,6 +49,7 @@ __all__ = [
     "Result",
     "Space",
     "Study",
+    "TransientError",
     "Trial",
     "last_study",
     "maximize",

@@ -18,6 +18,7 @@ from click.shell_completion import get_completion_class
 from noregret import __version__
 from noregret.cli.comparing import compare_
 from noregret.cli.running import run as run_
+from noregret.cli.second_tries import reclaim, retry
 from noregret.cli.studies import best, create, delete, derive, list_, recover, show, upgrade
 from noregret.cli.theory import theory
 from noregret.cli.trials import (
@@ -28,7 +29,6 @@ from noregret.cli.trials import (
     enqueue,
     export,
     import_,
-    reclaim,
     replay,
     tell,
 )
@@ -159,6 +159,7 @@ for command in (
     export,
     replay,
     reclaim,
+    retry,
     delete,
     recover,
     upgrade,

@@ -1,6 +1,7 @@
 """The one mutable object, and what belongs to it: running, stopping, files."""
 
 from noregret.study.files import parsed, table
+from noregret.study.isolated import Isolated, was_killed
 from noregret.study.numerals import numbers, read_number
 from noregret.study.one_call import last_study, maximize, minimize
 from noregret.study.progress_bar import Progress
@@ -12,6 +13,7 @@ __all__ = [
     "Callback",
     "Certificate",
     "CertifiedWithin",
+    "Isolated",
     "Progress",
     "Reached",
     "Replay",
@@ -24,4 +26,5 @@ __all__ = [
     "parsed",
     "read_number",
     "table",
+    "was_killed",
 ]

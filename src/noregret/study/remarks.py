@@ -18,6 +18,7 @@ from noregret.trials import (
     Trial,
     check_attributes,
     check_note,
+    check_transient,
     merged,
 )
 
@@ -31,6 +32,7 @@ def about(
     reason: Any,
     note: Any,
     attributes: Any,
+    transient: Any = False,
 ) -> About:
     """What is told of a trial beside its outcome, checked."""
     if reason is not None and state != "failed":
@@ -44,6 +46,7 @@ def about(
         check_note(reason, "a reason"),
         check_note(note),
         merged(trial.attributes, new) if new else {},
+        check_transient(transient, state),
     )
 
 
@@ -80,6 +83,7 @@ def corrected(old: Trial, about: About) -> Trial:
         error=about.error,
         note=about.note or old.note,
         attributes=about.attributes or old.attributes,
+        transient=about.transient,
     )
 
 

@@ -32,6 +32,7 @@ from noregret.study.files import Source, Target
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled, needs_pickling
 from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
+from noregret.study.retrying import retried
 from noregret.study.running import (
     ATTEMPTS,
     UNLIMITED,
@@ -366,17 +367,20 @@ class Study:
         reason: str | None = None,
         note: str | None = None,
         attributes: Mapping[str, Any] | None = None,
+        transient: bool = False,
     ) -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or
         ``state="failed"``, with a ``reason``. The first tell stands.
 
         params: what was really run, as far as it is not what was asked for. note and attributes
-        (JSON values by name) are kept with the trial, and shown and exported with it.
+        (JSON values by name) are kept with the trial, and shown and exported with it. transient:
+        the failure had nothing to do with the point; no strategy sees it, and ``retry`` gives the
+        point out again.
         """
         number = number_of(trial)
         checked, noise = check_outcome(value, noise_std, state)
         with_it = None
-        if any(each is not None for each in (params, reason, note, attributes)):
+        if transient or any(each is not None for each in (params, reason, note, attributes)):
             asked = self._trial(number, "ask for a trial first, or add() a measured point")
             with_it = remarks.about(
                 self.space,
@@ -386,6 +390,7 @@ class Study:
                 reason=reason,
                 note=note,
                 attributes=attributes,
+                transient=transient,
             )
         finished = self._storage.finish(self._key, number, state, checked, noise, about=with_it)
         if finished is None:
@@ -482,6 +487,7 @@ class Study:
         reason: str | None = None,
         note: str | None = None,
         attributes: Mapping[str, Any] | None = None,
+        transient: bool = False,
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
         in the history, in ``best`` and in ``recommended``. Note and attributes go along.
@@ -490,16 +496,17 @@ class Study:
         checked, noise = check_outcome(value, noise_std, state)
         told = {"params": params, "reason": reason, "note": note, "attributes": attributes}
         while True:
-            old = self._trial(number, "only a told trial can be corrected")
-            if not old.is_finished:
-                raise TrialError(
-                    f"trial {number} is {old.state}, there is nothing to correct: tell() its value"
-                )
+            self._trial(number, "only a told trial can be corrected")
             trials = self.trials
             newest = latest(number, corrections(trials))
-            said = remarks.about(self.space, trials[newest], state, **told)
+            now = trials[newest]
+            if not now.is_finished:
+                raise TrialError(
+                    f"trial {newest} is {now.state}, there is nothing to correct: tell() its value"
+                )
+            said = remarks.about(self.space, now, state, transient=transient, **told)
             new = replace(
-                remarks.corrected(trials[newest], said),
+                remarks.corrected(now, said),
                 number=len(trials),
                 state=state,
                 value=checked,
@@ -507,6 +514,12 @@ class Study:
             )
             if self._storage.insert(self._key, [new]):
                 return self.trials[new.number]
+
+    def retry(self, trial: Trial | int) -> Trial:
+        """Gives the point of a failed trial out again: a new trial waits in its place, and the
+        failure no longer counts. The next ask returns it.
+        """
+        return retried(self._storage, self._key, number_of(trial))
 
     def _append(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials under the next free numbers, all or none."""
