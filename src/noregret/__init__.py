@@ -1,7 +1,7 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
 from noregret.classes import FromRepeats
-from noregret.errors import GuaranteeError, NoRegretError
+from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
     GPUCB,
@@ -55,6 +55,7 @@ __all__ = [
     "Result",
     "Space",
     "Study",
+    "TransientError",
     "Trial",
     "last_study",
     "maximize",
