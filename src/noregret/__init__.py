@@ -1,6 +1,7 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
-from noregret.errors import GuaranteeError, NoRegretError
+from noregret.classes import FromRepeats
+from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.gp import use_device
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
@@ -40,6 +41,7 @@ __all__ = [
     "CertifiedWithin",
     "Choice",
     "Float",
+    "FromRepeats",
     "GuaranteeError",
     "InsuredGPUCB",
     "Int",
@@ -54,6 +56,7 @@ __all__ = [
     "Result",
     "Space",
     "Study",
+    "TransientError",
     "Trial",
     "last_study",
     "maximize",
