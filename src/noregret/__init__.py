@@ -1,5 +1,6 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
+from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
@@ -39,6 +40,7 @@ __all__ = [
     "CertifiedWithin",
     "Choice",
     "Float",
+    "FromRepeats",
     "GuaranteeError",
     "InsuredGPUCB",
     "Int",
