@@ -1,7 +1,7 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
 from noregret.errors import GuaranteeError, NoRegretError
-from noregret.space import Candidates, Choice, Float, Int, Space
+from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
@@ -36,9 +36,11 @@ __all__ = [
     "CertifiedWithin",
     "Choice",
     "Float",
+    "Forbidden",
     "GuaranteeError",
     "InsuredGPUCB",
     "Int",
+    "Linear",
     "LogEI",
     "MarginalGPUCB",
     "MinimumUncertainty",
@@ -47,6 +49,7 @@ __all__ = [
     "RandomSearch",
     "Reached",
     "Result",
+    "Satisfies",
     "Space",
     "Study",
     "Trial",

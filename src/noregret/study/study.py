@@ -22,7 +22,17 @@ from noregret.errors import (
     UnknownTrialError,
 )
 from noregret.search import Resolution, largest_empty_ball
-from noregret.space import Array, Candidates, Parameter, SearchSpace, Slice, Space, as_space, hold
+from noregret.space import (
+    Array,
+    Candidates,
+    Parameter,
+    SearchSpace,
+    Slice,
+    Space,
+    as_space,
+    hold,
+    region_of,
+)
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, InsuredGPUCB, Strategy
 from noregret.study import changes, remarks
@@ -130,6 +140,8 @@ class Study:
         self._attach(record, storage)
         for trial in trials:
             self._encode(trial)
+            if region_of(record.space) is not None:
+                record.space.normal(trial.params)
         self._key = self._storage.create(record)
         self._storage.insert(self._key, trials)
 
@@ -763,7 +775,8 @@ class Study:
         complete = self._complete()
         if not complete:
             raise TrialError("the resolution needs at least one value")
-        return largest_empty_ball(np.array([self._encode(trial) for trial in complete]))
+        points = np.array([self._encode(trial) for trial in complete])
+        return largest_empty_ball(points, region_of(self.space))
 
     def importances(self) -> list[Importance]:
         """Which inputs matter: the share of the model's variance that each explains alone
