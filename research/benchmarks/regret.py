@@ -36,6 +36,7 @@ from noregret.space import Candidates, Choice, Float, Space
 from noregret.strategies import Strategy
 from noregret.study import Progress
 from research.benchmarks.faults import faults
+from research.benchmarks.methods import CURVE, OURS, RUNNABLE
 from research.benchmarks.mixed import mixed
 from research.benchmarks.peers.registry import adapters
 from research.benchmarks.problem import Problem
@@ -48,13 +49,6 @@ RESULTS = ROOT / "research" / "benchmarks" / "results"
 SUITES = ("needle", "rkhs", "standard", "high", "materials", "tuning", "tables", "mixed", "faults")
 ONE_SEED = ("needle", "rkhs")  # many functions instead of many seeds
 LOOKS = 3  # a design measured so often is known: another look while better ones are left is wasted
-
-OURS: dict[str, Callable[[], Strategy]] = {
-    "noregret": nr.InsuredGPUCB,
-    "noregret, insurance 0": lambda: nr.InsuredGPUCB(0.0),
-    "noregret LogEI (no widening)": nr.LogEI,
-    "LB-GP-UCB": lambda: nr.LBGPUCB(noise_std=0.05),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +110,14 @@ def make(suite: str, name: str, folder: str | None) -> Problem:
 
 
 def play(job: Job) -> dict[str, Any]:
-    """One run: noise-free values of every trial (NaN: it failed), seconds of every ask, the value
-    of what is recommended in the end (peers: the best value told), and how many decisions went to
-    designs known already while better ones were left."""
+    """One run: noise-free values of every trial (NaN: it failed), seconds of every ask, in the end
+    the noise-free value of the best one told and of what is recommended (peers: the former), and
+    how many decisions went to designs known already while better ones were left."""
     warnings.simplefilter("ignore")
     problem = make(job.suite, job.problem, job.materials)
     ask_tell = (
-        _ours(OURS[job.method](), problem, job.seed)
-        if job.method in OURS
+        _ours(RUNNABLE[job.method](), problem, job.seed)
+        if job.method in RUNNABLE
         else _peer(job.method, problem, job.seed)
     )
     values: list[float] = []
@@ -151,7 +145,8 @@ def play(job: Job) -> dict[str, Any]:
             told.append((problem.measure(params, index, job.seed), values[-1]))
             tell(params, told[-1][0])
         chosen = recommend()
-        final = max(told)[1] if chosen is None else problem.value(chosen)
+        best = max(told)[1]
+        final = best if chosen is None else problem.value(chosen)
     finally:
         ask_tell.close()
     return {
@@ -162,6 +157,7 @@ def play(job: Job) -> dict[str, Any]:
         "initial": problem.initial,
         "stuck_above": problem.stuck_above,
         "spread": problem.spread,
+        "best": float(f"{best:.6g}"),
         "final": float(f"{final:.6g}"),
         "wasted": int(wasted),
         "values": [float(f"{v:.6g}") for v in values],
@@ -410,10 +406,12 @@ def main() -> int:
             pack(suite)
         write(ROOT / "docs")
         return 0
-    methods = options.methods or [
-        *OURS,
-        *(name for name in adapters() if (ROOT / ".peers" / adapters()[name].environment).exists()),
+    installed = [
+        name for name in adapters() if (ROOT / ".peers" / adapters()[name].environment).exists()
     ]
+    unknown = [m for m in options.methods or [] if m not in RUNNABLE and m not in adapters()]
+    if unknown:
+        parser.error(f"no method {unknown[0]!r}: {', '.join([*RUNNABLE, *adapters()])}")
     suites = [s for s in options.suites if s != "materials" or options.materials]
     if len(suites) < len(options.suites):
         print("materials: left out, pass --materials DIR", file=sys.stderr)
@@ -430,7 +428,7 @@ def main() -> int:
         for suite in suites
         if not (seed and suite in ONE_SEED)
         for problem in problems(suite, options.quick)
-        for method in methods
+        for method in options.methods or [*OURS, *(CURVE if suite == "needle" else ()), *installed]
     ]
     for failure in run(jobs, options.workers, options.minutes):
         print(f"failed: {failure}", file=sys.stderr)

@@ -1,16 +1,18 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
-from noregret.errors import GuaranteeError, NoRegretError
+from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
     AdaptiveGPUCB,
+    AdaptiveThompson,
     InsuredGPUCB,
     LogEI,
     MarginalGPUCB,
     MinimumUncertainty,
     RadiusGPUCB,
+    RandomisedGPUCB,
     RandomSearch,
 )
 from noregret.study import (
@@ -31,6 +33,7 @@ __all__ = [
     "GPUCB",
     "LBGPUCB",
     "AdaptiveGPUCB",
+    "AdaptiveThompson",
     "Candidates",
     "Certificate",
     "CertifiedWithin",
@@ -47,11 +50,13 @@ __all__ = [
     "NoRegretError",
     "RadiusGPUCB",
     "RandomSearch",
+    "RandomisedGPUCB",
     "Reached",
     "Result",
     "Satisfies",
     "Space",
     "Study",
+    "TransientError",
     "Trial",
     "last_study",
     "maximize",

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import noregret as nr
 from docs.making import benchmarks as report
+from docs.making.regret_runs import load
 from noregret.errors import ConfigurationError
 from noregret.space import Space
-from research.benchmarks import regret
+from research.benchmarks import methods, regret
 from research.benchmarks.faults import faults
 from research.benchmarks.mixed import mixed
 from research.benchmarks.problem import Problem
@@ -145,6 +147,39 @@ def test_runs_and_report(results: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert (results / "figures" / "bench-needle.png").stat().st_size > 10_000
 
 
+def test_methods_that_are_run_by_name(
+    results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[Job] = []
+
+    def start(jobs: list[Job], workers: int, minutes: float) -> list[str]:
+        started.extend(jobs)
+        return []
+
+    monkeypatch.setattr(regret, "run", start)
+    command = ["regret", "run", "--quick", "--suites", "needle", "rkhs"]
+    monkeypatch.setattr(sys, "argv", command)
+    regret.main()
+    levels = [f"noregret, insurance {level}" for level in ("0.05", "0.1", "0.2")]
+    assert {job.suite for job in started if job.method in levels} == {"needle"}
+    assert not any(job.method == methods.UNPATROLLED for job in started)
+    monkeypatch.setattr(sys, "argv", [*command, "--methods", methods.BEFORE])
+    with pytest.raises(SystemExit):
+        regret.main()
+    assert "no method 'noregret before 0024'" in capsys.readouterr().err
+
+
+def test_the_default_without_patrols_makes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    strategy = methods.RUNNABLE[methods.UNPATROLLED]()
+    study = nr.Study([(0.0, 1.0)] * 2, "maximize", strategy, seed=0)
+    for _ in range(20):
+        trial = study.ask()
+        study.tell(trial, -float(np.sum((trial.params - 0.3) ** 2)))
+    kinds = [trial.decision.model.kind for trial in study.trials if trial.decision.model]
+    assert kinds
+    assert "patrol" not in kinds
+
+
 def test_a_result_file_cut_short_keeps_what_is_complete_and_goes_on(results: Path) -> None:
     for seed in range(3):
         regret.append("rkhs", {"problem": "p", "method": "m", "seed": seed})
@@ -157,77 +192,6 @@ def test_a_result_file_cut_short_keeps_what_is_complete_and_goes_on(results: Pat
     assert not path.exists()
     regret.append("rkhs", {"problem": "p", "method": "m", "seed": 8})
     assert [row["seed"] for row in regret.read("rkhs")] == [0, 1, 7, 8]
-
-
-def test_ranks_share_ties() -> None:
-    def one(method: str, value: float) -> report.Run:
-        return report.Run("p", method, 0, np.array([value]), 1, None, 0.0)
-
-    assert report.ranks([one("a", 1.0), one("b", 1.0), one("c", 2.0)], "simple") == {
-        "a": 1.5,
-        "b": 1.5,
-        "c": 3.0,
-    }
-
-
-def test_many_inputs_are_compared_on_the_runs_that_both_have() -> None:
-    def one(method: str, problem: str, seed: int, start: float, end: float) -> report.Run:
-        return report.Run(problem, method, seed, np.array([2 * start, start, end]), 2, None, 0.0)
-
-    runs = [
-        one("noregret", p, s, 4.0, 4.0 * left)
-        for p, s, left in (("a", 0, 0.5), ("a", 1, 0.25), ("b", 0, 0.125), ("b", 1, 0.001))
-    ]
-    runs += [one("botorch_logei", p, 0, 8.0, 8.0 * left) for p, left in (("a", 0.25), ("b", 0.5))]
-    each, pooled = report.verdict_high(runs)
-    assert (
-        "not behind BoTorch's LogEI on 2 of 2 problems (median simple regret; a: 1.5 against 2; b:"
-        " 0.252 against 4)" in each
-    )
-    assert "over the 2 runs that both have" in pooled
-    assert pooled.endswith("is 0.31 against 0.38.")  # the medians of ½, ⅛ and of ¼, ½
-
-
-def test_verdicts_name_losses_as_well_as_wins() -> None:
-    def runs(method: str, values: list[float], stuck: list[bool] | None = None) -> list[report.Run]:
-        marks: list[bool | None] = [None] * len(values) if stuck is None else list(stuck)
-        return [
-            report.Run(f"p{i}", method, 0, np.array([v]), 0, mark, 0.0)
-            for i, (v, mark) in enumerate(zip(values, marks, strict=True))
-        ]
-
-    every = {
-        "needle": [
-            *runs("noregret", [1.0, 2.0], [False, False]),
-            *runs("cma", [3.0, 4.0], [False, False]),
-            *runs("skopt", [0.1, 0.1], [True, False]),
-        ],
-        "rkhs": [*runs("noregret", [1.0, 5.0]), *runs("cma", [2.0, 1.0])],
-        "standard": [*runs("noregret", [1.0, 1.0]), *runs("cma", [2.0, 1.5])],
-        "high": [*runs("noregret", [1.0, 5.0]), *runs("botorch_logei", [2.0, 1.0])],
-    }
-    text = report.verdicts(every)
-    assert "stuck in 0 of 2" in text
-    assert (
-        "cumulative regret 1.5, not higher than that of the best peer that is not stuck, cma,"
-        " with 3.5" in text
-    )
-    assert (
-        "rkhs: more than twice the best peer's median simple regret on 1 problems: p1 (5 against 1"
-        " of cma)" in text
-    )
-    assert "standard: by mean rank of final simple regret first, of cumulative regret first" in text
-    assert "not behind BoTorch's LogEI on 1 of 2" in text
-    worse = {
-        "needle": [*runs("noregret", [9.0], [True]), *runs("cma", [3.0], [False])],
-        "rkhs": [*runs("noregret", [2.0]), *runs("cma", [1.0])],
-    }
-    text = report.verdicts(worse)
-    assert "stuck in 1 of 1" in text
-    assert "HIGHER than" in text
-    assert "2. of 2 (2.00; first is cma with 1.00)" in text
-    nobody = {"needle": [*runs("noregret", [9.0], [False]), *runs("cma", [3.0], [True])]}
-    assert "no peer that ran on every function is free of stuck runs" in report.verdicts(nobody)
 
 
 def test_the_suites_are_those_of_the_split() -> None:
@@ -305,15 +269,9 @@ def test_a_failed_evaluation_is_told_and_charged(
     for method in ("noregret", "random_search"):
         regret.append("faults", play(Job("faults", "faults-1001", method, 3)))
     assert any(np.isnan(row["values"]).any() for row in regret.read("faults"))
-    runs = report.load("faults")
+    runs = load("faults")
     assert all(np.isfinite(run.regret).all() for run in runs)
-    assert any("faults:" in line for line in report.verdict_faults(runs, {}))
-
-
-def test_verdicts_of_tables_and_mixed() -> None:
-    runs = [
-        report.Run("p", method, 0, np.array([value]), 0, None, 0.0, value, wasted)
-        for method, value, wasted in (("noregret", 0.2, 0.3), ("random_search", 0.05, 0.0))
-    ]
-    assert "1 of 1 runs, 30% at most" in " ".join(report.verdict_tables(runs))
-    assert "in 1 of 1 runs at the best" in " ".join(report.verdict_mixed(runs))
+    assert all(np.isfinite([run.best_regret, run.final_regret]).all() for run in runs)
+    assert all(run.best >= run.simple for run in runs)
+    peer = next(run for run in runs if run.method == "random_search")
+    assert peer.best == peer.final

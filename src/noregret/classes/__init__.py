@@ -3,7 +3,7 @@
 function_class  the class, and how it is widened      growth      curves of t
 widening        rules that decide by how much         confidence  widths, one function per theorem
 radius          one bound for all classes             following   a class that follows the data
-patrol          what points fixed in advance prove
+patrol          what points fixed in advance prove    shortening  by a factor, now and then
 """
 
 from noregret.classes.following import Followed, Following
@@ -32,6 +32,7 @@ from noregret.classes.radius import (
     radius_band,
     radius_squared,
 )
+from noregret.classes.shortening import Shortening
 from noregret.classes.widening import (
     AnchoredReference,
     Estimator,
@@ -50,7 +51,14 @@ from noregret.classes.widening import (
 # what can be stored
 GROWTHS: tuple[type, ...] = (ConstantGrowth, LogGrowth, PowerGrowth)
 REFERENCES: tuple[type, ...] = (PowerReference, AnchoredReference)
-WIDENINGS: tuple[type, ...] = (NoWidening, Schedule, ReferenceRegret, MinimumStd, Following)
+WIDENINGS: tuple[type, ...] = (
+    NoWidening,
+    Schedule,
+    ReferenceRegret,
+    MinimumStd,
+    Shortening,
+    Following,
+)
 
 __all__ = [
     "BUILT_IN",
@@ -79,6 +87,7 @@ __all__ = [
     "ReferenceRegret",
     "Scaling",
     "Schedule",
+    "Shortening",
     "Values",
     "Widening",
     "as_growth",

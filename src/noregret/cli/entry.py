@@ -17,21 +17,13 @@ from click.shell_completion import get_completion_class
 
 from noregret import __version__
 from noregret.cli.comparing import compare_
+from noregret.cli.exchange import export, import_, replay
+from noregret.cli.making import create, derive
 from noregret.cli.running import run as run_
-from noregret.cli.studies import best, create, delete, derive, list_, recover, show, upgrade
+from noregret.cli.second_tries import reclaim, retry
+from noregret.cli.studies import best, delete, list_, recover, show, upgrade
 from noregret.cli.theory import theory
-from noregret.cli.trials import (
-    add,
-    annotate,
-    ask,
-    correct,
-    enqueue,
-    export,
-    import_,
-    reclaim,
-    replay,
-    tell,
-)
+from noregret.cli.trials import add, annotate, ask, correct, enqueue, tell
 from noregret.cli.views import plot, serve
 from noregret.errors import GuaranteeWarning, NoRegretError
 
@@ -159,6 +151,7 @@ for command in (
     export,
     replay,
     reclaim,
+    retry,
     delete,
     recover,
     upgrade,

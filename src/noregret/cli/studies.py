@@ -1,15 +1,12 @@
-"""Commands about whole studies: create, list, show, best, delete, recover, upgrade."""
+"""Commands about whole studies that are there: list, show, best, delete, recover, upgrade."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import click
 
-from noregret.cli.definition import CreateCommand, Flag, ParameterType, settings
 from noregret.cli.options import (
     Target,
     complete_study,
@@ -37,128 +34,17 @@ from noregret.cli.output import (
 )
 from noregret.errors import ConfigurationError, UnknownTrialError
 from noregret.space import Candidates, named_params
-from noregret.storage import SQLStorage, codec
+from noregret.storage import codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import NAMED, display_name, named, names
-from noregret.study import Study, parsed
+from noregret.strategies import display_name
+from noregret.study import Study
 from noregret.trials import State, Trial
 
 SHOWN = 20  # trials in a table unless --all
 
 
-def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [name for name in names() if name.startswith(incomplete)]
-
-
-@click.command(
-    short_help="Make a study",
-    cls=CreateCommand,
-    epilog=(
-        "Example: noregret create lab --float temperature 20 90 --int stirring 1 5"
-        " --choice solvent water dmf --goal maximize"
-    ),
-)
-@click.argument("name")
-@click.option(
-    "--float",
-    "floats",
-    type=ParameterType("float"),
-    multiple=True,
-    metavar="NAME LOW HIGH [log] [step=…|digits=…]",
-    help="A real parameter; with a step or digits, only such values are proposed.",
-)
-@click.option(
-    "--int",
-    "ints",
-    type=ParameterType("int"),
-    multiple=True,
-    metavar="NAME LOW HIGH [log] [step=…]",
-    help="A whole number, both ends included.",
-)
-@click.option(
-    "--choice",
-    "choices",
-    type=ParameterType("choice"),
-    multiple=True,
-    metavar="NAME OPTION OPTION …",
-    help="One of several options, without order.",
-)
-@click.option(
-    "--levels",
-    "levels",
-    type=ParameterType("levels"),
-    multiple=True,
-    metavar="NAME LEVEL LEVEL …",
-    help="Levels of a scale, in their order: neighbours are alike.",
-)
-@click.option(
-    "--candidates",
-    type=click.Path(path_type=Path),
-    metavar="FILE.csv",
-    help="A list of designs to choose from instead, one per line below the names.",
-)
-@click.option(
-    "--file",
-    "file",
-    type=click.Path(path_type=Path),
-    metavar="FILE.toml|json",
-    help="All of this from a file: goal, seed, strategy, parameters or candidates.",
-)
-@click.option(
-    "--goal",
-    type=click.Choice(["maximize", "minimize"]),
-    help="What is wanted; required, here or in the file.",
-)
-@click.option(
-    "--strategy",
-    metavar="NAME",
-    shell_complete=_strategies,
-    help=(
-        f"How points are chosen: {', '.join(NAMED)}, or a strategy of another package."
-        "  [default: insured]"
-    ),
-)
-@click.option(
-    "--with",
-    "options",
-    multiple=True,
-    metavar="OPTION=VALUE",
-    help="An option of the strategy, such as noise_bound=0.1 for rigorous.",
-)
-@click.option("--seed", type=click.IntRange(min=0), help="Of the random numbers.  [default: 0]")
-@on_storage
-def create(
-    target: Target,
-    name: str,
-    floats: tuple[Flag, ...],
-    ints: tuple[Flag, ...],
-    choices: tuple[Flag, ...],
-    levels: tuple[Flag, ...],
-    candidates: Path | None,
-    file: Path | None,
-    **chosen: Any,
-) -> None:
-    """Make a study: what may vary, and what is wanted."""
-    if not name.strip() or not name.isprintable():
-        raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        wanted = settings(file, [*floats, *ints, *choices, *levels], candidates, **chosen)
-        storage = SQLStorage(target.storage)
-        study = Study.create(
-            name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=storage
-        )
-    for warning in said:
-        click.echo(f"noregret: {warning.message}", err=True)
-    again = replace(target, study=name if len(storage.names()) > 1 else None)
-    target.emit(
-        study_document(study),
-        f"study {name}: {study.goal}, {_parameters(study)}\n\nnext: {again.again('ask')}",
-    )
-
-
-def _parameters(study: Study) -> str:
+def parameters_text(study: Study) -> str:
     ranges = "; ".join(
         f"{name} {parameter_range(parameter)}" for name, parameter in study.space.parameters.items()
     )
@@ -179,97 +65,6 @@ def study_document(study: Study) -> dict[str, Any]:
         "note": study.note,
         "attributes": dict(study.attributes),
     }
-
-
-@click.command(
-    short_help="A new study with the trials of another",
-    cls=CreateCommand,
-    epilog=(
-        "Example: noregret derive lab2 --study lab --float temperature 20 120 --float pH 3 9"
-        " --past pH=7"
-    ),
-)
-@click.argument("name")
-@click.option(
-    "--float",
-    "floats",
-    type=ParameterType("float"),
-    multiple=True,
-    metavar="NAME LOW HIGH …",
-    help="Another range, or a new number.",
-)
-@click.option(
-    "--int",
-    "ints",
-    type=ParameterType("int"),
-    multiple=True,
-    metavar="NAME LOW HIGH …",
-    help="Another range, or a new whole number.",
-)
-@click.option(
-    "--choice",
-    "choices",
-    type=ParameterType("choice"),
-    multiple=True,
-    metavar="NAME OPTION …",
-    help="Other options, or a new choice.",
-)
-@click.option(
-    "--levels",
-    "levels",
-    type=ParameterType("levels"),
-    multiple=True,
-    metavar="NAME LEVEL …",
-    help="Other levels, or a new ordered choice.",
-)
-@click.option(
-    "--past", multiple=True, metavar="NAME=VALUE", help="What a new input was in the old trials."
-)
-@click.option("--goal", type=click.Choice(["maximize", "minimize"]), help="Another goal.")
-@click.option("--strategy", metavar="NAME", shell_complete=_strategies, help="Another strategy.")
-@click.option("--with", "options", multiple=True, metavar="OPTION=VALUE", help="Of the strategy.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the random numbers.")
-@click.option("--note", metavar="TEXT", help="Words to keep with it.")
-@on_study
-def derive(
-    target: Target,
-    name: str,
-    floats: tuple[Flag, ...],
-    ints: tuple[Flag, ...],
-    choices: tuple[Flag, ...],
-    levels: tuple[Flag, ...],
-    past: tuple[str, ...],
-    strategy: str | None,
-    options: tuple[str, ...],
-    **changed: Any,
-) -> None:
-    """Make a new study NAME with the trials of another: a copy, or with a range widened, an input
-    added, another strategy. Parameters are given as for `create`; those not named stay. The old
-    study stays as it is.
-    """
-    if options and strategy is None:
-        raise ConfigurationError("--with sets an option of the strategy named by --strategy")
-    study = target.open()
-    flags = sorted([*floats, *ints, *choices, *levels], key=lambda flag: flag.place)
-    parameters = {flag.name: flag.parameter for flag in flags}
-    known = {**study.space.parameters, **parameters}
-    values = {
-        key: parsed(text, key, known[key]) if key in known else text
-        for key, text in pairs(past).items()
-    }
-    new = study.derived(
-        name,
-        parameters=parameters or None,
-        past=values,
-        strategy=None if strategy is None else named(strategy, typed(pairs(options))),
-        **changed,
-    )
-    again = replace(target, study=name)
-    said = f"study {name} from {study.name}: {new.goal}, {_parameters(new)}; {counted(counts(new))}"
-    target.emit(
-        {**study_document(new), "origin": dict(new.origin or {}), "trials": len(new.trials)},
-        f"{said}\n\nnext: {again.again('ask')}",
-    )
 
 
 @click.command(

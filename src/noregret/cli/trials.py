@@ -1,12 +1,10 @@
-"""Commands about trials: one at a time (ask, tell, correct, add, enqueue, reclaim) and all at once
-(import, export, replay).
-"""
+"""Commands about single trials: ask, tell, correct, add, enqueue, annotate."""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Any, Literal
+import functools
+from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -20,8 +18,6 @@ from noregret.cli.options import (
     typed,
 )
 from noregret.cli.output import attributes_text, number, point_text, trial_document, trial_table
-from noregret.errors import ConfigurationError
-from noregret.space import named_params
 from noregret.study import Study
 from noregret.trials import State, Trial, standing
 
@@ -40,6 +36,11 @@ REALLY = click.option(
     help="What was really run, where it was not what was asked for.",
 )
 REASON = click.option("--reason", metavar="TEXT", help="Why it failed.")
+TRANSIENT = click.option(
+    "--transient",
+    is_flag=True,
+    help="With --failed: it was not the point's fault. The model does not see it; see `retry`.",
+)
 NOTE = click.option("--note", metavar="TEXT", help="Words to keep with it.")
 ATTRIBUTE = click.option(
     "--attribute",
@@ -49,6 +50,41 @@ ATTRIBUTE = click.option(
     help="A value to keep with it: JSON, or text.",
 )
 POINT = click.argument("point", nargs=-1, required=True, metavar="NAME=VALUE...")
+
+
+def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]]:
+    """The arguments of a command that records what came of a trial, read and said the same way."""
+
+    def decorated(recorded: Callable[..., Trial]) -> Callable[..., None]:
+        @click.argument("trial", type=click.INT)
+        @click.argument("value", type=NUMBER, required=False)
+        @NOISE
+        @REALLY
+        @REASON
+        @TRANSIENT
+        @NOTE
+        @ATTRIBUTE
+        @click.option("--failed", is_flag=True, help=failed)
+        @on_study
+        @functools.wraps(recorded)
+        def command(
+            target: Target,
+            trial: int,
+            value: float | None,
+            noise_std: float | None,
+            failed: bool,
+            **said: Any,
+        ) -> None:
+            if (value is None) != failed:
+                raise click.UsageError("give a VALUE, or --failed")
+            study = target.open()
+            state: State = "failed" if failed else "complete"
+            said = {"noise_std": noise_std, "state": state, **_remarks(study, **said)}
+            _told(target, study, recorded(study, trial, value, **said))
+
+        return command
+
+    return decorated
 
 
 @click.command(
@@ -96,39 +132,15 @@ def ask(target: Target, count: int, fix: tuple[str, ...]) -> None:
         ' or noregret tell 3 --failed --reason "no gas"'
     ),
 )
-@click.argument("trial", type=click.INT)
-@click.argument("value", type=NUMBER, required=False)
-@NOISE
-@REALLY
-@REASON
-@NOTE
-@ATTRIBUTE
-@click.option(
-    "--failed",
-    is_flag=True,
-    help=(
-        "It could not be measured: the point is not proposed again,"
-        " and its surroundings are avoided."
-    ),
+@outcome(
+    failed="It could not be measured: the point is not proposed again,"
+    " and its surroundings are avoided."
 )
-@on_study
-def tell(
-    target: Target,
-    trial: int,
-    value: float | None,
-    noise_std: float | None,
-    failed: bool,
-    **said: Any,
-) -> None:
+def tell(study: Study, trial: int, value: float | None, **said: Any) -> Trial:
     """The VALUE of a TRIAL. It is on the disk when this returns, and it stands: a mistake is put
     right with `correct`.
     """
-    _one_of(value, failed)
-    study = target.open()
-    state: State = "failed" if failed else "complete"
-    _told(
-        target, study, study.tell(trial, value, noise_std, state=state, **_remarks(study, **said))
-    )
+    return study.tell(trial, value, **said)
 
 
 @click.command(
@@ -136,32 +148,10 @@ def tell(
     cls=NumbersCommand,
     epilog="Example: noregret correct 3 16.2, or noregret correct 3 --failed",
 )
-@click.argument("trial", type=click.INT)
-@click.argument("value", type=NUMBER, required=False)
-@NOISE
-@REALLY
-@REASON
-@NOTE
-@ATTRIBUTE
-@click.option("--failed", is_flag=True, help="It was no valid measurement at all.")
-@on_study
-def correct(
-    target: Target,
-    trial: int,
-    value: float | None,
-    noise_std: float | None,
-    failed: bool,
-    **said: Any,
-) -> None:
+@outcome(failed="It was no valid measurement at all.")
+def correct(study: Study, trial: int, value: float | None, **said: Any) -> Trial:
     """Replace what was told of a TRIAL. The old entry is kept and no longer counts."""
-    _one_of(value, failed)
-    study = target.open()
-    state: State = "failed" if failed else "complete"
-    _told(
-        target,
-        study,
-        study.correct(trial, value, noise_std, state=state, **_remarks(study, **said)),
-    )
+    return study.correct(trial, value, **said)
 
 
 @click.command(
@@ -231,63 +221,21 @@ def annotate(
     )
 
 
-@click.command(
-    short_help="Take back trials whose worker died",
-    epilog="Example: noregret reclaim --grace 600, or noregret reclaim 3 4 --then fail",
-)
-@click.argument("trials", type=click.INT, nargs=-1)
-@click.option(
-    "--grace",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a worker may have been silent.",
-)
-@click.option(
-    "--then",
-    type=click.Choice(["retry", "fail"]),
-    default="retry",
-    show_default=True,
-    help="Give them out again, or mark them failed.",
-)
-@on_study
-def reclaim(
-    target: Target, trials: tuple[int, ...], grace: float, then: Literal["retry", "fail"]
-) -> None:
-    """Take back trials whose worker died; or the TRIALS named, such as an experiment that will
-    never be told.
-    """
-    study = target.open()
-    back = study.reclaim(grace, then=then, numbers=list(trials) or None)
-    became = "wait to be given out again" if then == "retry" else "are marked failed"
-    text = (
-        f"{trial_table(study, back)}\n\nthese {became}"
-        if back
-        else "no trial to take back: every worker gave a sign of life, or none runs"
-    )
-    target.emit(
-        {"study": study.name, "trials": [trial_document(study, trial) for trial in back]}, text
-    )
-
-
 def _remarks(
     study: Study,
     note: str | None,
     attributes: tuple[str, ...],
     really: tuple[str, ...] | None = None,
     reason: str | None = None,
+    transient: bool = False,
 ) -> dict[str, Any]:
     """What was typed besides the value, as the study takes it."""
     said: dict[str, Any] = {"note": note, "attributes": typed(pairs(attributes)) or None}
     if really is not None:
         said |= {"params": parse_point(study, really) or None, "reason": reason}
+    if transient:
+        said["transient"] = True
     return said
-
-
-def _one_of(value: float | None, failed: bool) -> None:
-    if (value is None) != failed:
-        raise click.UsageError("give a VALUE, or --failed")
 
 
 def _told(target: Target, study: Study, trial: Trial) -> None:
@@ -297,7 +245,8 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         "trial": trial_document(study, trial),
         "best": None,
     }
-    told = "failed" if trial.value is None else number(trial.value)
+    failed = "failed, not the point's fault," if trial.transient else "failed"
+    told = failed if trial.value is None else number(trial.value)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]
     if trial.asked is not None:
         lines.append(f"asked for: {point_text(study, trial.asked)}")
@@ -316,116 +265,5 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         )
     running = [str(each.number) for each in trials if each.state == "running"]
     lines += [f"still under way: trial {', '.join(running)}"] if running else []
-    target.emit(document, "\n".join([*lines, "", f"next: {target.again('ask')}"]))
-
-
-# -- all at once --
-
-
-FORMATS = ("csv", "json", "parquet")
-
-
-@click.command(
-    "import",
-    short_help="Measured points from a CSV file",
-    epilog="Example: noregret import measured.csv",
-)
-@click.argument("file", type=click.Path(path_type=Path), metavar="FILE.csv")
-@on_study
-def import_(target: Target, file: Path) -> None:
-    """Points measured before, from a CSV file: a column per parameter, one called value, and
-    noise_std if known.
-
-    All lines are taken or none: a line that cannot be read is named. - reads from standard input.
-    """
-    study = target.open()
-    trials = study.import_csv(sys.stdin if str(file) == "-" else file)
-    text = f"added {len(trials)} trials\n\nnext: {target.again('show')}"
-    target.emit(
-        {"study": study.name, "trials": [trial_document(study, trial) for trial in trials]}, text
-    )
-
-
-@click.command(
-    short_help="All trials as CSV, JSON or Parquet", epilog="Example: noregret export lab.csv"
-)
-@click.argument("file", type=click.Path(path_type=Path), required=False, metavar="[FILE]")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(FORMATS),
-    help=(
-        "Of the file.  [default: by the file's ending;"
-        " csv, or json with --json, on standard output]"
-    ),
-)
-@on_study
-def export(
-    target: Target, file: Path | None, kind: Literal["csv", "json", "parquet"] | None
-) -> None:
-    """All trials as CSV, JSON or Parquet, to a FILE or to standard output."""
-    study = target.open()
-    if file is None:
-        chosen = kind or ("json" if target.as_json else "csv")
-        if chosen == "parquet" or (target.as_json and chosen != "json"):
-            raise ConfigurationError(
-                f"{chosen} cannot go to standard output{' with --json' if target.as_json else ''}:"
-                " name a file"
-            )
-        study.export(sys.stdout, chosen)
-        return
-    ending = file.suffix[1:].lower()
-    if kind is None and ending not in FORMATS:
-        raise ConfigurationError(
-            f"{file} does not say which format is wanted:"
-            " let it end in .csv, .json or .parquet, or give --format"
-        )
-    study.export(file, kind or ending)  # type: ignore[arg-type]
-    count = len(study.trials)
-    target.emit(
-        {"study": study.name, "file": str(file), "format": kind or ending, "trials": count},
-        f"{count} trials in {file}",
-    )
-
-
-@click.command(
-    short_help="Check every proposal against the history",
-    epilog="Example: noregret replay --study lab",
-)
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0),
-    default=1e-6,
-    show_default=True,
-    help="On the unit cube, for other machines' arithmetic.",
-)
-@on_study
-@click.pass_context
-def replay(ctx: click.Context, target: Target, tolerance: float) -> None:
-    """Derive every proposal again from the history; exit code 1 if one differs.
-
-    A study is its rows: what the strategy proposed can be checked by anyone, at any time.
-    """
-    study = target.open()
-    found = study.replay(tolerance)
-    document: dict[str, Any] = {
-        "study": study.name,
-        "agrees": found.number is None,
-        "agreed": found.agreed,
-        "differs": None,
-    }
-    text = f"{found.agreed} proposals derived again, all as they are recorded"
-    if found.number is not None:
-        recorded, derived = (
-            named_params(study.space, found.recorded),
-            named_params(study.space, found.derived),
-        )
-        document["differs"] = {"number": found.number, "recorded": recorded, "derived": derived}
-        text = (
-            f"{found.agreed} proposals agree; trial {found.number} is the first that differs\n"
-            f"  recorded  {point_text(study, found.recorded)}\n"
-            f"  derived   {point_text(study, found.derived)}"
-        )
-    target.emit(document, text)
-    if found.number is not None:
-        ctx.exit(1)
+    again = [f"again: {target.again(f'retry {trial.number}')}"] if trial.transient else []
+    target.emit(document, "\n".join([*lines, "", *again, f"next: {target.again('ask')}"]))

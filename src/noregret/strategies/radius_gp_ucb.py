@@ -8,6 +8,7 @@ those of B_0: a value is offset + B_0·z. theory.md#radius, theory.md#refuted
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from noregret.classes import (
 )
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Posterior, SquaredExponential
-from noregret.search import argmax, ucb
+from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.guarantee import (
     check_common,
@@ -114,6 +115,16 @@ class RadiusGPUCB:
         )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0))
+
+    def decided(
+        self,
+        space: SearchSpace,
+        history: History,
+        rng: np.random.Generator,
+        acquisition: Callable[[RadiusBand], Acquisition],
+    ) -> Proposal:
+        """The next initial point, or the argmax of what ``acquisition`` makes of the band."""
         self.initial_class(space.dimension)  # what does not fit the space is refused at once
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
@@ -123,7 +134,7 @@ class RadiusGPUCB:
         incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
         shown = with_pending(band, history.pending)
         theta = chosen.function_class.lengthscales
-        x = argmax(ucb(shown, 1.0), space, theta, rng, incumbents, history.failed)
+        x = argmax(acquisition(shown), space, theta, rng, incumbents, history.failed)
         return Proposal(
             x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
         )
@@ -170,9 +181,10 @@ class RadiusGPUCB:
 
     def _reference(self, band: RadiusBand) -> Posterior:
         """The posterior whose λ is R²/B_0²: c = 1."""
-        return band.posteriors[self._reference_index(band)]
+        return band.posteriors[self.reference_index(band)]
 
-    def _reference_index(self, band: RadiusBand) -> int:
+    def reference_index(self, band: RadiusBand) -> int:
+        """Which of the band's posteriors has c = 1."""
         wanted = (self.noise_bound / self.norm_bound) ** 2
         ratios = [float(each.noise_var.min()) for each in band.posteriors]
         return int(np.argmin([abs(math.log(ratio / wanted)) for ratio in ratios]))
@@ -188,7 +200,7 @@ class RadiusGPUCB:
             return None
         me = self if delta is None else replace(self, delta=delta)
         chosen, band = me.followed(space, history, least=1.0)
-        index = self._reference_index(band)
+        index = self.reference_index(band)
         held = chosen.function_class
         return Belief(
             band.posteriors[index],

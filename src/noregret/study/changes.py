@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, SpaceError, StorageError
-from noregret.space import Candidates, Parameter, Space, named_params
+from noregret.space import Candidates, Parameter, Space, as_space, named_params
 from noregret.storage import StudyRecord, codec
 from noregret.strategies import Strategy
-from noregret.trials import Decision, Goal, Trial, standing
+from noregret.study.making import check_seed
+from noregret.trials import Decision, Goal, Trial, check_note, standing
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
@@ -33,31 +34,40 @@ def same_study(study: Study, space: Space | Candidates, goal: Any, strategy: Any
             )
 
 
-def changed(
-    old: StudyRecord,
-    *,
-    name: str,
-    parameters: Mapping[str, Parameter] | None,
-    space: Space | Candidates | None,
-    goal: Goal | None,
-    strategy: Strategy | None,
-    seed: int | None,
-    note: str | None,
-) -> tuple[StudyRecord, StudyRecord]:
-    """The old record, and the new one as far as it does not depend on the trials."""
-    if space is not None and parameters is not None:
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be different in a study made from another; None: as it was."""
+
+    name: str
+    parameters: Mapping[str, Parameter] | None = None
+    space: Any = None
+    goal: Goal | None = None
+    strategy: Strategy | None = None
+    seed: int | None = None
+    note: str | None = None
+
+
+def derived(
+    old: StudyRecord, change: Change, trials: Sequence[Trial], past: Mapping[str, Any]
+) -> tuple[StudyRecord, list[Trial]]:
+    """The record of a study made from another, and the trials that go along."""
+    given = None if change.space is None else as_space(change.space)
+    seed = None if change.seed is None else check_seed(change.seed)
+    note = check_note(change.note)
+    if given is not None and change.parameters is not None:
         raise ConfigurationError("derived takes space or parameters, not both")
-    if goal not in ("maximize", "minimize", None):
-        raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
-    return old, replace(
+    if change.goal not in ("maximize", "minimize", None):
+        raise ConfigurationError(f'goal is "maximize" or "minimize", got {change.goal!r}')
+    new = replace(
         old,
-        name=name,
-        space=space or _changed_space(old.space, parameters),
-        goal=goal or old.goal,
-        strategy=strategy or old.strategy,
+        name=change.name,
+        space=given or _changed_space(old.space, change.parameters),
+        goal=change.goal or old.goal,
+        strategy=change.strategy or old.strategy,
         seed=old.seed if seed is None else seed,
         note=note or old.note,
     )
+    return carried(old, new, trials, past)
 
 
 def _changed_space(

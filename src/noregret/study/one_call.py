@@ -38,27 +38,29 @@ def maximize(
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
 ) -> Study:
-    """Evaluates ``objective(params)`` at ``trials`` points and returns the study: ``.best``,
-    ``.recommended``, ``.trials``, ``.certificate()``.
+    """Evaluates ``objective`` where its largest value may be.
 
-    storage: a file or a URL in which the study is kept under ``name``. resume: if it is there
-    already it goes on, until it has ``trials`` in all. If the call ends early, by an exception or
-    Ctrl-C, the study is ``error.study`` and ``last_study()``.
+    Args:
+        objective: Called with the parameters; returns the value, or the pair (value, noise std).
+        space: ``{"lr": nr.Float(1e-5, 1, log=True), …}``, SciPy's bounds ``[(0, 1), (-5, 5)]``, or
+            ``nr.Candidates(…)``, a list of designs.
+        trials: How many evaluations.
+        strategy: How points are chosen; ``None`` is ``nr.InsuredGPUCB()``.
+        seed: Of the random numbers: the same seed gives the same proposals.
+        storage: A file or a URL in which the study is kept, under ``name``.
+        name: Of the stored study.
+        resume: If the stored study is there already it goes on, until it has ``trials`` in all.
+        catch: Exceptions that make a trial failed instead of ending the call.
+        callbacks: Each called with the study and the trial after every trial.
+        progress: Whether a progress bar is drawn; ``None``: on a terminal and in a notebook.
+
+    Returns:
+        The study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``. If the call ends
+        early, by an exception or Ctrl-C, it is ``error.study`` and ``last_study()``.
     """
-    return _optimise(
-        "maximize",
-        objective,
-        space,
-        trials,
-        strategy,
-        seed,
-        storage,
-        name,
-        resume,
-        catch=catch,
-        callbacks=callbacks,
-        progress=progress,
-    )
+    how = {"catch": catch, "callbacks": callbacks, "progress": progress}
+    kept = storage, name, resume
+    return _optimise("maximize", objective, space, trials, strategy, seed, kept, how)
 
 
 def minimize(
@@ -75,21 +77,10 @@ def minimize(
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
 ) -> Study:
-    """As ``maximize``, for a loss."""
-    return _optimise(
-        "minimize",
-        objective,
-        space,
-        trials,
-        strategy,
-        seed,
-        storage,
-        name,
-        resume,
-        catch=catch,
-        callbacks=callbacks,
-        progress=progress,
-    )
+    """As ``maximize``, for a loss: the same arguments."""
+    how = {"catch": catch, "callbacks": callbacks, "progress": progress}
+    kept = storage, name, resume
+    return _optimise("minimize", objective, space, trials, strategy, seed, kept, how)
 
 
 def _optimise(
@@ -99,11 +90,11 @@ def _optimise(
     trials: int,
     strategy: Strategy | None,
     seed: int,
-    storage: Storage | str | os.PathLike[str] | None,
-    name: str | None,
-    resume: bool,
-    **settings: Any,
+    kept: tuple[Storage | str | os.PathLike[str] | None, str | None, bool],
+    how: dict[str, Any],
 ) -> Study:
+    """``kept``: storage, name and resume. ``how``: what goes to ``Study.run`` as it is."""
+    storage, name, resume = kept
     if storage is None:
         if resume:
             raise ConfigurationError(
@@ -120,7 +111,7 @@ def _optimise(
     _last[:] = [study]
     count: dict[str, Any] = {"total": trials} if resume else {"trials": trials}
     try:
-        return study.run(objective, **count, **settings)
+        return study.run(objective, **count, **how)
     except BaseException as error:
         error.study = study  # type: ignore[attr-defined]
         done = sum(trial.state == "complete" for trial in study.trials)

@@ -5,6 +5,7 @@ trials by them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,32 +19,42 @@ from noregret.trials import (
     Trial,
     check_attributes,
     check_note,
+    check_transient,
     merged,
 )
 
 
-def about(
-    space: Space | Candidates,
-    trial: Trial,
-    state: State,
-    *,
-    params: Any,
-    reason: Any,
-    note: Any,
-    attributes: Any,
-) -> About:
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a person says of a trial beside its outcome, as yet unchecked."""
+
+    params: Any = None
+    reason: Any = None
+    note: Any = None
+    attributes: Any = None
+    transient: Any = False
+
+    @property
+    def says(self) -> bool:
+        """Whether there is anything."""
+        said = (self.params, self.reason, self.note, self.attributes)
+        return self.transient is not False or any(each is not None for each in said)
+
+
+def about(space: Space | Candidates, trial: Trial, state: State, told: Told) -> About:
     """What is told of a trial beside its outcome, checked."""
-    if reason is not None and state != "failed":
+    if told.reason is not None and state != "failed":
         raise TrialError(
-            f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing was'
-            ' recorded; write note=…, or state="failed"'
+            f'a reason is for a trial that failed, got {told.reason!r} for state="{state}": nothing'
+            ' was recorded; write note=…, or state="failed"'
         )
-    new = check_attributes(attributes)
+    new = check_attributes(told.attributes)
     return About(
-        really_run(space, trial, params),
-        check_note(reason, "a reason"),
-        check_note(note),
+        really_run(space, trial, told.params),
+        check_note(told.reason, "a reason"),
+        check_note(told.note),
         merged(trial.attributes, new) if new else {},
+        check_transient(told.transient, state),
     )
 
 
@@ -80,6 +91,7 @@ def corrected(old: Trial, about: About) -> Trial:
         error=about.error,
         note=about.note or old.note,
         attributes=about.attributes or old.attributes,
+        transient=about.transient,
     )
 
 

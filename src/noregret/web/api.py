@@ -334,6 +334,14 @@ def withdraw(studies: Studies, name: StudyName, number: Number, body: WithdrawIn
     return TrialOut.of(study.trials[number])
 
 
+@router.post("/studies/{key}/trials/{number}/retry", status_code=201, response_model=TrialOut)
+def retry(studies: Studies, name: StudyName, number: Number) -> Any:
+    """The point of a failed experiment again: a new entry waits in its place."""
+    trial = studies.study(name).retry(number)
+    studies.changed(name)
+    return TrialOut.of(trial)
+
+
 @router.delete("/studies/{key}", status_code=204)
 def delete_study(studies: Studies, name: StudyName) -> None:
     """A study and all its trials, for good."""

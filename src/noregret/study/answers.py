@@ -1,0 +1,95 @@
+"""What is read from a study: a result from one fit, importances, a text for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from noregret.diagnostics import Importance, importances
+from noregret.errors import ConfigurationError, TrialError
+from noregret.search import Resolution, largest_empty_ball
+from noregret.space import region_of
+from noregret.strategies import Belief
+from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
+from noregret.trials import STATES, Trial, html_table, sign_of, standing
+
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
+
+def complete(study: Study) -> list[Trial]:
+    return [trial for trial in standing(study.trials) if trial.state == "complete"]
+
+
+def result_of(study: Study, delta: float | None) -> Result:
+    done = complete(study)
+    best, belief = best_of(done, study.goal), study.belief(delta)
+    if belief is None:
+        return Result(best, best, None, None, None)
+    recommended, mean, std = recommended_of(done, study._encode, belief)
+    x = study._encode(recommended)
+    certificate = certify(study.space, belief, recommended, x, study.seed)
+    prediction = (sign_of(study.goal) * mean, std)
+    return Result(best, recommended, prediction, certificate, belief)
+
+
+def recommended(study: Study) -> Trial:
+    belief = study.belief()
+    if belief is None:
+        return study.best
+    return recommended_of(complete(study), study._encode, belief)[0]
+
+
+def belief_of(study: Study, delta: float | None) -> Belief | None:
+    if delta is not None and not 0 < delta < 1:
+        raise ConfigurationError(f"delta is a failure probability in (0, 1), got {delta!r}")
+    return study.strategy.belief(study.space, study._history(study.trials).observed, delta)
+
+
+def certificate_of(study: Study, delta: float | None) -> Certificate:
+    certificate = study.result(delta).certificate if complete(study) else None
+    if certificate is None:
+        raise TrialError("a certificate needs a strategy with a model and at least one value")
+    return certificate
+
+
+def resolution_of(study: Study) -> Resolution:
+    done = complete(study)
+    if not done:
+        raise TrialError("the resolution needs at least one value")
+    points = np.array([study._encode(trial) for trial in done])
+    return largest_empty_ball(points, region_of(study.space))
+
+
+def importances_of(study: Study) -> list[Importance]:
+    belief = study.belief() if complete(study) else None
+    if belief is None:
+        raise TrialError("importances need a strategy with a model and at least one value")
+    return importances(belief, study.space)
+
+
+def text_of(study: Study) -> str:
+    trials = study.trials
+    done = [trial for trial in standing(trials) if trial.state == "complete"]
+    text = f"<Study {study.name!r}: {study.goal}, {len(done)} of {len(trials)} trials complete"
+    return text + (f", best {study.best.value:.6g} at {study.best.params}>" if done else ">")
+
+
+def html_of(study: Study) -> str:
+    trials = standing(study.trials)
+    done = [trial for trial in trials if trial.state == "complete"]
+    counts = [
+        f"{sum(trial.state == state for trial in trials)} {state}"
+        for state in STATES
+        if any(trial.state == state for trial in trials)
+    ]
+    rows = [
+        ("goal", study.goal),
+        ("inputs", ", ".join(study.space.parameters)),
+        ("strategy", type(study.strategy).__name__),
+        ("trials", ", ".join(counts) or "none yet"),
+        ("best", repr(best_of(done, study.goal))[1:-1] if done else ""),
+        ("note", study.note or ""),
+    ]
+    return html_table(f"study {study.name}", rows)

@@ -1,0 +1,144 @@
+"""What a study asks its strategy: the next point, a look at it, and every earlier one again."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noregret.errors import ConfigurationError
+from noregret.space import SearchSpace, Slice, hold
+from noregret.trials import Proposal, Trial, corrections, known_at, sign_of, utc_now
+
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
+# how often a number is taken only after a look at the points that came before it; then the next
+# free one is taken without: there must be an end
+TRIES = 8
+SAME_POINT = 1e-3  # of every coordinate's range: nearer than this two workers had the same thought
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How many of the strategy's proposals were derived again, and the first that came out
+    differently.
+    """
+
+    agreed: int
+    number: int | None = None
+    recorded: Any = None
+    derived: Any = None
+
+
+def ask(study: Study, count: int | None, fixed: Mapping[str, Any] | None) -> Trial | list[Trial]:
+    if count is None:
+        trial = next_trial(study, fixed=fixed)
+        assert trial is not None
+        return trial
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+        raise ConfigurationError(f"count must be a whole number of at least 1, got {count!r}")
+    return [study.ask(fixed=fixed) for _ in range(count)]
+
+
+def next_trial(
+    study: Study,
+    worker: str | None = None,
+    total: float = math.inf,
+    fixed: Mapping[str, Any] | None = None,
+) -> Trial | None:
+    """None: the study has ``total`` trials already, and none of them waits."""
+    space = study.space if fixed is None else hold(study.space, fixed)
+    thought: Trial | None = None
+    seen = lost = 0
+    # no lock while thinking. If others took the number meanwhile, the point gets the next free
+    # one all the same; only if they took the point too is it thought about again, once
+    while True:
+        trials = study.trials
+        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+        if waiting is not None and fixed is None:
+            claimed = study._storage.claim(study._key, waiting.number, worker)
+            if claimed is not None:
+                return claimed
+            continue
+        limit = math.inf if total == math.inf else total + len(corrections(trials))
+        if len(trials) >= limit:
+            return None
+        if thought is None:
+            thought, seen = think(study, space, trials), len(trials)
+        elif thought.decision.draw is None and is_among(study, thought, trials[seen:]):
+            thought, seen = think(study, space, trials, secrets.randbelow(2**31)), len(trials)
+        number = len(trials)
+        decision = replace(thought.decision, seen=None if seen == number else seen)
+        trial = replace(thought, number=number, decision=decision)
+        if lost < TRIES:
+            if study._storage.insert(study._key, [trial], worker):
+                return trial
+            lost += 1
+            continue
+        trial = replace(trial, decision=replace(decision, seen=seen))
+        given = study._storage.append(study._key, [trial], worker, limit)
+        if given is not None:
+            return given[0]
+
+
+def think(
+    study: Study, space: SearchSpace, trials: Sequence[Trial], draw: int | None = None
+) -> Trial:
+    """What is proposed next, with all that is needed to derive it again."""
+    proposal = propose(study, space, trials, draw)
+    decision = replace(
+        proposal.decision.signed(sign_of(study.goal)),
+        pending=tuple([trial.number for trial in trials if not trial.is_finished]),
+        fixed=space.given if isinstance(space, Slice) else None,
+        draw=draw,
+    )
+    return Trial(len(trials), space.decode(proposal.x), decision=decision, created=utc_now())
+
+
+def is_among(study: Study, thought: Trial, others: Sequence[Trial]) -> bool:
+    """Whether others have the same point, or next to it."""
+    x = study.space.encode(thought.params)
+    return any(np.abs(study._encode(other) - x).max() < SAME_POINT for other in others)
+
+
+def propose(
+    study: Study, space: SearchSpace, trials: Sequence[Trial], draw: int | None = None
+) -> Proposal:
+    entropy = [study.seed, len(trials)] if draw is None else [study.seed, len(trials), draw]
+    rng = np.random.default_rng(entropy)
+    return study.strategy.propose(space, study._history(trials), rng)
+
+
+def preview(study: Study) -> Trial:
+    """What the next ask would give; nothing is recorded."""
+    trials = study.trials
+    waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+    if waiting is not None:
+        return replace(waiting, state="running")
+    proposal = propose(study, study.space, trials)
+    decision = proposal.decision.signed(sign_of(study.goal))
+    return Trial(len(trials), study.space.decode(proposal.x), decision=decision)
+
+
+def replay(study: Study, tolerance: float) -> Replay:
+    """Derives every proposal again from the trials before it."""
+    if not tolerance >= 0:
+        raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
+    trials, agreed = study.trials, 0
+    for trial in trials:
+        if not trial.decision.chosen:
+            continue
+        fixed = trial.decision.fixed
+        space = study.space if fixed is None else hold(study.space, fixed)
+        known, draw = known_at(trials, trial.number), trial.decision.draw
+        derived = space.decode(propose(study, space, known, draw).x)
+        recorded = study.space.encode(trial.proposed)
+        if np.abs(study.space.encode(derived) - recorded).max() > tolerance:
+            return Replay(agreed, trial.number, trial.proposed, derived)
+        agreed += 1
+    return Replay(agreed)

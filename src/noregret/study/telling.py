@@ -1,0 +1,148 @@
+"""What changes a study: outcomes, corrections, points from elsewhere, notes, trials taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
+from noregret.study import remarks
+from noregret.study.running import ATTEMPTS, UNLIMITED, check_grace
+from noregret.trials import (
+    Decision,
+    State,
+    Trial,
+    check_attributes,
+    check_note,
+    check_outcome,
+    corrections,
+    latest,
+    merged,
+    number_of,
+)
+
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
+FIRST = "ask for a trial first, or add() a measured point"
+
+
+def tell(
+    study: Study, number: int, value: Any, noise_std: Any, state: State, told: remarks.Told
+) -> Trial:
+    checked, noise = check_outcome(value, noise_std, state)
+    with_it = None
+    if told.says:
+        with_it = remarks.about(study.space, trial_of(study, number, FIRST), state, told)
+    finished = study._storage.finish(study._key, number, state, checked, noise, about=with_it)
+    if finished is None:
+        now = trial_of(study, number, FIRST)
+        said = f"complete with value {now.value!r}" if now.state == "complete" else now.state
+        raise TrialError(
+            f"trial {number} is {said} already: the first tell stands; correct() it if that was"
+            " wrong, add() the point again if you measured it twice"
+        )
+    return finished
+
+
+def trial_of(study: Study, number: int, advice: str) -> Trial:
+    trials = study.trials
+    if not 0 <= number < len(trials):
+        raise UnknownTrialError(
+            f"there is no trial {number}: this study has {len(trials)} (numbers from 0); {advice}"
+        )
+    return trials[number]
+
+
+def add(
+    study: Study,
+    params: Any,
+    value: Any,
+    noise_std: Any,
+    note: str | None,
+    attributes: Mapping[str, Any] | None,
+) -> Trial:
+    normal, (checked, noise) = (
+        study.space.normal(params),
+        check_outcome(value, noise_std, "complete"),
+    )
+    said = check_note(note), check_attributes(attributes)
+    return append(
+        study, [Trial(0, normal, "complete", checked, noise, note=said[0], attributes=said[1])]
+    )[0]
+
+
+def enqueue(
+    study: Study, params: Any, note: str | None, attributes: Mapping[str, Any] | None
+) -> Trial:
+    normal, decision = study.space.normal(params), Decision("enqueued")
+    said = check_note(note), check_attributes(attributes)
+    return append(
+        study, [Trial(0, normal, "waiting", decision=decision, note=said[0], attributes=said[1])]
+    )[0]
+
+
+def append(study: Study, trials: Sequence[Trial]) -> list[Trial]:
+    """Trials under the next free numbers, all or none."""
+    added = study._storage.append(study._key, trials)
+    assert added is not None  # there is no limit
+    return added
+
+
+def annotate(
+    study: Study,
+    trial: Trial | int | None,
+    note: str | None,
+    attributes: Mapping[str, Any] | None,
+) -> None:
+    new, text = check_attributes(attributes), check_note(note)
+    if trial is None:
+        old: Any = study._storage.open(study.name)
+        number = None
+    else:
+        number = number_of(trial)
+        old = trial_of(study, number, "only a trial that is there can be annotated")
+    kept = old.note if note is None else text
+    study._storage.annotate(study.name, number, kept, merged(old.attributes, new))
+
+
+def correct(
+    study: Study, number: int, value: Any, noise_std: Any, state: State, told: remarks.Told
+) -> Trial:
+    checked, noise = check_outcome(value, noise_std, state)
+    while True:
+        trial_of(study, number, "only a told trial can be corrected")
+        trials = study.trials
+        now = trials[latest(number, corrections(trials))]
+        if not now.is_finished:
+            raise TrialError(
+                f"trial {now.number} is {now.state}, there is nothing to correct: tell() its value"
+            )
+        said = remarks.about(study.space, now, state, told)
+        new = replace(
+            remarks.corrected(now, said),
+            number=len(trials),
+            state=state,
+            value=checked,
+            noise_std=noise,
+        )
+        if study._storage.insert(study._key, [new]):
+            return study.trials[new.number]
+
+
+def reclaim(
+    study: Study, grace: float, then: str, numbers: Iterable[Trial | int] | None
+) -> list[Trial]:
+    if then not in ("retry", "fail"):
+        raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
+    check_grace(grace)
+    storage, key = study._storage, study._key
+    if numbers is None:
+        return storage.reclaim(key, ATTEMPTS if then == "retry" else 0, grace=grace)
+    named = [number_of(number) for number in numbers]
+    for number in named:
+        state = trial_of(study, number, "only a running trial can be reclaimed").state
+        if state != "running":
+            raise TrialError(f"trial {number} is {state}: only a running trial can be reclaimed")
+    return storage.reclaim(key, UNLIMITED if then == "retry" else 0, numbers=named)
