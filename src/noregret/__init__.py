@@ -1,6 +1,8 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
+from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
+from noregret.gp import use_device
 from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
 from noregret.strategies import (
     GPUCB,
@@ -40,6 +42,7 @@ __all__ = [
     "Choice",
     "Float",
     "Forbidden",
+    "FromRepeats",
     "GuaranteeError",
     "InsuredGPUCB",
     "Int",
@@ -61,4 +64,5 @@ __all__ = [
     "last_study",
     "maximize",
     "minimize",
+    "use_device",
 ]

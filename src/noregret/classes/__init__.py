@@ -4,6 +4,7 @@ function_class  the class, and how it is widened      growth      curves of t
 widening        rules that decide by how much         confidence  widths, one function per theorem
 radius          one bound for all classes             following   a class that follows the data
 patrol          what points fixed in advance prove    shortening  by a factor, now and then
+repeats         a bound on the noise that nobody knows  ladder    rougher kernels over time
 """
 
 from noregret.classes.following import Followed, Following
@@ -16,6 +17,7 @@ from noregret.classes.growth import (
     PowerGrowth,
     as_growth,
 )
+from noregret.classes.ladder import Ladder
 from noregret.classes.patrol import (
     PatrolBand,
     Plausibility,
@@ -32,6 +34,7 @@ from noregret.classes.radius import (
     radius_band,
     radius_squared,
 )
+from noregret.classes.repeats import FromRepeats, first_pairs, unpaired
 from noregret.classes.shortening import Shortening
 from noregret.classes.widening import (
     AnchoredReference,
@@ -58,6 +61,8 @@ WIDENINGS: tuple[type, ...] = (
     MinimumStd,
     Shortening,
     Following,
+    FromRepeats,
+    Ladder,
 )
 
 __all__ = [
@@ -70,9 +75,11 @@ __all__ = [
     "Estimator",
     "Followed",
     "Following",
+    "FromRepeats",
     "FunctionClass",
     "Growth",
     "Information",
+    "Ladder",
     "LogGrowth",
     "MinimumStd",
     "Mixture",
@@ -92,6 +99,7 @@ __all__ = [
     "Widening",
     "as_growth",
     "crossing_near",
+    "first_pairs",
     "is_patrol",
     "merge",
     "norm_lower_bound",
@@ -101,4 +109,5 @@ __all__ = [
     "radius_band",
     "radius_squared",
     "split",
+    "unpaired",
 ]
