@@ -261,4 +261,5 @@ def _summary(kept: _Kept) -> StudySummary:
         best,
         kept.created,
         max([kept.created, *times]),
+        states["withdrawn"],
     )
