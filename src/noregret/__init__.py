@@ -1,16 +1,19 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
-from noregret.errors import GuaranteeError, NoRegretError
+from noregret.classes import FromRepeats
+from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
     AdaptiveGPUCB,
+    AdaptiveThompson,
     InsuredGPUCB,
     LogEI,
     MarginalGPUCB,
     MinimumUncertainty,
     RadiusGPUCB,
+    RandomisedGPUCB,
     RandomSearch,
 )
 from noregret.study import (
@@ -31,11 +34,13 @@ __all__ = [
     "GPUCB",
     "LBGPUCB",
     "AdaptiveGPUCB",
+    "AdaptiveThompson",
     "Candidates",
     "Certificate",
     "CertifiedWithin",
     "Choice",
     "Float",
+    "FromRepeats",
     "GuaranteeError",
     "InsuredGPUCB",
     "Int",
@@ -45,10 +50,12 @@ __all__ = [
     "NoRegretError",
     "RadiusGPUCB",
     "RandomSearch",
+    "RandomisedGPUCB",
     "Reached",
     "Result",
     "Space",
     "Study",
+    "TransientError",
     "Trial",
     "last_study",
     "maximize",

@@ -335,3 +335,23 @@ def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(name: str, tmp_path
         return
     encode, following = study.space.encode, study.ask().params
     assert ours or np.abs(encode(following) - encode(THIRD[name])).max() <= 1e-6
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_failures_of_schema_5_are_the_points(kind: str, request: pytest.FixtureRequest) -> None:
+    url = make_url(kind, request)
+    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=url)
+    study.tell(study.ask(), state="failed")
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE noregret_trials DROP COLUMN transient")
+        connection.exec_driver_sql("UPDATE noregret_studies SET version = 5")
+    engine.dispose()
+    with pytest.raises(StorageError, match="schema 5"):
+        nr.Study.open("s", storage=url)
+    assert upgrade(url) == (5, VERSION)
+    opened = nr.Study.open("s", storage=url)
+    assert [trial.transient for trial in opened.trials] == [False]
+    opened.retry(0)
+    opened.tell(opened.ask(), state="failed", transient=True)
+    assert [trial.transient for trial in opened.trials] == [False, True]

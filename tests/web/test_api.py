@@ -592,3 +592,19 @@ def test_the_server_proposes_for_the_study_that_has_the_name_now(
     assert asked[0][0]["params"] == asked[1][0]["params"]
     assert asked[0][0]["number"] == 6
     assert len(browser.get("/api/studies/twin/trials").json()) == 7
+
+
+def test_a_failure_that_says_nothing_of_its_point_and_a_second_try(browser: TestClient) -> None:
+    key = create(browser, "second")
+    first = browser.post(f"/api/studies/{key}/ask", json={}).json()[0]
+    base = f"/api/studies/{key}/trials"
+    wrong = browser.post(f"{base}/0/tell", json={"value": 1, "transient": True})
+    assert wrong.status_code == 409
+    told = browser.post(f"{base}/0/tell", json={"state": "failed", "transient": True})
+    assert told.json()["transient"] is True
+    assert "not the point&#39;s fault" in browser.get(f"/studies/{key}/lab").text
+    again = browser.post(f"{base}/0/retry")
+    assert (again.status_code, again.json()["corrects"]) == (201, 0)
+    assert again.json()["params"] == first["params"]
+    assert browser.post(f"{base}/0/retry").status_code == 409
+    assert "Tried again in" in browser.get(f"/studies/{key}/trials/0").text

@@ -198,6 +198,25 @@ def test_experiments_are_put_back_or_withdrawn(page: Page, empty: SQLStorage) ->
     assert "failed" not in page.text("#counts")
 
 
+def test_a_failure_that_is_not_the_points_fault_is_tried_again(
+    page: Page, empty: SQLStorage
+) -> None:
+    study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, "maximize", storage=empty)
+    study.ask()
+    page.go("/studies/lab/lab")
+    page.tab_to('#experiment-0 [name="transient"]')
+    page.press(Keys.SPACE)
+    page.tab_to('#experiment-0 button[name="state"]')
+    page.press(Keys.ENTER)
+    page.until(lambda: study.trials[0].state == "failed", "told")
+    assert study.trials[0].transient
+    page.until(lambda: page.all('[data-retry="0"]'), "can be tried again")
+    page.tab_to('[data-retry="0"]')
+    page.press(Keys.ENTER)
+    page.until(lambda: len(study.trials) == 2, "waits")
+    assert study.ask().params == study.trials[0].params
+
+
 def test_a_study_is_deleted_after_a_question(page: Page, empty: SQLStorage) -> None:
     reaction(empty, trials=4)
     page.go("/studies/yield")

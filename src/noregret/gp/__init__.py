@@ -3,6 +3,7 @@
 kernels    what is similar to what          posterior  condition, predict, append
 priors     of lengthscales and noise        evidence   log posterior of the hyperparameters
 map        its maximum                      hmc        samples from it (extra ``hmc``)
+pathwise   whole functions drawn from it
 linalg     triangular solves and products   growing    the factor, block by block
 """
 
@@ -16,6 +17,7 @@ from noregret.gp.kernels import (
     squared_distances,
 )
 from noregret.gp.map import MAP, Fit, fit_map, starting_points
+from noregret.gp.pathwise import draw_at, draw_path
 from noregret.gp.posterior import (
     VARIANCE_FLOOR,
     Posterior,
@@ -51,6 +53,8 @@ __all__ = [
     "SquaredExponential",
     "condition",
     "covariance",
+    "draw_at",
+    "draw_path",
     "fit_map",
     "log_evidence_gradient",
     "sample",

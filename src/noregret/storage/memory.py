@@ -163,6 +163,7 @@ class MemoryStorage:
                 error=about.error,
                 note=about.note or trial.note,
                 attributes=about.attributes or trial.attributes,
+                transient=about.transient,
             )
             return kept.trials[number]
 
@@ -212,6 +213,7 @@ class MemoryStorage:
                         worker=None,
                         started=trial.started if over else None,
                         error=DIED if over else None,
+                        transient=over and attempts == 0,
                     )
                     lease.heard = None
                     taken.append(kept.trials[number])

@@ -24,6 +24,7 @@ COLUMNS = (
     "created",
     "finished",
 )
+NEWER = ("error", "note", "transient")  # an older file lacks some
 
 
 @dataclass(slots=True)
@@ -53,12 +54,13 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     try:
         studies = _rows(connection, "noregret_studies", ("id", "name", "space", "goal"), "", found)
         ids = {row[0]: row for row in studies}
+        columns = (*COLUMNS, *_present(connection, NEWER))
         for study in sorted({*ids, *_orphans(connection, found)}):
             _, name, space, goal = ids.get(study, (study, None, None, None))
             trials = []
-            for row in _rows(connection, "noregret_trials", COLUMNS, f"study = {study}", found):
+            for row in _rows(connection, "noregret_trials", columns, f"study = {study}", found):
                 try:
-                    trials.append(_trial(row))
+                    trials.append(_trial(columns, row))
                 except (ValueError, TypeError, KeyError, AttributeError) as error:
                     found.lost.append(f"trial {row[0]} of study {name or study!r}: {error}")
             found.studies.append(
@@ -71,8 +73,18 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     return found
 
 
-def _trial(row: tuple[Any, ...]) -> dict[str, Any]:
-    data = dict(zip(COLUMNS, row, strict=True))
+def _present(connection: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    import sqlite3
+
+    try:
+        there = {row[1] for row in connection.execute("PRAGMA table_info(noregret_trials)")}
+    except sqlite3.DatabaseError:
+        return ()
+    return tuple([name for name in names if name in there])
+
+
+def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
+    data = dict(zip(columns, row, strict=True))
     data |= {name: json.loads(data[name]) for name in ("params", "decision")}
     return Trial.from_json(data).to_json()
 

@@ -4,7 +4,8 @@ Version 2 added to a trial who evaluates it, when that worker last gave a sign o
 was given out, and what it corrects. Version 3 has typed decisions instead of a flat ``info``, and
 the default as a strategy of its own. Version 4 added notes, attributes, why a trial failed, when it
 was given out, the point asked for where another was run, and where a derived study came from.
-Version 5 keeps lists of designs in a table of their own.
+Version 5 keeps lists of designs in a table of their own. Version 6 added whether a failure was
+transient.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 log = logging.getLogger("noregret")
-VERSION = 5  # written into every study's row
+VERSION = 6  # written into every study's row
 # columns of noregret_trials by the version that brought them
 ADDED = {
     2: ("worker", "heartbeat", "attempts", "corrects"),
     3: ("decision",),
     4: ("asked", "error", "note", "attributes", "started", "revision"),
+    6: ("transient",),
 }
 # of noregret_studies
 ADDED_TO_STUDIES = {4: ("note", "attributes", "origin", "revision")}
@@ -90,6 +92,8 @@ def tables(sql: Any) -> tuple[Any, Any]:
         ),
         # of the study when this row last changed after its end
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
+        # of a failure: it had nothing to do with the point
+        sql.Column("transient", sql.Boolean, nullable=False, server_default=sql.false()),
     )
     # everything that a list of studies shows, without the long texts of the rows
     sql.Index("noregret_overview", *(trials.c[name] for name in OVERVIEW))
@@ -164,6 +168,8 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
                     _add_columns(database, connection, studies, ADDED_TO_STUDIES[4])
                 if found < LISTS:
                     _separate_lists(connection, database.sql, studies)
+                if found < 6:
+                    _add_columns(database, connection, trials, ADDED[6])
                 connection.execute(
                     studies.update().where(studies.c.version < VERSION).values(version=VERSION)
                 )
@@ -190,12 +196,10 @@ def _found(database: Database, connection: Connection) -> int | None:
     inspector = database.sql.inspect(connection)
     if not inspector.has_table("noregret_trials"):
         return None
-    if "list" in {column["name"] for column in inspector.get_columns("noregret_studies")}:
-        return LISTS
     present = {column["name"] for column in inspector.get_columns("noregret_trials")}
-    return max(
-        (version for version, names in ADDED.items() if present.issuperset(names)), default=1
-    )
+    by_trials = [version for version, names in ADDED.items() if present.issuperset(names)]
+    of_studies = {column["name"] for column in inspector.get_columns("noregret_studies")}
+    return max([1, *by_trials, *([LISTS] if "list" in of_studies else [])])
 
 
 def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any) -> None:

@@ -81,6 +81,7 @@ class SQLStorage:
             t.attributes,
             t.started,
             t.revision,
+            t.transient,
         ]
         mine = t.study == bind("study_id")
         self._select_new = (
@@ -155,6 +156,7 @@ class SQLStorage:
                 error=bind("new_error"),
                 note=sql.func.coalesce(bind("new_note", type_=sql.Text), t.note),
                 attributes=sql.func.coalesce(bind("new_attributes", type_=sql.Text), t.attributes),
+                transient=bind("new_transient"),
             )
             .returning(*self._columns)
         )
@@ -509,6 +511,7 @@ class SQLStorage:
             "new_error": about.error,
             "new_note": about.note,
             "new_attributes": _attributes(about.attributes),
+            "new_transient": about.transient,
         }
         row, attempts = self._database.counted(
             "finish", lambda connection: connection.execute(statement, values).one_or_none()
@@ -592,6 +595,7 @@ class SQLStorage:
                 finished=sql.case((over, utc_now()), else_=None),
                 started=sql.case((over, t.started), else_=None),
                 error=sql.case((over, DIED), else_=None),
+                transient=sql.and_(over, sql.literal(attempts == 0)),
                 worker=None,
                 heartbeat=None,
             )
@@ -678,6 +682,7 @@ def _row(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "attributes": _attributes(trial.attributes),
             "started": trial.started or (now if trial.state == "running" else None),
             "revision": 0,
+            "transient": trial.transient,
         }
     except (TypeError, ValueError) as error:
         raise StorageError(

@@ -4,6 +4,7 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 """
 
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
@@ -13,6 +14,7 @@ from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
+from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
 from noregret.strategies.registry import (
     NAMED,
     display_name,
@@ -29,6 +31,7 @@ __all__ = [
     "LBGPUCB",
     "NAMED",
     "AdaptiveGPUCB",
+    "AdaptiveThompson",
     "Belief",
     "Compression",
     "InsuredGPUCB",
@@ -37,6 +40,7 @@ __all__ = [
     "MinimumUncertainty",
     "RadiusGPUCB",
     "RandomSearch",
+    "RandomisedGPUCB",
     "Strategy",
     "display_name",
     "initial_proposal",

@@ -2,6 +2,7 @@
 
 from noregret.study.asking import Replay
 from noregret.study.files import parsed, table
+from noregret.study.isolated import Isolated, was_killed
 from noregret.study.numerals import numbers, read_number
 from noregret.study.one_call import last_study, maximize, minimize
 from noregret.study.progress_bar import Progress
@@ -13,6 +14,7 @@ __all__ = [
     "Callback",
     "Certificate",
     "CertifiedWithin",
+    "Isolated",
     "Progress",
     "Reached",
     "Replay",
@@ -25,4 +27,5 @@ __all__ = [
     "parsed",
     "read_number",
     "table",
+    "was_killed",
 ]

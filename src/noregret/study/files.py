@@ -22,6 +22,7 @@ from noregret.trials import (
     check_attributes,
     check_note,
     check_outcome,
+    check_transient,
 )
 
 Format = Literal["csv", "json", "parquet"]
@@ -39,6 +40,7 @@ AFTER = (
     "error",
     "note",
     "attributes",
+    "transient",
 )
 
 
@@ -287,11 +289,15 @@ def _trial(
         raise TrialError(
             'it has no value: give one, or a column "state" that says "failed" or "waiting"'
         )
+    told = "" if "transient" in place.values() else (row.get("transient") or "").strip().lower()
+    if told not in ("", "true", "false", "1", "0", "yes", "no"):
+        raise TrialError(f"transient is true or false, got {told!r}")
     return Trial(
         0,
         params,
         state,
         *check_outcome(value, noise, state),
+        transient=check_transient(told in ("true", "1", "yes"), state),
         **said,
     )
 

@@ -19,6 +19,7 @@ from noregret.study.changes import same_study
 from noregret.study.files import Source, Target
 from noregret.study.making import Place, as_storage
 from noregret.study.result import Certificate, Result, best_of
+from noregret.study.retrying import retried
 from noregret.study.running import Reclaim
 from noregret.trials import Goal, History, State, Trial, history_of, number_of, sign_of
 
@@ -202,15 +203,18 @@ class Study:
         reason: str | None = None,
         note: str | None = None,
         attributes: Attributes | None = None,
+        transient: bool = False,
     ) -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or
         ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
         it: neither a value nor a failure, and not proposed again. The first tell stands.
 
         params: what was really run, as far as it is not what was asked for. note and attributes
-        (JSON values by name) are kept with the trial, and shown and exported with it.
+        (JSON values by name) are kept with the trial, and shown and exported with it. transient:
+        the failure had nothing to do with the point; no strategy sees it, and ``retry`` gives the
+        point out again.
         """
-        told = remarks.Told(params, reason, note, attributes)
+        told = remarks.Told(params, reason, note, attributes, transient)
         return telling.tell(self, number_of(trial), value, noise_std, state, told)
 
     def add(
@@ -266,12 +270,19 @@ class Study:
         reason: str | None = None,
         note: str | None = None,
         attributes: Attributes | None = None,
+        transient: bool = False,
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
         in the history, in ``best`` and in ``recommended``. Note and attributes go along.
         """
-        told = remarks.Told(params, reason, note, attributes)
+        told = remarks.Told(params, reason, note, attributes, transient)
         return telling.correct(self, number_of(trial), value, noise_std, state, told)
+
+    def retry(self, trial: Trial | int) -> Trial:
+        """Gives the point of a failed trial out again: a new trial waits in its place, and the
+        failure no longer counts. The next ask returns it.
+        """
+        return retried(self._storage, self._key, number_of(trial))
 
     def reclaim(
         self,

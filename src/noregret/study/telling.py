@@ -112,16 +112,16 @@ def correct(
 ) -> Trial:
     checked, noise = check_outcome(value, noise_std, state)
     while True:
-        old = trial_of(study, number, "only a told trial can be corrected")
-        if not old.is_finished:
-            raise TrialError(
-                f"trial {number} is {old.state}, there is nothing to correct: tell() its value"
-            )
+        trial_of(study, number, "only a told trial can be corrected")
         trials = study.trials
-        newest = latest(number, corrections(trials))
-        said = remarks.about(study.space, trials[newest], state, told)
+        now = trials[latest(number, corrections(trials))]
+        if not now.is_finished:
+            raise TrialError(
+                f"trial {now.number} is {now.state}, there is nothing to correct: tell() its value"
+            )
+        said = remarks.about(study.space, now, state, told)
         new = replace(
-            remarks.corrected(trials[newest], said),
+            remarks.corrected(now, said),
             number=len(trials),
             state=state,
             value=checked,

@@ -75,14 +75,24 @@ Encode = Callable[[Trial], Array]
 
 def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: float) -> History:
     """sign: see ``sign_of``. Waiting trials are as good as under way, and so for ever are those
-    that a strategy chose and a person withdrew: nothing is known there, nor proposed again.
+    that a strategy chose and a person withdrew: nothing is known there, nor proposed again. A
+    failure that had nothing to do with the point is not there at all, as long as the trial is not
+    given out again.
     """
     replaced_by = corrections(trials)
     of_state: dict[State, list[Trial]] = {state: [] for state in STATES}
+    nothing = set()
     for trial in trials:
-        if trial.number not in replaced_by:
+        if trial.transient and trial.number not in replaced_by:
+            nothing.add(trial.number)
+        elif trial.number not in replaced_by:
             of_state[trial.state].append(trial)
-    done, decided = of_state["complete"], [trial for trial in trials if trial.decision.chosen]
+    done = of_state["complete"]
+    decided = [
+        trial
+        for trial in trials
+        if trial.decision.chosen and latest(trial.number, replaced_by) not in nothing
+    ]
     row_of = {trial.number: row for row, trial in enumerate(done) if trial.asked is None}
 
     def points(chosen: Sequence[Trial]) -> Array:
@@ -149,6 +159,7 @@ def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
                 value=None,
                 noise_std=None,
                 finished=None,
+                transient=False,
             )
             if trial.number in pending
             else trial

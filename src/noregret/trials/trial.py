@@ -43,6 +43,8 @@ class Trial:
     note: str | None = None  # a person's words
     attributes: Mapping[str, Any] = field(default_factory=dict)  # JSON values by name
     started: str | None = field(default=None, compare=False)  # UTC, when it was given out
+    # of a failure: it had nothing to do with the point, and no strategy sees it
+    transient: bool = False
 
     def __repr__(self) -> str:
         noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"
@@ -51,7 +53,7 @@ class Trial:
 
     def _repr_html_(self) -> str:
         rows = [
-            ("state", self.state),
+            ("state", f"{self.state}, not the point's fault" if self.transient else self.state),
             ("value", "" if self.value is None else shown(self.value)),
             ("noise", "" if self.noise_std is None else shown(self.noise_std)),
             ("at", self._point()),
@@ -112,6 +114,7 @@ class Trial:
             "note": self.note,
             "attributes": dict(self.attributes),
             "started": self.started,
+            "transient": self.transient,
         }
 
     @staticmethod
@@ -133,6 +136,7 @@ class Trial:
             note=row.get("note"),
             attributes=row.get("attributes") or {},
             started=row.get("started"),
+            transient=bool(row.get("transient")),
         )
 
 

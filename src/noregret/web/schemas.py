@@ -172,7 +172,7 @@ class AskIn(Body):
 
 class TellIn(Body):
     """A value with its noise's standard deviation if known, or ``"state": "failed"`` without a
-    value.
+    value; transient: the failure had nothing to do with the point.
     """
 
     value: Real | None = None
@@ -181,10 +181,12 @@ class TellIn(Body):
     params: Params | None = None
     reason: Remark | None = None
     note: Remark | None = None
+    transient: bool = False
 
     def remarks(self) -> dict[str, Any]:
         """What was told besides the outcome: what was really run, why it failed, a note."""
-        given = {"params": self.params, "reason": self.reason, "note": self.note}
+        given: dict[str, Any] = {"params": self.params, "reason": self.reason, "note": self.note}
+        given |= {"transient": True} if self.transient else {}
         return {name: each for name, each in given.items() if each is not None}
 
 
@@ -253,6 +255,7 @@ class TrialOut(BaseModel):
     corrects: int | None
     created: str | None = None
     finished: str | None = None
+    transient: bool = False
 
     @staticmethod
     def of(trial: Trial) -> TrialOut:

@@ -111,6 +111,14 @@ def withdraw(studies: Studies, name: StudyName, number: Number, body: WithdrawIn
     return TrialOut.of(study.trials[number])
 
 
+@router.post("/studies/{key}/trials/{number}/retry", status_code=201, response_model=TrialOut)
+def retry(studies: Studies, name: StudyName, number: Number) -> Any:
+    """The point of a failed experiment again: a new entry waits in its place."""
+    trial = studies.study(name).retry(number)
+    studies.changed(name)
+    return TrialOut.of(trial)
+
+
 @router.post("/studies/{key}/annotate", status_code=204)
 def annotate_study(studies: Studies, name: StudyName, body: NoteIn) -> None:
     """Words to keep with a study; an empty note is taken away."""
