@@ -2,7 +2,8 @@
 
 from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
-from noregret.space import Candidates, Choice, Float, Int, Space
+from noregret.gp import use_device
+from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
@@ -40,10 +41,12 @@ __all__ = [
     "CertifiedWithin",
     "Choice",
     "Float",
+    "Forbidden",
     "FromRepeats",
     "GuaranteeError",
     "InsuredGPUCB",
     "Int",
+    "Linear",
     "LogEI",
     "MarginalGPUCB",
     "MinimumUncertainty",
@@ -53,6 +56,7 @@ __all__ = [
     "RandomisedGPUCB",
     "Reached",
     "Result",
+    "Satisfies",
     "Space",
     "Study",
     "TransientError",
@@ -60,4 +64,5 @@ __all__ = [
     "last_study",
     "maximize",
     "minimize",
+    "use_device",
 ]

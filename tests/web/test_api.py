@@ -602,7 +602,7 @@ def test_a_failure_that_says_nothing_of_its_point_and_a_second_try(browser: Test
     assert wrong.status_code == 409
     told = browser.post(f"{base}/0/tell", json={"state": "failed", "transient": True})
     assert told.json()["transient"] is True
-    assert "not the point&#39;s fault" in browser.get(f"/studies/{key}/lab").text
+    assert "not the point's fault" in browser.get(f"/studies/{key}/lab").text
     again = browser.post(f"{base}/0/retry")
     assert (again.status_code, again.json()["corrects"]) == (201, 0)
     assert again.json()["params"] == first["params"]

@@ -5,8 +5,10 @@ priors     of lengthscales and noise        evidence   log posterior of the hype
 map        its maximum                      hmc        samples from it (extra ``hmc``)
 pathwise   whole functions drawn from it
 linalg     triangular solves and products   growing    the factor, block by block
+device     processor or GPU                 panels     the factor there
 """
 
+from noregret.gp.device import use_device
 from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import (
@@ -60,4 +62,5 @@ __all__ = [
     "sample",
     "squared_distances",
     "starting_points",
+    "use_device",
 ]
