@@ -8,7 +8,7 @@ CONSTRAINTS ?= --constraint constraints.txt
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-calibration bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -17,6 +17,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) --editable '.[dev]'
 	touch $@
+
+# PyTorch for the tests of the GPU's code, which run on the processor: a few hundred MB, and gigabytes where the index has only the build
+# for GPUs (pytorch.org names one that has the other: PIP_EXTRA_INDEX_URL). Without it those tests are skipped, but not in CI.
+setup-gpu: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(CONSTRAINTS) 'torch>=2.5'
 
 # What the demo and the page need and no more, in an environment of its own: half a minute instead of minutes.
 DEMO := build/demo/bin
@@ -85,6 +90,12 @@ bench-speed: setup bench-peers
 bench-scale: setup
 	$(BIN)/python -m research.benchmarks.scale $(ARGS)
 
+# One GPU beside BoTorch, with any Python that has PyTorch and BoTorch: PYTHON=…, OUT=file.json; ARGS="--sizes 1000 10000" for less.
+OUT ?= out/gpu.json
+bench-gpu:
+	mkdir -p $(dir $(OUT))
+	PYTHONPATH=src:. $(PYTHON) -m research.benchmarks.gpu --out $(OUT) $(ARGS)
+
 # What each adapter costs over a plain ask, and the scikit-learn search against a random one.
 bench-adapters: setup
 	$(BIN)/python -W ignore -m research.benchmarks.adapters $(ARGS)
@@ -97,6 +108,10 @@ bench-storage: setup
 # Simple regret of four workers against one at equal trials; the other table of docs/storage.md.
 bench-parallel: setup
 	$(BIN)/python -m research.benchmarks.parallel $(ARGS)
+
+# Whether the default's forecasts, alarms and "how much may be left" are true; a section of docs/benchmarks.md. MATERIALS as above.
+bench-calibration: setup
+	$(BIN)/python -m research.benchmarks.calibration $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
 
 bench-report: setup
 	$(BIN)/python -m research.benchmarks.regret report

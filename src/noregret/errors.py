@@ -32,8 +32,22 @@ class TrialTimeoutError(TrialError, TimeoutError):
     """An evaluation took longer than ``trial_timeout``."""
 
 
+class TransientError(NoRegretError):
+    """For objectives to raise: the evaluation failed for a reason that has nothing to do with the
+    point, such as a licence server that did not answer. No strategy learns from it.
+    """
+
+
+class WorkerDiedError(TransientError):
+    """What evaluated a point was killed from outside: the trial is given out again."""
+
+
 class NumericalError(NoRegretError, ArithmeticError):
     """A matrix that cannot be factorised at the given noise level."""
+
+
+class DeviceMemoryError(NoRegretError, MemoryError):
+    """A GPU's memory is too small for this many points; the processor's may be large enough."""
 
 
 class StorageError(NoRegretError):

@@ -159,7 +159,6 @@ def test_too_many_failures_in_a_row_end_the_run(
         ("broken.py:f --trials 1", "SyntaxError"),
         ("exits.py:f --trials 1", "SystemExit"),
         ("imports.py:f --trials 1", "absent_module"),
-        ("train.py:loss --trials 1 --trial-timeout 3", "--command"),
         ("train.py:loss --trials -1", "--trials"),
         ("train.py:loss --workers 0 --trials 1", "--workers"),
         ("train.py:loss --target nan", "finite"),
@@ -247,3 +246,32 @@ def test_an_interrupt_loses_nothing(tuning: Shell, how: signal.Signals, words: l
     assert out == ""
     assert "again to go on" in json.loads(err.strip().splitlines()[-1])["message"]
     assert set(states()) == {"waiting"}
+
+
+@pytest.mark.parametrize(
+    ("line", "states_then"),
+    [
+        ("kill -9 $$", [("failed", False)]),  # three times: the point may be what kills it
+        ("exit 137", [("failed", False)]),  # as a shell says it
+        ("kill -11 $$", [("failed", False)] * 3),  # a crash of its own
+        ("exit 75", [("failed", True)] * 3),  # sysexits.h: try again later
+        ("exit 1", [("failed", False)] * 3),
+    ],
+)
+def test_programs_that_are_killed_and_such_that_cannot_work_now(
+    tuning: Shell, line: str, states_then: list[tuple[str, bool]]
+) -> None:
+    Path("train.sh").write_text(f"#!/bin/sh\n# $1 $2\n{line}\n")
+    Path("train.sh").chmod(0o755)
+    names = " ".join(f"{{{name}}}" for name in nr.Study.open("tuning").space.parameters)
+    tuning(f"run --command './train.sh {names}' --trials 3 --max-failures 9")
+    trials = nr.Study.open("tuning").trials
+    assert [(trial.state, trial.transient) for trial in trials] == states_then
+
+
+def test_a_function_that_takes_too_long_is_ended(tuning: Shell) -> None:
+    Path("slow.py").write_text("import time\n\ndef f(p):\n    time.sleep(600)\n")
+    tuning("run slow.py:f --trials 1 --trial-timeout 3")
+    trial = nr.Study.open("tuning").trials[0]
+    assert trial.state == "failed"
+    assert "no value after 3 s" in (trial.error or "")

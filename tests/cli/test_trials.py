@@ -109,6 +109,17 @@ def test_tell(lab: Shell) -> None:
     lab.fails("tell 1 5", "the first tell stands")
 
 
+def test_tell_withdrawn(lab: Shell) -> None:
+    lab("ask")
+    assert "trial 0: withdrawn at" in lab('tell 0 --withdrawn --note "no gas"').out
+    shown = lab("show").out
+    assert "1 withdrawn" in shown
+    assert "no gas" in shown
+    lab("ask")
+    for words in ("--failed --withdrawn", "1.0 --withdrawn", ""):
+        lab.fails(f"tell 1 {words}", "give a VALUE, or --failed, or --withdrawn")
+
+
 def test_tell_failed(lab: Shell) -> None:
     lab("ask")
     assert "failed at" in lab("tell 0 --failed").out
@@ -366,3 +377,24 @@ def test_a_list_of_designs_from_a_spreadsheet(shell: Shell) -> None:
     assert rows == ({"t": 20.5, "solvent": "water"}, {"t": 40.5, "solvent": "dmf"})
     Path("d.csv").write_text("t,solvent\n20,water\n40\n", encoding="utf-8")
     shell.fails("create u --candidates d.csv --goal maximize", "has 1 values")
+
+
+def test_a_failure_that_is_not_the_points_fault_is_tried_again(shell: Shell) -> None:
+    shell("create s --float x 0 1 --goal maximize --strategy random")
+    shell("ask")
+    said = shell('tell 0 --failed --transient --reason "power cut"').out
+    assert "trial 0: failed, not the point's fault, at x=" in said
+    assert "again: noregret retry 0" in said
+    assert "failed by chance" in shell("show").out
+    point = nr.Study.open("s").trials[0].params
+    assert "trial 1 waits in the place of trial 0: x=" in shell("retry 0").out
+    assert shell("ask --json").json["trials"][0]["params"] == point
+    said = shell("show").out
+    assert "retried" in said
+    assert "trial 0 again" in said
+    shell("tell 1 0.5")
+    shell("correct 1 --failed --transient")
+    assert nr.Study.open("s").trials[2].transient
+    shell("ask")
+    shell.fails("tell 3 1 --transient", "transient is for a trial that failed")
+    shell.fails("retry 3", "it is under way")

@@ -79,6 +79,7 @@ def test_the_first_example_is_short() -> None:
 RECORDS = (Decision, ModelDecision)
 SETTINGS = (
     nr.AdaptiveGPUCB,
+    nr.AdaptiveThompson,
     nr.GPUCB,
     nr.InsuredGPUCB,
     nr.LBGPUCB,
@@ -86,6 +87,7 @@ SETTINGS = (
     nr.MarginalGPUCB,
     nr.MinimumUncertainty,
     nr.RadiusGPUCB,
+    nr.RandomisedGPUCB,
     MAP,
 )
 

@@ -155,6 +155,24 @@ def test_states() -> None:
     ]
 
 
+def test_failures_that_say_nothing_of_the_point() -> None:
+    """Those that Optuna tried again because their worker had died, and those marked by the
+    objective.
+    """
+    study = optuna.create_study()
+    failed: dict[str, Any] = {"distributions": LINE, "state": TrialState.FAIL}
+    study.add_trial(create_trial(params={"x": 0.1}, **failed))
+    study.add_trial(create_trial(params={"x": 0.2}, **failed))
+    study.add_trial(
+        create_trial(params={"x": 0.3}, user_attrs={"noregret:transient": True}, **failed)
+    )
+    retried = {"failed_trial": 0, "retry_history": [0]}
+    study.add_trial(
+        create_trial(params={"x": 0.1}, distributions=LINE, value=1.0, system_attrs=retried)
+    )
+    assert [trial.transient for trial in history(study, LINE)] == [True, False, True, False]
+
+
 def test_pruned_counts_the_other_way_round_when_maximising() -> None:
     study = optuna.create_study(direction="maximize")
     for x, value in ((0.1, 1.0), (0.2, 2.0), (0.3, 9.0)):

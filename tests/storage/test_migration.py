@@ -249,6 +249,7 @@ def test_lists_of_version_4_move_into_a_table_of_their_own(tmp_path: Path) -> No
     database.execute("DROP TABLE noregret_studies")
     database.execute("ALTER TABLE older RENAME TO noregret_studies")
     database.execute("DROP TABLE noregret_lists")
+    database.execute("ALTER TABLE noregret_trials DROP COLUMN transient")
     database.commit()
     database.close()
     with pytest.raises(StorageError, match="schema 4"):
@@ -368,3 +369,23 @@ def test_a_study_of_version_5_goes_on_as_if_nothing_had_been(name: str, tmp_path
     assert study.summaries(storage=path)[0].best is not None
     columns = rows_of_version_2(path, "PRAGMA index_info(noregret_overview)")
     assert "feasible" in [column["name"] for column in columns]  # made anew with the new column
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_failures_of_schema_5_are_the_points(kind: str, request: pytest.FixtureRequest) -> None:
+    url = make_url(kind, request)
+    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=url)
+    study.tell(study.ask(), state="failed")
+    engine = sqlalchemy.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE noregret_trials DROP COLUMN transient")
+        connection.exec_driver_sql("UPDATE noregret_studies SET version = 5")
+    engine.dispose()
+    with pytest.raises(StorageError, match="schema 5"):
+        nr.Study.open("s", storage=url)
+    assert upgrade(url) == (5, VERSION)
+    opened = nr.Study.open("s", storage=url)
+    assert [trial.transient for trial in opened.trials] == [False]
+    opened.retry(0)
+    opened.tell(opened.ask(), state="failed", transient=True)
+    assert [trial.transient for trial in opened.trials] == [False, True]

@@ -5,7 +5,7 @@ from noregret.errors import ConfigurationError
 from noregret.strategies import Strategy
 from noregret.strategies.registry import NAMED, display_name, named
 
-NEEDED = {"rigorous": {"noise_bound": 0.1}, "lb-gp-ucb": {"noise_std": 0.1}}
+NEEDED = {"lb-gp-ucb": {"noise_std": 0.1}}
 
 
 @pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
@@ -25,7 +25,7 @@ def test_options_are_those_of_the_strategy() -> None:
     ("name", "options", "expected"),
     [
         ("magic", {}, "no strategy 'magic'"),
-        ("rigorous", {}, "needs noise_bound"),
+        ("lb-gp-ucb", {}, "needs noise_std"),
         ("random", {"x": 1}, "it has none"),
         ("log-ei", {"noise": 1}, "no option 'noise': it has kernel"),
         ("insured", {"noise_std": [1]}, "positive"),

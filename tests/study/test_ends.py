@@ -60,7 +60,7 @@ def dies(params: Any) -> float:
     os._exit(3)
 
 
-def test_a_process_that_dies_is_a_failure() -> None:
+def test_a_process_that_ends_itself_is_a_failure() -> None:
     study = nr.Study(SPACE, "maximize")
     with pytest.raises(RuntimeError, match="died"):
         study.run(dies, trials=2, trial_timeout=60)

@@ -84,7 +84,7 @@ def test_vectors_and_candidates() -> None:
     assert (
         out.getvalue().splitlines()[0]
         == "number,state,x0,x1,value,noise_std,corrects,created,finished,started,duration,"
-        "error,note,attributes"
+        "error,note,attributes,transient"
     )
     listed = nr.Study(nr.Candidates([{"t": 20, "s": "water"}, {"t": 40, "s": "dmf"}]), "maximize")
     assert listed.import_csv(io.StringIO("t,s,value\n40,dmf,1\n"))[0].params == {
@@ -162,6 +162,7 @@ def test_frames_and_parquet(tmp_path: Path) -> None:
         "error",
         "note",
         "attributes",
+        "transient",
     ]
     assert frame["value"].isna().sum() == sum(t.value is None for t in study.trials)
     assert frame["corrects"].dropna().tolist() == [4]

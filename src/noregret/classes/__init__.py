@@ -3,7 +3,8 @@
 function_class  the class, and how it is widened      growth      curves of t
 widening        rules that decide by how much         confidence  widths, one function per theorem
 radius          one bound for all classes             following   a class that follows the data
-patrol          what points fixed in advance prove
+patrol          what points fixed in advance prove    shortening  by a factor, now and then
+repeats         a bound on the noise that nobody knows  ladder    rougher kernels over time
 """
 
 from noregret.classes.following import Followed, Following
@@ -16,6 +17,7 @@ from noregret.classes.growth import (
     PowerGrowth,
     as_growth,
 )
+from noregret.classes.ladder import Ladder
 from noregret.classes.patrol import (
     PatrolBand,
     Plausibility,
@@ -32,6 +34,8 @@ from noregret.classes.radius import (
     radius_band,
     radius_squared,
 )
+from noregret.classes.repeats import FromRepeats, first_pairs, unpaired
+from noregret.classes.shortening import Shortening
 from noregret.classes.widening import (
     AnchoredReference,
     Estimator,
@@ -50,7 +54,16 @@ from noregret.classes.widening import (
 # what can be stored
 GROWTHS: tuple[type, ...] = (ConstantGrowth, LogGrowth, PowerGrowth)
 REFERENCES: tuple[type, ...] = (PowerReference, AnchoredReference)
-WIDENINGS: tuple[type, ...] = (NoWidening, Schedule, ReferenceRegret, MinimumStd, Following)
+WIDENINGS: tuple[type, ...] = (
+    NoWidening,
+    Schedule,
+    ReferenceRegret,
+    MinimumStd,
+    Shortening,
+    Following,
+    FromRepeats,
+    Ladder,
+)
 
 __all__ = [
     "BUILT_IN",
@@ -62,9 +75,11 @@ __all__ = [
     "Estimator",
     "Followed",
     "Following",
+    "FromRepeats",
     "FunctionClass",
     "Growth",
     "Information",
+    "Ladder",
     "LogGrowth",
     "MinimumStd",
     "Mixture",
@@ -79,10 +94,12 @@ __all__ = [
     "ReferenceRegret",
     "Scaling",
     "Schedule",
+    "Shortening",
     "Values",
     "Widening",
     "as_growth",
     "crossing_near",
+    "first_pairs",
     "is_patrol",
     "merge",
     "norm_lower_bound",
@@ -92,4 +109,5 @@ __all__ = [
     "radius_band",
     "radius_squared",
     "split",
+    "unpaired",
 ]

@@ -18,6 +18,7 @@ from noregret.classes.function_class import FunctionClass
 from noregret.classes.growth import Growth, LogGrowth
 from noregret.classes.radius import Mixture, Values, norm_lower_bound, radius_squared
 from noregret.errors import ConfigurationError
+from noregret.space import Array
 
 FINENESS = 8  # θ_0·2^(−j/8): the grid of classes, without which no regret is proved for Matérn
 
@@ -59,6 +60,18 @@ class Following:
         """The class of decision t."""
         log_ratios = mixture.log_ratios(values)
         radius_sq = radius_squared(log_ratios, mixture.weights, delta)
+        return self.chosen(t, start, mixture, values, log_ratios, radius_sq)
+
+    def chosen(
+        self,
+        t: int,
+        start: FunctionClass,
+        mixture: Mixture,
+        values: Values,
+        log_ratios: Array,
+        radius_sq: float,
+    ) -> Followed:
+        """The same, with the mixture's log ratios and a radius that is known already."""
         scaling = start.lengthscales[0] / mixture.lengthscales[:, 0]
         evidence = np.log(mixture.weights) + log_ratios
         share = np.exp(evidence - evidence.max())

@@ -188,14 +188,17 @@ class MinimumStd:
 
     decay=0 is Wang & de Freitas' rule as JMLR sec. 5.1 modifies it: linear regret. With decay >
     0 it is a reference regret in instantaneous form, p(t) − p(t−1) = 2β^½·kappa·t^−decay, which is
-    sublinear and forgets earlier excess.
+    sublinear and forgets earlier excess. largest is the largest g, θ_0 over a known lower bound on
+    the lengthscales: with it the rule has a theorem, theory.md#minimum-uncertainty.
     """
 
     kappa: float = 0.1
     decay: float = 0.0
+    largest: float = math.inf
 
     def __post_init__(self) -> None:
         _check_level(self.kappa, self.decay)
+        check_largest(self.largest)
 
     def scaling(self, probe: Probe) -> Scaling:
         def std(g: float) -> float:
@@ -203,7 +206,7 @@ class MinimumStd:
 
         g, level = probe.previous.g, self.kappa * probe.t**-self.decay
         if std(g) < level:
-            g = first_crossing(std, level, g, LARGEST)
+            g = first_crossing(std, level, g, min(LARGEST, max(self.largest, g)))
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std(g))
 
 
@@ -212,6 +215,14 @@ def _check_level(kappa: float, decay: float) -> None:
         raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {kappa!r}")
     if not 0 <= decay < math.inf:
         raise ConfigurationError(f"decay must be at least 0, got {decay!r}")
+
+
+def check_largest(largest: float) -> None:
+    if not largest >= 1:
+        raise ConfigurationError(
+            f"largest bounds g, so it is at least 1, got {largest!r}: it is the first lengthscale"
+            " over the shortest that f can have"
+        )
 
 
 def crossing_near(

@@ -20,9 +20,10 @@ from noregret.cli.comparing import compare_
 from noregret.cli.exchange import export, import_, replay
 from noregret.cli.making import create, derive
 from noregret.cli.running import run as run_
+from noregret.cli.second_tries import reclaim, retry
 from noregret.cli.studies import best, delete, list_, recover, show, upgrade
 from noregret.cli.theory import theory
-from noregret.cli.trials import add, annotate, ask, correct, enqueue, reclaim, tell
+from noregret.cli.trials import add, annotate, ask, correct, enqueue, tell
 from noregret.cli.views import plot, serve
 from noregret.errors import GuaranteeWarning, NoRegretError
 
@@ -150,6 +151,7 @@ for command in (
     export,
     replay,
     reclaim,
+    retry,
     delete,
     recover,
     upgrade,

@@ -22,8 +22,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from noregret.errors import ConfigurationError, NoRegretError
+from noregret.errors import (
+    ConfigurationError,
+    NoRegretError,
+    TransientError,
+    WorkerDiedError,
+)
 from noregret.space import Candidates, Space, named_params
+from noregret.study import was_killed
 from noregret.trials import check_noise, check_value
 
 TAIL = 65536  # bytes of the output that are read, from its end
@@ -32,6 +38,14 @@ PATIENCE = 5.0  # seconds between asking a program to end and ending it
 
 class EvaluationError(Exception):
     """One evaluation went wrong: its trial has failed."""
+
+
+class NotItsFaultError(EvaluationError, TransientError):
+    """It went wrong for a reason that has nothing to do with the point."""
+
+
+class KilledError(EvaluationError, WorkerDiedError):
+    """It was killed from outside."""
 
 
 class RunOverError(EvaluationError):
@@ -117,7 +131,7 @@ class Program:
             if code != 0:
                 said = _lines(err) or _lines(out)
                 how = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
-                raise EvaluationError(how + (f", its last words: {said[-1]}" if said else ""))
+                raise _kind(code)(how + (f", its last words: {said[-1]}" if said else ""))
             return read_value(_lines(out))
 
     def _start(
@@ -140,6 +154,18 @@ class Program:
                 ) from None
             self._running.add(process)
         return process
+
+
+TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h: try again later
+
+
+def _kind(code: int) -> type[EvaluationError]:
+    """What an exit code says about the point: nothing, if somebody else killed the program (shells
+    add 128 to the signal), or if it says itself that it could not work.
+    """
+    if was_killed(code) or was_killed(128 - code):
+        return KilledError
+    return NotItsFaultError if code == TEMPORARY else EvaluationError
 
 
 def read_value(lines: Sequence[str]) -> tuple[float, float | None]:

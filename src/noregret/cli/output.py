@@ -19,6 +19,7 @@ SAID: dict[str, str] = {
     "running": "under way",
     "waiting": "waiting",
     "failed": "failed",
+    "withdrawn": "withdrawn",
 }
 
 
@@ -84,15 +85,15 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
         ("trial", True, [str(trial.number) for trial in trials])
     ]
     if outcomes:
-        corrected = {trial.corrects for trial in study.trials}
+        corrected = {
+            trial.corrects: "retried" if trial.decision.source == "retry" else "corrected"
+            for trial in study.trials
+        }
         columns.append(
             (
                 "state",
                 False,
-                [
-                    "corrected" if trial.number in corrected else SAID[trial.state]
-                    for trial in trials
-                ],
+                [_state(trial, corrected) for trial in trials],
             )
         )
         columns.append(("value", True, [number(trial.value) for trial in trials]))
@@ -113,6 +114,12 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
     )
 
 
+def _state(trial: Trial, replaced: Mapping[int | None, str]) -> str:
+    if trial.number in replaced:
+        return replaced[trial.number]
+    return "failed by chance" if trial.transient else SAID[trial.state]
+
+
 def remark(trial: Trial) -> str:
     """Why it failed, its note and its attributes, in a line."""
     said = ((trial.error or "").partition("\n")[0], trial.note, attributes_text(trial.attributes))
@@ -122,6 +129,8 @@ def remark(trial: Trial) -> str:
 
 def reason(trial: Trial) -> str:
     """Why the point was chosen, in a few words."""
+    if trial.decision.source == "retry":
+        return f"trial {trial.corrects} again"
     if trial.corrects is not None:
         return f"corrects trial {trial.corrects}"
     model = trial.decision.model

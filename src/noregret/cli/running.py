@@ -19,6 +19,8 @@ import click
 
 from noregret.cli.objectives import (
     EvaluationError,
+    KilledError,
+    NotItsFaultError,
     NotStartedError,
     Program,
     RunOverError,
@@ -27,9 +29,9 @@ from noregret.cli.objectives import (
 )
 from noregret.cli.options import NumbersCommand, Target, on_study
 from noregret.cli.output import counted, counts, number, point_text, results, results_text
-from noregret.errors import ConfigurationError, NoRegretError
+from noregret.errors import ConfigurationError, NoRegretError, TransientError, WorkerDiedError
 from noregret.space import named_params
-from noregret.study import CertifiedWithin, Reached, Study
+from noregret.study import CertifiedWithin, Isolated, Reached, Study
 from noregret.trials import measured
 
 # -- an objective under observation --
@@ -65,6 +67,10 @@ class Watched:
             raise
         except Exception as error:
             self._report(params, reason(error))
+            if isinstance(error, WorkerDiedError):
+                raise KilledError(self.last) from None
+            if isinstance(error, TransientError):
+                raise NotItsFaultError(self.last) from None
             raise EvaluationError(self.last) from None
         with self._lock:
             self.in_a_row = 0
@@ -85,7 +91,7 @@ class Watched:
 
 def reason(error: Exception) -> str:
     """A failure in a line."""
-    if isinstance(error, EvaluationError):
+    if isinstance(error, (EvaluationError, TransientError)):
         return str(error)
     if isinstance(error, NoRegretError):
         what_is_wrong, _, _advice = str(error).partition(":")  # the latter is for those who tell
@@ -157,7 +163,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     "--trial-timeout",
     type=POSITIVE,
     metavar="SECONDS",
-    help="End a program that takes longer: its trial has failed.",
+    help="End an evaluation that takes longer: its trial has failed. A function gets a process.",
 )
 @click.option(
     "--max-failures",
@@ -210,10 +216,6 @@ def run(
     if (function is None) == (command is None):
         raise click.UsageError(
             "name a function, such as train.py:loss, or a program with --command"
-        )
-    if trial_timeout is not None and command is None:
-        raise click.UsageError(
-            "--trial-timeout needs --command: a Python function cannot be ended from outside"
         )
     stops: list[Callable[[Study], bool]] = [Reached(value)] if value is not None else []
     if heuristic and certified is None:
@@ -319,7 +321,8 @@ def _objective(
     if command is not None:
         return Program(command, study.space, timeout)
     assert function is not None
-    return nullcontext(load(function))
+    found = load(function)
+    return nullcontext(found) if timeout is None else Isolated(found, timeout)
 
 
 @contextmanager

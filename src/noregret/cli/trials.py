@@ -1,10 +1,10 @@
-"""Commands about single trials: ask, tell, correct, add, enqueue, annotate, reclaim."""
+"""Commands about single trials: ask, tell, correct, add, enqueue, annotate."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import click
 
@@ -36,6 +36,11 @@ REALLY = click.option(
     help="What was really run, where it was not what was asked for.",
 )
 REASON = click.option("--reason", metavar="TEXT", help="Why it failed.")
+TRANSIENT = click.option(
+    "--transient",
+    is_flag=True,
+    help="With --failed: it was not the point's fault. The model does not see it; see `retry`.",
+)
 NOTE = click.option("--note", metavar="TEXT", help="Words to keep with it.")
 ATTRIBUTE = click.option(
     "--attribute",
@@ -56,9 +61,15 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
         @NOISE
         @REALLY
         @REASON
+        @TRANSIENT
         @NOTE
         @ATTRIBUTE
         @click.option("--failed", is_flag=True, help=failed)
+        @click.option(
+            "--withdrawn",
+            is_flag=True,
+            help="It is not going to be run: neither a value nor a failure.",
+        )
         @on_study
         @functools.wraps(recorded)
         def command(
@@ -67,12 +78,13 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
             value: float | None,
             noise_std: float | None,
             failed: bool,
+            withdrawn: bool,
             **said: Any,
         ) -> None:
-            if (value is None) != failed:
-                raise click.UsageError("give a VALUE, or --failed")
+            if (value is not None) + failed + withdrawn != 1:
+                raise click.UsageError("give a VALUE, or --failed, or --withdrawn")
             study = target.open()
-            state: State = "failed" if failed else "complete"
+            state: State = "failed" if failed else "withdrawn" if withdrawn else "complete"
             said = {"noise_std": noise_std, "state": state, **_remarks(study, **said)}
             _told(target, study, recorded(study, trial, value, **said))
 
@@ -215,57 +227,20 @@ def annotate(
     )
 
 
-@click.command(
-    short_help="Take back trials whose worker died",
-    epilog="Example: noregret reclaim --grace 600, or noregret reclaim 3 4 --then fail",
-)
-@click.argument("trials", type=click.INT, nargs=-1)
-@click.option(
-    "--grace",
-    type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long a worker may have been silent.",
-)
-@click.option(
-    "--then",
-    type=click.Choice(["retry", "fail"]),
-    default="retry",
-    show_default=True,
-    help="Give them out again, or mark them failed.",
-)
-@on_study
-def reclaim(
-    target: Target, trials: tuple[int, ...], grace: float, then: Literal["retry", "fail"]
-) -> None:
-    """Take back trials whose worker died; or the TRIALS named, such as an experiment that will
-    never be told.
-    """
-    study = target.open()
-    back = study.reclaim(grace, then=then, numbers=list(trials) or None)
-    became = "wait to be given out again" if then == "retry" else "are marked failed"
-    text = (
-        f"{trial_table(study, back)}\n\nthese {became}"
-        if back
-        else "no trial to take back: every worker gave a sign of life, or none runs"
-    )
-    target.emit(
-        {"study": study.name, "trials": [trial_document(study, trial) for trial in back]}, text
-    )
-
-
 def _remarks(
     study: Study,
     note: str | None,
     attributes: tuple[str, ...],
     really: tuple[str, ...] | None = None,
     reason: str | None = None,
+    transient: bool = False,
 ) -> dict[str, Any]:
     """What was typed besides the value, as the study takes it."""
     said: dict[str, Any] = {"note": note, "attributes": typed(pairs(attributes)) or None}
     if really is not None:
         said |= {"params": parse_point(study, really) or None, "reason": reason}
+    if transient:
+        said["transient"] = True
     return said
 
 
@@ -276,7 +251,8 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         "trial": trial_document(study, trial),
         "best": None,
     }
-    told = "failed" if trial.value is None else number(trial.value)
+    ended = "failed, not the point's fault," if trial.transient else trial.state
+    told = ended if trial.value is None else number(trial.value)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]
     if trial.asked is not None:
         lines.append(f"asked for: {point_text(study, trial.asked)}")
@@ -295,4 +271,5 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         )
     running = [str(each.number) for each in trials if each.state == "running"]
     lines += [f"still under way: trial {', '.join(running)}"] if running else []
-    target.emit(document, "\n".join([*lines, "", f"next: {target.again('ask')}"]))
+    again = [f"again: {target.again(f'retry {trial.number}')}"] if trial.transient else []
+    target.emit(document, "\n".join([*lines, "", *again, f"next: {target.again('ask')}"]))

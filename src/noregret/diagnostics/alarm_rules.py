@@ -158,9 +158,18 @@ def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
 
 def _failures(trials: Sequence[Trial]) -> Alarm | None:
     recent = [trial for trial in trials if trial.state in ("complete", "failed")][-3 * RECENT :]
-    failed = sum(trial.state == "failed" for trial in recent)
-    if len(recent) < RECENT or failed < FAILING * len(recent):
+    failed = sum(trial.state == "failed" and not trial.transient for trial in recent)
+    unlucky = sum(trial.transient for trial in recent)
+    if len(recent) < RECENT or failed + unlucky < FAILING * len(recent):
         return None
+    if unlucky > failed:
+        return Alarm(
+            "failures",
+            f"{unlucky} of the last {len(recent)} trials failed for reasons that have nothing to do"
+            " with their points.",
+            "The model does not see them, and learns nothing from them either: look after what runs"
+            " the experiments, then give the points out again (retry).",
+        )
     return Alarm(
         "failures",
         f"{failed} of the last {len(recent)} trials failed.",

@@ -73,6 +73,7 @@ def outcomes(trials: Sequence[Trial]) -> list[Trial]:
                     value=told.value,
                     noise_std=told.noise_std,
                     error=told.error,
+                    transient=told.transient,
                 )
             )
     return kept

@@ -134,6 +134,8 @@ def _without_model(trial: Trial) -> str:
         return "Part of the initial design: spread over the space before there is a model."
     if trial.decision.source == "random":
         return "A random point: this strategy has no model."
+    if trial.decision.source == "retry":
+        return f"The point of trial {trial.corrects} again, which failed."
     if trial.corrects is not None:
         return f"A correction of trial {trial.corrects}."
     return "Given by a person or measured elsewhere, not chosen by the strategy."

@@ -3,9 +3,12 @@
 kernels    what is similar to what          posterior  condition, predict, append
 priors     of lengthscales and noise        evidence   log posterior of the hyperparameters
 map        its maximum                      hmc        samples from it (extra ``hmc``)
+pathwise   whole functions drawn from it
 linalg     triangular solves and products   growing    the factor, block by block
+device     processor or GPU                 panels     the factor there
 """
 
+from noregret.gp.device import use_device
 from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import (
@@ -16,6 +19,7 @@ from noregret.gp.kernels import (
     squared_distances,
 )
 from noregret.gp.map import MAP, Fit, fit_map, starting_points
+from noregret.gp.pathwise import draw_at, draw_path
 from noregret.gp.posterior import (
     VARIANCE_FLOOR,
     Posterior,
@@ -51,9 +55,12 @@ __all__ = [
     "SquaredExponential",
     "condition",
     "covariance",
+    "draw_at",
+    "draw_path",
     "fit_map",
     "log_evidence_gradient",
     "sample",
     "squared_distances",
     "starting_points",
+    "use_device",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -42,6 +42,8 @@ except ImportError:
         " noregret[optuna]`"
     ) from None
 
+# of the user attribute by which an objective says that its failure is not the point's fault
+TRANSIENT = "noregret:transient"
 KEY = (  # of the system attribute: what the strategy recorded, and for which point of which space
     "noregret"
 )
@@ -311,6 +313,8 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
         and math.isfinite(trial.value)
     ]
     middle = statistics.median(complete) if complete else None
+    retried = {trial.system_attrs.get("failed_trial") for trial in trials}
+    retried |= {number for t in trials for number in t.system_attrs.get("retry_history", ())}
     history: list[Trial] = []
     for trial in trials:
         if any(
@@ -348,9 +352,17 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
                 state,
                 value if state == "complete" else None,
                 decision=decision,
+                transient=state == "failed" and _is_transient(trial, retried),
             )
         )
     return history
+
+
+def _is_transient(trial: FrozenTrial, retried: Collection[int | None]) -> bool:
+    """Whether a failure had nothing to do with the point: Optuna itself tried it again because its
+    worker had died, or the objective said so.
+    """
+    return trial.number in retried or trial.user_attrs.get(TRANSIENT) is True
 
 
 def _value(trial: FrozenTrial, goal: Goal, middle: float | None) -> float | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from noregret.gp import Kernel
 from noregret.search.cover import BUDGET, COARSE, Cover, Upper, interpolation_error
-from noregret.space import Array
+from noregret.space import Array, Region
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,15 @@ class Bounded:
 
 
 def limited_cover(
-    f: Bounded, margins: Sequence[Bounded], tolerance: float, budget: int = BUDGET
+    f: Bounded,
+    margins: Sequence[Bounded],
+    tolerance: float,
+    budget: int = BUDGET,
+    region: Region | None = None,
 ) -> Cover:
-    """A bound on max f over the points of the unit cube at which no margin is surely below its
-    ``least``. ``upper`` −∞: there is no such point. ``found`` −∞: none was found.
+    """A bound on max f over the points of the unit cube, or of that part of it, at which no margin
+    is surely below its ``least``. ``upper`` −∞: there is no such point. ``found`` −∞: none was
+    found.
     """
     theta = np.min([f.lengthscales, *(each.lengthscales for each in margins)], axis=0)
     d = len(theta)
@@ -52,13 +57,18 @@ def limited_cover(
     corners = np.stack(np.meshgrid(*[[0, 1]] * d, indexing="ij"), axis=-1).reshape(-1, d)
     found, point, settled, used = -math.inf, np.full(d, 0.5), -math.inf, 0
     while True:
+        if region is not None:
+            cells = cells[region.touches(cells / counts, (cells + 1) / counts)]
+            if len(cells) == 0:
+                return Cover(max(settled, found), found, point, used, True)
         nodes = (cells[:, None, :] + corners).reshape(-1, d)
         index = np.ravel_multi_index(tuple(nodes.T), tuple(counts + 1))
         _, first, back = np.unique(index, return_index=True, return_inverse=True)
         points = nodes[first] / counts
         used += len(points)
         values = f.upper(points)
-        optimistic = np.ones(len(points), dtype=np.bool_)
+        every = np.ones(len(points), dtype=np.bool_)
+        optimistic = every if region is None else region.feasible(points)
         possible = np.ones(len(cells), dtype=np.bool_)
         for each in margins:
             at = each.upper(points)

@@ -166,6 +166,7 @@ class MemoryStorage:
                 outcomes=about.outcomes,
                 outcome_noise=about.outcome_noise,
                 feasible=about.feasible,
+                transient=about.transient,
             )
             return kept.trials[number]
 
@@ -215,6 +216,7 @@ class MemoryStorage:
                         worker=None,
                         started=trial.started if over else None,
                         error=DIED if over else None,
+                        transient=over and attempts == 0,
                     )
                     lease.heard = None
                     taken.append(kept.trials[number])
@@ -266,4 +268,5 @@ def _summary(kept: _Kept) -> StudySummary:
         best,
         kept.created,
         max([kept.created, *times]),
+        states["withdrawn"],
     )

@@ -77,6 +77,7 @@ class StudySummary:
     best: float | None
     created: str
     last_activity: str
+    withdrawn: int = 0
 
 
 class Storage(Protocol):
@@ -169,5 +170,6 @@ class Storage(Protocol):
         (by worker: if they run there still).
 
         They wait to be given out again, or have failed if they were given out that many times
-        already.
+        already: after several attempts the point may be what kills its workers, while with 0 the
+        failure is transient.
         """

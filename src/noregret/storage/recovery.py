@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage.database import storage_url
-from noregret.storage.sql import read_outcomes
+from noregret.storage.rows import read_outcomes
 from noregret.trials import Trial
 
 COLUMNS = (
@@ -25,7 +25,7 @@ COLUMNS = (
     "created",
     "finished",
 )
-MEASURED = ("outcomes", "feasible")
+NEWER = ("error", "note", "transient", "outcomes", "feasible")  # an older file lacks some
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     try:
         studies = _rows(connection, "noregret_studies", ("id", "name", "space", "goal"), "", found)
         ids = {row[0]: row for row in studies}
-        columns = _present(connection)
+        columns = (*COLUMNS, *_present(connection, NEWER))
         for study in sorted({*ids, *_orphans(connection, found)}):
             _, name, space, goal = ids.get(study, (study, None, None, None))
             trials = []
@@ -74,15 +74,19 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     return found
 
 
-def _present(connection: Any) -> tuple[str, ...]:
-    """Those that the file has: older ones know no outcomes."""
-    there = {row[1] for row in connection.execute("PRAGMA table_info(noregret_trials)")}
-    return tuple(name for name in (*COLUMNS, *MEASURED) if name in there or name in COLUMNS)
+def _present(connection: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    import sqlite3
+
+    try:
+        there = {row[1] for row in connection.execute("PRAGMA table_info(noregret_trials)")}
+    except sqlite3.DatabaseError:
+        return ()
+    return tuple([name for name in names if name in there])
 
 
 def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
     data = dict(zip(columns, row, strict=True))
-    data |= read_outcomes(*(data.get(name) for name in MEASURED))
+    data |= read_outcomes(data.get("outcomes"), data.get("feasible"))
     data |= {name: json.loads(data[name]) for name in ("params", "decision")}
     return Trial.from_json(data).to_json()
 

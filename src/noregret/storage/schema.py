@@ -4,8 +4,8 @@ Version 2 added to a trial who evaluates it, when that worker last gave a sign o
 was given out, and what it corrects. Version 3 has typed decisions instead of a flat ``info``, and
 the default as a strategy of its own. Version 4 added notes, attributes, why a trial failed, when it
 was given out, the point asked for where another was run, and where a derived study came from.
-Version 5 keeps lists of designs in a table of their own. Version 6 added limits and context to a
-study, and to a trial what was measured beside its value.
+Version 5 keeps lists of designs in a table of their own. Version 6 added whether a failure was
+transient, limits and context to a study, and to a trial what was measured beside its value.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ADDED = {
     2: ("worker", "heartbeat", "attempts", "corrects"),
     3: ("decision",),
     4: ("asked", "error", "note", "attributes", "started", "revision"),
-    6: ("outcomes", "feasible"),
+    6: ("transient", "outcomes", "feasible"),
 }
 # of noregret_studies
 ADDED_TO_STUDIES = {
@@ -96,6 +96,8 @@ def tables(sql: Any) -> tuple[Any, Any]:
         ),
         # of the study when this row last changed after its end
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
+        # of a failure: it had nothing to do with the point
+        sql.Column("transient", sql.Boolean, nullable=False, server_default=sql.false()),
         sql.Column("outcomes", sql.Text),  # JSON: name to [value, noise std or null]
         sql.Column("feasible", sql.Integer),  # 1: within all limits, 0: not; NULL: there are none
     )
@@ -191,7 +193,8 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
 def _add_columns(
     database: Database, connection: Connection, table: Any, names: tuple[str, ...]
 ) -> None:
-    for name in names:
+    there = {each["name"] for each in database.sql.inspect(connection).get_columns(table.name)}
+    for name in (each for each in names if each not in there):
         column = database.sql.schema.CreateColumn(table.c[name]).compile(
             dialect=database.engine.dialect
         )
@@ -204,11 +207,13 @@ def _found(database: Database, connection: Connection) -> int | None:
     if not inspector.has_table("noregret_trials"):
         return None
     present = {column["name"] for column in inspector.get_columns("noregret_trials")}
-    found = max(
-        (version for version, names in ADDED.items() if present.issuperset(names)), default=1
-    )
     of_studies = {column["name"] for column in inspector.get_columns("noregret_studies")}
-    return max(found, LISTS) if "list" in of_studies else found
+    there = {version: present.issuperset(names) for version, names in ADDED.items()}
+    there[LISTS] = "list" in of_studies
+    found = 1
+    while there.get(found + 1, False):
+        found += 1
+    return found
 
 
 def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any) -> None:

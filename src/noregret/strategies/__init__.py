@@ -4,6 +4,7 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 """
 
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.assumed import Assumed
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
@@ -14,6 +15,7 @@ from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
+from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
 from noregret.strategies.registry import (
     NAMED,
     display_name,
@@ -36,6 +38,7 @@ __all__ = [
     "LBGPUCB",
     "NAMED",
     "AdaptiveGPUCB",
+    "AdaptiveThompson",
     "Assumed",
     "Belief",
     "Compression",
@@ -46,6 +49,7 @@ __all__ = [
     "OutcomeBelief",
     "RadiusGPUCB",
     "RandomSearch",
+    "RandomisedGPUCB",
     "Strategy",
     "display_name",
     "initial_proposal",

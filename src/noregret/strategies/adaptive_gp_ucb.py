@@ -19,7 +19,9 @@ from noregret.classes import (
     AnchoredReference,
     Estimator,
     Following,
+    FromRepeats,
     FunctionClass,
+    Ladder,
     Mixture,
     NormPower,
     NoWidening,
@@ -127,12 +129,12 @@ class AdaptiveGPUCB:
 
     @staticmethod
     def rigorous(
-        noise_bound: float,
+        noise_bound: float | FromRepeats = FromRepeats(),
         delta: float = 0.1,
         *,
         norm_bound: float = 1.0,
         lengthscales: float | tuple[float, ...] | None = None,
-        kernel: Kernel = SquaredExponential(),
+        kernel: Kernel | Ladder = SquaredExponential(),
         offset: float = 0.0,
         following: Following = Following(),
         initial_points: int | None = None,
@@ -140,7 +142,8 @@ class AdaptiveGPUCB:
     ) -> RadiusGPUCB:
         """The repaired theorem: for R-sub-Gaussian noise with R = noise_bound the band holds with
         probability 1 − delta while the class contains f, which it does from some time on, and the
-        regret is sublinear. noise_bound, norm_bound and offset are in the values' units.
+        regret is sublinear. noise_bound, norm_bound and offset are in the values' units; where R
+        is not known it is found from repeats, see ``FromRepeats``.
         """
         return RadiusGPUCB(
             noise_bound,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.classes import Following, LogGrowth, ReferenceRegret, Widening
+from noregret.classes import Following, Ladder, LogGrowth, ReferenceRegret, Widening
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.space import Array
@@ -46,7 +46,8 @@ def check_kernel(kernel: Any) -> None:
 
 
 def check_common(s: AdaptiveGPUCB | RadiusGPUCB, positive: Sequence[str]) -> None:
-    check_kernel(s.kernel)
+    if not isinstance(s.kernel, Ladder):
+        check_kernel(s.kernel)
     for name in positive:
         check_positive(name, getattr(s, name))
     if s.norm_bound is None:

@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from noregret.classes import Followed, RadiusBand
 from noregret.errors import ConfigurationError
 from noregret.search import Acquisition, argmax
-from noregret.space import Array, Mask, SearchSpace
+from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.strategy import OutcomeBelief
 from noregret.trials import History, Limit, Margins, OutcomeDecision
 
@@ -90,7 +90,7 @@ class OutcomeBand:
             std=unit * std,
             chance=float(ndtr((mean - self.least) / std)),
             lengthscales=tuple(self.chosen.function_class.lengthscales.tolist()),
-            noise_std=self.strategy.noise_bound,
+            noise_std=self.strategy._bound,
             lower=lower,
             upper=upper,
         )
@@ -146,7 +146,7 @@ def optimistic(
     """
     if not bands:
         return Acquisition(value.upper, lambda A: _upper_gradients(value, A))
-    sample = space.snap(np.random.default_rng(seed).random((SAMPLE, space.dimension)))
+    sample = spread_points(space, np.random.default_rng(seed).random((SAMPLE, space.dimension)))
     floor = float(value.upper(sample).min()) - 1.0
     outside = hope(bands)
 

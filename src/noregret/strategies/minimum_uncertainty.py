@@ -1,27 +1,33 @@
 """Wang & de Freitas 2014 as JMLR sec. 5.1 modifies it: shorten the lengthscales just enough that
 σ_t(x_{t+1}) ≥ κ.
 
-A baseline: it finds the optimum and never stops exploring, so its regret is linear.
+Without a lower bound on the lengthscales a baseline: it finds the optimum and never stops
+exploring, so its regret is linear. With one (``shortest``), as in the original, it has a theorem.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from noregret.classes import MinimumStd
+from noregret.errors import ConfigurationError
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
+from noregret.strategies.guarantee import check_positive
 from noregret.strategies.strategy import Belief
 from noregret.trials import History, Proposal
+
+SE = SquaredExponential()
 
 
 @dataclass(frozen=True, slots=True)
 class MinimumUncertainty:
-    """kappa is in units of the prior std. No lower bound on the lengthscales, as in the paper's
-    experiment.
+    """kappa is in units of the prior std. shortest: a known lower bound on the lengthscales; None:
+    there is none, as in the paper's experiment.
     """
 
     kappa: float = 0.1
@@ -33,8 +39,15 @@ class MinimumUncertainty:
     kernel: Kernel = SquaredExponential()
     estimation: MAP | None = MAP()
     initial_points: int | None = None
+    shortest: float | None = None
 
     def __post_init__(self) -> None:
+        check_positive("shortest", self.shortest)
+        if self.shortest is not None and self.shortest > np.max(self.lengthscales):
+            raise ConfigurationError(
+                f"shortest bounds the lengthscales from below, got {self.shortest!r} above"
+                f" lengthscales={self.lengthscales!r}: they start there and only shrink"
+            )
         self._adaptive()
 
     def _adaptive(self) -> AdaptiveGPUCB:
@@ -45,7 +58,7 @@ class MinimumUncertainty:
             noise_std=self.noise_std,
             width=self.width,
             delta=self.delta,
-            widening=MinimumStd(self.kappa),
+            widening=MinimumStd(self.kappa, largest=self._largest),
             estimation=self.estimation,
             norm_power="paper",
             charge_estimate=True,
@@ -54,7 +67,22 @@ class MinimumUncertainty:
         )
 
     @property
+    def _largest(self) -> float:
+        """g at which no lengthscale is above the shortest."""
+        if self.shortest is None:
+            return math.inf
+        return float(np.max(self.lengthscales)) / self.shortest
+
+    @property
     def theorem(self) -> str:
+        fixed = self.shortest is not None and self.estimation is None
+        if fixed and self.width in ("mixture", "abbasi_yadkori") and self.kernel == SE:
+            return (
+                "docs/theory.md#minimum-uncertainty: sublinear regret with probability at least"
+                " 1 − delta if f has a norm at lengthscales of at least shortest, at most"
+                " norm_bound·(lengthscales/shortest)^d at the shortest, and the noise is"
+                " noise_std-sub-Gaussian. Its band holds only once the shortest is reached."
+            )
         return (
             "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever,"
             " which is linear regret (JMLR sec. 4.1)"

@@ -8,7 +8,7 @@ those of B_0: a value is offset + B_0·z. theory.md#radius, theory.md#refuted
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,15 +16,19 @@ import numpy as np
 from noregret.classes import (
     Followed,
     Following,
+    FromRepeats,
     FunctionClass,
+    Ladder,
     Mixture,
     RadiusBand,
     Values,
+    first_pairs,
     radius_band,
+    unpaired,
 )
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Posterior, SquaredExponential
-from noregret.search import argmax, ucb
+from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.assumed import Assumed
 from noregret.strategies.guarantee import (
@@ -43,19 +47,22 @@ from noregret.strategies.limited_radius import (
     outcome_beliefs,
     search,
 )
-from noregret.strategies.strategy import Belief, initial_proposal
+from noregret.strategies.strategy import Belief, initial_proposal, random_point
 from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
+
+LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
 
 
 @dataclass(frozen=True, slots=True)
 class RadiusGPUCB:
     """``AdaptiveGPUCB.rigorous``: everything in the values' units and fixed before the data.
 
-    noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a value counts for it.
+    noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a value counts for it. Or
+    FromRepeats(pairs, law): R is not known, so many points are measured twice first.
     delta: the probability with which the band may fail.
     norm_bound: B_0, where the norm ball starts.
     lengthscales: θ_0 on the unit cube; None: √d, its diameter.
-    kernel: SquaredExponential or Matern.
+    kernel: SquaredExponential or Matern, or a Ladder of them that is descended over time.
     offset: a fixed prior mean.
     following: how the class follows the data.
     initial_points: how many points come before the model; None: 2^d up to four inputs, then 4d.
@@ -63,11 +70,11 @@ class RadiusGPUCB:
     shared by all bands.
     """
 
-    noise_bound: float
+    noise_bound: float | FromRepeats = FromRepeats()
     delta: float = 0.1
     norm_bound: float = 1.0
     lengthscales: float | tuple[float, ...] | None = None
-    kernel: Kernel = SquaredExponential()
+    kernel: Kernel | Ladder = SquaredExponential()
     offset: float = 0.0
     following: Following = Following()
     initial_points: int | None = None
@@ -77,10 +84,18 @@ class RadiusGPUCB:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
             lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
             object.__setattr__(self, "lengthscales", lengthscales)
-        check_common(self, ("noise_bound", "norm_bound"))
+        if isinstance(self.noise_bound, FromRepeats):
+            check_common(self, ("norm_bound",))
+            self.noise_bound.check(self.delta / 2)
+        else:
+            check_common(self, ("noise_bound", "norm_bound"))
         if self.noise_bound is None:
-            raise ConfigurationError("noise_bound must be a positive number, got None")
-        check_proved_kernel(self.kernel)
+            raise ConfigurationError(
+                "noise_bound must be a positive number, got None: where R is not known leave it"
+                " out, and it is found from repeats"
+            )
+        for kernel in self._kernels:
+            check_proved_kernel(kernel)
         check_following(self.following)
         given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes
         object.__setattr__(self, "outcomes", tuple((name, each) for name, each in given))
@@ -95,11 +110,18 @@ class RadiusGPUCB:
         return (
             "docs/theory.md, one radius for all classes: with probability at least 1 − delta the"
             " band contains f at all times at which the class does, and from some time on it does;"
-            " the cumulative regret is sublinear (Matérn: if 2ν > d; below, the band holds all the"
-            " same). Needs noise that is noise_bound-sub-Gaussian, a finite RKHS norm of f − offset"
-            " for some lengthscales ≤ θ_0, trials that neither fail nor are told late because of"
-            " their noise, and an argmax of UCB found to precision."
+            " the cumulative regret is sublinear (Matérn: if 2ν > d for the last kernel; below, the"
+            f" band holds all the same). Needs noise that is {self._noise_words}, a finite RKHS"
+            " norm of f − offset for some lengthscales ≤ θ_0, trials that neither fail nor are told"
+            " late because of their noise, and an argmax of UCB found to precision."
         )
+
+    @property
+    def _noise_words(self) -> str:
+        if not isinstance(self.noise_bound, FromRepeats):
+            return "noise_bound-sub-Gaussian"
+        kind = "Gaussian" if self.noise_bound.law == "gaussian" else "strictly sub-Gaussian"
+        return f"{kind} and the same everywhere (docs/theory.md#unknown-noise)"
 
     @property
     def proved(self) -> bool:
@@ -117,6 +139,11 @@ class RadiusGPUCB:
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
         """Something must be assumed of every outcome, and of nothing else."""
+        if limits and isinstance(self.noise_bound, FromRepeats):
+            raise ConfigurationError(
+                "with limits on outcomes the noise must be bounded by a number: give noise_bound"
+                " for the value, and for each outcome its own"
+            )
         for name, limit in limits.items():
             of_outcome(self, name, limit)
         strange = [name for name in self.assumed if name not in limits]
@@ -126,15 +153,38 @@ class RadiusGPUCB:
                 f" study: those are {list(limits)!r}"
             )
 
+    @property
+    def _kernels(self) -> tuple[Kernel, ...]:
+        return self.kernel.rungs if isinstance(self.kernel, Ladder) else (self.kernel,)
+
     def initial_class(self, dimension: int) -> FunctionClass:
         """(θ_0, 1): norms are in units of B_0."""
         return FunctionClass(start_lengthscales(self.lengthscales, dimension), 1.0)
 
+    def known(self, history: History) -> tuple[RadiusGPUCB, History] | None:
+        """Itself with R as a number, at half of delta, and the history without told noise; None
+        while there are too few repeats. theory.md#unknown-noise
+        """
+        rule = self.noise_bound
+        if not isinstance(rule, FromRepeats):
+            return self, history
+        differences = first_pairs(history.X, history.y, rule.pairs)
+        if len(differences) < rule.pairs:
+            return None
+        bound = max(rule.bound(differences, self.delta / 2), LEAST * self.norm_bound)
+        untold = replace(history, noise_std=np.full(len(history.y), math.nan))
+        return replace(self, noise_bound=bound, delta=self.delta / 2), untold
+
+    @property
+    def _bound(self) -> float:
+        assert not isinstance(self.noise_bound, FromRepeats)  # see ``known``
+        return self.noise_bound
+
     def values(self, history: History) -> Values:
         """What was observed, less the offset, in units of B_0. A told noise may only raise R."""
-        told = np.where(np.isnan(history.noise_std), self.noise_bound, history.noise_std)
+        told = np.where(np.isnan(history.noise_std), self._bound, history.noise_std)
         y = (history.y - history.sign * self.offset) / self.norm_bound
-        return Values(history.X, y, np.maximum(told, self.noise_bound) / self.norm_bound)
+        return Values(history.X, y, np.maximum(told, self._bound) / self.norm_bound)
 
     def followed(
         self, space: SearchSpace, history: History, least: float = 0.0
@@ -145,18 +195,36 @@ class RadiusGPUCB:
         start, values = self.initial_class(space.dimension), self.values(history)
         pairs = zip(history.decisions, history.rows, strict=True)
         t = 1 + sum(each.model is not None and row is not None for each, row in pairs)
-        shortest = self.following.floor(t) ** (1 / space.dimension)
-        mixture = Mixture.around(self.kernel, start, shortest)
-        chosen = self.following.followed(t, start, mixture, values, self.delta)
+        if isinstance(self.kernel, Ladder):
+            kernel, chosen = self.kernel.followed(self.following, t, start, values, self.delta)
+        else:
+            kernel, shortest = self.kernel, self.following.floor(t) ** (1 / space.dimension)
+            mixture = Mixture.around(kernel, start, shortest)
+            chosen = self.following.followed(t, start, mixture, values, self.delta)
         held = chosen.function_class
         if held.norm_bound < least:
             chosen = replace(chosen, function_class=FunctionClass(held.lengthscales, least))
-        return chosen, radius_band(
-            self.kernel, chosen.function_class, values, chosen.radius_squared
-        )
+        return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0))
+
+    def decided(
+        self,
+        space: SearchSpace,
+        history: History,
+        rng: np.random.Generator,
+        acquisition: Callable[[RadiusBand], Acquisition],
+    ) -> Proposal:
+        """The next initial point, or the argmax of what ``acquisition`` makes of the band."""
         self.initial_class(space.dimension)  # what does not fit the space is refused at once
+        known = self.known(history)
+        if known is None:
+            again = unpaired(history.X, history.pending)
+            x = random_point(space, rng, history.failed) if again is None else again
+            return Proposal(x, Decision("initial"))
+        if known[0] is not self:
+            return known[0].decided(space, known[1], rng, acquisition)
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
             return first
@@ -167,7 +235,7 @@ class RadiusGPUCB:
         incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
         shown = with_pending(band, history.pending)
         theta = chosen.function_class.lengthscales
-        x = argmax(ucb(shown, 1.0), space, theta, rng, incumbents, history.failed)
+        x = argmax(acquisition(shown), space, theta, rng, incumbents, history.failed)
         return Proposal(
             x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
         )
@@ -238,8 +306,8 @@ class RadiusGPUCB:
             beta_sqrt=(above - mean) / std,
             proved=True,  # with points under way too: the width pays for them
             information_gain=reference.information_gain,
-            noise_var=(self.noise_bound / scale) ** 2,
-            noise_std=self.noise_bound,
+            noise_var=(self._bound / scale) ** 2,
+            noise_std=self._bound,
             active="both",
             instant_regret_bound=above - below,
             mean=offset + scale * mean,
@@ -251,10 +319,11 @@ class RadiusGPUCB:
 
     def _reference(self, band: RadiusBand) -> Posterior:
         """The posterior whose λ is R²/B_0²: c = 1."""
-        return band.posteriors[self._reference_index(band)]
+        return band.posteriors[self.reference_index(band)]
 
-    def _reference_index(self, band: RadiusBand) -> int:
-        wanted = (self.noise_bound / self.norm_bound) ** 2
+    def reference_index(self, band: RadiusBand) -> int:
+        """Which of the band's posteriors has c = 1."""
+        wanted = (self._bound / self.norm_bound) ** 2
         ratios = [float(each.noise_var.min()) for each in band.posteriors]
         return int(np.argmin([abs(math.log(ratio / wanted)) for ratio in ratios]))
 
@@ -273,10 +342,13 @@ class RadiusGPUCB:
         """what: in its condition, what has the norm."""
         if len(history.X) == 0:
             return None
-        whole = self if delta is None else replace(self, delta=delta)
-        me = replace(whole, delta=whole.share)
+        stated = self if delta is None else replace(self, delta=delta)
+        found = replace(stated, delta=stated.share).known(history)
+        if found is None:
+            return None
+        me, history = found
         chosen, band = me.followed(space, history, least=1.0)
-        index = self._reference_index(band)
+        index = me.reference_index(band)
         held = chosen.function_class
         return Belief(
             band.posteriors[index],
@@ -284,28 +356,36 @@ class RadiusGPUCB:
             held.lengthscales,
             history.sign * self.offset,
             self.norm_bound,
-            me._condition(chosen, history, band.refuted, what, whole.delta),
+            stated._condition(what, me, chosen, history, band),
             proved=True,
-            kernel=self.kernel,
+            kernel=band.posteriors[0].kernel,
             norm_bound=held.norm_bound,
             radius=band,
             refuted=band.refuted,
-            outcomes=outcome_beliefs(whole, space, history),
+            outcomes=outcome_beliefs(stated, space, history),
         )
 
     def _condition(
-        self, chosen: Followed, history: History, refuted: bool, what: str, delta: float
+        self,
+        what: str,
+        known: RadiusGPUCB,
+        chosen: Followed,
+        history: History,
+        band: RadiusBand,
     ) -> str:
         unit = self.norm_bound
+        under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
         theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
         least = chosen.norm_lower_bound * unit
         text = (
-            f"with probability at least {1 - delta:g} if {what} has RKHS norm at"
-            f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]; the"
-            f" data require {least:.3g}. {needs(self.noise_bound, history, at_least=True)} The"
+            f"with probability at least {1 - self.delta:g} if {what} has RKHS norm at"
+            f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]{under};"
+            f" the data require {least:.3g}. {needs(known._bound, history, at_least=True)} The"
             " class follows the data, so the bound need not fall for good."
         )
-        return f"refuted by the data: {text}" if refuted else text
+        if isinstance(self.noise_bound, FromRepeats):
+            text = f"{text} {self.noise_bound.words}"
+        return f"refuted by the data: {text}" if band.refuted else text
 
 
 def with_pending(band: RadiusBand, pending: Array) -> RadiusBand:

@@ -21,6 +21,7 @@ from noregret.errors import ConfigurationError, StorageError
 from noregret.gp import ESTIMATORS, KERNELS, PRIORS
 from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.assumed import Assumed
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
@@ -30,6 +31,7 @@ from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
 from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
+from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
 from noregret.strategies.strategy import Strategy
 from noregret.trials import LIMITS
 
@@ -44,11 +46,14 @@ NAMED: dict[str, Callable[..., Strategy]] = {
     "lb-gp-ucb": LBGPUCB,
     "marginal-gp-ucb": MarginalGPUCB,
     "minimum-uncertainty": MinimumUncertainty,
+    "thompson": AdaptiveThompson,
+    "randomised-gp-ucb": RandomisedGPUCB,
     "log-ei": LogEI,
     "random": RandomSearch,
 }
 _STRATEGIES: tuple[type, ...] = (
     AdaptiveGPUCB,
+    AdaptiveThompson,
     GPUCB,
     InsuredGPUCB,
     LBGPUCB,
@@ -56,6 +61,7 @@ _STRATEGIES: tuple[type, ...] = (
     MarginalGPUCB,
     MinimumUncertainty,
     RadiusGPUCB,
+    RandomisedGPUCB,
     RandomSearch,
 )
 BUILT_IN: dict[str, type] = {

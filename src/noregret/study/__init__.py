@@ -3,6 +3,7 @@
 from noregret.study.asking import Replay
 from noregret.study.feasibility import Feasibility
 from noregret.study.files import parsed, table
+from noregret.study.isolated import Isolated, was_killed
 from noregret.study.numerals import numbers, read_number
 from noregret.study.one_call import last_study, maximize, minimize
 from noregret.study.policies import Policy, Recommendation, policy_of
@@ -17,6 +18,7 @@ __all__ = [
     "CertifiedWithin",
     "Feasibility",
     "Infeasible",
+    "Isolated",
     "Policy",
     "Progress",
     "Reached",
@@ -32,4 +34,5 @@ __all__ = [
     "policy_of",
     "read_number",
     "table",
+    "was_killed",
 ]

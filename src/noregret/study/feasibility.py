@@ -11,7 +11,7 @@ import numpy as np
 
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Bounded, Cover, limited_cover
-from noregret.space import Array, Mask, SearchSpace, Slice
+from noregret.space import Array, Mask, SearchSpace, Slice, region_of, spread_points
 from noregret.strategies import Belief
 from noregret.trials import Limit, Trial, html_table, margin, standing
 
@@ -127,15 +127,17 @@ def largest_feasible(space: SearchSpace, belief: Belief) -> Cover:
     value, *margins = (_bounded(each, free, at) for each in parts)
     assert belief.norm_bound is not None
     tolerance = COVERED * belief.norm_bound
-    cover = limited_cover(value, margins, tolerance)
+    cover = limited_cover(value, margins, tolerance, region=region_of(space))
     if cover.upper == -math.inf or cover.slack <= 4 * tolerance or free.sum() <= 2:
         return cover
     return _searched(space, belief)
 
 
 def free_part(space: SearchSpace) -> tuple[Mask, Array]:
-    """Which coordinates are not held, and where the others are."""
-    if isinstance(space, Slice):
+    """Which coordinates are not held, and where the others are. What constraints leave is found
+    among all.
+    """
+    if isinstance(space, Slice) and space.region is None:
         return ~space.held, space.at
     return np.ones(space.dimension, dtype=np.bool_), np.zeros(space.dimension)
 
@@ -158,7 +160,7 @@ def _bounded(belief: Belief, free: Mask, at: Array) -> Bounded:
 
 def _searched(space: SearchSpace, belief: Belief) -> Cover:
     """The largest upper bound of a search. No proof."""
-    points = space.snap(np.random.default_rng(0).random((SEARCHED, space.dimension)))
+    points = spread_points(space, np.random.default_rng(0).random((SEARCHED, space.dimension)))
     kept = points[optimistic_points(belief, points)]
     if len(kept) == 0:
         return Cover(math.inf, -math.inf, points[0], SEARCHED, proved=False)

@@ -19,12 +19,12 @@ from noregret.trials import (
     STATES,
     Decision,
     Limit,
-    State,
     Trial,
     check_attributes,
     check_measured,
     check_note,
     check_outcome,
+    check_transient,
 )
 
 Format = Literal["csv", "json", "parquet"]
@@ -42,6 +42,7 @@ AFTER = (
     "error",
     "note",
     "attributes",
+    "transient",
 )
 
 
@@ -318,9 +319,10 @@ def _trial(
 ) -> Trial:
     if "" in row:
         raise TrialError(f"more cells than columns: {row['']!r}")
-    state = (row.get("state") or "complete").strip()
-    if state not in STATES:
-        raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
+    said_state = (row.get("state") or "complete").strip()
+    state = next((each for each in STATES if each == said_state), None)
+    if state is None:
+        raise TrialError(f"state is one of {list(STATES)}, got {said_state!r}")
     values = {
         name: parsed(row[place[name]], name, parameter, comma=comma)
         for name, parameter in space.parameters.items()
@@ -337,17 +339,20 @@ def _trial(
     value, noise = (
         read_number(row.get(name) or "", name, comma=comma) for name in ("value", "noise_std")
     )
-    ended: State = "complete" if state == "complete" else "failed"
-    told = check_measured(_outcomes(row, limits, comma) or None, limits, ended)
+    told = check_measured(_outcomes(row, limits, comma) or None, limits, state)
     if state == "complete" and value is None and told.feasible is not False:
         raise TrialError(
             'it has no value: give one, or a column "state" that says "failed" or "waiting"'
         )
+    chance = "" if "transient" in place.values() else (row.get("transient") or "").strip().lower()
+    if chance not in ("", "true", "false", "1", "0", "yes", "no"):
+        raise TrialError(f"transient is true or false, got {chance!r}")
     return Trial(
         0,
         params,
-        ended,
-        *check_outcome(value, noise, ended, may_miss=True),
+        state,
+        *check_outcome(value, noise, state, may_miss=True),
+        transient=check_transient(chance in ("true", "1", "yes"), state),
         **said,
         outcomes=told.values,
         outcome_noise=told.noise,

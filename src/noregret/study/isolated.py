@@ -13,9 +13,16 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
-from noregret.errors import ConfigurationError, TrialTimeoutError
+from noregret.errors import ConfigurationError, TrialTimeoutError, WorkerDiedError
 
 ENDING = 5.0  # seconds between asking a process to end and killing it
+
+
+def was_killed(code: int) -> bool:
+    """Whether a process ended because somebody else ended it, by its exit code: hung up,
+    interrupted, killed (for memory, by a cluster) or asked to end. A crash has other signals.
+    """
+    return -code in (1, 2, 9, 15)  # SIGHUP, SIGINT, SIGKILL, SIGTERM
 
 
 def check_pickled(objective: Any, why: str) -> None:
@@ -85,10 +92,11 @@ class Isolated:
             in_time = pipe.poll(self.seconds)
             answer, error = pipe.recv() if in_time else (None, None)
         except (EOFError, OSError):
+            process.join(ENDING)
+            code = process.exitcode
             self._end(process)
-            raise RuntimeError(
-                f"the process of the objective died (exit code {process.exitcode})"
-            ) from None
+            kind = WorkerDiedError if code is not None and was_killed(code) else RuntimeError
+            raise kind(f"the process of the objective died (exit code {code})") from None
         except BaseException:
             self._end(process)
             raise

@@ -19,6 +19,7 @@ from noregret.trials import (
     Trial,
     check_attributes,
     check_note,
+    check_transient,
     merged,
 )
 
@@ -31,13 +32,13 @@ class Told:
     reason: Any = None
     note: Any = None
     attributes: Any = None
+    transient: Any = False
 
     @property
     def says(self) -> bool:
         """Whether there is anything."""
-        return any(
-            each is not None for each in (self.params, self.reason, self.note, self.attributes)
-        )
+        said = (self.params, self.reason, self.note, self.attributes)
+        return self.transient is not False or any(each is not None for each in said)
 
 
 def about(space: Space | Candidates, trial: Trial, state: State, told: Told) -> About:
@@ -53,6 +54,7 @@ def about(space: Space | Candidates, trial: Trial, state: State, told: Told) -> 
         check_note(told.reason, "a reason"),
         check_note(told.note),
         merged(trial.attributes, new) if new else {},
+        check_transient(told.transient, state),
     )
 
 
@@ -89,6 +91,7 @@ def corrected(old: Trial, about: About) -> Trial:
         error=about.error,
         note=about.note or old.note,
         attributes=about.attributes or old.attributes,
+        transient=about.transient,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from noregret.errors import TrialError
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Cover, argmax, covered, searched
-from noregret.space import Array, SearchSpace, Slice
+from noregret.space import Array, SearchSpace, Slice, region_of
 from noregret.strategies import Belief
 from noregret.study.feasibility import closest, largest_feasible
 from noregret.trials import Goal, Limit, Trial, html_table, sign_of
@@ -170,14 +170,15 @@ def _largest(space: SearchSpace, belief: Belief, top: Array) -> Cover:
     if every is not None:
         largest = float(upper(every).max())
         return Cover(largest, largest, top, len(every), proved=True)
-    found = float(upper(top[None, :])[0])
+    found, region = float(upper(top[None, :])[0]), region_of(space)
     if not isinstance(belief.kernel, (SquaredExponential, Matern)):
-        return searched(upper, found, space.dimension)
+        return searched(upper, found, space.dimension, region=region)
     assert belief.norm_bound is not None
-    tolerance, theta = COVERED * belief.norm_bound, belief.lengthscales
-    if isinstance(space, Slice):
+    tolerance = COVERED * belief.norm_bound
+    theta = belief.lengthscales
+    if isinstance(space, Slice) and region is None:
         upper, theta = _on_free(upper, space), theta[~space.held]
-    return covered(upper, belief.kernel, theta, belief.norm_bound, tolerance, found)
+    return covered(upper, belief.kernel, theta, belief.norm_bound, tolerance, found, region, top)
 
 
 def _on_free(upper: Callable[[Array], Array], space: Slice) -> Callable[[Array], Array]:

@@ -32,8 +32,10 @@ import numpy as np
 from noregret.errors import (
     ConfigurationError,
     StorageError,
+    TransientError,
     TrialTimeoutError,
     UnavailableError,
+    WorkerDiedError,
 )
 from noregret.storage import Storage
 from noregret.study.progress_bar import Progress
@@ -98,6 +100,16 @@ def plain_point(params: Any) -> str:
 
 def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def worker_died(error: BaseException) -> bool:
+    """Whether what evaluated the point was killed, while others go on: its process, or the workers
+    that a Dask cluster gave it.
+    """
+    dask = type(error).__name__ == "KilledWorker" and type(error).__module__.startswith(
+        "distributed"
+    )
+    return dask or isinstance(error, WorkerDiedError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,7 +323,12 @@ class Run:
             self._give_back([trial], ATTEMPTS)
             raise
         except Exception as error:
-            about = About(error=failure_text(error))
+            if worker_died(error):
+                log.warning("trial %d: %s", trial.number, describe(error))
+                self._give_back([trial], ATTEMPTS)
+                return
+            transient = isinstance(error, TransientError)
+            about = About(error=failure_text(error), transient=transient)
             self._patiently(
                 lambda: storage.finish(
                     name,

@@ -9,7 +9,7 @@ from typing import Any, overload
 from noregret.diagnostics import Importance
 from noregret.errors import StudyExistsError
 from noregret.search import Resolution
-from noregret.space import Array, Candidates, Parameter, Space
+from noregret.space import Array, Candidates, Parameter, Space, region_of
 from noregret.storage import MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
 from noregret.study import (
@@ -30,6 +30,7 @@ from noregret.study.files import Source, Target
 from noregret.study.making import Place, as_storage
 from noregret.study.policies import Recommendation
 from noregret.study.result import Certificate, Result, best_of
+from noregret.study.retrying import retried
 from noregret.study.running import Reclaim
 from noregret.trials import (
     Goal,
@@ -84,6 +85,8 @@ class Study:
         self._attach(record, storage)
         for trial in trials:
             self._encode(trial)
+            if region_of(record.space) is not None:
+                record.space.normal(trial.params)
         self._key = self._storage.create(record)
         self._storage.insert(self._key, trials)
 
@@ -258,17 +261,21 @@ class Study:
         reason: str | None = None,
         note: str | None = None,
         attributes: Attributes | None = None,
+        transient: bool = False,
     ) -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or
-        ``state="failed"``, with a ``reason``. The first tell stands.
+        ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
+        it: neither a value nor a failure, and not proposed again. The first tell stands.
 
         outcomes: each by its name, or the pair of it and its noise's std. Where one is beyond its
         limit the value may be missing.
 
         params: what was really run, as far as it is not what was asked for. note and attributes
-        (JSON values by name) are kept with the trial, and shown and exported with it.
+        (JSON values by name) are kept with the trial, and shown and exported with it. transient:
+        the failure had nothing to do with the point; no strategy sees it, and ``retry`` gives the
+        point out again.
         """
-        told = remarks.Told(params, reason, note, attributes)
+        told = remarks.Told(params, reason, note, attributes, transient)
         end = telling.Ending.checked(self, value, noise_std, state, outcomes)
         return telling.tell(self, number_of(trial), end, told)
 
@@ -328,13 +335,20 @@ class Study:
         reason: str | None = None,
         note: str | None = None,
         attributes: Attributes | None = None,
+        transient: bool = False,
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
         in the history, in ``best`` and in ``recommended``. Note and attributes go along, and
         ``outcomes`` if they are not told anew.
         """
-        told, which = remarks.Told(params, reason, note, attributes), number_of(trial)
+        told, which = remarks.Told(params, reason, note, attributes, transient), number_of(trial)
         return telling.correct(self, which, value, noise_std, state, outcomes, told)
+
+    def retry(self, trial: Trial | int) -> Trial:
+        """Gives the point of a failed trial out again: a new trial waits in its place, and the
+        failure no longer counts. The next ask returns it.
+        """
+        return retried(self._storage, self._key, number_of(trial))
 
     def reclaim(
         self,

@@ -154,14 +154,14 @@ def correct(
     told: remarks.Told,
 ) -> Trial:
     while True:
-        old = trial_of(study, number, "only a told trial can be corrected")
-        if not old.is_finished:
-            raise TrialError(
-                f"trial {number} is {old.state}, there is nothing to correct: tell() its value"
-            )
+        trial_of(study, number, "only a told trial can be corrected")
         trials = study.trials
-        newest = latest(number, corrections(trials))
-        before = trials[newest]
+        before = trials[latest(number, corrections(trials))]
+        if not before.is_finished:
+            raise TrialError(
+                f"trial {before.number} is {before.state}, there is nothing to correct: tell() its"
+                " value"
+            )
         kept = outcomes
         if outcomes is None and state == "complete" and before.outcomes:  # they stay
             noisy = before.outcome_noise

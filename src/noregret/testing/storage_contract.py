@@ -49,6 +49,17 @@ class StorageContract(ABC):
         storage.create(record("s"))
         return storage
 
+    def test_whether_a_failure_was_transient_comes_back(self) -> None:
+        storage = self.filled()
+        given = [Trial(0, {"x": 0.1}, "failed", transient=True), Trial(1, {"x": 0.2})]
+        storage.insert("s", [*given, Trial(2, {"x": 0.3}), Trial(3, {"x": 0.4})])
+        told = storage.finish("s", 1, "failed", None, None, about=About(transient=True))
+        storage.finish("s", 2, "failed", None, None)
+        storage.reclaim("s", 0, numbers=[3])  # nobody knows anything of the point
+        assert told is not None
+        assert told.transient
+        assert [trial.transient for trial in storage.trials("s")] == [True, True, False, True]
+
     def test_records_come_back(self) -> None:
         storage = self.filled()
         assert storage.open("s") == record("s")

@@ -4,6 +4,7 @@ from noregret.trials.about import (
     About,
     check_attributes,
     check_note,
+    check_transient,
     failure_text,
     merged,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "check_noise",
     "check_note",
     "check_outcome",
+    "check_transient",
     "check_value",
     "check_valued",
     "corrections",

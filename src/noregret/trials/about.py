@@ -21,6 +21,7 @@ class About:
     error: str | None = None
     note: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
+    transient: bool = False  # of a failure: it says nothing of the point
     outcomes: Mapping[str, float] = field(default_factory=dict)
     outcome_noise: Mapping[str, float] = field(default_factory=dict)
     feasible: bool | None = None
@@ -38,6 +39,18 @@ def check_note(note: Any, what: str = "a note") -> str | None:
             " long texts in a file and note its name"
         )
     return note.strip() or None
+
+
+def check_transient(transient: Any, state: str) -> bool:
+    """Whether a failure says nothing of its point."""
+    if not isinstance(transient, bool):
+        raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
+    if transient and state != "failed":
+        raise TrialError(
+            f'transient is for a trial that failed, got state="{state}": nothing was recorded;'
+            ' leave it out, or tell state="failed"'
+        )
+    return transient
 
 
 def check_attributes(attributes: Any) -> dict[str, Any]:

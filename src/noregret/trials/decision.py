@@ -14,7 +14,9 @@ from typing import Any, Literal
 from noregret.errors import StorageError
 
 VERSION = 1  # of the stored form; what was written before had none
-Source = Literal["initial", "random", "exhaustive", "model", "added", "enqueued", "correction"]
+Source = Literal[
+    "initial", "random", "exhaustive", "model", "added", "enqueued", "correction", "retry"
+]
 Kind = Literal["promise", "survey", "patrol", "fresh", "repeat"]
 OF_OUTCOMES = ("outcomes", "chance_feasible")  # stored where there are any
 CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
@@ -125,7 +127,7 @@ class Decision:
 
     @property
     def chosen(self) -> bool:
-        """Whether a strategy chose the point: not added, enqueued or a correction."""
+        """Whether a strategy chose the point: not added, enqueued, a correction or a retry."""
         return self.source in CHOSEN
 
     def signed(self, sign: float) -> Decision:

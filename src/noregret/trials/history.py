@@ -106,14 +106,26 @@ def history_of(
     sign: float,
     limits: Mapping[str, Limit] | None = None,
 ) -> History:
-    """sign: see ``sign_of``. Waiting trials are as good as under way."""
+    """sign: see ``sign_of``. Waiting trials are as good as under way, and so for ever are those
+    that a strategy chose and a person withdrew: nothing is known there, nor proposed again. A
+    failure that had nothing to do with the point is not there at all, as long as the trial is not
+    given out again.
+    """
     replaced_by = corrections(trials)
     of_state: dict[State, list[Trial]] = {state: [] for state in STATES}
+    nothing = set()
     for trial in trials:
-        if trial.number not in replaced_by:
+        if trial.transient and trial.number not in replaced_by:
+            nothing.add(trial.number)
+        elif trial.number not in replaced_by:
             of_state[trial.state].append(trial)
-    ended, decided = of_state["complete"], [trial for trial in trials if trial.decision.chosen]
+    ended = of_state["complete"]
     done = [trial for trial in ended if trial.value is not None]
+    decided = [
+        trial
+        for trial in trials
+        if trial.decision.chosen and latest(trial.number, replaced_by) not in nothing
+    ]
     row_of = {trial.number: row for row, trial in enumerate(done) if trial.asked is None}
 
     def points(chosen: Sequence[Trial]) -> Array:
@@ -139,7 +151,12 @@ def history_of(
             [math.nan if trial.noise_std is None else trial.noise_std for trial in done]
         ),
         pending=points(
-            sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)
+            sorted(
+                of_state["waiting"]
+                + of_state["running"]
+                + [trial for trial in of_state["withdrawn"] if trial.decision.chosen],
+                key=lambda trial: trial.number,
+            )
         ),
         failed=points(of_state["failed"]),
         decisions=tuple([_of_dimension(trial.decision, dimension) for trial in decided]),
@@ -193,6 +210,7 @@ def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
                 outcomes={},
                 outcome_noise={},
                 feasible=None,
+                transient=False,
             )
             if trial.number in pending
             else trial

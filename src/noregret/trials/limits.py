@@ -115,10 +115,10 @@ def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> 
     """What was told of the outcomes of a trial that ends in this state: all of them, each a number
     or the pair (number, noise std).
     """
-    if state == "failed" or not (limits or outcomes):
+    if state != "complete" or not (limits or outcomes):
         if outcomes:
             raise TrialError(
-                f"a failed trial has no outcomes, got {outcomes!r}: nothing was recorded; tell it"
+                f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded; tell it"
                 " without a value and without state= where only a limit was not kept"
             )
         return NOTHING

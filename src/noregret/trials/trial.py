@@ -13,8 +13,8 @@ from noregret.errors import TrialError
 from noregret.trials.decision import Decision, ModelDecision
 from noregret.trials.markup import html_table, shown
 
-State = Literal["waiting", "running", "complete", "failed"]
-STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed")
+State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
+STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed", "withdrawn")
 
 
 def utc_now() -> str:
@@ -23,8 +23,8 @@ def utc_now() -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Trial:
-    """It is waiting to be given out (enqueued, or its worker died), running, complete or failed;
-    the last two are for ever.
+    """It is waiting to be given out (enqueued, or its worker died), running, complete, failed, or
+    withdrawn: nobody is going to run it. The last three are for ever.
     """
 
     number: int
@@ -46,6 +46,8 @@ class Trial:
     outcomes: Mapping[str, float] = field(default_factory=dict)  # measured beside the value
     outcome_noise: Mapping[str, float] = field(default_factory=dict)  # its std, where told
     feasible: bool | None = None  # within every limit; None: there are none, or not known
+    # of a failure: it had nothing to do with the point, and no strategy sees it
+    transient: bool = False
 
     def __repr__(self) -> str:
         noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"
@@ -55,7 +57,7 @@ class Trial:
 
     def _repr_html_(self) -> str:
         rows = [
-            ("state", self.state),
+            ("state", f"{self.state}, not the point's fault" if self.transient else self.state),
             ("value", "" if self.value is None else shown(self.value)),
             ("noise", "" if self.noise_std is None else shown(self.noise_std)),
             ("outcomes", ", ".join(f"{name} {shown(v)}" for name, v in self.outcomes.items())),
@@ -75,7 +77,7 @@ class Trial:
 
     @property
     def is_finished(self) -> bool:
-        return self.state in ("complete", "failed")
+        return self.state not in ("waiting", "running")
 
     @property
     def duration(self) -> float | None:
@@ -118,6 +120,7 @@ class Trial:
             "note": self.note,
             "attributes": dict(self.attributes),
             "started": self.started,
+            "transient": self.transient,
             **self._measured(),
         }
 
@@ -153,6 +156,7 @@ class Trial:
             outcomes=row.get("outcomes") or {},
             outcome_noise=row.get("outcome_noise") or {},
             feasible=row.get("feasible"),
+            transient=bool(row.get("transient")),
         )
 
 

@@ -3,6 +3,7 @@
 import { Wrong, call, clear, complain, numeral, post, say, swap } from "./page.js";
 
 function read(field) {
+  if (field.type === "checkbox") return field.checked || undefined;
   const text = field.value.trim();
   if (text === "") return undefined;
   if (field.dataset.type === "json") return JSON.parse(text);
@@ -18,7 +19,7 @@ function bodyOf(form, button) {
   const failed = button?.name === "state" && button.value === "failed";
   const body = failed ? { state: "failed" } : {}, params = {};
   for (const field of form.elements) {
-    if (!field.name || field.tagName === "BUTTON" || (failed && ["value", "noise_std"].includes(field.name))) continue;
+    if (!field.name || field.tagName === "BUTTON" || (failed && ["value", "noise_std"].includes(field.name)) || (!failed && field.name === "transient")) continue;
     const value = read(field);
     if (value === undefined) continue;
     if (field.dataset.param !== undefined) params[field.dataset.param] = value;
@@ -66,7 +67,7 @@ document.addEventListener("submit", (event) => {
     } else {
       const made = await post(form.dataset.post, bodyOf(form, event.submitter));
       say(Array.isArray(made) ? (made.length > 1 ? `${made.length} experiments are ready.` : `Experiment ${made[0].number} is ready.`) : "Saved.");
-      if (form.id !== "ask") form.reset();
+      if (form.id !== "ask" && form.dataset.keep === undefined) form.reset();
     }
     form.closest("dialog")?.close();
     document.activeElement?.blur();
@@ -81,6 +82,20 @@ async function withdraw(button) {
   try {
     await post(`${location.pathname.replace(/\/lab$/, "").replace(/^\/studies/, "/api/studies")}/trials/${number}/withdraw`, { then });
     say(then === "later" ? `Experiment ${number} waits to be given out again.` : `Experiment ${number} is withdrawn.`);
+    button.blur();
+    await swap();
+  } catch (error) {
+    say(error.message);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function retry(button) {
+  button.disabled = true;
+  try {
+    const made = await post(`${location.pathname.replace(/\/lab$/, "").replace(/^\/studies/, "/api/studies")}/trials/${button.dataset.retry}/retry`, {});
+    say(`Experiment ${made.number} waits in the place of ${button.dataset.retry}.`);
     button.blur();
     await swap();
   } catch (error) {
@@ -115,6 +130,8 @@ document.addEventListener("click", async (event) => {
     form.elements.value.select();
   } else if (button.dataset.withdraw) {
     await withdraw(button);
+  } else if (button.dataset.retry) {
+    await retry(button);
   } else if (button.dataset.delete !== undefined) {
     document.getElementById("delete").showModal();
   } else if (button.dataset.close !== undefined) {

@@ -1,0 +1,109 @@
+"""A bound on the noise from repeats: R need not be given.
+
+With y, y' two values at one point, D = y − y' has variance 2R² and nothing of f in it. From m such
+differences R ≤ R̄ with probability at least 1 − δ, for one of two laws of the noise; and whoever
+knows R ≤ R̄ may use R̄ for R in the radius, although it was computed from the same values.
+Proofs: docs/theory.md, "Noise that nobody knows".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.spatial.distance import cdist
+from scipy.stats import chi2
+
+from noregret.errors import ConfigurationError
+from noregret.space import Array
+
+NoiseLaw = Literal["gaussian", "strict"]
+SAME = 1e-9  # of every range: what encoding and decoding may move a point
+
+
+@dataclass(frozen=True, slots=True)
+class FromRepeats:
+    """R from the first ``pairs`` repeats, at half of delta.
+
+    law: "gaussian", or "strict": strictly sub-Gaussian, R² is the variance itself (Gaussian, two
+    values ±R, uniform, …), which takes about twice the pairs.
+    """
+
+    pairs: int = 8
+    law: NoiseLaw = "gaussian"
+
+    def __post_init__(self) -> None:
+        if self.law not in ("gaussian", "strict"):
+            raise ConfigurationError(f'law is "gaussian" or "strict", got {self.law!r}')
+        if not (isinstance(self.pairs, int) and not isinstance(self.pairs, bool)):
+            raise ConfigurationError(f"pairs is a whole number, got {self.pairs!r}")
+        if self.pairs < 1:
+            raise ConfigurationError(f"pairs is how many points are measured twice, got {self!r}")
+
+    def bound(self, differences: Array, delta: float) -> float:
+        """R̄: the noise is R̄-sub-Gaussian with probability at least 1 − delta."""
+        m, total = len(differences), float(np.sum(np.square(differences)))
+        if self.law == "gaussian":
+            return math.sqrt(total / 2 / float(chi2.ppf(delta, m)))  # theory.md#unknown-noise
+        return math.sqrt(total / strict_quantile(m, delta))  # theory.md#unknown-noise
+
+    def check(self, delta: float) -> None:
+        """Whether so many repeats say anything at this delta."""
+        if self.law == "strict" and strict_quantile(self.pairs, delta) <= 0:
+            least = math.ceil(math.log(1 / delta) / math.log(1.5))
+            raise ConfigurationError(
+                f"{self.pairs} repeats of strictly sub-Gaussian noise bound nothing at delta ="
+                f" {2 * delta:g}: take pairs of at least {least + 1}, or 16"
+            )
+
+    @property
+    def words(self) -> str:
+        kind = "Gaussian" if self.law == "gaussian" else "strictly sub-Gaussian"
+        return (
+            f"The noise bound is from the first {self.pairs} repeats, for half of the probability:"
+            f" it needs noise that is {kind}, the same everywhere and independent from value to"
+            " value; a noise that was told is not used."
+        )
+
+
+def strict_quantile(m: int, delta: float) -> float:
+    """z such that ΣD² ≥ z·R² with probability at least 1 − delta; ≤ 0: too few pairs."""
+
+    def bound(log_rate: float) -> float:
+        rate = math.exp(log_rate)
+        gain = -m * math.log(2 / 3 + math.exp(-6 * rate) / 3)
+        return -(gain - math.log(1 / delta)) / rate  # theory.md#unknown-noise
+
+    if -m * math.log(2 / 3) <= math.log(1 / delta):
+        return 0.0
+    found = minimize_scalar(bound, bounds=(-8.0, 3.0), method="bounded")
+    return max(float(-found.fun), 0.0)
+
+
+def first_pairs(X: Array, y: Array, count: int) -> Array:
+    """The differences of the first ``count`` disjoint pairs of values at one point, in order."""
+    open_rows: list[int] = []
+    differences: list[float] = []
+    for row in range(len(X)):
+        near = [i for i in open_rows if float(cdist(X[[i]], X[[row]], "chebyshev")[0, 0]) <= SAME]
+        if not near:
+            open_rows.append(row)
+            continue
+        open_rows.remove(near[0])
+        differences.append(float(y[near[0]] - y[row]))
+        if len(differences) == count:
+            break
+    return np.array(differences)
+
+
+def unpaired(X: Array, pending: Array) -> Array | None:
+    """The first point measured once and not under way again; None: there is none."""
+    for row in range(len(X)):
+        same = cdist(X[[row]], X, "chebyshev")[0] <= SAME
+        coming = cdist(X[[row]], pending, "chebyshev")[0] <= SAME if len(pending) else np.zeros(0)
+        if (int(np.sum(same)) + int(np.sum(coming))) % 2:
+            return X[row]
+    return None

@@ -1,0 +1,92 @@
+"""Trials and studies as rows of the tables, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from noregret.errors import StorageError
+from noregret.storage.protocol import StudyKey
+from noregret.trials import Trial, utc_now
+
+
+def key_of(name: str, study: int, created: str) -> StudyKey:
+    """An id is never used again in its table; with its time it is not in another table either."""
+    return StudyKey(str(name), f"{study}@{created}")
+
+
+def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
+    data, now = trial.to_json(), utc_now()
+    try:
+        return {
+            "study": study,
+            "number": trial.number,
+            "state": trial.state,
+            "params": json.dumps(data["params"], allow_nan=False),
+            "value": trial.value,
+            "noise_std": trial.noise_std,
+            "decision": json.dumps(data["decision"], allow_nan=False),
+            "created": trial.created or now,
+            "finished": (trial.finished or now) if trial.is_finished else None,
+            "worker": ticket,
+            "heartbeat": None,
+            "attempts": int(trial.state == "running"),
+            "corrects": trial.corrects,
+            "asked": None if trial.asked is None else json.dumps(data["asked"], allow_nan=False),
+            "error": trial.error,
+            "note": trial.note,
+            "attributes": attributes_text(trial.attributes),
+            "started": trial.started or (now if trial.state == "running" else None),
+            "revision": 0,
+            "transient": trial.transient,
+            "outcomes": outcomes_text(trial.outcomes, trial.outcome_noise),
+            "feasible": flag_of(trial.feasible),
+        }
+    except (TypeError, ValueError) as error:
+        raise StorageError(
+            f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}"
+        ) from None
+
+
+def params_text(params: Any) -> str:
+    plain = params.tolist() if hasattr(params, "tolist") else dict(params)
+    return json.dumps(plain, allow_nan=False)
+
+
+def attributes_text(attributes: Mapping[str, Any]) -> str | None:
+    return json.dumps(dict(attributes), allow_nan=False) if attributes else None
+
+
+def outcomes_text(values: Mapping[str, float], noise: Mapping[str, float]) -> str | None:
+    if not values:
+        return None
+    return json.dumps({name: [value, noise.get(name)] for name, value in values.items()})
+
+
+def flag_of(feasible: bool | None) -> int | None:
+    return None if feasible is None else int(feasible)
+
+
+def read_outcomes(text: str | None, feasible: int | None) -> dict[str, Any]:
+    """The columns ``outcomes`` and ``feasible`` as a trial has them."""
+    pairs = {} if text is None else json.loads(text)
+    return {
+        "outcomes": {name: value for name, (value, _) in pairs.items()},
+        "outcome_noise": {name: std for name, (_, std) in pairs.items() if std is not None},
+        "feasible": None if feasible is None else bool(feasible),
+    }
+
+
+def trial_of(row: Any) -> Trial:
+    return Trial.from_json(
+        {
+            **row._mapping,
+            "params": json.loads(row.params),
+            "decision": json.loads(row.decision),
+            "worker": row.attended_by,
+            "asked": None if row.asked is None else json.loads(row.asked),
+            "attributes": json.loads(row.attributes or "{}"),
+            **read_outcomes(row.outcomes, row.feasible),
+        }
+    )

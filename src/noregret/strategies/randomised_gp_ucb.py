@@ -1,0 +1,114 @@
+"""GP-UCB with a random width: Takeno, Inatsu, Karasuyama, "Randomized Gaussian Process Upper
+Confidence Bound with Tighter Bayesian Regret Bounds", ICML 2023, on a class that widens.
+
+There the width is √(s + 2E), E exponential, and f is drawn from the process. Here that law is of a
+*factor* of any width, m = √(s + (1 − s)E), and f is any function of the class: m² is 1 in the mean,
+and m ≥ 1 with probability 1/e, which is all that the proof needs. theory.md#random-widths
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noregret.classes import AnchoredReference, ReferenceRegret
+from noregret.errors import ConfigurationError
+from noregret.gp import MAP, LogNormal, Matern
+from noregret.search import ucb
+from noregret.space import SearchSpace
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.radius_gp_ucb import RadiusGPUCB
+from noregret.strategies.step import Choice, maximise
+from noregret.strategies.strategy import Belief, initial_proposal
+from noregret.trials import Decision, History, Proposal
+
+MOST = 3.0  # times the width, at most: what the proof calls M
+
+# lengthscales and noise estimated, values standardised, the class widened by one step ahead
+PRACTICAL = AdaptiveGPUCB(
+    kernel=Matern(2.5),
+    lengthscales=None,
+    noise_std=None,
+    width=2.0,
+    widening=ReferenceRegret("one_step", AnchoredReference(0.9), weight=0.0, maximum=100.0),
+    estimation=MAP(
+        prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True),
+        noise_prior=LogNormal(-6.0, 2.0),
+        combine="scale",
+        ceiling=10.0,
+        patience=1.1,
+        refresh=1.05,
+    ),
+    standardise=True,
+    initial_design="spread",
+)
+
+
+def check_base(base: object) -> None:
+    if not isinstance(base, (AdaptiveGPUCB, RadiusGPUCB)):
+        raise ConfigurationError(
+            "base is the strategy whose class and width are used: an AdaptiveGPUCB or"
+            f" AdaptiveGPUCB.rigorous(noise_bound), got {base!r}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RandomisedGPUCB:
+    """UCB on the class of ``base`` with its width times a random factor.
+
+    base: whose class, width, widening and initial points are used.
+    shift: s in [0, 1); the factor is √(s + (1 − s)E) with E exponential of mean 1.
+    """
+
+    base: AdaptiveGPUCB | RadiusGPUCB = PRACTICAL
+    shift: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+        if not 0 <= self.shift < 1:
+            raise ConfigurationError(
+                f"shift is the part of the squared width that is not random, in [0, 1), got"
+                f" {self.shift!r}"
+            )
+
+    @property
+    def theorem(self) -> str:
+        if not self.base.proved:
+            return f"none, because its base has none: {self.base.theorem}"
+        return (
+            "docs/theory.md#random-widths: the regret bound of its base times a constant, with"
+            f" probability over the factors too. The base: {self.base.theorem}"
+        )
+
+    @property
+    def proved(self) -> bool:
+        return self.base.proved
+
+    def factor(self, rng: np.random.Generator) -> float:
+        """m, at most ``MOST``."""
+        squared = self.shift + (1 - self.shift) * rng.exponential()
+        return min(math.sqrt(squared), MOST)  # theory.md#random-widths
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        base = self.base
+        own, rest = rng.spawn(2)
+        factor = self.factor(own)
+        if isinstance(base, RadiusGPUCB):
+            return base.decided(space, history, rest, lambda shown: ucb(shown, factor))
+        start = initial_proposal(space, history, rest, base.initial_points, base.initial_design)
+        if start is not None:
+            return start
+        step = base.step(space, history, rest)
+        scaling = base.widening.scaling(step)
+        model = step.model(scaling.g, scaling.b)
+        acquisition = ucb(model.posterior, factor * model.beta_sqrt)
+        x = maximise(acquisition, space, history, model.posterior, model.fitted, own)
+        reasons = step.reasons(scaling, Choice.at(x, model.posterior))
+        return Proposal(x, Decision("model", replace(reasons, exploration=factor)))
+
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        return self.base.belief(space, history, delta)
