@@ -8,7 +8,7 @@ CONSTRAINTS ?= --constraint constraints.txt
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -17,6 +17,11 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) --editable '.[dev]'
 	touch $@
+
+# PyTorch for the tests of the GPU's code, which run on the processor: a few hundred MB, and gigabytes where the index has only the build
+# for GPUs (pytorch.org names one that has the other: PIP_EXTRA_INDEX_URL). Without it those tests are skipped, but not in CI.
+setup-gpu: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(CONSTRAINTS) 'torch>=2.5'
 
 # What the demo and the page need and no more, in an environment of its own: half a minute instead of minutes.
 DEMO := build/demo/bin
@@ -84,6 +89,12 @@ bench-speed: setup bench-peers
 # Where the limits lie: asks by the number of trials, and lists. ARGS="--quick", or ARGS="--against ../other/src" for ratios in one run.
 bench-scale: setup
 	$(BIN)/python -m research.benchmarks.scale $(ARGS)
+
+# One GPU beside BoTorch, with any Python that has PyTorch and BoTorch: PYTHON=…, OUT=file.json; ARGS="--sizes 1000 10000" for less.
+OUT ?= out/gpu.json
+bench-gpu:
+	mkdir -p $(dir $(OUT))
+	PYTHONPATH=src:. $(PYTHON) -m research.benchmarks.gpu --out $(OUT) $(ARGS)
 
 # What each adapter costs over a plain ask, and the scikit-learn search against a random one.
 bench-adapters: setup

@@ -2,6 +2,7 @@
 
 from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
+from noregret.gp import use_device
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import (
     GPUCB,
@@ -60,4 +61,5 @@ __all__ = [
     "last_study",
     "maximize",
     "minimize",
+    "use_device",
 ]

@@ -46,6 +46,10 @@ class NumericalError(NoRegretError, ArithmeticError):
     """A matrix that cannot be factorised at the given noise level."""
 
 
+class DeviceMemoryError(NoRegretError, MemoryError):
+    """A GPU's memory is too small for this many points; the processor's may be large enough."""
+
+
 class StorageError(NoRegretError):
     """Something cannot be stored, or is not in the storage."""
 

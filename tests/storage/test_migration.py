@@ -249,6 +249,7 @@ def test_lists_of_version_4_move_into_a_table_of_their_own(tmp_path: Path) -> No
     database.execute("DROP TABLE noregret_studies")
     database.execute("ALTER TABLE older RENAME TO noregret_studies")
     database.execute("DROP TABLE noregret_lists")
+    database.execute("ALTER TABLE noregret_trials DROP COLUMN transient")
     database.commit()
     database.close()
     with pytest.raises(StorageError, match="schema 4"):

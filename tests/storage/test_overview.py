@@ -7,6 +7,7 @@ import pytest
 
 import noregret as nr
 from noregret.storage import SQLStorage
+from noregret.storage.overview import overview
 from tests.databases import make_url
 
 
@@ -18,7 +19,7 @@ def plans(storage: SQLStorage) -> list[str]:
         raw: Any = connection.connection.dbapi_connection
         asked: list[str] = []
         raw.set_trace_callback(asked.append)
-        storage._overview(connection)
+        overview(storage._statements, connection)
         raw.set_trace_callback(None)
         for statement in asked:
             said += [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}")]
@@ -59,7 +60,7 @@ def test_steps_grow_with_the_trials_and_not_with_their_square(tmp_path: Path) ->
         with storage._database.engine.connect() as connection:
             raw: Any = connection.connection.dbapi_connection
             raw.set_progress_handler(counted, 10)
-            storage._overview(connection)
+            overview(storage._statements, connection)
             raw.set_progress_handler(None, 0)
         return count
 
@@ -79,6 +80,6 @@ def test_a_database_without_the_index_gets_it(kind: str, request: pytest.Fixture
     storage.close()
     again = SQLStorage(url)
     with again._database.engine.connect() as connection:
-        found = again._sql.inspect(connection).get_indexes("noregret_trials")
+        found = again._database.sql.inspect(connection).get_indexes("noregret_trials")
     assert [index["name"] for index in found] == ["noregret_overview"]
     assert again.summaries()[0].best == 1.0

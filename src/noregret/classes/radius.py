@@ -110,8 +110,9 @@ def forecasts(
 def predictions(forecast: Posterior, amplitude: float) -> tuple[Array, Array]:
     """m_s and s_s² for f(x_s), each from the values before y_s, in the values' units."""
     n = forecast.observed
-    diagonal = np.diag(forecast.L)[:n]
-    y = forecast.L[:n, :n] @ forecast.z[:n]
+    L = forecast.L[:n, :n]
+    diagonal = np.diag(L)
+    y = L @ forecast.z[:n]
     mean = y - diagonal * forecast.z[:n]  # z_s = (y_s − m_s)/√(λ_s + s_s²)
     var = np.maximum(diagonal**2 - forecast.noise_var[:n], 0.0)
     return amplitude * mean, amplitude**2 * var

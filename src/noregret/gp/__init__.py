@@ -6,8 +6,10 @@ priors     of lengthscales and noise        evidence   log posterior of the hype
 map        its maximum                      hmc        samples from it (extra ``hmc``)
 pathwise   whole functions drawn from it
 linalg     triangular solves and products   growing    the factor, block by block
+device     processor or GPU                 panels     the factor there
 """
 
+from noregret.gp.device import use_device
 from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import (
@@ -30,13 +32,13 @@ from noregret.gp.posterior import (
     evidence_weights,
     log_evidence_gradient,
 )
-from noregret.gp.priors import Gamma, LogNormal, Prior
+from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, Prior
 from noregret.gp.structure import Factor, Structure, Term, additive, scale_gradient
 from noregret.gp.warped import Warped
 
 # what can be stored
 KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
-PRIORS: tuple[type, ...] = (Gamma, LogNormal)
+PRIORS: tuple[type, ...] = (Gamma, LogNormal, HalfCauchy)
 ESTIMATORS: tuple[type, ...] = (MAP, HMC)
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "Factor",
     "Fit",
     "Gamma",
+    "HalfCauchy",
     "Kernel",
     "LogNormal",
     "Matern",
@@ -77,4 +80,5 @@ __all__ = [
     "simple",
     "squared_distances",
     "starting_points",
+    "use_device",
 ]

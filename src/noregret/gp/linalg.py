@@ -22,15 +22,18 @@ def cholesky(K: Array, points: int | None = None) -> Array:
         return np.empty((0, 0))
     L, info = lapack.dpotrf(np.asfortranarray(K), lower=1, clean=1, overwrite_a=1)
     if info != 0:
-        count = points or len(K)
-        raise NumericalError(
-            f"the covariance of {count} points is not positive definite in double precision: the"
-            " noise variance is too small beside the prior variance of 1 for points this close"
-            " together. Raise the noise (a standard deviation of 1e-4 of the values' range always"
-            " works), or pass regulariser= where a strategy takes it. No jitter was added behind"
-            " your back."
-        )
+        raise NumericalError(not_positive_definite(points or len(K)))
     return np.asarray(L)
+
+
+def not_positive_definite(count: int) -> str:
+    return (
+        f"the covariance of {count} points is not positive definite in double precision: the"
+        " noise variance is too small beside the prior variance of 1 for points this close"
+        " together. Raise the noise (a standard deviation of 1e-4 of the values' range always"
+        " works), or pass regulariser= where a strategy takes it. No jitter was added behind"
+        " your back."
+    )
 
 
 def solve_lower(L: Array, B: Array, *, transposed: bool = False, overwrite: bool = False) -> Array:

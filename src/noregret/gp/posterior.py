@@ -15,6 +15,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.gp import linalg
+from noregret.gp.device import device_for, device_for_sweep
 from noregret.gp.growing import factor
 from noregret.gp.kernels import (
     BLOCK,
@@ -57,6 +58,11 @@ class Posterior:
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A. O(m n²)."""
+        device = device_for_sweep(self.kernel, len(self.X), len(A))
+        if device is not None:
+            from noregret.gp.device_posterior import sweep_on
+
+            return sweep_on(device, self, A)
         mean, var = np.empty(len(A)), np.empty(len(A))
         whiten = self._whitening(len(A))
         step = max(BLOCK // max(len(self.X), 1), 64)
@@ -154,16 +160,29 @@ class Posterior:
 
     def _information(self, rows: slice) -> float:
         return float(
-            np.sum(np.log(np.diag(self.L)[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
+            np.sum(np.log(self.diagonal[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
         )
 
-    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
-        """One more point in O(n²); y=None: its value is not known yet (pending)."""
+    @property
+    def diagonal(self) -> Array:
+        """Of L."""
+        return np.diag(self.L)
+
+    @property
+    def precision_diagonal(self) -> Array:
+        """Of (K + diag λ)⁻¹: one over the variance of each value given all others. n³/6."""
+        return linalg.inverse_diagonal(self.L)
+
+    def check_order(self, y: float | None) -> None:
         if y is not None and self.observed < len(self.X):
             raise ConfigurationError(
                 "append observed points before pending ones: the mean of a posterior must not"
                 " depend on unknown values"
             )
+
+    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
+        """One more point in O(n²); y=None: its value is not known yet (pending)."""
+        self.check_order(y)
         x = np.asarray(x, dtype=np.float64).reshape(1, -1)
         cross = covariance(self.kernel, self.lengthscales, self.X, x)[:, 0]
         L = linalg.append_row(self.L, cross, 1.0 + noise_var)
@@ -231,6 +250,11 @@ def condition(
             )
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
+    device = device_for(kernel, len(X))
+    if device is not None:
+        from noregret.gp.device_posterior import condition_on
+
+        return condition_on(device, simple(kernel), lengthscales, X, y, np.array(lam))
     L = factor(kernel, lengthscales, X, lam)
     z = np.concatenate(
         [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
@@ -247,7 +271,13 @@ def log_evidence_gradient(
     if is_composed(kernel):
         value, W, by_noise = evidence_weights(kernel, lengthscales, X, y, noise_var)
         return value, kernel.scale_gradient(lengthscales, X, W), by_noise
-    K, slope = value_and_slope(simple(kernel), squared_distances(X, X, lengthscales))
+    kernel = simple(kernel)
+    device = device_for(kernel, len(X))
+    if device is not None:
+        from noregret.gp.device_posterior import log_evidence_gradient_on
+
+        return log_evidence_gradient_on(device, kernel, lengthscales, X, y, noise_var)
+    K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(
         K.T

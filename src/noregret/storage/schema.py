@@ -197,9 +197,13 @@ def _found(database: Database, connection: Connection) -> int | None:
     if not inspector.has_table("noregret_trials"):
         return None
     present = {column["name"] for column in inspector.get_columns("noregret_trials")}
-    by_trials = [version for version, names in ADDED.items() if present.issuperset(names)]
     of_studies = {column["name"] for column in inspector.get_columns("noregret_studies")}
-    return max([1, *by_trials, *([LISTS] if "list" in of_studies else [])])
+    there = {version: present.issuperset(names) for version, names in ADDED.items()}
+    there[LISTS] = "list" in of_studies
+    found = 1
+    while there.get(found + 1, False):
+        found += 1
+    return found
 
 
 def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from noregret.classes import crossing_near
-from noregret.gp import VARIANCE_FLOOR, Posterior, linalg, squared_distances
+from noregret.gp import VARIANCE_FLOOR, Posterior, squared_distances
 from noregret.search import log_h, low_discrepancy
 from noregret.space import Array, SearchSpace
 
@@ -62,11 +62,14 @@ def surprise(fitted: Posterior, widened: Posterior, inputs: int) -> Array | None
     """
     n = fitted.observed
     # leave-one-out, in its own std
-    residual = fitted.weights[:n] / np.sqrt(linalg.inverse_diagonal(fitted.L)[:n])
-    near = squared_distances(widened.X[:n], widened.X, widened.lengthscales) < 1
-    residual = np.where(near.sum(axis=1) <= CROWD * inputs, residual, -np.inf)
-    center = int(np.argmax(residual))
-    return None if residual[center] < SURPRISE else widened.X[center]
+    residual = fitted.weights[:n] / np.sqrt(fitted.precision_diagonal[:n])
+    for center in np.argsort(-residual, kind="stable"):
+        if residual[center] < SURPRISE:
+            break
+        near = squared_distances(widened.X[[center]], widened.X, widened.lengthscales) < 1
+        if near.sum() <= CROWD * inputs:
+            return widened.X[center]
+    return None
 
 
 def around(center: Array, space: SearchSpace, lengthscales: Array, seed: int) -> Array:

@@ -1,0 +1,158 @@
+"""Which device the large matrices live on: the processor (NumPy), or a GPU through PyTorch.
+
+A setting of the process, never of a study: the mathematics is the same, the proposals agree to
+rounding, and a study may be begun on one and continued on the other. Why PyTorch:
+docs/decisions/0026.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import ConfigurationError, DeviceMemoryError, MissingExtraError
+from noregret.gp.kernels import Covariance, Matern, SquaredExponential
+from noregret.space import Array
+
+VARIABLE = "NOREGRET_DEVICE"
+PROCESSOR = "cpu"
+IN_TORCH = "torch-cpu"  # a GPU's code on the processor: for tests, and for comparisons
+Tensor = Any  # PyTorch is no dependency: nothing may import it before it is asked for
+
+LEAST = 512  # points from which on matrices are worth the way to the device
+MANY = 4_000_000  # kernel values of one sweep that are worth it with fewer points
+CLOSED_FORMS = (0.5, 1.5, 2.5)  # of Matérn: others need Bessel functions, which stay here
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """PyTorch and the place where its tensors lie; everything in double precision."""
+
+    name: str
+    torch: Any
+    place: Any
+    chunk: int  # kernel values that are worked on at once
+
+    def put(self, array: Array) -> Tensor:
+        """A copy of it on the device."""
+        kept = np.ascontiguousarray(array, dtype=np.float64)
+        if self.place.type == PROCESSOR:
+            return self.torch.from_numpy(kept.copy())
+        with warnings.catch_warnings():  # PyTorch warns of arrays that are only to be read
+            warnings.simplefilter("ignore")
+            return self.torch.from_numpy(kept).to(self.place)
+
+    def get(self, tensor: Tensor) -> Array:
+        """A copy of it, as an array of its own."""
+        return np.array(tensor.cpu().numpy())
+
+    def empty(self, *shape: int) -> Tensor:
+        return self.torch.empty(shape, dtype=self.torch.float64, device=self.place)
+
+    def eye(self, size: int) -> Tensor:
+        return self.torch.eye(size, dtype=self.torch.float64, device=self.place)
+
+    @contextmanager
+    def room_for(self, what: str) -> Iterator[None]:
+        """Says what did not fit, and how to go on."""
+        try:
+            yield
+        except self.torch.OutOfMemoryError as error:
+            from noregret.gp.panels import forget
+
+            forget()
+            free = ""
+            if self.place.type == "cuda":
+                self.torch.cuda.empty_cache()
+                left, whole = self.torch.cuda.mem_get_info(self.place)
+                free = f" of which {left / 1e9:.1f} of {whole / 1e9:.1f} GB are free now"
+            raise DeviceMemoryError(
+                f"{what} did not fit into the memory of the device {self.name!r}{free}. Nothing was"
+                " proposed and the study is as it was. To go on, call"
+                f' noregret.use_device("{PROCESSOR}") (or set {VARIABLE}={PROCESSOR}) and ask'
+                " again: the proposals are the same. The factor of n points takes 4n² bytes, twice"
+                " that while another class is tried; other processes on the same GPU count too"
+            ) from error
+
+
+_lock = threading.Lock()
+_chosen: list[Device | None] = []  # empty: nobody has asked yet
+
+
+def use_device(name: str) -> str:
+    """Where this process computes from now on: "cpu" (the default, NumPy), or with the extra
+    ``gpu`` "cuda", or "cuda:1" for the second GPU. Returns the name of the one before.
+
+    The environment variable NOREGRET_DEVICE says the same without a line of code. It is no setting
+    of a study: proposals agree to rounding. "torch-cpu" runs the GPU's code on the processor.
+    """
+    before, chosen = _in_use(), _made(name)
+    with _lock:
+        _chosen[:] = [chosen]
+    return PROCESSOR if before is None else before.name
+
+
+def device_for(kernel: Covariance, points: int) -> Device | None:
+    """The device, where this many points are worth it; None: stay here. A kernel that only NumPy
+    can evaluate stays as well.
+    """
+    device = _in_use() if points >= LEAST else None
+    return device if device is None or is_known(kernel) else None
+
+
+def device_for_sweep(kernel: Covariance, points: int, rows: int) -> Device | None:
+    """The same for predictions at many rows given few points."""
+    device = _in_use() if rows * points >= MANY else None
+    return device if device is None or is_known(kernel) else None
+
+
+def is_known(kernel: Covariance) -> bool:
+    """Whether there is a formula for it on the device."""
+    return type(kernel) is SquaredExponential or (
+        type(kernel) is Matern and kernel.nu in CLOSED_FORMS
+    )
+
+
+def _in_use() -> Device | None:
+    if not _chosen:
+        made = _made(os.environ.get(VARIABLE) or PROCESSOR)
+        with _lock:
+            _chosen[:] = [made]
+    return _chosen[0]
+
+
+def _made(name: str) -> Device | None:
+    if name == PROCESSOR:
+        return None
+    is_gpu = isinstance(name, str) and (
+        name == "cuda" or (name.startswith("cuda:") and name[5:].isdecimal())
+    )
+    if not (is_gpu or name == IN_TORCH):
+        raise ConfigurationError(
+            f'a device is "cpu", "cuda" or "cuda:" and a number, got {name!r}: choose it with'
+            f" noregret.use_device or the environment variable {VARIABLE}"
+        )
+    try:
+        import torch
+    except ImportError:
+        raise MissingExtraError(
+            f"the device {name!r} needs PyTorch: install it with `pip install noregret[gpu]`, or"
+            f' stay on the processor with "{PROCESSOR}"'
+        ) from None
+    if name == IN_TORCH:
+        return Device(name, torch, torch.device("cpu"), 2**20)
+    place, count = torch.device(name), torch.cuda.device_count()
+    if not torch.cuda.is_available() or (place.index or 0) >= count:
+        raise ConfigurationError(
+            f"the device {name!r} is not there: PyTorch {torch.__version__} sees {count} GPU(s)."
+            " Its driver may be missing, or this build of PyTorch is one for processors (see"
+            f' pytorch.org for the others). To go on without, use "{PROCESSOR}"'
+        )
+    return Device(name, torch, place, 2**27)

@@ -1,0 +1,226 @@
+"""A posterior whose factor lies on a device, and the evidence there: see ``posterior``, whose
+formulas these are. What goes in and out are arrays here.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+import numpy as np
+
+from noregret.errors import NumericalError
+from noregret.gp import panels
+from noregret.gp.device import Device, Tensor
+from noregret.gp.device_kernels import differences, products, values, values_and_slopes
+from noregret.gp.kernels import Kernel, simple
+from noregret.gp.linalg import not_positive_definite
+from noregret.gp.posterior import VARIANCE_FLOOR, Posterior
+from noregret.space import Array
+
+EXACT = 4_096  # rows of a prediction up to which distances are by differences
+SMALLEST = 64  # rows of a prediction that must fit into the memory
+
+
+class DevicePosterior(Posterior):
+    """As ``Posterior``; n² numbers stay on the device, n come back."""
+
+    __slots__ = ("_points", "_weights", "factor")
+
+    factor: panels.Factor
+    _points: Tensor  # X over the lengthscales
+    _weights: Tensor
+
+    def __init__(
+        self,
+        factor: panels.Factor,
+        kernel: Kernel,
+        lengthscales: Array,
+        X: Array,
+        noise_var: Array,
+        z: Array,
+        observed: int,
+    ) -> None:
+        device = factor.device
+        weights = factor.unwhiten(device.put(z)[:, None])[:, 0]
+        given = {
+            "kernel": kernel,
+            "lengthscales": lengthscales,
+            "X": X,
+            "noise_var": noise_var,
+            "z": z,
+            "weights": device.get(weights),
+            "observed": observed,
+            "factor": factor,
+            "_points": device.put(X / lengthscales),
+            "_weights": weights,
+        }
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def L(self) -> Array:  # noqa: N802
+        return self.factor.dense()
+
+    @property
+    def diagonal(self) -> Array:
+        return self.factor.diagonal()
+
+    @property
+    def precision_diagonal(self) -> Array:
+        with self._room("what each point says of itself"):
+            return self.factor.inverse_diagonal()
+
+    def predict(self, A: Array) -> tuple[Array, Array]:
+        """Latent mean and std at the rows of A, in pieces that fit into the memory."""
+        if len(A) == 0:
+            return np.empty(0), np.empty(0)
+        device, size = self.factor.device, len(A)
+        step = max(device.chunk // max(len(self.X), 1), SMALLEST)
+        with self._room(f"a prediction at {min(step, SMALLEST)} points"):
+            scaled = self._scaled(A)
+            found = device.empty(2, size)
+            start = 0
+            while start < size:
+                rows = slice(start, min(start + step, size))
+                try:
+                    self._predict(scaled[rows], size > EXACT, found[:, rows])
+                except device.torch.OutOfMemoryError:
+                    if step <= SMALLEST:
+                        raise
+                    device.torch.cuda.empty_cache()
+                    step = max(step // 2, SMALLEST)
+                    continue
+                start = rows.stop
+            mean, var = device.get(found)
+        return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
+
+    def _predict(self, scaled: Tensor, many: bool, out: Tensor) -> None:
+        device = self.factor.device
+        apart = products if many else differences
+        k = values(device, simple(self.kernel), apart(device, self._points, scaled))  # (n, m)
+        out[0] = self._weights @ k  # JMLR eq. (3)
+        v = self.factor.whiten(k)
+        out[1] = 1.0 - device.torch.linalg.vector_norm(v, dim=0) ** 2
+
+    def predict_leading(self, A: Array, width: float, top: int) -> tuple[Array, Array]:
+        """All of them: dropping some on the way is no gain where columns are cheap."""
+        return self.predict(A)
+
+    def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
+        device, torch = self.factor.device, self.factor.device.torch
+        with self._room(f"a prediction with gradients at {len(A)} points"):
+            scaled = self._scaled(A)
+            k, slope = values_and_slopes(
+                device, simple(self.kernel), differences(device, self._points, scaled)
+            )  # (n, m)
+            mean = self._weights @ k
+            v = self.factor.whiten(k)
+            var = 1.0 - torch.linalg.vector_norm(v, dim=0) ** 2
+            w = self.factor.unwhiten(v).mul_(slope)  # (K + λ)⁻¹ k, times the slope
+            slope.mul_(self._weights[:, None])
+            # Σ_n c_nm · 2 (A_m − X_n)/θ², without an (n, m, d) array
+            dmean = scaled * slope.sum(dim=0)[:, None] - slope.T @ self._points
+            dvar = scaled * w.sum(dim=0)[:, None] - w.T @ self._points
+            found = device.get(torch.cat([mean[:, None], var[:, None], dmean, dvar], dim=1))
+        d, scale = A.shape[1], 2.0 / self.lengthscales
+        std = np.sqrt(np.maximum(found[:, 1], VARIANCE_FLOOR))
+        by_mean, by_var = scale * found[:, 2 : 2 + d], -2.0 * scale * found[:, 2 + d :]
+        return np.ascontiguousarray(found[:, 0]), std, by_mean, by_var / (2.0 * std[:, None])
+
+    def joint(self, A: Array) -> tuple[Array, Array]:
+        device = self.factor.device
+        with self._room(f"the covariance of {len(A)} points"):
+            scaled = self._scaled(A)
+            k = values(device, simple(self.kernel), differences(device, self._points, scaled))
+            mean = self._weights @ k
+            v = self.factor.whiten(k)
+            own = values(device, simple(self.kernel), differences(device, scaled, scaled))
+            return device.get(mean), device.get(own.addmm_(v.T, v, alpha=-1.0))
+
+    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
+        self.check_order(y)
+        X = np.vstack([self.X, np.asarray(x, dtype=np.float64).reshape(1, -1)])
+        noise = np.append(self.noise_var, noise_var)
+        with self._room(f"the factor of {len(X)} points"):
+            made = panels.factor(
+                self.factor.device, simple(self.kernel), self.lengthscales, X, noise
+            )
+            z_last, last = 0.0, made.panels[-1]
+            if y is not None:
+                row = made.device.torch.cat([last.above[:, -1], last.corner[-1]])
+                row = made.device.get(row)
+                z_last = (y - row[:-1] @ self.z) / row[-1]
+            z, observed = np.append(self.z, z_last), self.observed + (y is not None)
+            return DevicePosterior(
+                made, simple(self.kernel), self.lengthscales, X, noise, z, observed
+            )
+
+    def _scaled(self, A: Array) -> Tensor:
+        device = self.factor.device
+        return device.put(A).div_(device.put(self.lengthscales))
+
+    def _room(self, what: str) -> AbstractContextManager[None]:
+        return self.factor.device.room_for(f"{what}, given {len(self.X)},")
+
+
+def condition_on(
+    device: Device,
+    kernel: Kernel,
+    lengthscales: Array,
+    X: Array,
+    y: Array,
+    noise_var: Array,
+) -> Posterior:
+    """The posterior given y at the first rows of X; the others are pending."""
+    with device.room_for(f"the factor of {len(X)} points"):
+        made = panels.factor(device, kernel, lengthscales, X, noise_var)
+        z = np.zeros(len(X))
+        z[: len(y)] = y
+        white = made.whiten(device.put(z)[:, None])[:, 0]
+        white[len(y) :] = 0.0  # pending at the mean: innovation 0
+        z = device.get(white)
+        return DevicePosterior(made, kernel, lengthscales, X, noise_var, z, len(y))
+
+
+def sweep_on(device: Device, posterior: Posterior, A: Array) -> tuple[Array, Array]:
+    """A posterior from here asked at many rows there."""
+    with device.room_for(f"the factor of {len(posterior.X)} points"):
+        made = DevicePosterior(
+            panels.from_dense(device, posterior.L),
+            simple(posterior.kernel),
+            posterior.lengthscales,
+            posterior.X,
+            posterior.noise_var,
+            posterior.z,
+            posterior.observed,
+        )
+    return made.predict(A)
+
+
+def log_evidence_gradient_on(
+    device: Device, kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var: Array
+) -> tuple[float, Array, Array]:
+    """As ``posterior.log_evidence_gradient``."""
+    torch, n = device.torch, len(X)
+    with device.room_for(f"the evidence of {n} points"):
+        centred = device.put((X - X.mean(axis=0)) / lengthscales)
+        K, slope = values_and_slopes(device, kernel, differences(device, centred, centred))
+        noise = device.put(noise_var)
+        K.diagonal().add_(noise)
+        L, info = torch.linalg.cholesky_ex(K)
+        if int(info) != 0:
+            raise NumericalError(not_positive_definite(n))
+        z = torch.linalg.solve_triangular(L, device.put(y)[:, None], upper=False)
+        weights = torch.linalg.solve_triangular(L.T, z, upper=True)
+        value = -0.5 * (z * z).sum() - L.diagonal().log().sum()
+        # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative
+        C = torch.cholesky_inverse(L).addmm_(weights, weights.T, alpha=-1.0)
+        grad_noise = -0.5 * C.diagonal() * noise
+        C.mul_(slope)
+        # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
+        row_sums, product = C.sum(dim=1, keepdim=True), C @ centred
+        grad = 2.0 * (centred * centred * row_sums - centred * product).sum(dim=0)
+        found = device.get(torch.cat([value[None], grad, grad_noise]))
+    d = X.shape[1]
+    whole = float(found[0]) - 0.5 * n * np.log(2 * np.pi)
+    return whole, found[1 : 1 + d], found[1 + d :]

@@ -1,0 +1,195 @@
+"""The factor of a covariance matrix on a device, in panels of PANEL rows.
+
+    L = [[L₁, 0], [Uᵀ, C]]   with   L₁ U = K₁₂,   C Cᵀ = K₂₂ + diag λ₂ − UᵀU
+
+A panel is U (the points before it × its own), C and C⁻¹; it never changes, so factors share what
+they have in common, and half of L is never stored. The whole panels of the factors that were used
+last are kept from one call to the next in this process: whoever starts over runs the same
+operations (docs/decisions/0022). Everything above PANEL rows is matrix products.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from noregret.errors import NumericalError
+from noregret.gp.device import Device, Tensor
+from noregret.gp.device_kernels import differences, values
+from noregret.gp.kernels import Kernel
+from noregret.gp.linalg import not_positive_definite
+from noregret.space import Array
+
+PANEL = 512
+KEPT = 2  # factors: of the fitted class, and of one that is tried beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    above: Tensor  # U (start, rows)
+    corner: Tensor  # C (rows, rows), lower
+    inverse: Tensor  # C⁻¹
+
+    @property
+    def rows(self) -> slice:
+        start = len(self.above)
+        return slice(start, start + len(self.corner))
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    device: Device
+    panels: tuple[Panel, ...]
+
+    @property
+    def size(self) -> int:
+        return self.panels[-1].rows.stop if self.panels else 0
+
+    def whiten(self, B: Tensor, first: int = 0) -> Tensor:
+        """L⁻¹B in the place of B (n, m); ``first``: the panel before whose rows B is 0."""
+        if not self.panels:
+            return B
+        zero = self.panels[first].rows.start
+        for panel in self.panels[first:]:
+            rows, start = panel.rows, panel.rows.start
+            if start > zero:
+                B[rows].addmm_(panel.above[zero:].T, B[zero:start], alpha=-1.0)
+            B[rows] = panel.inverse @ B[rows]
+        return B
+
+    def unwhiten(self, B: Tensor) -> Tensor:
+        """L⁻ᵀB in the place of B (n, m)."""
+        for panel in reversed(self.panels):
+            rows, start = panel.rows, panel.rows.start
+            B[rows] = panel.inverse.T @ B[rows]
+            if start:
+                B[:start].addmm_(panel.above, B[rows], alpha=-1.0)
+        return B
+
+    def diagonal(self) -> Array:
+        parts = [self.device.get(panel.corner.diagonal()) for panel in self.panels]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of (L Lᵀ)⁻¹, a panel of columns at a time."""
+        found = []
+        for index, panel in enumerate(self.panels):
+            columns = self.device.empty(self.size, len(panel.corner)).zero_()
+            columns[panel.rows] = self.device.eye(len(panel.corner))
+            self.whiten(columns, index)
+            found.append(self.device.get((columns * columns).sum(dim=0)))
+        return np.concatenate(found) if found else np.empty(0)
+
+    def dense(self) -> Array:
+        """L as an array here."""
+        L = np.zeros((self.size, self.size), order="F")
+        for panel in self.panels:
+            rows = panel.rows
+            L[rows, : rows.start] = self.device.get(panel.above).T
+            L[rows, rows] = self.device.get(panel.corner)
+        return L
+
+    def grown(
+        self, kernel: Kernel, scaled: Tensor, noise_var: Tensor, rows: slice, points: int
+    ) -> Factor:
+        """With one panel more, for these rows of ``scaled``, the points over the lengthscales."""
+        device, torch = self.device, self.device.torch
+        own = scaled[rows]
+        above = values(device, kernel, differences(device, scaled[: rows.start], own))
+        self.whiten(above)
+        K = values(device, kernel, differences(device, own, own))
+        K.diagonal().add_(noise_var[rows])
+        if len(above):
+            K.addmm_(above.T, above, alpha=-1.0)
+        corner, info = torch.linalg.cholesky_ex(K)
+        if int(info) != 0:
+            raise NumericalError(not_positive_definite(points))
+        inverse = torch.linalg.solve_triangular(corner, device.eye(len(own)), upper=False)
+        return Factor(device, (*self.panels, Panel(above, corner, inverse)))
+
+
+def from_dense(device: Device, L: Array) -> Factor:
+    """Of a factor that was made here, as one panel."""
+    corner = device.put(L)
+    inverse = device.torch.linalg.solve_triangular(corner, device.eye(len(L)), upper=False)
+    return Factor(device, (Panel(device.empty(0, len(L)), corner, inverse),))
+
+
+@dataclass(slots=True)
+class Kept:
+    """The whole panels of some points."""
+
+    kernel: Kernel
+    lengthscales: Array
+    X: Array
+    noise_var: Array
+    factor: Factor
+    uses: int = 0
+
+    def shared(
+        self, device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array
+    ) -> int:
+        """How many of its panels are those of a factor of other points."""
+        if self.factor.device != device or self.kernel != kernel:
+            return 0
+        if not np.array_equal(self.lengthscales, lengthscales):
+            return 0
+        n = min(len(self.X), len(X))
+        same = (self.X[:n] == X[:n]).all(axis=1) & (self.noise_var[:n] == noise_var[:n])
+        return (n if same.all() else int(np.argmin(same))) // PANEL
+
+
+_kept: list[Kept] = []
+_lock = threading.Lock()
+
+
+def factor(
+    device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array
+) -> Factor:
+    """L with L Lᵀ = k(X, X) + diag noise_var."""
+    n, whole = len(X), len(X) // PANEL
+    kept = _found(device, kernel, lengthscales, X, noise_var)
+    made = kept.factor
+    scaled, noise = device.put(X / lengthscales), device.put(noise_var)
+    while len(made.panels) < whole:
+        rows = slice(made.size, made.size + PANEL)
+        made = made.grown(kernel, scaled, noise, rows, rows.stop)
+    _keep(Kept(kernel, lengthscales, X[: made.size], noise_var[: made.size], made, kept.uses))
+    if made.size < n:
+        made = made.grown(kernel, scaled, noise, slice(made.size, n), n)
+    return made
+
+
+def forget() -> None:
+    """Frees what is kept."""
+    with _lock:
+        _kept.clear()
+
+
+def _found(device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array) -> Kept:
+    """What is kept and shares most panels, cut to them, or nothing yet."""
+    best, most = Kept(kernel, lengthscales, X[:0], noise_var[:0], Factor(device, ())), 0
+    with _lock:
+        for each in _kept:
+            count = each.shared(device, kernel, lengthscales, X, noise_var)
+            if count > most:
+                best, most = each, count
+        _kept[:] = [each for each in _kept if each is not best]
+    n = most * PANEL
+    cut = Factor(device, best.factor.panels[:most])
+    return Kept(kernel, lengthscales, X[:n], noise_var[:n], cut, best.uses + (most > 0))
+
+
+def _keep(made: Kept) -> None:
+    """Beside the one that was of most use."""
+    if not made.factor.panels:
+        return
+    with _lock:
+        _kept.append(made)
+        if len(_kept) > KEPT:
+            least = min(_kept[-2::-1], key=lambda each: each.uses)  # of equals the younger
+            _kept[:] = [each for each in _kept if each is not least]
+            for each in _kept[:-1]:
+                each.uses //= 2

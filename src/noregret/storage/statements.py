@@ -1,0 +1,123 @@
+"""The tables of one database and the statements that every ask and tell needs, made once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noregret.storage.database import Database
+from noregret.storage.schema import tables
+from noregret.trials import STATES
+
+
+class Statements:
+    """What the rest of the storage works with: a database, its tables, its clock."""
+
+    def __init__(self, database: Database) -> None:
+        self.database, self.sql = database, database.sql
+        self.studies, self.trials = tables(self.sql)
+        self.lists = self.studies.metadata.tables["noregret_lists"]
+        sql, table, t, bind = self.sql, self.trials, self.trials.c, self.sql.bindparam
+        if database.is_sqlite:
+            self.clock = (sql.func.julianday("now") - 2440587.5) * 86400.0
+        else:  # by the server: machines disagree
+            self.clock = sql.cast(sql.extract("epoch", sql.func.clock_timestamp()), sql.Double)
+        attended = sql.case(
+            (sql.and_(t.state == "running", t.heartbeat.is_not(None)), t.worker)
+        ).label("attended_by")
+        self.columns = [
+            t.number,
+            t.state,
+            t.params,
+            t.value,
+            t.noise_std,
+            t.decision,
+            t.corrects,
+            t.created,
+            t.finished,
+            attended,
+            t.asked,
+            t.error,
+            t.note,
+            t.attributes,
+            t.started,
+            t.revision,
+            t.transient,
+        ]
+        mine = t.study == bind("study_id")
+        self.select_new = (
+            sql.select(*self.columns)
+            .where(
+                mine,
+                sql.or_(t.number >= bind("from_number"), t.revision > bind("from_revision")),
+            )
+            .order_by(t.number)
+        )
+        self.select_changed = (
+            sql.select(*self.columns)
+            .where(
+                mine,
+                sql.or_(
+                    t.number >= bind("from_number"),
+                    t.revision > bind("from_revision"),
+                    t.number.in_(bind("unfinished", expanding=True)),
+                ),
+            )
+            .order_by(t.number)
+        )
+        before = table.alias("before")
+        follows = sql.exists().where(
+            before.c.study == bind("study", type_=sql.Integer),
+            before.c.number == bind("number", type_=sql.Integer) - 1,
+        )
+        names = [column.name for column in table.c]
+        values = {name: bind(name, type_=t[name].type) for name in names}
+
+        def insert_next(row: dict[str, Any]) -> Any:
+            chosen = sql.select(*(row[name].label(name) for name in names)).where(
+                sql.or_(values["number"] == 0, follows)
+            )
+            return (
+                table.insert().from_select(names, chosen).execution_options(preserve_rowcount=True)
+            )
+
+        self.insert_next, self.insert_beating = (
+            insert_next(values),
+            insert_next({**values, "heartbeat": self.clock}),
+        )
+        s = self.studies.c
+        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
+        self.aggregates = (
+            sql.select(
+                s.id,
+                sql.func.count(t.corrects).label("corrections"),
+                s.name,
+                s.goal,
+                sql.func.count(t.number),
+                *(sql.func.count(sql.case((t.state == state, 1))) for state in STATES),
+                best,
+                s.created,
+                sql.func.max(t.created),
+                sql.func.max(t.finished),
+            )
+            .select_from(self.studies.outerjoin(table, t.study == s.id))
+            .group_by(s.id, s.name, s.goal, s.created)
+        )
+        self.select_outcomes = sql.select(t.study, t.number, t.state, t.value, t.corrects).where(
+            t.study.in_(bind("studies", expanding=True))
+        )
+        self.finish = (
+            table.update()
+            .where(mine, t.number == bind("at_number"), t.state.in_(["running", "waiting"]))
+            .values(
+                state=bind("new_state"),
+                value=bind("new_value"),
+                noise_std=bind("new_noise_std"),
+                finished=bind("now"),
+                error=bind("new_error"),
+                note=sql.func.coalesce(bind("new_note", type_=sql.Text), t.note),
+                attributes=sql.func.coalesce(bind("new_attributes", type_=sql.Text), t.attributes),
+                transient=bind("new_transient"),
+            )
+            .returning(*self.columns)
+        )
+        self.finish_moved = self.finish.values(params=bind("new_params"), asked=t.params)

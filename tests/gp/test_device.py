@@ -1,0 +1,365 @@
+"""The posterior, the evidence and whole asks on a device. The code of a GPU runs here on the
+processor, through PyTorch; what only a GPU has (its memory, its compiler) is put in its place.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret.errors import (
+    ConfigurationError,
+    DeviceMemoryError,
+    MissingExtraError,
+    NumericalError,
+)
+from noregret.gp import (
+    Kernel,
+    Matern,
+    Posterior,
+    SquaredExponential,
+    condition,
+    device,
+    device_kernels,
+    log_evidence_gradient,
+    panels,
+)
+from noregret.gp.device_posterior import DevicePosterior
+from noregret.space import Array
+from noregret.trials import Decision, Trial
+
+if not os.environ.get("CI"):
+    pytest.importorskip("torch", reason="the extra gpu is not installed")
+torch: Any = pytest.importorskip("torch") if not os.environ.get("CI") else __import__("torch")
+
+KERNELS: list[Kernel] = [Matern(2.5), Matern(1.5), Matern(0.5), SquaredExponential()]
+N = panels.PANEL + 90
+RNG = np.random.default_rng(3)
+X = RNG.random((N, 3))
+Y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * RNG.standard_normal(N)
+NOISE = RNG.uniform(1e-3, 1e-2, N)
+THETA = np.array([0.4, 0.8, 1.5])
+ADDED = Decision("added")
+LIST = RNG.random((9_000, 4))
+A = np.vstack([RNG.random((40, 3)), X[:2]])
+
+
+@pytest.fixture(autouse=True)
+def on_a_device() -> Iterator[None]:
+    torch.set_num_threads(1)
+    panels.forget()
+    nr.use_device("torch-cpu")
+    yield
+    nr.use_device("cpu")
+    panels.forget()
+
+
+def made(kernel: Kernel = KERNELS[0], n: int = N, pending: Array | None = None) -> DevicePosterior:
+    posterior = condition(kernel, THETA, X[:n], Y[:n], NOISE[:n], pending, 2e-3)
+    assert isinstance(posterior, DevicePosterior)
+    return posterior
+
+
+def gram(kernel: Kernel, P: Array, Q: Array) -> Array:
+    """The naive way: a difference for every pair."""
+    apart = (P[:, None, :] - Q[None, :, :]) / THETA
+    return kernel.value((apart**2).sum(axis=-1))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_it_is_the_posterior_of_the_textbook(kernel: Kernel) -> None:
+    pending = np.array([[0.2, 0.3, 0.4], [0.9, 0.1, 0.5]])
+    posterior = made(kernel, pending=pending)
+    everywhere, noise = np.vstack([X, pending]), np.append(NOISE, [2e-3] * 2)
+    K, k = gram(kernel, everywhere, everywhere) + np.diag(noise), gram(kernel, A, everywhere)
+    inverse = np.linalg.inv(K)
+    weights = np.linalg.solve(K[:N, :N], Y)
+    mean = gram(kernel, A, X) @ weights
+    full = gram(kernel, A, A) - k @ inverse @ k.T
+    for found in (posterior.predict(A), posterior.predict_leading(A, 2.0, 3)):
+        np.testing.assert_allclose(found[0], mean, atol=1e-9)
+        np.testing.assert_allclose(found[1] ** 2, np.diag(full), atol=1e-9)
+    together = posterior.joint(A)
+    np.testing.assert_allclose(together[0], mean, atol=1e-9)
+    np.testing.assert_allclose(together[1], full, atol=1e-9)
+    np.testing.assert_allclose(posterior.L @ posterior.L.T, K, atol=1e-12)
+    np.testing.assert_allclose(posterior.diagonal, np.diag(posterior.L))
+    np.testing.assert_allclose(posterior.precision_diagonal, np.diag(inverse), rtol=1e-8)
+    gain = 0.5 * np.linalg.slogdet(np.diag(1 / NOISE) @ K[:N, :N])[1]
+    assert posterior.information_gain == pytest.approx(gain, rel=1e-9)
+    both = 0.5 * np.linalg.slogdet(np.diag(1 / noise) @ K)[1]
+    assert posterior.pending_information == pytest.approx(both - gain, rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS[:2] + KERNELS[3:], ids=str)
+def test_its_gradients_are_differences_of_its_predictions(kernel: Kernel) -> None:
+    posterior, step = made(kernel), 1e-6
+    mean, std, by_mean, by_std = posterior.predict_gradients(A[:40])
+    np.testing.assert_allclose((mean, std), posterior.predict(A[:40]), atol=1e-10)
+    for i in range(3):
+        move = step * np.eye(3)[i]
+        up, down = posterior.predict(A[:40] + move), posterior.predict(A[:40] - move)
+        np.testing.assert_allclose(by_mean[:, i], (up[0] - down[0]) / (2 * step), atol=1e-6)
+        np.testing.assert_allclose(by_std[:, i], (up[1] - down[1]) / (2 * step), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_its_evidence_is_that_of_the_processor(kernel: Kernel) -> None:
+    there = log_evidence_gradient(kernel, THETA, X, Y, NOISE)
+    nr.use_device("cpu")
+    here = log_evidence_gradient(kernel, THETA, X, Y, NOISE)
+    assert there[0] == pytest.approx(here[0], rel=1e-12)
+    np.testing.assert_allclose(there[1], here[1], rtol=1e-8)
+    np.testing.assert_allclose(there[2], here[2], rtol=1e-7, atol=1e-9)
+
+
+def test_a_point_more() -> None:
+    whole = made()
+    grown: Posterior = made(n=N - 1).append(X[N - 1], float(Y[N - 1]), float(NOISE[N - 1]))
+    np.testing.assert_allclose(grown.predict(A), whole.predict(A), atol=1e-10)
+    waiting = whole.append(A[0], None, 1e-3)
+    assert (waiting.observed, len(waiting.X)) == (N, N + 1)
+    np.testing.assert_allclose(waiting.predict(A)[0], whole.predict(A)[0], atol=1e-10)
+    assert waiting.predict(A[:1])[1] < whole.predict(A[:1])[1]
+    with pytest.raises(ConfigurationError, match="before pending ones"):
+        waiting.append(A[1], 1.0, 1e-3)
+
+
+def test_what_is_kept_changes_no_bit() -> None:
+    n = 2 * panels.PANEL + 5
+    rng = np.random.default_rng(0)
+    P, noise = rng.random((n, 3)), np.full(n, 1e-3)
+
+    def factor(points: Array) -> Array:
+        place = device.device_for(KERNELS[0], n)
+        assert place is not None
+        return panels.factor(place, KERNELS[0], THETA, points, noise[: len(points)]).dense()
+
+    cold = factor(P)
+    panels.forget()
+    first = factor(P[: n - 3])
+    np.testing.assert_array_equal(factor(P), cold)
+    other = P.copy()
+    other[panels.PANEL + 1] += 0.01  # in the second panel: the first is shared
+    moved = factor(other)
+    np.testing.assert_array_equal(factor(P[: n - 3]), first)  # and what others hold is as it was
+    panels.forget()
+    np.testing.assert_array_equal(factor(other), moved)
+    assert not np.array_equal(moved, cold)
+
+
+def test_threads_share_what_is_kept() -> None:
+    expected = made().predict(A)
+    answers: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda n=n: answers.append((n, made(n=n).predict(A))))
+        for n in (N, N - 5, N, N - 5)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == 4
+    for n, found in answers:
+        if n == N:
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_at_most_two_factors_are_kept() -> None:
+    for scale in (1.0, 0.9, 0.8, 0.7):
+        condition(KERNELS[0], scale * THETA, X, Y, NOISE)
+        made()
+    assert len(panels._kept) == panels.KEPT
+    assert any(np.array_equal(each.lengthscales, THETA) for each in panels._kept)
+
+
+def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "MANY", 100 * 6_000)
+    rows = np.random.default_rng(1).random((6_000, 3))
+    few = condition(KERNELS[0], THETA, X[:100], Y[:100], NOISE[:100])
+    assert type(few) is Posterior
+    there = few.predict(rows)
+    nr.use_device("cpu")
+    here = few.predict(rows)
+    assert not np.array_equal(there[0], here[0])  # it was somewhere else
+    np.testing.assert_allclose(there, here, atol=1e-9)
+
+
+def test_a_kernel_without_formula_there_stays_here() -> None:
+    posterior = condition(Matern(1.0), THETA, X, Y, NOISE)
+    assert type(posterior) is Posterior
+
+
+def test_an_impossible_noise_is_the_same_error() -> None:
+    twice = np.vstack([X, X])
+    with pytest.raises(NumericalError, match="No jitter was added"):
+        condition(KERNELS[3], 40 * THETA, twice, np.append(Y, Y), 1e-300)
+    with pytest.raises(NumericalError, match="No jitter was added"):
+        log_evidence_gradient(
+            KERNELS[3], 40 * THETA, twice, np.append(Y, Y), np.full(2 * N, 1e-300)
+        )
+
+
+# -- whole asks --
+
+
+def study_of(n: int, space: Any, seed: int) -> nr.Study:
+    rng = np.random.default_rng(seed)
+    listed = isinstance(space, nr.Candidates)
+    points = LIST[:n] if listed else rng.random((n, len(space)))
+    trials = [
+        Trial(i, x, "complete", objective(x) + 0.05 * rng.standard_normal(), decision=ADDED)
+        for i, x in enumerate(points)
+    ]
+    return nr.Study(space, "maximize", seed=seed, trials=trials)
+
+
+def objective(x: Array) -> float:
+    return float(np.sin(9 * x[0]) + x[-1] - (x[1] - 0.3) ** 2)
+
+
+def proposals(place: str, n: int, space: Any, seed: int) -> list[Array]:
+    """Three, the last of them while the one before is under way."""
+    nr.use_device(place)
+    made = study_of(n, space, seed)
+    first = made.ask()
+    made.tell(first, objective(np.asarray(first.params)))
+    return [np.asarray(trial.params) for trial in [first, *made.ask(count=2)]]
+
+
+@pytest.mark.parametrize(
+    ("n", "space"),
+    [
+        (600, [(0.0, 1.0)] * 3),
+        (1030, [(0.0, 1.0)] * 2),
+        (560, nr.Candidates(LIST)),
+    ],
+    ids=["numbers", "grid", "list"],
+)
+def test_proposals_agree_with_those_of_the_processor(n: int, space: Any) -> None:
+    here, there = proposals("cpu", n, space, 1), proposals("torch-cpu", n, space, 1)
+    np.testing.assert_allclose(there, here, atol=1e-6)
+    if not isinstance(space, nr.Candidates):
+        assert any((a != b).any() for a, b in zip(here, there, strict=True))  # another way there
+
+
+def test_a_small_study_never_leaves_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = proposals("cpu", 60, [(0.0, 1.0)] * 2, 2)
+    np.testing.assert_array_equal(proposals("torch-cpu", 60, [(0.0, 1.0)] * 2, 2), here)
+
+
+# -- the setting --
+
+
+def test_the_environment_chooses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_chosen", [])
+    monkeypatch.setenv("NOREGRET_DEVICE", "torch-cpu")
+    assert nr.use_device("cpu") == "torch-cpu"
+    monkeypatch.setattr(device, "_chosen", [])
+    monkeypatch.delenv("NOREGRET_DEVICE")
+    assert nr.use_device("torch-cpu") == "cpu"
+
+
+@pytest.mark.parametrize("name", ["gpu", "cuda:one", "", "CUDA", "mps"])
+def test_a_device_that_is_none(name: str) -> None:
+    with pytest.raises(ConfigurationError, match="got " + repr(name)):
+        nr.use_device(name)
+    assert nr.use_device("cpu") == "torch-cpu"  # the one before is still in use
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"pip install noregret\[gpu\]"):
+        nr.use_device("cuda")
+
+
+def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with pytest.raises(ConfigurationError, match="sees 1 GPU"):
+        nr.use_device("cuda:1")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ConfigurationError, match="is not there"):
+        nr.use_device("cuda")
+
+
+# -- what only a GPU has --
+
+
+def test_a_memory_that_is_too_small_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    begun = study_of(530, [(0.0, 1.0)] * 2, 4)
+    with monkeypatch.context() as patched:
+        patched.setattr(panels.Factor, "grown", full)
+        with pytest.raises(DeviceMemoryError, match=r'530 points.*use_device\("cpu"\)') as caught:
+            begun.ask()
+    assert isinstance(caught.value, MemoryError)
+    assert not panels._kept
+    nr.use_device("cpu")
+    assert begun.ask().number == 530
+
+
+def test_a_prediction_takes_smaller_pieces_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    posterior, pieces = made(), []
+    expected, usual = posterior.predict(np.repeat(A, 10, axis=0)), DevicePosterior._predict
+
+    def narrow(self: DevicePosterior, scaled: Any, *given: Any) -> None:
+        pieces.append(len(scaled))
+        if len(scaled) > 150:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        usual(self, scaled, *given)
+
+    monkeypatch.setattr(DevicePosterior, "_predict", narrow)
+    found = posterior.predict(np.repeat(A, 10, axis=0))
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert pieces[0] > 150 >= pieces[-1]
+    monkeypatch.setattr(
+        DevicePosterior, "_predict", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError())
+    )
+    with pytest.raises(DeviceMemoryError, match="a prediction at 64 points"):
+        posterior.predict(A)
+
+
+class Torch:
+    """PyTorch on a GPU, as far as its compiler goes; ``answer``: what it compiles to."""
+
+    type = "cuda"
+
+    def __init__(self, answer: Any) -> None:
+        self.cuda = self.jiterator = self
+        self._create_jit_fn = lambda code: answer
+
+
+class Here(device.Device):
+    def put(self, array: Array) -> Any:
+        return torch.from_numpy(array)
+
+
+def compiler(answer: Any) -> device.Device:
+    known = Torch(answer)
+    return Here("cuda", known, known, 1)
+
+
+def test_a_compiled_kernel_is_used_only_if_it_is_the_kernel() -> None:
+    def right(sq: Any) -> Any:
+        z = (5 * sq.clamp(min=0)).sqrt()
+        return (1 + z + z * z / 3) * torch.exp(-z)
+
+    def broken(_: Any) -> Any:
+        raise RuntimeError("no compiler")
+
+    assert device_kernels._fused(compiler(right)) is right
+    assert device_kernels._fused(compiler(lambda sq: right(sq) + 1e-6)) is None
+    assert device_kernels._fused(compiler(broken)) is None
+    real = device.device_for(KERNELS[0], N)
+    assert real is not None
+    assert device_kernels._fused(real) is None
