@@ -93,14 +93,14 @@ def test_predictions_and_their_gradients(name: str) -> None:
     np.testing.assert_allclose(value, mean, rtol=1e-12)
     np.testing.assert_allclose(spread, std, rtol=1e-9)
     for row in range(len(A)):
-        for moved, gradient in ((0, dmean), (1, dstd)):
+        for moved in (0, 1):
             numeric = naive.numeric_gradient(
                 lambda x, i=moved: float(posterior.predict(x[None, :])[i][0]), A[row] * 0.98 + 0.01
             )
             at = posterior.predict_gradients((A[row] * 0.98 + 0.01)[None, :])[2 + moved][0]
             free = slice(0, 2) if name == "branch" else slice(0, 3)
             np.testing.assert_allclose(at[free], numeric[free], rtol=1e-4, atol=1e-5)
-        assert gradient.shape == A.shape
+        assert dmean.shape == dstd.shape == A.shape
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -140,8 +140,9 @@ def test_one_group_is_the_kernel_itself() -> None:
     np.testing.assert_allclose(covariance(whole, THETA, A, X), covariance(M, THETA, A, X))
     ours = log_evidence_gradient(whole, THETA, X, Y, np.full(9, 0.1))
     plain = log_evidence_gradient(M, THETA, X, Y, np.full(9, 0.1))
-    for one, other in zip(ours, plain, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-8)
+    assert ours[0] == pytest.approx(plain[0], rel=1e-10)
+    np.testing.assert_allclose(ours[1], plain[1], rtol=1e-8)
+    np.testing.assert_allclose(ours[2], plain[2], rtol=1e-8)
 
 
 def test_mistakes() -> None:
