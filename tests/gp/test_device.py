@@ -192,6 +192,13 @@ def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(there, here, atol=1e-9)
 
 
+def test_a_wide_product_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    posterior = made()
+    expected = posterior.predict(A)
+    monkeypatch.setattr(panels, "WIDE", 8)
+    np.testing.assert_allclose(posterior.predict(A), expected, rtol=1e-10, atol=1e-12)
+
+
 def test_a_kernel_without_formula_there_stays_here() -> None:
     posterior = condition(Matern(1.0), THETA, X, Y, NOISE)
     assert type(posterior) is Posterior
@@ -306,6 +313,19 @@ def test_a_memory_that_is_too_small_says_how_to_go_on(monkeypatch: pytest.Monkey
     assert not panels._kept
     nr.use_device("cpu")
     assert begun.ask().number == 530
+
+
+def test_other_errors_of_the_device_are_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError(words)
+
+    monkeypatch.setattr(DevicePosterior, "_predict", broken)
+    posterior, words = made(), "an illegal memory access"
+    with pytest.raises(RuntimeError, match=words):
+        posterior.predict(A)
+    words = "CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"
+    with pytest.raises(DeviceMemoryError):
+        posterior.predict(A)
 
 
 def test_a_prediction_takes_smaller_pieces_first(monkeypatch: pytest.MonkeyPatch) -> None:

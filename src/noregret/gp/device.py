@@ -51,7 +51,8 @@ class Device:
 
     def get(self, tensor: Tensor) -> Array:
         """A copy of it, as an array of its own."""
-        return np.array(tensor.cpu().numpy())
+        here: Array = tensor.cpu().numpy()
+        return here.copy() if self.place.type == PROCESSOR else here
 
     def empty(self, *shape: int) -> Tensor:
         return self.torch.empty(shape, dtype=self.torch.float64, device=self.place)
@@ -59,12 +60,20 @@ class Device:
     def eye(self, size: int) -> Tensor:
         return self.torch.eye(size, dtype=self.torch.float64, device=self.place)
 
+    def is_full(self, error: RuntimeError) -> bool:
+        """Whether it says that the memory is too small; CUDA's libraries have words of their own
+        for it.
+        """
+        return isinstance(error, self.torch.OutOfMemoryError) or "ALLOC_FAILED" in str(error)
+
     @contextmanager
     def room_for(self, what: str) -> Iterator[None]:
         """Says what did not fit, and how to go on."""
         try:
             yield
-        except self.torch.OutOfMemoryError as error:
+        except RuntimeError as error:
+            if not self.is_full(error):
+                raise
             from noregret.gp.panels import forget
 
             forget()

@@ -84,15 +84,16 @@ class DevicePosterior(Posterior):
                 rows = slice(start, min(start + step, size))
                 try:
                     self._predict(scaled[rows], size > EXACT, found[:, rows])
-                except device.torch.OutOfMemoryError:
-                    if step <= SMALLEST:
+                except RuntimeError as error:
+                    if step <= SMALLEST or not device.is_full(error):
                         raise
                     device.torch.cuda.empty_cache()
                     step = max(step // 2, SMALLEST)
                     continue
                 start = rows.stop
-            mean, var = device.get(found)
-        return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
+            found[1].clamp_(min=VARIANCE_FLOOR).sqrt_()
+            mean, std = device.get(found)
+        return mean, std
 
     def _predict(self, scaled: Tensor, many: bool, out: Tensor) -> None:
         device = self.factor.device

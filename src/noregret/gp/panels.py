@@ -23,6 +23,7 @@ from noregret.gp.linalg import not_positive_definite
 from noregret.space import Array
 
 PANEL = 512
+WIDE = 4_096  # columns from which on a product is worth being cut
 KEPT = 2  # factors: of the fitted class, and of one that is tried beside it
 
 
@@ -56,7 +57,7 @@ class Factor:
             rows, start = panel.rows, panel.rows.start
             if start > zero:
                 B[rows].addmm_(panel.above[zero:].T, B[zero:start], alpha=-1.0)
-            B[rows] = panel.inverse @ B[rows]
+            _lower_product(self.device, panel.inverse, B[rows])
         return B
 
     def unwhiten(self, B: Tensor) -> Tensor:
@@ -108,6 +109,19 @@ class Factor:
             raise NumericalError(not_positive_definite(points))
         inverse = torch.linalg.solve_triangular(corner, device.eye(len(own)), upper=False)
         return Factor(device, (*self.panels, Panel(above, corner, inverse)))
+
+
+def _lower_product(device: Device, M: Tensor, B: Tensor) -> None:
+    """M B in the place of B for a lower triangular M; with many columns in halves, a quarter of
+    the work less.
+    """
+    half = len(M) // 2
+    if B.shape[1] < WIDE or half == 0:
+        B.copy_(M @ B)
+        return
+    below = device.torch.mm(M[half:, half:], B[half:])
+    B[half:] = below.addmm_(M[half:, :half], B[:half])
+    B[:half] = M[:half, :half] @ B[:half]
 
 
 def from_dense(device: Device, L: Array) -> Factor:

@@ -27,7 +27,7 @@ from noregret.gp import (
     Posterior,
 )
 from noregret.search import Acquisition, argmax, log_h, remembering, ucb
-from noregret.space import Array, RowIndex, SearchSpace
+from noregret.space import Array, RowIndex, SearchSpace, spread_points
 from noregret.strategies import surveys
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.failing import Failing, expected
@@ -235,7 +235,7 @@ class Insured:
         """The next point of a sequence that nothing observed influences: dense in the space."""
         if self.every is not None:
             return self.every[patrol_order(len(self.every))[(number - 1) % len(self.every)]]
-        return self.space.snap(patrol_points(number, 1, self.space.dimension))[0]
+        return spread_points(self.space, patrol_points(number, 1, self.space.dimension))[0]
 
     def _plausible(self, x: Array) -> Array:
         """x, or if the patrols rule it out the best by UCB among what they do not."""
