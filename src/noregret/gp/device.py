@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import ConfigurationError, DeviceMemoryError, MissingExtraError
-from noregret.gp.kernels import Kernel, Matern, SquaredExponential
+from noregret.gp.kernels import Covariance, Matern, SquaredExponential
 from noregret.space import Array
 
 VARIABLE = "NOREGRET_DEVICE"
@@ -144,7 +144,7 @@ def use_device(name: str) -> str:
     return PROCESSOR if before is None else before.name
 
 
-def device_for(kernel: Kernel, points: int) -> Device | None:
+def device_for(kernel: Covariance, points: int) -> Device | None:
     """The device, where this many points are worth it; None: stay here. A kernel that only NumPy
     can evaluate stays as well.
     """
@@ -152,13 +152,13 @@ def device_for(kernel: Kernel, points: int) -> Device | None:
     return device if device is None or is_known(kernel) else None
 
 
-def device_for_sweep(kernel: Kernel, points: int, rows: int) -> Device | None:
+def device_for_sweep(kernel: Covariance, points: int, rows: int) -> Device | None:
     """The same for predictions at many rows given few points."""
     device = _in_use() if rows * points >= MANY else None
     return device if device is None or is_known(kernel) else None
 
 
-def is_known(kernel: Kernel) -> bool:
+def is_known(kernel: Covariance) -> bool:
     """Whether there is a formula for it on the device."""
     return type(kernel) is SquaredExponential or (
         type(kernel) is Matern and kernel.nu in CLOSED_FORMS
