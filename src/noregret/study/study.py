@@ -208,7 +208,8 @@ class Study:
         transient: bool = False,
     ) -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or
-        ``state="failed"``, with a ``reason``. The first tell stands.
+        ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
+        it: neither a value nor a failure, and not proposed again. The first tell stands.
 
         params: what was really run, as far as it is not what was asked for. note and attributes
         (JSON values by name) are kept with the trial, and shown and exported with it. transient:
