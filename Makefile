@@ -10,7 +10,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-calibration bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -130,6 +130,10 @@ bench-storage: setup
 # Simple regret of four workers against one at equal trials; the other table of docs/storage.md.
 bench-parallel: setup
 	$(BIN)/python -m research.benchmarks.parallel $(ARGS)
+
+# Whether the default's forecasts, alarms and "how much may be left" are true; a section of docs/benchmarks.md. MATERIALS as above.
+bench-calibration: setup
+	$(BIN)/python -m research.benchmarks.calibration $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
 
 bench-report: setup
 	$(BIN)/python -m research.benchmarks.regret report

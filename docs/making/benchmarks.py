@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from docs.making.calibration_section import section as calibration_section
 from docs.making.regret_pictures import bought, curve, plot, plot_insurance
 from docs.making.regret_runs import Run, load, of, ranks
 from docs.making.regret_verdicts import WASTED, verdicts
@@ -198,6 +199,7 @@ def write(docs: Path) -> None:
     every = {suite: load(suite) for suite in SUITES}
     parts.append(f"{SETTINGS}\n\n### In short\n\n{verdicts(every)}\n")
     parts += [suite_section(suite, runs, docs) for suite, runs in every.items()]
+    parts.append(calibration_section())
     parts.append(speed_section(docs))
     (docs / "benchmarks.md").write_text("\n".join(parts), encoding="utf-8")
     print(f"wrote {docs / 'benchmarks.md'}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,12 @@ class Promise:
     def line(self) -> str:
         verdict = {True: "kept", False: "**missed**", None: "not measured"}[self.kept]
         return f"| {self.suite} | {self.wanted} | {self.measured} | {verdict} |"
+
+
+def table(rows: Sequence[Promise]) -> str:
+    return "\n".join(
+        ["| suite | wanted | measured | |", "|---|---|---|---|"] + [r.line for r in rows]
+    )
 
 
 def ranked(suite: str, runs: list[Run], quantity: str, what: str, within: int = 1) -> Promise:
@@ -229,8 +235,8 @@ def promises(every: dict[str, list[Run]]) -> list[Promise]:
 
 def losses(suite: str, runs: list[Run]) -> list[str]:
     behind = []
-    table = medians(runs, "simple")
-    for problem, row in table.items():
+    each = medians(runs, "simple")
+    for problem, row in each.items():
         others = {m: v for m, v in row.items() if not is_ours(m)}
         if DEFAULT in row and others and row[DEFAULT] > 2 * min(others.values()) + 1e-12:
             peer = min(others, key=others.__getitem__)
@@ -238,7 +244,7 @@ def losses(suite: str, runs: list[Run]) -> list[str]:
     wanted = f"{suite}: more than twice the best peer's median simple regret on"
     if not behind:
         return [f"{wanted} no problem."]
-    return [f"{wanted} {len(behind)} of {len(table)} problems: {'; '.join(behind)}."]
+    return [f"{wanted} {len(behind)} of {len(each)} problems: {'; '.join(behind)}."]
 
 
 def beside_botorch(runs: list[Run]) -> list[str]:
@@ -280,10 +286,8 @@ def beside_botorch(runs: list[Run]) -> list[str]:
 
 def verdicts(every: dict[str, list[Run]]) -> str:
     """What was wanted and is measured, then the losses one by one."""
-    table = ["| suite | wanted | measured | |", "|---|---|---|---|"]
-    table += [promise.line for promise in promises(every)]
     lines: list[str] = []
     for suite, runs in every.items():
         if of(runs, DEFAULT):
             lines += losses(suite, runs) + (beside_botorch(runs) if suite == "high" else [])
-    return "\n".join(table) + "\n\nLosses:\n\n" + "\n".join(f"- {line}" for line in lines)
+    return table(promises(every)) + "\n\nLosses:\n\n" + "\n".join(f"- {line}" for line in lines)

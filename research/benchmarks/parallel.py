@@ -54,13 +54,13 @@ def regrets(
     return found
 
 
-def measure(seeds: int, trials: int) -> dict[str, Any]:
+def measure(seeds: int, trials: int, first: int = 0) -> dict[str, Any]:
     counts = [trials // 2, 3 * trials // 4, trials]
     rows = []
     with Progress(2 * len(WORKERS) * seeds, "parallel ") as bar:
         for noisy in (False, True):
             problem = standard("Hartmann-6", noisy)
-            for seed in range(seeds):
+            for seed in range(first, first + seeds):
                 for workers in WORKERS:
                     found = regrets(problem, nr.InsuredGPUCB(), workers, seed, counts)
                     rows.append(
@@ -121,6 +121,7 @@ def main() -> int:
     )
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--trials", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0, help="seed; from 1000 on for tuning")
     parser.add_argument(
         "--report", action="store_true", help="only write the table again from the results"
     )
@@ -129,7 +130,7 @@ def main() -> int:
     if options.report:
         write(json.loads(RESULT.read_text(encoding="utf-8")), PAGE)
         return 0
-    result = measure(options.seeds, options.trials)
+    result = measure(options.seeds, options.trials, options.first)
     if options.dry:
         print(section(result))
         return 0

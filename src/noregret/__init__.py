@@ -3,7 +3,7 @@
 from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.gp import use_device
-from noregret.space import Candidates, Choice, Float, Int, Space
+from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
@@ -41,10 +41,12 @@ __all__ = [
     "CertifiedWithin",
     "Choice",
     "Float",
+    "Forbidden",
     "FromRepeats",
     "GuaranteeError",
     "InsuredGPUCB",
     "Int",
+    "Linear",
     "LogEI",
     "MarginalGPUCB",
     "MinimumUncertainty",
@@ -54,6 +56,7 @@ __all__ = [
     "RandomisedGPUCB",
     "Reached",
     "Result",
+    "Satisfies",
     "Space",
     "Study",
     "TransientError",

@@ -109,6 +109,17 @@ def test_tell(lab: Shell) -> None:
     lab.fails("tell 1 5", "the first tell stands")
 
 
+def test_tell_withdrawn(lab: Shell) -> None:
+    lab("ask")
+    assert "trial 0: withdrawn at" in lab('tell 0 --withdrawn --note "no gas"').out
+    shown = lab("show").out
+    assert "1 withdrawn" in shown
+    assert "no gas" in shown
+    lab("ask")
+    for words in ("--failed --withdrawn", "1.0 --withdrawn", ""):
+        lab.fails(f"tell 1 {words}", "give a VALUE, or --failed, or --withdrawn")
+
+
 def test_tell_failed(lab: Shell) -> None:
     lab("ask")
     assert "failed at" in lab("tell 0 --failed").out

@@ -10,7 +10,8 @@ import pytest
 import noregret as nr
 from noregret.errors import SpaceError
 from noregret.space import Candidates, candidates, columns
-from noregret.space.candidates import Rows, nearest_rows
+from noregret.space.candidates import Rows
+from noregret.space.rows import nearest_rows
 
 ROWS: list[dict[str, Any]] = [
     {"t": 20, "c": 0.1, "s": "water", "dry": True},

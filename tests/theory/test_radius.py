@@ -366,14 +366,21 @@ SETTINGS = [
 @pytest.mark.parametrize(("d", "noise", "R"), SETTINGS)
 def test_bands_certificates_and_norm_bounds_hold_at_all_times(d: int, noise: str, R: float) -> None:
     runs = [simulated(seed, d, noise, R) for seed in range(RUNS)]
-    held = sum(max(run.band, run.certificate, run.norm) <= 1 + 1e-9 for run in runs)
-    assert not significantly_below(held, RUNS, 1 - DELTA)
-    assert held >= (1 - DELTA) * RUNS
-    for shrink, needed in (
-        (0.2, [run.band for run in runs]),
-        (0.05, [r.certificate for r in runs]),
-    ):
-        assert significantly_below(sum(v <= shrink for v in needed), RUNS, 1 - DELTA)
+    assert sum(run.norm <= 1 + 1e-9 for run in runs) >= (1 - DELTA) * RUNS
+    hold_and_fail_shrunk(runs)
+
+
+def hold_and_fail_shrunk(runs: list[Run]) -> None:
+    """Band and certificate cover jointly; a fifth of the band and a twentieth of the certificate do
+    not.
+    """
+    held = sum(max(run.band, run.certificate) <= 1 + 1e-9 for run in runs)
+    assert not significantly_below(held, len(runs), 1 - DELTA)
+    assert held >= (1 - DELTA) * len(runs)
+    fifth = sum(run.band <= 0.2 for run in runs)
+    twentieth = sum(run.certificate <= 0.05 for run in runs)
+    assert significantly_below(fifth, len(runs), 1 - DELTA)
+    assert significantly_below(twentieth, len(runs), 1 - DELTA)
 
 
 def test_a_run_stopped_by_its_certificate_is_within_it() -> None:
@@ -381,19 +388,20 @@ def test_a_run_stopped_by_its_certificate_is_within_it() -> None:
     stopped = [run.stopped for run in runs if run.stopped is not None]
     assert len(stopped) >= RUNS // 2
     assert all(needed <= 1 for needed in stopped)
+    hundredth = sum(needed <= 0.01 for needed in stopped)  # they stop near the optimum
+    assert significantly_below(hundredth, len(stopped), 1 - DELTA)
 
 
 def test_noise_told_before_the_value_keeps_the_band_and_a_standard_error_does_not() -> None:
     before = [simulated(seed, 1, "gaussian", 0.1, "before") for seed in range(RUNS)]
     after = [simulated(seed, 1, "gaussian", 0.1, "repeats") for seed in range(RUNS)]
-    assert not significantly_below(sum(run.band <= 1 for run in before), RUNS, 1 - DELTA)
+    hold_and_fail_shrunk(before)
     assert significantly_below(sum(run.band <= 1 for run in after), RUNS, 1 - DELTA)
 
 
 def test_four_workers_keep_band_and_certificate() -> None:
     runs = [simulated(seed, 1, "gaussian", 0.1, "none", 4) for seed in range(RUNS)]
-    held = sum(max(run.band, run.certificate) <= 1 for run in runs)
-    assert not significantly_below(held, RUNS, 1 - DELTA)
+    hold_and_fail_shrunk(runs)
 
 
 # -- how much narrower --

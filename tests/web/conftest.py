@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import uvicorn
 from selenium import webdriver
@@ -220,3 +222,76 @@ class Page:
             for entry in self.driver.get_log("browser")
             if not any(word in entry["message"] for word in HARMLESS)
         ]
+
+
+AXE = "axe-core@4.10.3"
+WIDTHS = (1440, 390)
+
+
+@pytest.fixture(params=WIDTHS)
+def page(request: pytest.FixtureRequest, driver: Any, empty: SQLStorage) -> Iterator[Page]:
+    with served(empty, Access(write=True)) as address:
+        opened = Page(driver, address)
+        opened.wide(request.param)
+        yield opened
+        driver.get("about:blank")
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def reaction(storage: SQLStorage, name: str = "yield", trials: int = 14) -> nr.Study:
+    rng = np.random.default_rng(0)
+    space = {"temperature": nr.Float(20, 120), "solvent": nr.Choice(["water", "dmf"])}
+    study = nr.Study.create(name, space, "maximize", storage=storage)
+
+    def measured(p: dict[str, Any]) -> float:
+        if p["temperature"] > 115:
+            raise ValueError("it boiled over")
+        best = 80 if p["solvent"] == "dmf" else 60
+        return float(best - ((p["temperature"] - 70) / 10) ** 2 + 0.3 * rng.normal())
+
+    study.run(measured, trials, catch=(ValueError,), progress=False)
+    return study
+
+
+def drawn(page: Page) -> None:
+    page.until(
+        lambda: all(
+            place.find_elements("css selector", ".main-svg")
+            for place in page.all(".plot")
+            if place.is_displayed()
+        ),
+        "all charts drawn",
+    )
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """From npm into a folder of its own: nothing of it is kept."""
+    npm = shutil.which("npm")
+    if npm is None:
+        if os.environ.get("CI"):
+            pytest.fail("npm is missing: axe-core comes from there")
+        pytest.skip("npm is missing: axe-core comes from there")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        if os.environ.get("CI"):
+            pytest.fail(done.stderr)
+        pytest.skip(f"npm could not install {AXE}: {done.stderr[-200:]}")
+    script = Path(folder) / "node_modules" / "axe-core" / "axe.min.js"
+    return script.read_text(encoding="utf-8")
+
+
+def violations(page: Page, axe: str) -> list[str]:
+    """What axe-core finds on the page as it is now."""
+    page.driver.execute_script(axe)
+    answer = page.driver.execute_async_script(
+        "const done = arguments[arguments.length - 1]; axe.run().then(done)"
+    )
+    return [
+        f"{page.driver.current_url}: {each['id']}: {node['html'][:120]}:"
+        f" {node['failureSummary'][:200]}"
+        for each in answer["violations"]
+        for node in each["nodes"]
+    ]

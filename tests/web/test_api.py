@@ -12,10 +12,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import noregret as nr
-from noregret.errors import NoRegretError
 from noregret.storage import SQLStorage
 from noregret.trials import Trial
-from noregret.web import charts, fitting, pages, words
+from noregret.web import charts, fitting, insights, pages, words
 from noregret.web.charts import CHARTS
 from noregret.web.fitting import SliceQuery, cut, judge, start
 from noregret.web.reading import Library, Snapshot
@@ -429,41 +428,69 @@ def test_problems_are_pages_for_people_and_json_for_programs(browser: TestClient
 # -- what a study may offer --
 
 
-def test_importance_and_resolution_show_where_a_study_offers_them(
+def test_importance_and_what_could_hide_are_shown(
     browser: TestClient, storage: SQLStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start(storage.url)
-    assert fitting.importance(object()) is None
-    assert fitting.resolution(object()) is None
-    monkeypatch.setattr(
-        nr.Study, "importance", lambda self: {"kind": 0.25, "x": (0.75, 0.1)}, raising=False
-    )
-    said = "Between the points a peak of 0.3 could still hide."
-    monkeypatch.setattr(nr.Study, "resolution", lambda self: said, raising=False)
     made = judge("first")
-    assert [(row["name"], row["share"], row["spread"]) for row in made["importance"]] == [
-        ("x", 0.75, 0.1),
-        ("kind", 0.25, None),
-    ]
+    study = nr.Study.open("first", storage=storage)
+    expected = {each.name: (each.total, each.total_std) for each in study.importances()}
+    found = {row["name"]: (row["share"], row["spread"]) for row in made["importance"]}
+    assert found == expected
+    shares = [row["share"] for row in made["importance"]]
+    assert shares == sorted(shares, reverse=True)
+    assert "could still hide" in made["resolution"]
     models = browser.app.state.models  # type: ignore[attr-defined]
     for answer, there in ((made, True), (made | {"importance": None, "resolution": None}, False)):
         monkeypatch.setattr(models, "last", lambda name, answer=answer: answer)
         text = browser.get("/studies/first").text
         assert ("Which inputs matter" in text) is there
-        assert ("75%" in text) is there
-        assert (said in text) is there
+        assert (f"{100 * shares[0]:.0f}%" in text) is there
+        assert ("could still hide" in text) is there
 
 
-def test_a_study_that_cannot_say_which_inputs_matter_says_nothing() -> None:
-    class Silent:
-        def importance(self) -> Any:
-            raise NoRegretError("too few values")
+def test_what_could_hide_is_said_for_any_number_of_inputs() -> None:
+    said = {}
+    for inputs in (1, 4, 9):
+        study = nr.Study([(0, 1)] * inputs, "maximize")
+        assert insights.hiding(study) is None
+        study.add([0.5] * inputs, 1.0)
+        said[inputs] = insights.hiding(study)
+        assert insights.importance(None, study) is None
+    assert said[1] is not None
+    assert "reaches 50% of every input's range" in said[1]
+    assert said[4] is not None
+    assert "or a wider one" in said[4]
+    assert said[9] == (
+        "With 9 inputs there is much room between the points: a narrow peak can hide."
+    )
 
-        def resolution(self) -> Any:
-            raise NoRegretError("too few values")
 
-    assert fitting.importance(Silent()) is None
-    assert fitting.resolution(Silent()) is None
+def test_slices_of_all_inputs_come_together(browser: TestClient) -> None:
+    found = browser.get("/api/studies/first/slices").json()
+    assert [each["x"] for each in found["slices"]] == ["x", "kind"]
+    one = browser.get("/api/studies/first/slice", params={"x": "kind"}).json()
+    assert found["slices"][1]["mean"] == one["mean"]
+    through = browser.get("/api/studies/first/slices", params={"through": 3}).json()
+    assert [each["through"] for each in through["slices"]] == [3, 3]
+    assert browser.get("/api/studies/first/slices", params={"through": 999}).status_code == 422
+
+
+def test_notes_are_written_and_taken_away(browser: TestClient, storage: SQLStorage) -> None:
+    study = nr.Study.open("first", storage=storage)
+    for where, path in (("", ""), ("/trials/2", "/trials/2")):
+        sent = browser.post(
+            f"/api/studies/first{where}/annotate", json={"note": "a <i>cold</i> day"}
+        )
+        assert sent.status_code == 204
+        assert "a &lt;i&gt;cold&lt;/i&gt; day" in browser.get(f"/studies/first{path}").text
+    assert (study.note, study.trials[2].note) == ("a <i>cold</i> day",) * 2
+    before = browser.get("/api/studies/first/version").json()["version"]
+    browser.post("/api/studies/first/trials/2/annotate", json={})
+    assert study.trials[2].note is None
+    assert browser.get("/api/studies/first/version").json()["version"] != before
+    assert browser.post("/api/studies/first/trials/99/annotate", json={}).status_code == 404
+    assert browser.post("/api/studies/first/annotate", json={"note": "\x00"}).status_code == 422
 
 
 def test_a_study_has_words_and_units_of_its_own() -> None:
@@ -513,7 +540,9 @@ def test_an_experiment_is_withdrawn(browser: TestClient) -> None:
     assert browser.post(where, json={"then": "later"}).json()["state"] == "waiting"
     (again,) = browser.post("/api/studies/first/ask", json={}).json()
     assert again["number"] == asked["number"]
-    assert browser.post(where, json={"then": "never"}).json()["state"] == "failed"
+    assert browser.post(where, json={"then": "never"}).json()["state"] == "withdrawn"
+    (listed,) = [each for each in browser.get("/api/studies").json() if each["key"] == "first"]
+    assert (listed["failed"], listed["withdrawn"]) == (0, 1)
     assert browser.post(where, json={"then": "later"}).status_code == 409
     assert browser.post(where, json={"then": "perhaps"}).status_code == 422
     nothing = "/api/studies/first/trials/99/withdraw"
@@ -573,7 +602,7 @@ def test_a_failure_that_says_nothing_of_its_point_and_a_second_try(browser: Test
     assert wrong.status_code == 409
     told = browser.post(f"{base}/0/tell", json={"state": "failed", "transient": True})
     assert told.json()["transient"] is True
-    assert "not the point&#39;s fault" in browser.get(f"/studies/{key}/lab").text
+    assert "not the point's fault" in browser.get(f"/studies/{key}/lab").text
     again = browser.post(f"{base}/0/retry")
     assert (again.status_code, again.json()["corrects"]) == (201, 0)
     assert again.json()["params"] == first["params"]

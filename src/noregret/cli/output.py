@@ -19,6 +19,7 @@ SAID: dict[str, str] = {
     "running": "under way",
     "waiting": "waiting",
     "failed": "failed",
+    "withdrawn": "withdrawn",
 }
 
 

@@ -65,6 +65,11 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
         @NOTE
         @ATTRIBUTE
         @click.option("--failed", is_flag=True, help=failed)
+        @click.option(
+            "--withdrawn",
+            is_flag=True,
+            help="It is not going to be run: neither a value nor a failure.",
+        )
         @on_study
         @functools.wraps(recorded)
         def command(
@@ -73,12 +78,13 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
             value: float | None,
             noise_std: float | None,
             failed: bool,
+            withdrawn: bool,
             **said: Any,
         ) -> None:
-            if (value is None) != failed:
-                raise click.UsageError("give a VALUE, or --failed")
+            if (value is not None) + failed + withdrawn != 1:
+                raise click.UsageError("give a VALUE, or --failed, or --withdrawn")
             study = target.open()
-            state: State = "failed" if failed else "complete"
+            state: State = "failed" if failed else "withdrawn" if withdrawn else "complete"
             said = {"noise_std": noise_std, "state": state, **_remarks(study, **said)}
             _told(target, study, recorded(study, trial, value, **said))
 
@@ -245,8 +251,8 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         "trial": trial_document(study, trial),
         "best": None,
     }
-    failed = "failed, not the point's fault," if trial.transient else "failed"
-    told = failed if trial.value is None else number(trial.value)
+    ended = "failed, not the point's fault," if trial.transient else trial.state
+    told = ended if trial.value is None else number(trial.value)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]
     if trial.asked is not None:
         lines.append(f"asked for: {point_text(study, trial.asked)}")

@@ -24,6 +24,7 @@ LOOK: dict[str, dict[str, Any]] = {
     "complete": {"marker": "o", "color": BLUE, "label": "told"},
     "failed": {"marker": "X", "color": RED, "label": "failed"},
     "running": {"marker": "^", "color": ORANGE, "label": "under way"},
+    "withdrawn": {"marker": "_", "color": "0.5", "label": "withdrawn"},
     "waiting": {"marker": ">", "color": "0.5", "label": "waiting"},
 }
 DESIGNS = 2_000  # of a list that are drawn

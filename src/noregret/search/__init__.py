@@ -6,9 +6,10 @@ without an evaluation (resolution).
 from noregret.search.acquisition import Acquisition, log_ei, log_h, remembering, ucb
 from noregret.search.cover import Cover, covered, cube_cover, searched
 from noregret.search.maximiser import allowed, argmax, best, low_discrepancy, unlike
-from noregret.search.resolution import Resolution, largest_empty_ball
+from noregret.search.resolution import SAYS_LITTLE_ABOVE, Resolution, largest_empty_ball
 
 __all__ = [
+    "SAYS_LITTLE_ABOVE",
     "Acquisition",
     "Cover",
     "Resolution",

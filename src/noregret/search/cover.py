@@ -22,7 +22,7 @@ from scipy.stats import t as student
 
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential
-from noregret.space import Array
+from noregret.space import Array, Region
 
 BUDGET = 200_000  # points at which U is computed
 COARSE = 0.5  # sides of the first cells, in lengthscales
@@ -77,9 +77,15 @@ def cube_cover(
     norm_bound: float,
     tolerance: float,
     budget: int = BUDGET,
+    region: Region | None = None,
+    start: tuple[float, Array] | None = None,
 ) -> Cover:
     """A bound on max f over the unit cube, at most ``tolerance`` above the largest U found unless
-    the budget ends first; it holds in either case."""
+    the budget ends first; it holds in either case.
+
+    region: over that part of the cube only: cells that do not meet it are left out. start: the
+    largest U in it that a search found, and where. theory.md#feasible
+    """
     if not tolerance > 0:
         raise ConfigurationError(f"tolerance must be positive, got {tolerance!r}")
     theta = np.atleast_1d(np.asarray(lengthscales, dtype=np.float64))
@@ -90,16 +96,22 @@ def cube_cover(
     cells = cells.reshape(-1, d).astype(np.int64)  # lower corners, in units of the sides
     corners = np.stack(np.meshgrid(*[[0, 1]] * d, indexing="ij"), axis=-1).reshape(-1, d)
     counts = counts.astype(np.int64)
-    found, point, settled, used = -math.inf, np.full(d, 0.5), -math.inf, 0
+    settled, used = -math.inf, 0
+    found, point = (-math.inf, np.full(d, 0.5)) if start is None else start
     while True:
+        if region is not None:
+            cells = cells[region.touches(cells / counts, (cells + 1) / counts)]
+            if len(cells) == 0:
+                return Cover(max(settled, found), found, point, used, True)
         nodes = (cells[:, None, :] + corners).reshape(-1, d)
         index = np.ravel_multi_index(tuple(nodes.T), tuple(counts + 1))
         unique, first, back = np.unique(index, return_index=True, return_inverse=True)
         points = nodes[first] / counts
         values = upper(points)
         used += len(unique)
-        if values.max() > found:
-            found, point = float(values.max()), points[int(np.argmax(values))]
+        inside = values if region is None else _only(region, points, values, found)
+        if inside.max() > found:
+            found, point = float(inside.max()), points[int(np.argmax(inside))]
         excess = norm_bound * sum(
             interpolation_error(kernel, side) for side in (1 / counts / theta).tolist()
         )
@@ -115,10 +127,22 @@ def cube_cover(
         counts = 2 * counts
 
 
-def searched(upper: Upper, found: float, dimension: int, seed: int = 0) -> Cover:
+def _only(region: Region, points: Array, values: Array, found: float) -> Array:
+    """The values at feasible points that are above the largest found, −∞ elsewhere."""
+    better = np.flatnonzero(values > found)
+    inside = np.full(len(values), -math.inf)
+    good = better[region.feasible(points[better])]
+    inside[good] = values[good]
+    return inside
+
+
+def searched(
+    upper: Upper, found: float, dimension: int, seed: int = 0, region: Region | None = None
+) -> Cover:
     """Where a cover is too expensive: the largest U of a second, independent search, and as slack
     by how much the two differ. No proof."""
     points = np.random.default_rng([seed, 1]).random((LARGEST_SEARCH, dimension))
+    points = points if region is None else region.mapped(points)
     values = upper(points)
     top = int(np.argmax(values))
     best, x = float(values[top]), points[top]
@@ -126,6 +150,7 @@ def searched(upper: Upper, found: float, dimension: int, seed: int = 0) -> Cover
     rng, used = np.random.default_rng([seed, 2]), len(points)
     while width > 1e-4:
         near = np.clip(x + width * rng.standard_normal((64, dimension)), 0.0, 1.0)
+        near = near if region is None else region.repair(near)
         values = upper(near)
         used += len(near)
         if values.max() > best:
@@ -143,10 +168,17 @@ def covered(
     norm_bound: float,
     tolerance: float,
     found: float,
+    region: Region | None = None,
+    at: Array | None = None,
 ) -> Cover:
     """The cover where it is within four tolerances, which it always is in one and two inputs unless
-    the lengthscales are tiny; else the measured slack of ``searched`` beside ``found``."""
-    proof = cube_cover(upper, kernel, lengthscales, norm_bound, tolerance)
+    the lengthscales are tiny; else the measured slack of ``searched`` beside ``found``. region: of
+    that part of the cube, ``found`` being U at its point ``at``."""
+    start = None if region is None or at is None else (found, at)
+    proof = cube_cover(
+        upper, kernel, lengthscales, norm_bound, tolerance, region=region, start=start
+    )
     if proof.slack <= 4 * tolerance or len(np.atleast_1d(lengthscales)) <= 2:
         return proof
-    return searched(upper, max(found, proof.found), len(np.atleast_1d(lengthscales)))
+    dimension = len(np.atleast_1d(lengthscales))
+    return searched(upper, max(found, proof.found), dimension, region=region)

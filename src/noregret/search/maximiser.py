@@ -14,10 +14,21 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from noregret.search.acquisition import Acquisition
-from noregret.space import Array, Candidates, Indices, Mask, RowIndex, SearchSpace
+from noregret.search.ascent import Bounds
+from noregret.space import (
+    Array,
+    Candidates,
+    Indices,
+    Mask,
+    Region,
+    RowIndex,
+    SearchSpace,
+    region_of,
+)
 
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
 CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
+REGION_BUDGET = 8_192  # and in d ≤ 2 where constraints leave no grid
 STARTS_BUDGET = 128
 SHORTLIST = 8  # of the best candidates per start
 ITERATIONS = 60
@@ -100,7 +111,8 @@ def _sweep(
     """Candidates, and the shape of the grid at their beginning (empty: no grid)."""
     d = space.dimension
     wanted = np.ceil(2.0 / np.minimum(lengthscales, 2.0)) + 1
-    if d <= 2:
+    region = region_of(space)
+    if d <= 2 and region is None:
         smallest = {1: 129, 2: 33}[d]
         counts = np.maximum(wanted, smallest)
         if np.prod(counts) > GRID_BUDGET:
@@ -113,7 +125,8 @@ def _sweep(
             tuple(len(axis) for axis in axes),
         )
     else:
-        log_count = min(float(np.sum(np.log(wanted))), math.log(CLOUD_BUDGET))
+        most = CLOUD_BUDGET if d > 2 else REGION_BUDGET
+        log_count = min(float(np.sum(np.log(wanted))), math.log(most))
         base, shape = low_discrepancy(max(int(math.exp(log_count)), 1024), d, rng), ()
     local = [incumbents]
     for width in (0.05, 0.3):  # of a lengthscale
@@ -121,6 +134,8 @@ def _sweep(
             rng.standard_normal((len(incumbents) * 8, d)) * np.minimum(lengthscales, 1.0) * width
         )
         local.append(np.repeat(incumbents, 8, axis=0) + steps)
+    if region is not None:  # spread over what constraints leave, not moved to its edge
+        return np.vstack([region.mapped(base), space.snap(np.vstack(local))]), ()
     return space.snap(np.clip(np.vstack([base, *local]), 0.0, 1.0)), shape
 
 
@@ -185,13 +200,20 @@ def _refined(
     acquisition: Acquisition, space: SearchSpace, starts: Array, lengthscales: Array
 ) -> Array:
     """Refined where a gradient may lead; with a resolution, its nearest levels."""
-    found = refine(acquisition, starts, lengthscales, space.movable)
+    found = refine(acquisition, starts, lengthscales, space.movable, region_of(space))
     return found if np.array_equal(space.movable, space.continuous) else space.snap(found)
 
 
-def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable: Mask) -> Array:
+def refine(
+    acquisition: Acquisition,
+    starts: Array,
+    lengthscales: Array,
+    movable: Mask,
+    region: Region | None = None,
+) -> Array:
     """Projected BFGS ascent from all starts at once, in units of the lengthscales; never worse than
-    the start, and where a start meets a better one or falls behind it is left where it is.
+    the start, and where a start meets a better one or falls behind it is left where it is. With a
+    region it stays in it.
     """
     if not movable.any():
         return starts
@@ -213,7 +235,11 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
         g, at = gradient[active], x[active]
         free = movable & ~((at <= 0) & (g < 0)) & ~((at >= 1) & (g > 0))
         g = g * free
+        slope = g
+        bounds = None if region is None else Bounds.at(region, at, unit, movable)
+        g = g if bounds is None else bounds.along(g)
         p = np.einsum("kij,kj->ki", H[active], g) * free
+        p = p if bounds is None else bounds.along(p)
         uphill = np.einsum("ki,ki->k", p, g)
         bad = uphill <= 0
         p[bad], H[active[bad]] = g[bad], np.eye(x.shape[1])
@@ -221,23 +247,24 @@ def refine(acquisition: Acquisition, starts: Array, lengthscales: Array, movable
         length = np.linalg.norm(p, axis=1)
         limit = 0.25 if iteration == 0 else 1.0
         p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
+        p = p if bounds is None else p * bounds.reach(p)[:, None]
         uphill = np.einsum("ki,ki->k", p, g)
         going = uphill > PRECISION
         if iteration >= SETTLED:
             going &= _distinct(at / unit, f[active]) & (f[active] + HOPE * promise >= f.max())
-        active, p, g, at, free, uphill = (
+        active, p, slope, at, free, uphill = (
             active[going],
             p[going],
-            g[going],
+            slope[going],
             at[going],
             free[going],
             uphill[going],
         )
         if len(active) == 0:
             break
-        moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill)
+        moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill, region)
         active = active[moved]
-        fall = g[moved] - gradient[active] * free[moved]
+        fall = slope[moved] - gradient[active] * free[moved]
         _bfgs_update(H, active, (x[active] - at[moved]) / unit, fall)
     return x
 
@@ -259,6 +286,7 @@ def _line_search(
     active: Indices,
     p: Array,
     uphill: Array,
+    region: Region | None,
 ) -> Mask:
     """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which
     starts moved.
@@ -270,6 +298,8 @@ def _line_search(
         if len(todo) == 0:
             break
         trial = np.clip(x[active[todo]] + step[todo, None] * p[todo], 0.0, 1.0)
+        if region is not None:  # rounding, and curved constraints
+            trial = region.repair(trial)
         value, slope = function(trial)
         ok = value >= f[active[todo]] + 1e-4 * step[todo] * uphill[todo]
         done = active[todo[ok]]

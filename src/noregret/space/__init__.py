@@ -4,19 +4,25 @@ parameters  Float, Int, Choice                box     named parameters, or (low,
 candidates  a finite list of designs          slice   a space with some parameters held
 columns     its values as arrays, read from   rows    rows of a table, found by content
             arrays, frames and files          naming  points and coordinates by name
+constraints what is known to be impossible    region  what constraints leave of a box, made of
+polytope    linear ones, solved and sampled           blocks: lists, polytopes and mixed ones
 """
 
 from noregret.space.array import Array, Indices, Mask
 from noregret.space.box import Space
 from noregret.space.candidates import Candidates, as_space
 from noregret.space.columns import Column
+from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.naming import coordinate_names, named_params
 from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.points import region_of, spread_points
+from noregret.space.region import Region
 from noregret.space.rows import RowIndex
 from noregret.space.search_space import Params, SearchSpace
 from noregret.space.slice import Slice, hold
 
-SPACES: tuple[type, ...] = (Float, Int, Choice, Space, Candidates)  # what can be stored
+# what can be stored
+SPACES: tuple[type, ...] = (Float, Int, Choice, Space, Candidates, Linear, Forbidden, Satisfies)
 
 __all__ = [
     "SPACES",
@@ -24,13 +30,18 @@ __all__ = [
     "Candidates",
     "Choice",
     "Column",
+    "Constraint",
     "Float",
+    "Forbidden",
     "Indices",
     "Int",
+    "Linear",
     "Mask",
     "Parameter",
     "Params",
+    "Region",
     "RowIndex",
+    "Satisfies",
     "SearchSpace",
     "Slice",
     "Space",
@@ -38,4 +49,6 @@ __all__ = [
     "coordinate_names",
     "hold",
     "named_params",
+    "region_of",
+    "spread_points",
 ]

@@ -13,26 +13,50 @@ from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
 from noregret.space.array import Array
+from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.parameters import Choice, Float, Int, Parameter, exact
+from noregret.space.region import Region
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
     """A box of named parameters: ``Space({"lr": Float(1e-6, 1, log=True), "batch": Int(20,
-    2000)})``.
+    2000)})``, and what is known to be impossible in it: ``constraints=[Linear({"a": 1, "b": 1},
+    at_most=1.0)]``.
     """
 
     parameters: dict[str, Parameter]
     vector: bool = (
         False  # points are arrays instead of dicts: the space was given as (low, high) pairs
     )
+    constraints: tuple[Constraint, ...] = ()
     _slices: tuple[slice, ...] = field(init=False, repr=False, compare=False)
+    _region: list[Region] = field(init=False, repr=False, compare=False)  # made when needed first
 
     def __init__(
         self,
         parameters: Mapping[str, Parameter] | Sequence[tuple[str, Parameter]],
         vector: bool = False,
+        constraints: Sequence[Constraint] = (),
+    ) -> None:
+        self._fill(parameters, vector, constraints)
+        self.region  # noqa: B018  # an empty feasible set is found here
+
+    @staticmethod
+    def stored(**fields: Any) -> Space:
+        """From a study that was checked when it was made: functions in its constraints are looked
+        up when they are needed.
+        """
+        space = object.__new__(Space)
+        space._fill(**fields)
+        return space
+
+    def _fill(
+        self,
+        parameters: Mapping[str, Parameter] | Sequence[tuple[str, Parameter]],
+        vector: bool = False,
+        constraints: Sequence[Constraint] = (),
     ) -> None:
         pairs = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
         names = [name for name, _ in pairs]
@@ -58,6 +82,27 @@ class Space:
             raise SpaceError(
                 "every parameter of this space has a single option: there is nothing to optimise"
             )
+        if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Sequence):
+            raise SpaceError(
+                f"constraints are a list of Linear, Forbidden and Satisfies, got {constraints!r}"
+            )
+        for constraint in constraints:
+            if not isinstance(constraint, (Linear, Forbidden, Satisfies)):
+                raise SpaceError(
+                    "a constraint is a Linear, Forbidden or Satisfies, got"
+                    f" {constraint!r}: e.g. Linear({{'a': 1, 'b': 1}}, at_most=1.0)"
+                )
+        object.__setattr__(self, "constraints", tuple(constraints))
+        object.__setattr__(self, "_region", [])
+
+    @property
+    def region(self) -> Region | None:
+        """The part of the box that satisfies the constraints; None: all of it."""
+        if not self.constraints:
+            return None
+        if not self._region:
+            self._region.append(Region(self.parameters, self.constraints))
+        return self._region[0]
 
     @staticmethod
     def from_bounds(bounds: Sequence[tuple[float, float]]) -> Space:
@@ -89,10 +134,11 @@ class Space:
 
     @property
     def movable(self) -> NDArray[np.bool_]:
-        return np.array(
+        leading = np.array(
             [isinstance(p, Float) for p in self.parameters.values() for _ in range(p.width)],
             dtype=np.bool_,
         )
+        return leading if self.region is None else leading & ~self.region.tied
 
     def encode(self, params: Any) -> Array:
         values = self._values(params)
@@ -137,6 +183,13 @@ class Space:
 
     def normal(self, params: Any) -> Params:
         decoded, values = self.decode(self.encode(params)), self._values(params)
+        broken = None if self.region is None else self.region.broken(values)
+        if broken is not None:
+            shown = {name: values[name] for name in self.parameters}
+            raise SpaceError(
+                f"{shown!r} {broken}; nothing was recorded. What cannot be run is not data:"
+                " correct the point, or loosen the constraint in a derived study"
+            )
         if self.vector:
             return np.array([float(values[name]) for name in self.parameters])
         assert isinstance(decoded, dict)
@@ -144,6 +197,8 @@ class Space:
 
     def snap(self, U: Array) -> Array:
         U = np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
+        if self.region is not None:
+            return self.region.repair(U)
         if self.continuous.all():
             return U
         return np.hstack(
@@ -151,6 +206,8 @@ class Space:
         )
 
     def jumps(self, u: Array) -> Array:
+        if self.region is not None:
+            return self.region.jumps(u)
         rows = []
         for parameter, s in zip(self.parameters.values(), self._slices, strict=True):
             if parameter.size == math.inf or parameter.width == 0:
@@ -162,6 +219,8 @@ class Space:
         return np.vstack(rows) if rows else np.empty((0, self.dimension))
 
     def enumeration(self) -> Array | None:
+        if self.region is not None:
+            return self.region.enumeration()
         sizes = [p.size for p in self.parameters.values()]
         longest = max(
             [p.size for p in self.parameters.values() if isinstance(p, Choice)], default=0

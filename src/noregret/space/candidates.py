@@ -14,8 +14,8 @@ from noregret.space.array import Array, Indices
 from noregret.space.box import Space
 from noregret.space.columns import Column, read_columns
 from noregret.space.parameters import Parameter
-from noregret.space.rows import RowIndex, first_of_each
-from noregret.space.search_space import ENUMERATION_LIMIT, Params
+from noregret.space.rows import RowIndex, first_of_each, nearest_rows
+from noregret.space.search_space import Params
 
 SHOWN = 10  # designs that are written out
 LARGEST = 2**29  # numbers in a list's encoding: 4 GiB
@@ -201,24 +201,6 @@ class Rows(Sequence[Any]):
 
     def __repr__(self) -> str:
         return f"<{len(self)} designs, columns {', '.join(self._columns)}>"
-
-
-def nearest_rows(U: Array, table: Array) -> Indices:
-    """The position of the row of the table that is nearest to each row of U, the first of equally
-    near ones; in a long table as far as |u|² + |e|² − 2 u·e can tell.
-    """
-    if len(table) <= ENUMERATION_LIMIT:
-        distance = ((U[:, None, :] - table[None, :, :]) ** 2).sum(axis=-1)
-        return np.argmin(distance, axis=1)
-    least, found = np.full(len(U), np.inf), np.zeros(len(U), dtype=np.intp)
-    for start in range(0, len(table) if len(U) else 0, BLOCK):
-        rows = table[start : start + BLOCK]
-        distance = np.einsum("ij,ij->i", rows, rows) - 2.0 * (U @ rows.T)
-        at = np.argmin(distance, axis=1)
-        there = distance[np.arange(len(U)), at]
-        closer = there < least
-        least[closer], found[closer] = there[closer], start + at[closer]
-    return found
 
 
 def as_space(space: Any) -> Space | Candidates:

@@ -1,4 +1,4 @@
-"""Rows of a table of numbers, found by their content: a hash of each, sorted."""
+"""Rows of a table of numbers, found by their content, a hash of each, sorted, or as the nearest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noregret.space.array import Array, Indices
+from noregret.space.search_space import ENUMERATION_LIMIT
 
 BLOCK = 8_192  # rows that are hashed at once: they stay in the processor's cache
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -67,3 +68,21 @@ def first_of_each(table: Array) -> Indices:
     if np.any(table[order[again]] != table[leader[again]]):  # two rows, one hash
         return np.sort(np.unique(table + 0.0, axis=0, return_index=True)[1])
     return np.sort(order[starts])
+
+
+def nearest_rows(U: Array, table: Array) -> Indices:
+    """The position of the row of the table that is nearest to each row of U, the first of equally
+    near ones; in a long table as far as |u|² + |e|² − 2 u·e can tell.
+    """
+    if len(table) <= ENUMERATION_LIMIT:
+        distance = ((U[:, None, :] - table[None, :, :]) ** 2).sum(axis=-1)
+        return np.argmin(distance, axis=1)
+    least, found = np.full(len(U), np.inf), np.zeros(len(U), dtype=np.intp)
+    for start in range(0, len(table) if len(U) else 0, BLOCK):
+        rows = table[start : start + BLOCK]
+        distance = np.einsum("ij,ij->i", rows, rows) - 2.0 * (U @ rows.T)
+        at = np.argmin(distance, axis=1)
+        there = distance[np.arange(len(U)), at]
+        closer = there < least
+        least[closer], found[closer] = there[closer], start + at[closer]
+    return found

@@ -14,8 +14,10 @@ import numpy as np
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.box import Space
-from noregret.space.candidates import Candidates, nearest_rows
+from noregret.space.candidates import Candidates
 from noregret.space.parameters import Parameter, exact
+from noregret.space.region import Region
+from noregret.space.rows import nearest_rows
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 
 
@@ -29,6 +31,7 @@ class Slice:
     at: Array
     points: Array | None
     given: dict[str, Any]  # what was asked for, as JSON values
+    region: Region | None = None  # what constraints leave of it
 
     @property
     def dimension(self) -> int:
@@ -60,9 +63,13 @@ class Slice:
     def snap(self, U: Array) -> Array:
         if self.points is not None:
             return self.points[nearest_rows(np.asarray(U, dtype=np.float64), self.points)]
+        if self.region is not None:
+            return self.region.repair(np.asarray(U, dtype=np.float64))
         return np.where(self.held, self.at, self.space.snap(U))
 
     def jumps(self, u: Array) -> Array:
+        if self.region is not None:
+            return self.region.jumps(u)
         around = self.space.jumps(u)
         return around[np.all(around[:, self.held] == self.at[self.held], axis=1)]
 
@@ -109,6 +116,9 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
         return Slice(
             space, {}, held, at, points, values
         )  # a design keeps its own values: 20 and not 20.0
+    if space.constraints:
+        region = Region(space.parameters, space.constraints, encoded)
+        return Slice(space, values, held, at, region.enumeration(), values, region)
     few = math.prod(space.parameters[name].size for name in free) <= ENUMERATION_LIMIT
     levels = (
         [

@@ -13,7 +13,7 @@ import numpy as np
 
 from noregret.classes import BUILT_IN
 from noregret.errors import StorageError
-from noregret.space import Candidates, Space
+from noregret.space import Candidates, Satisfies, Space
 from noregret.strategies import stored_kind, stored_name
 
 READABLE = 1_000  # designs of a list that a document still holds one by one
@@ -34,6 +34,12 @@ def to_json(value: Any) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, Candidates):
         return {"type": "Candidates", "rows": [to_json(row) for row in value.rows]}
+    if isinstance(value, Satisfies) and not isinstance(value.function, str):
+        raise StorageError(
+            f"the constraint '{value}' has no import path and cannot be stored: put its function"
+            " into a module that every worker can import, and write"
+            " Satisfies('module:function'); or keep the study in memory"
+        )
     name = stored_name(type(value))
     if name is not None:
         return {
@@ -41,7 +47,7 @@ def to_json(value: Any) -> Any:
             **{
                 field.name: to_json(getattr(value, field.name))
                 for field in dataclasses.fields(value)
-                if field.init
+                if field.init and not (isinstance(value, Space) and _is_unused(field.name, value))
             },
         }
     if callable(value) and not dataclasses.is_dataclass(value):
@@ -77,4 +83,10 @@ def from_json(data: Any) -> Any:
     if not isinstance(kind, str):
         raise StorageError(f"a stored study holds {data!r}, which names no type: it is damaged")
     fields = {key: from_json(item) for key, item in data.items() if key != "type"}
-    return stored_kind(kind)(**fields)
+    made = stored_kind(kind)
+    return made.stored(**fields) if made is Space else made(**fields)
+
+
+def _is_unused(name: str, space: Space) -> bool:
+    """A box without constraints is written as it always was."""
+    return name == "constraints" and not space.constraints

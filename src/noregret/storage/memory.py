@@ -263,4 +263,5 @@ def _summary(kept: _Kept) -> StudySummary:
         best,
         kept.created,
         max([kept.created, *times]),
+        states["withdrawn"],
     )

@@ -22,7 +22,7 @@ def summaries(statements: Statements) -> list[StudySummary]:
     for row in rows:
         study, corrections, *numbers = row
         if corrections:
-            numbers[2:8] = _standing(corrected[study], numbers[1])
+            numbers[2:-3] = _standing(corrected[study], numbers[1])
         made.append(_summary(numbers))
     return sorted(made, key=lambda summary: summary.name)
 
@@ -54,6 +54,8 @@ def _standing(rows: Sequence[Any], goal: str) -> list[Any]:
 
 
 def _summary(row: Any) -> StudySummary:
-    name, goal, count, waiting, running, complete, failed, best, created, *activity = row
+    name, goal, count, waiting, running, complete, failed, withdrawn, best, created, *activity = row
     last = max([created, *(text for text in activity if text is not None)])
-    return StudySummary(name, goal, count, waiting, running, complete, failed, best, created, last)
+    return StudySummary(
+        name, goal, count, waiting, running, complete, failed, best, created, last, withdrawn
+    )

@@ -75,6 +75,7 @@ class StudySummary:
     best: float | None
     created: str
     last_activity: str
+    withdrawn: int = 0
 
 
 class Storage(Protocol):

@@ -13,7 +13,7 @@ from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Predictor
 from noregret.search import Acquisition, allowed, ucb, unlike
-from noregret.space import Array, SearchSpace
+from noregret.space import Array, SearchSpace, spread_points
 from noregret.trials import Decision, History, Proposal, html_table
 
 Design = Literal["uniform", "spread"]
@@ -166,8 +166,8 @@ def random_point(space: SearchSpace, rng: np.random.Generator, failed: Array) ->
 
 
 def random_points(space: SearchSpace, rng: np.random.Generator, count: int) -> Array:
-    """Uniform over the cube, or over the list if the space is a short list."""
+    """Uniform over the cube, over what constraints leave of it, or over a short list."""
     every = space.enumeration()
     if every is not None:
         return every[rng.integers(len(every), size=count)]
-    return space.snap(rng.random((count, space.dimension)))
+    return spread_points(space, rng.random((count, space.dimension)))

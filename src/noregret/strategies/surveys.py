@@ -13,7 +13,7 @@ import numpy as np
 from noregret.classes import crossing_near
 from noregret.gp import VARIANCE_FLOOR, Posterior, squared_distances
 from noregret.search import log_h, low_discrepancy
-from noregret.space import Array, SearchSpace
+from noregret.space import Array, SearchSpace, spread_points
 
 UNKNOWN = 0.7  # mean std of the class that a survey looks at: most of the space unknown
 WIDEST = 100.0  # times shorter lengthscales than fitted
@@ -30,7 +30,7 @@ def cloud_of(space: SearchSpace, seed: int) -> Array:
     rng = np.random.default_rng(seed)
     every = space.enumeration()
     if every is None:
-        return space.snap(low_discrepancy(CLOUD, space.dimension, rng))
+        return spread_points(space, low_discrepancy(CLOUD, space.dimension, rng))
     return every[rng.permutation(len(every))[:CLOUD]]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from noregret.diagnostics import Importance, importances
 from noregret.errors import ConfigurationError, TrialError
 from noregret.search import Resolution, largest_empty_ball
+from noregret.space import region_of
 from noregret.strategies import Belief
 from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
 from noregret.trials import STATES, Trial, html_table, sign_of, standing
@@ -57,7 +58,8 @@ def resolution_of(study: Study) -> Resolution:
     done = complete(study)
     if not done:
         raise TrialError("the resolution needs at least one value")
-    return largest_empty_ball(np.array([study._encode(trial) for trial in done]))
+    points = np.array([study._encode(trial) for trial in done])
+    return largest_empty_ball(points, region_of(study.space))
 
 
 def importances_of(study: Study) -> list[Importance]:

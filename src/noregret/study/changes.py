@@ -80,7 +80,7 @@ def _changed_space(
         raise ConfigurationError(
             "a list of candidates has no ranges to change: give the new list as space=Candidates(…)"
         )
-    return Space({**old.parameters, **parameters}, vector=old.vector)
+    return Space({**old.parameters, **parameters}, old.vector, old.constraints)
 
 
 DEFINING = ("space", "goal", "strategy", "seed")

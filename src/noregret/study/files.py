@@ -265,9 +265,10 @@ def _trial(
 ) -> Trial:
     if "" in row:
         raise TrialError(f"more cells than columns: {row['']!r}")
-    state = (row.get("state") or "complete").strip()
-    if state not in STATES:
-        raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
+    said_state = (row.get("state") or "complete").strip()
+    state = next((each for each in STATES if each == said_state), None)
+    if state is None:
+        raise TrialError(f"state is one of {list(STATES)}, got {said_state!r}")
     values = {
         name: parsed(row[place[name]], name, parameter, comma=comma)
         for name, parameter in space.parameters.items()
@@ -294,8 +295,8 @@ def _trial(
     return Trial(
         0,
         params,
-        "complete" if state == "complete" else "failed",
-        *check_outcome(value, noise, "complete" if state == "complete" else "failed"),
+        state,
+        *check_outcome(value, noise, state),
         transient=check_transient(told in ("true", "1", "yes"), state),
         **said,
     )

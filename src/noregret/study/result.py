@@ -12,7 +12,7 @@ import numpy as np
 from noregret.errors import TrialError
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Cover, argmax, covered, searched
-from noregret.space import Array, SearchSpace
+from noregret.space import Array, SearchSpace, region_of
 from noregret.strategies import Belief
 from noregret.trials import Goal, Trial, html_table, sign_of
 
@@ -113,9 +113,10 @@ def _largest(space: SearchSpace, belief: Belief, top: Array) -> Cover:
     if every is not None:
         largest = float(upper(every).max())
         return Cover(largest, largest, top, len(every), proved=True)
-    found = float(upper(top[None, :])[0])
+    found, region = float(upper(top[None, :])[0]), region_of(space)
     if not isinstance(belief.kernel, (SquaredExponential, Matern)):
-        return searched(upper, found, space.dimension)
+        return searched(upper, found, space.dimension, region=region)
     assert belief.norm_bound is not None
     tolerance = COVERED * belief.norm_bound
-    return covered(upper, belief.kernel, belief.lengthscales, belief.norm_bound, tolerance, found)
+    theta = belief.lengthscales
+    return covered(upper, belief.kernel, theta, belief.norm_bound, tolerance, found, region, top)

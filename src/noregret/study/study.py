@@ -9,7 +9,7 @@ from typing import Any, overload
 from noregret.diagnostics import Importance
 from noregret.errors import StudyExistsError
 from noregret.search import Resolution
-from noregret.space import Array, Candidates, Parameter, Space, as_space
+from noregret.space import Array, Candidates, Parameter, Space, as_space, region_of
 from noregret.storage import MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
 from noregret.study import answers, asking, changes, evaluating, making, remarks, telling
@@ -59,6 +59,8 @@ class Study:
         self._attach(record, storage)
         for trial in trials:
             self._encode(trial)
+            if region_of(record.space) is not None:
+                record.space.normal(trial.params)
         self._key = self._storage.create(record)
         self._storage.insert(self._key, trials)
 
@@ -206,7 +208,8 @@ class Study:
         transient: bool = False,
     ) -> Trial:
         """The value of a trial, with the noise's std if it is known for this one; or
-        ``state="failed"``, with a ``reason``. The first tell stands.
+        ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
+        it: neither a value nor a failure, and not proposed again. The first tell stands.
 
         params: what was really run, as far as it is not what was asked for. note and attributes
         (JSON values by name) are kept with the trial, and shown and exported with it. transient:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from noregret.space import Candidates, Choice, Float, Int, Space
+from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Space
 from noregret.storage import codec
 from noregret.strategies import Strategy
 from noregret.study import Study
@@ -30,6 +30,17 @@ def spaces() -> dict[str, Space | Candidates]:
         "box": Space({"a": Float(-5, 5), "b": Float(1e-3, 10, log=True)}),
         "mixed": Space({"a": Float(0, 1), "n": Int(1, 9), "c": Choice(["x", "y", "z"])}),
         "list": Candidates(rows),
+        "mixture": Space(
+            {"a": Float(0, 1), "b": Float(0, 1), "c": Float(0, 0.7), "k": Choice(["x", "y"])},
+            constraints=[
+                Linear({"a": 1, "b": 1, "c": 1}, equals=1.0),
+                Linear({"a": 1, "b": -1}, at_most=0.5),
+            ],
+        ),
+        "forbidden": Space(
+            {"n": Int(1, 5), "k": Choice(["x", "y", "z"]), "t": Float(0, 1)},
+            constraints=[Forbidden({"k": "x", "n": 2}), Linear({"n": 1, "t": 4}, at_most=6)],
+        ),
     }
 
 
@@ -86,7 +97,8 @@ class StrategyContract(ABC):
             for trial in study.trials:
                 u = space.encode(trial.params)
                 assert np.all((u >= 0) & (u <= 1)), f"{name}: {trial.params} is outside"
-                np.testing.assert_array_equal(space.snap(u[None, :])[0], u)
+                np.testing.assert_allclose(space.snap(u[None, :])[0], u, rtol=0, atol=1e-12)
+                space.normal(trial.params)  # what is proposed satisfies the constraints
 
     def test_equal_arguments_give_equal_proposals(self) -> None:
         strategy, space = self.make_strategy(), spaces()["mixed"]

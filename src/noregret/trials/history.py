@@ -74,8 +74,10 @@ Encode = Callable[[Trial], Array]
 
 
 def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: float) -> History:
-    """sign: see ``sign_of``. Waiting trials are as good as under way. A failure that had nothing to
-    do with the point is not there at all, as long as the trial is not given out again.
+    """sign: see ``sign_of``. Waiting trials are as good as under way, and so for ever are those
+    that a strategy chose and a person withdrew: nothing is known there, nor proposed again. A
+    failure that had nothing to do with the point is not there at all, as long as the trial is not
+    given out again.
     """
     replaced_by = corrections(trials)
     of_state: dict[State, list[Trial]] = {state: [] for state in STATES}
@@ -103,7 +105,12 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
             [math.nan if trial.noise_std is None else trial.noise_std for trial in done]
         ),
         pending=points(
-            sorted(of_state["waiting"] + of_state["running"], key=lambda trial: trial.number)
+            sorted(
+                of_state["waiting"]
+                + of_state["running"]
+                + [trial for trial in of_state["withdrawn"] if trial.decision.chosen],
+                key=lambda trial: trial.number,
+            )
         ),
         failed=points(of_state["failed"]),
         decisions=tuple([_of_dimension(trial.decision, dimension) for trial in decided]),

@@ -13,6 +13,8 @@ import numpy as np
 from noregret.errors import NoRegretError, TrialError
 from noregret.trials.trial import State, Trial
 
+ENDS: tuple[State, ...] = ("complete", "failed", "withdrawn")
+
 
 def number_of(trial: Trial | int) -> int:
     if isinstance(trial, Trial):
@@ -58,11 +60,13 @@ def check_noise(noise_std: Any) -> float | None:
 
 def check_outcome(value: Any, noise_std: Any, state: State) -> tuple[float | None, float | None]:
     """Value and noise of a trial that ends in this state."""
-    if state not in ("complete", "failed"):
-        raise TrialError(f'state is "complete" or "failed", got {state!r}')
-    if state == "failed" and value is not None:
-        raise TrialError(f"a failed trial has no value, got {value!r}: leave it out")
-    return None if state == "failed" else check_value(value), check_noise(noise_std)
+    if state not in ENDS:
+        raise TrialError(f"state is one of {list(ENDS)}, got {state!r}")
+    if state == "complete":
+        return check_value(value), check_noise(noise_std)
+    if value is not None:
+        raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")
+    return None, check_noise(noise_std)
 
 
 def measured(result: Any) -> tuple[float, float | None]:

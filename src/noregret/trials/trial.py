@@ -13,8 +13,8 @@ from noregret.errors import TrialError
 from noregret.trials.decision import Decision, ModelDecision
 from noregret.trials.markup import html_table, shown
 
-State = Literal["waiting", "running", "complete", "failed"]
-STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed")
+State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
+STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed", "withdrawn")
 
 
 def utc_now() -> str:
@@ -23,8 +23,8 @@ def utc_now() -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Trial:
-    """It is waiting to be given out (enqueued, or its worker died), running, complete or failed;
-    the last two are for ever.
+    """It is waiting to be given out (enqueued, or its worker died), running, complete, failed, or
+    withdrawn: nobody is going to run it. The last three are for ever.
     """
 
     number: int
@@ -71,7 +71,7 @@ class Trial:
 
     @property
     def is_finished(self) -> bool:
-        return self.state in ("complete", "failed")
+        return self.state not in ("waiting", "running")
 
     @property
     def duration(self) -> float | None:

@@ -22,7 +22,7 @@ from noregret.errors import (
     UnknownTrialError,
 )
 from noregret.storage import SQLStorage
-from noregret.web import api, pages
+from noregret.web import api, pages, writing
 from noregret.web.models import Models
 from noregret.web.reading import Library
 from noregret.web.security import Access, Guard
@@ -63,6 +63,7 @@ def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
         chosen,
     )
     app.include_router(api.router)
+    app.include_router(writing.router)
     app.include_router(pages.router)
     app.add_exception_handler(NoRegretError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)

@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import NoRegretError, StorageError
-from noregret.space import Array, Candidates, Choice, Float, Int, Parameter, named_params
+from noregret.space import Array, Candidates, Choice, Int, Parameter, named_params
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
 from noregret.study import Result, Study
 from noregret.trials import Trial, sign_of
+from noregret.web.insights import hiding, importance
 from noregret.web.reading import Snapshot
 
 RESULTS = 2  # kept: one of 5,000 trials takes 200 MB
 DESIGNS = 2_000  # of a list that are drawn
 LINE = 121  # points of a slice along one input
+INPUTS = 24  # shown at once
 GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
 MANY = 1000
 NEAR = 1.0  # lengthscales: trials nearer than this to a slice are said to lie near it
@@ -86,42 +88,14 @@ def _judged(name: str) -> dict[str, Any]:
             "refuted": result.certificate.refuted,
             "slack": result.certificate.slack,
         }
-        answer["importance"] = importance(snapshot.study)
-        answer["resolution"] = resolution(snapshot.study)
+        answer["importance"] = importance(result.belief, snapshot.study)
+        answer["resolution"] = hiding(snapshot.study)
     try:
         if len(snapshot.rows) <= PREVIEWED:
             answer["next"] = _next[name] = plain(snapshot.study.preview())
     except NoRegretError as error:
         answer["error"] = str(error)
     return answer
-
-
-def importance(study: Any) -> list[dict[str, Any]] | None:
-    """Which inputs matter, most important first, where the study says so: by name a share, or a
-    share and its uncertainty.
-    """
-    if not hasattr(study, "importance"):
-        return None
-    try:
-        shares = study.importance()
-    except NoRegretError:
-        return None  # no model, or too little data for one
-    rows = []
-    for name, share in dict(getattr(shares, "shares", shares)).items():
-        pair = share if isinstance(share, (tuple, list)) else (share, None)
-        spread = None if pair[1] is None else float(pair[1])
-        rows.append({"name": str(name), "share": float(pair[0]), "spread": spread})
-    return sorted(rows, key=lambda row: -float(row["share"] or 0.0))
-
-
-def resolution(study: Any) -> str | None:
-    """What could still hide between the points, in a sentence, where the study says so."""
-    if not hasattr(study, "resolution"):
-        return None
-    try:
-        return str(study.resolution())
-    except NoRegretError:
-        return None
 
 
 def _result(name: str) -> tuple[Snapshot, Result | str | None]:
@@ -218,6 +192,18 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     }
 
 
+def cuts(name: str, through: int | None) -> dict[str, Any]:
+    """Along every input by itself, INPUTS at the most."""
+    snapshot, _ = _results.get(name) or _result(name)
+    found = [
+        cut(name, SliceQuery(x, None, through))
+        for x in list(snapshot.study.space.parameters)[:INPUTS]
+    ]
+    error = next((each["error"] for each in found if each["error"]), None)
+    version = found[0]["version"]
+    return {"version": version, "error": error, "slices": [] if error else found}
+
+
 def _rows(column: list[float], width: int) -> list[list[float]]:
     return [column[i : i + width] for i in range(0, len(column), width)]
 
@@ -228,7 +214,7 @@ def _levels(parameter: Parameter, count: int) -> list[Any]:
     if isinstance(parameter, Int) and parameter.size <= count:
         return list(range(parameter.low, parameter.high + 1))
     steps = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, count)]
-    return steps if isinstance(parameter, Float) else list(dict.fromkeys(steps))
+    return list(dict.fromkeys(steps))  # whole numbers and steps repeat
 
 
 def _band(belief: Belief, points: Array, sign: float) -> dict[str, list[float]]:
@@ -258,9 +244,9 @@ def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]
 
 
 def _drawable(snapshot: Snapshot) -> list[Trial]:
-    """All but the failed ones, and last what would be proposed, where it is known."""
+    """All with a value or without one yet, and last what would be proposed, where it is known."""
     following = _next.get(snapshot.study.name)
-    trials = [trial for trial in snapshot.trials if trial.state != "failed"]
+    trials = [trial for trial in snapshot.trials if trial.state not in ("failed", "withdrawn")]
     return trials + ([] if following is None else [Trial(-1, following)])
 
 

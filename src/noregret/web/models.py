@@ -78,6 +78,9 @@ class Models:
     async def slice(self, name: str, query: fitting.SliceQuery) -> dict[str, Any]:
         return await self._call(fitting.cut, name, query)
 
+    async def slices(self, name: str, through: int | None) -> dict[str, Any]:
+        return await self._call(fitting.cuts, name, through)
+
     async def _call(self, function: Any, name: str, *arguments: Any) -> dict[str, Any]:
         if self._pool is None:
             for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -28,7 +28,6 @@ from noregret.web import words
 from noregret.web.api import Number, Seen, Studies, StudyName
 from noregret.web.keys import key_of
 from noregret.web.reading import Snapshot
-from noregret.web.schemas import REMARKS
 from noregret.web.security import Access, cookie, is_loopback
 
 ROWS = 25  # trials per page of the table
@@ -55,7 +54,6 @@ templates.globals.update(
     plotly=version("plotly"),
     strategy_name=display_name,
     method=words.method,
-    remarks=REMARKS,
 )
 for _template in templates.list_templates():
     templates.get_template(_template)  # compiled before the first visitor comes

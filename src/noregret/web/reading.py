@@ -43,6 +43,7 @@ class Snapshot:
                 trials[0].created if trials else "",
                 len(trials),
                 sorted(self.counts.items()),
+                (study.note, [trial.note for trial in trials if trial.note]),
             )
         )
         self.version = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -16,14 +15,11 @@ from pydantic import (
     StrictStr,
 )
 
-from noregret.errors import NoRegretError
 from noregret.space import Candidates, Choice, Float, Int, Space
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
-from noregret.study import Study
 from noregret.trials import Trial
 from noregret.web.keys import KEY, key_of
 
-REMARKS = "note" in inspect.signature(Study.tell).parameters  # studies keep notes and reasons
 LARGEST_INT = 2**53 - 1  # what every JSON reader takes without rounding
 
 
@@ -127,7 +123,7 @@ class StudyIn(Body):
     def attributes(self) -> dict[str, str]:
         """What the values are called, and their unit."""
         given = {"value_name": self.value_name, "unit": self.unit}
-        return _kept({name: each for name, each in given.items() if each is not None})
+        return {name: each for name, each in given.items() if each is not None}
 
     def made_space(self) -> Space | Candidates:
         if isinstance(self.space, CandidatesIn):
@@ -191,11 +187,17 @@ class TellIn(Body):
         """What was told besides the outcome: what was really run, why it failed, a note."""
         given: dict[str, Any] = {"params": self.params, "reason": self.reason, "note": self.note}
         given |= {"transient": True} if self.transient else {}
-        return _kept({name: each for name, each in given.items() if each is not None})
+        return {name: each for name, each in given.items() if each is not None}
+
+
+class NoteIn(Body):
+    """Left out or empty: no note."""
+
+    note: Remark = ""
 
 
 class WithdrawIn(Body):
-    """later: it waits for the next ask; never: it is dropped and not proposed again."""
+    """later: it waits for the next ask; never: it is withdrawn and not proposed again."""
 
     then: Literal["later", "never"]
 
@@ -209,13 +211,7 @@ class PointIn(Body):
     note: Remark | None = None
 
     def remarks(self) -> dict[str, Any]:
-        return _kept({} if self.note is None else {"note": self.note})
-
-
-def _kept(remarks: dict[str, Any]) -> dict[str, Any]:
-    if remarks and not REMARKS:
-        raise NoRegretError(f"studies keep no {next(iter(remarks))} in this version")
-    return remarks
+        return {} if self.note is None else {"note": self.note}
 
 
 class Problem(BaseModel):
@@ -231,6 +227,7 @@ class StudyOut(BaseModel):
     running: int
     complete: int
     failed: int
+    withdrawn: int
     best: float | None
     created: str | None
     last_activity: str | None
@@ -307,6 +304,12 @@ class ModelOut(BaseModel):
     resolution: str | None = None
 
 
+class SlicesOut(BaseModel):
+    version: str
+    error: str | None
+    slices: list[dict[str, Any]]
+
+
 class SliceOut(BaseModel):
     model_config = ConfigDict(extra="allow")
 
@@ -328,6 +331,7 @@ def summary_out(summary: Any) -> StudyOut:
         running=summary.running,
         complete=summary.complete,
         failed=summary.failed,
+        withdrawn=summary.withdrawn,
         best=summary.best,
         created=summary.created,
         last_activity=summary.last_activity,

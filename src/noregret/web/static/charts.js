@@ -219,6 +219,27 @@ async function drawSlice(figure, fetchAgain = true) {
   await draw(figure.querySelector(".plot"), ...(slice.kind === "surface" ? surfaceSlice(slice, surface.value) : lineSlice(slice)));
 }
 
+// -- every input by itself --
+
+const overview = document.querySelector("[data-slices]");
+let slices = [];
+
+async function drawSlices() {
+  const through = sliced?.querySelector("[name=through]")?.value;
+  const found = await call(overview.dataset.slices + (through ? `?${new URLSearchParams({ through })}` : ""));
+  slices = found.slices;
+  const ends = slices.flatMap((s) => [...s.low, ...s.high]);
+  const range = [Math.min(...ends), Math.max(...ends)];
+  await Promise.all([...overview.querySelectorAll("figure")].map(async (figure, i) => {
+    const s = slices[i], place = figure.querySelector(".plot");
+    figure.querySelector(".words").textContent = s ? `From ${round(Math.min(...s.mean))} to ${round(Math.max(...s.mean))} is expected.` : found.error ?? "\u00a0";
+    if (nothing(place, !s)) return;
+    const [traces, extra] = lineSlice(s);
+    place.dataset.slice = s.version;
+    await draw(place, traces, { ...extra, showlegend: false, xaxis: { ...extra.xaxis, title: undefined }, yaxis: { range } });
+  }));
+}
+
 // As many digits as the noise justifies, and one more.
 function round(value) {
   if (!page.places) return Number(value.toPrecision(4));
@@ -243,17 +264,28 @@ function legendOf(s) {
   return said.length ? `${said.join("; ").replace(/^./, (c) => c.toUpperCase())}.` : "";
 }
 
-function sliceCsv() {
-  if (!slice || slice.error) return say("There is no slice to save yet.");
+function save(name, rows) {
   const quote = (v) => (typeof v === "string" ? `"${v.replaceAll('"', '""')}"` : v);
-  const head = [slice.x, ...(slice.kind === "surface" ? [slice.y] : []), "mean", "std", "low", "high"].map(quote);
-  const rows = slice.kind === "surface"
-    ? slice.ys.flatMap((y, j) => slice.xs.map((x, i) => [x, y, ...["mean", "std", "low", "high"].map((key) => slice[key][j][i])]))
-    : slice.xs.map((x, i) => [x, ...["mean", "std", "low", "high"].map((key) => slice[key][i])]);
-  const file = URL.createObjectURL(new Blob([[head, ...rows.map((row) => row.map(quote))].map((row) => row.join(",")).join("\r\n")], { type: "text/csv" }));
-  const anchor = Object.assign(document.createElement("a"), { href: file, download: "slice.csv" });
+  const file = URL.createObjectURL(new Blob([rows.map((row) => row.map(quote).join(",")).join("\r\n")], { type: "text/csv" }));
+  const anchor = Object.assign(document.createElement("a"), { href: file, download: name });
   anchor.click();
   URL.revokeObjectURL(file);
+}
+
+const COLUMNS = ["mean", "std", "low", "high"];
+
+function slicesCsv() {
+  if (!slices.length) return say("There is no slice to save yet.");
+  save("slices.csv", [["input", "at", ...COLUMNS], ...slices.flatMap((s) => s.xs.map((x, i) => [s.x, x, ...COLUMNS.map((key) => s[key][i])]))]);
+}
+
+function sliceCsv() {
+  if (!slice || slice.error) return say("There is no slice to save yet.");
+  const head = [slice.x, ...(slice.kind === "surface" ? [slice.y] : []), ...COLUMNS];
+  const rows = slice.kind === "surface"
+    ? slice.ys.flatMap((y, j) => slice.xs.map((x, i) => [x, y, ...COLUMNS.map((key) => slice[key][j][i])]))
+    : slice.xs.map((x, i) => [x, ...COLUMNS.map((key) => slice[key][i])]);
+  save("slice.csv", [head, ...rows]);
 }
 
 // -- all of them --
@@ -262,7 +294,14 @@ const figures = [...document.querySelectorAll("[data-chart]")];
 const sliced = document.querySelector("[data-slice]");
 const quietly = (promise, figure) => promise.catch((error) => { figure.querySelector(".words").textContent = error.message; });
 
-let fitted = null;
+let fitted = null, overviewed = null;
+function drawOverview() {
+  const model = document.body.dataset.model;
+  if (!overview?.open || !model || model === overviewed) return;
+  overviewed = model;
+  drawSlices().catch((error) => { overview.querySelector(".words").textContent = error.message; });
+}
+
 function drawAll() {
   // what is folded away is drawn when it is unfolded
   figures.filter((figure) => !figure.closest("details:not([open])")).forEach((figure) => quietly(drawChart(figure), figure));
@@ -270,11 +309,19 @@ function drawAll() {
     fitted = document.body.dataset.model;
     quietly(drawSlice(sliced), sliced);
   }
+  drawOverview();
 }
 document.addEventListener("changed", drawAll);
 document.getElementById("theory")?.addEventListener("toggle", drawAll);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { fitted = null; drawAll(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { fitted = overviewed = null; drawAll(); });
 sliced?.querySelector("form").addEventListener("change", (event) => quietly(drawSlice(sliced, event.target.name !== "surface"), sliced));
+sliced?.querySelector("form").addEventListener("change", (event) => {
+  if (event.target.name !== "through") return;
+  overviewed = null;
+  drawOverview();
+});
+overview?.addEventListener("toggle", drawOverview);
+overview?.querySelector("[data-slices-csv]").addEventListener("click", slicesCsv);
 sliced?.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
 sliced?.querySelector("[data-slice-csv]").addEventListener("click", sliceCsv);
 drawAll();

@@ -67,7 +67,7 @@ document.addEventListener("submit", (event) => {
     } else {
       const made = await post(form.dataset.post, bodyOf(form, event.submitter));
       say(Array.isArray(made) ? (made.length > 1 ? `${made.length} experiments are ready.` : `Experiment ${made[0].number} is ready.`) : "Saved.");
-      if (form.id !== "ask") form.reset();
+      if (form.id !== "ask" && form.dataset.keep === undefined) form.reset();
     }
     form.closest("dialog")?.close();
     document.activeElement?.blur();

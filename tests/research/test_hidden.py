@@ -1,0 +1,53 @@
+"""The function made of a run's own hole, and seconds per ask beside another checkout."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noregret as nr
+from noregret.study import Progress
+from research.benchmarks import ask_times, hidden
+from research.benchmarks.methods import Unpatrolled
+
+
+def test_the_bump_lies_in_a_hole_around_a_patrol_point() -> None:
+    points = np.array([0.0, 0.1, 0.24, 0.26, 0.45, 0.56, 0.72, 0.9])
+    centre, radius = hidden.hole(points, trials=2000)  # three patrols: ½, ¼, ¾
+    assert centre - radius > 0.45  # around ½: those at ¼ and ¾ are narrower
+    assert centre + radius <= 0.55 + 1e-12
+    assert abs(centre - 0.5) < radius  # the patrol is inside, off the top
+    assert centre != 0.5
+    function = hidden.with_bump(centre, radius)
+    assert all(function(x) == hidden.smooth(x) for x in points)
+    assert function(centre) == pytest.approx(hidden.smooth(centre) + hidden.HEIGHT)
+
+
+def test_without_patrols_the_run_is_the_same_with_the_bump_and_its_regret_linear() -> None:
+    result = hidden.measure(60)
+    first, second = hidden.halves(result["regret"]["without patrols"])
+    assert second > 0.9 * first
+    assert min(result["regret"]["without patrols"]) > 0.5
+    assert min(result["regret"]["the default"]) < 0.1  # the patrol of decision 32
+    function = hidden.with_bump(result["centre"], result["radius"])
+    with Progress(60, "") as bar:
+        values = hidden.run(function, Unpatrolled(), 60, bar)[1]
+    regret = result["maximum"] - np.array(values)
+    np.testing.assert_allclose(regret, result["regret"]["without patrols"], rtol=1e-3)
+
+
+def test_seconds_per_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    count, seconds = ask_times.asks("rkhs 1002")
+    assert count == 50 - 3
+    assert seconds > 0
+    ours, calls = Path(nr.__file__).parents[1], []
+
+    def measured(name: str, source: Path) -> tuple[int, float]:
+        calls.append(source)
+        return 10, 0.3 if source == ours else 0.2
+
+    monkeypatch.setattr(ask_times, "measured", measured)
+    lines = ask_times.table(Path("other"), repeats=2)
+    assert len(calls) == 4 * len(ask_times.PROBLEMS)
+    assert calls[0] != calls[1] == calls[3]  # in turn
+    assert lines[-1] == "\nAll asks: × 1.50, not within 1.2; geometric mean × 1.50."
