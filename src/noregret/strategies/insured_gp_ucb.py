@@ -16,14 +16,8 @@ from typing import Any
 import numpy as np
 
 from noregret.classes import (
-    FunctionClass,
-    Mixture,
-    RadiusBand,
-    Values,
-    norm_lower_bound,
     patrol_order,
     patrol_points,
-    radius_band,
 )
 from noregret.errors import ConfigurationError
 from noregret.gp import (
@@ -38,8 +32,9 @@ from noregret.strategies import surveys
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.failing import Failing, expected, succeeding
 from noregret.strategies.guarantee import check_positive
-from noregret.strategies.inputs import InputEvidence, Inputs, fit_inputs
+from noregret.strategies.inputs import Inputs
 from noregret.strategies.limited import Limited, margin_beliefs
+from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
 from noregret.strategies.plausible import Plausible
 from noregret.strategies.robust import robust_frame
 from noregret.strategies.step import fitted_mean, recommended_bound
@@ -49,7 +44,7 @@ from noregret.strategies.strategy import (
     default_initial_points,
     initial_proposal,
 )
-from noregret.strategies.units import Frame
+from noregret.strategies.suggested import REQUIRED, suggested_band
 from noregret.trials import Decision, History, Kind, Limit, ModelDecision, Proposal
 
 KERNEL = Matern(2.5)
@@ -71,7 +66,6 @@ PATROL = 0.25  # of the insurance, over t^(1/3): patrols
 FINE = 0.14  # times the numbers, up to three: a fitted class this fine is wide by itself
 OWN = 0.5  # largest lengthscale between options in a survey: each option is looked at as such
 LOOKS = 3  # at one design: more tell the noise, not the design
-REQUIRED = 3.0  # times the norm that the data require: the condition of what may be left
 DELTA = 0.1  # the failure probability of that condition's band
 FORBIDDEN = -1e9  # of an acquisition, where a design is left out
 
@@ -83,11 +77,14 @@ class InsuredGPUCB:
     insurance: in [0, 1); 0: none, a plain fitted optimizer that may stick.
     noise_std: of a value, in the values' units; None estimates it.
     initial_points: how many spread points come first; None: two per input, from 3 to 12.
+    model: how f is modelled, such as Warping() or Additive(); None: Matérn 5/2, one lengthscale per
+    input.
     """
 
     insurance: float = 0.4
     noise_std: float | None = None
     initial_points: int | None = None
+    model: Modelling | None = None
 
     def __post_init__(self) -> None:
         number = isinstance(self.insurance, (int, float)) and not isinstance(self.insurance, bool)
@@ -98,6 +95,11 @@ class InsuredGPUCB:
             )
         check_positive("noise_std", self.noise_std)
         check_initial_points(self.initial_points)
+        if isinstance(self.model, type) or not isinstance(self.model, Modelling | None):
+            raise ConfigurationError(
+                "model says how f is modelled, a value such as Warping(), Additive() or"
+                f" Smoothness(), got {self.model!r}"
+            )
 
     @property
     def theorem(self) -> str:
@@ -163,9 +165,9 @@ class InsuredGPUCB:
         framed = robust_frame(history.observed, self.noise_std, compress=0)
         slope = float(made.framed.compression.slope(np.ones(1))[0])
         noise_var = made.fit.noise_var / slope**2
-        posterior = framed.condition(KERNEL, made.fit.lengthscales, noise_var)
+        posterior = framed.condition(made.kernel, made.fit.lengthscales, noise_var)
         chosen = DELTA if delta is None else delta
-        radius = suggested_band(framed, made.fit.lengthscales, noise_var, chosen)
+        radius = suggested_band(framed, made.kernel, made.fit.lengthscales, noise_var, chosen)
         noise_std = framed.scale * math.sqrt(framed.known_noise(noise_var)[1])
         norm = framed.scale * radius.function_class.norm_bound
         condition = (
@@ -185,22 +187,6 @@ class InsuredGPUCB:
         )
 
 
-def suggested_band(
-    framed: Frame, lengthscales: Array, noise_var: float, delta: float
-) -> RadiusBand:
-    """Where f can be if the noise is what was estimated and its norm at most ``REQUIRED`` times
-    what the values require: theory.md#radius, theory.md#refuted, with estimates in place of bounds.
-    """
-    per_point, _ = framed.known_noise(noise_var)
-    values = Values(framed.X, framed.y, np.sqrt(per_point))
-    theta = np.stack([lengthscales, lengthscales, lengthscales / 2, lengthscales / 2])
-    forecasters = Mixture(KERNEL, theta, np.array([1.0, 2.0, 1.0, 2.0]), np.full(4, 0.25))
-    radius_sq = forecasters.radius_squared(values, delta)
-    least = norm_lower_bound(KERNEL, lengthscales, values, radius_sq)
-    held = FunctionClass(lengthscales, REQUIRED * max(least, 1.0))  # the prior std is 1
-    return radius_band(KERNEL, held, values, radius_sq, (1 / 4, 1.0, 4.0))
-
-
 class Insured:
     """One decision. It lives for one ask; nothing in it outlives the call."""
 
@@ -218,16 +204,17 @@ class Insured:
         self.framed = framed = robust_frame(history, strategy.noise_std, COMPRESS)
         self.earlier = history.model_decisions
         self.t = len(self.earlier) + 1
-        evidence = InputEvidence(
+        question = Question(
+            framed,
+            self.inputs,
+            ESTIMATION,
             KERNEL,
-            framed.X,
-            framed.y,
-            framed.told,
-            ESTIMATION.prior,
-            ESTIMATION.noise_prior,
-            self.inputs.group,
+            previous_fit(self.earlier),
+            last_memory(history),
+            fit_rng,
         )
-        self.fit = fit_inputs(evidence, ESTIMATION, previous_fit(self.earlier), fit_rng)
+        modelled = (strategy.model or PLAIN).modelled(question)
+        self.kernel, self.fit, self.memory = modelled.kernel, modelled.fit, modelled.memory
         self.noise_var = framed.known_noise(self.fit.noise_var)[1]
         self.posterior = self._class_at(self.fit.lengthscales)
         self.fitted = fitted_mean(framed, self.posterior)
@@ -340,7 +327,7 @@ class Insured:
     # -- parts --
 
     def _class_at(self, lengthscales: Array) -> Posterior:
-        return self.framed.condition(KERNEL, lengthscales, self.fit.noise_var)
+        return self.framed.condition(self.kernel, lengthscales, self.fit.noise_var)
 
     def _acquisition(self, posterior: Posterior) -> Acquisition:
         """UCB, what may fail taken into account. With limits: see ``Limited.acquisition``."""
@@ -411,7 +398,7 @@ class Insured:
             recommended_bound=recommended_bound(framed, used, fitted[: len(self.history.X)], WIDTH),
             **self._of_outcomes(x),
         )
-        return Proposal(x, Decision("model", reasons))
+        return Proposal(x, Decision("model", reasons, memory=self.memory))
 
     def _of_outcomes(self, x: Array) -> dict[str, Any]:
         """What is recorded where there are limits."""

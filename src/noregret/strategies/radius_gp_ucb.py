@@ -27,7 +27,7 @@ from noregret.classes import (
     unpaired,
 )
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Posterior, SquaredExponential
+from noregret.gp import Kernel, Posterior, SquaredExponential, simple
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.assumed import Assumed
@@ -358,7 +358,7 @@ class RadiusGPUCB:
             self.norm_bound,
             stated._condition(what, me, chosen, history, band),
             proved=True,
-            kernel=band.posteriors[0].kernel,
+            kernel=simple(band.posteriors[0].kernel),
             norm_bound=held.norm_bound,
             radius=band,
             refuted=band.refuted,
