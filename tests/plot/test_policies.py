@@ -25,7 +25,7 @@ def study() -> nr.Study:
 def test_the_policy_is_drawn_along_the_context(study: nr.Study) -> None:
     ax = plot.policy(study)
     tried, best = ax.get_lines()
-    assert len(tried.get_xdata()) == 9
+    assert np.size(tried.get_xdata()) == 9
     x, y = np.asarray(best.get_xdata()), np.asarray(best.get_ydata())
     assert (x[0], x[-1]) == (-10, 30)
     assert y.min() >= 20
@@ -37,10 +37,10 @@ def test_the_policy_is_drawn_along_the_context(study: nr.Study) -> None:
 
 def test_outcomes_are_drawn_beside_their_limit(study: nr.Study) -> None:
     within, beyond, limit = plot.outcomes(study).get_lines()
-    assert list(limit.get_ydata()) == [0.9, 0.9]
+    assert np.asarray(limit.get_ydata()).tolist() == [0.9, 0.9]
     kept = [trial.number for trial in study.trials if trial.feasible]
-    assert list(within.get_xdata()) == kept
-    assert len(beyond.get_xdata()) == 9 - len(kept)
+    assert np.asarray(within.get_xdata()).tolist() == kept
+    assert np.size(beyond.get_xdata()) == 9 - len(kept)
     with pytest.raises(ConfigurationError, match="there is no outcome"):
         plot.outcomes(study, "noise")
     with pytest.raises(TrialError, match="made without limits"):
@@ -53,5 +53,7 @@ def test_other_pictures_take_such_studies(study: nr.Study) -> None:
     limited = nr.Study([(0, 1)], "maximize", outcomes={"c": nr.AtMost(0)})
     for _ in range(4):
         limited.tell(limited.ask(), 1.0, outcomes={"c": 1.0})
-    labels = [text.get_text() for text in plot.convergence(limited).get_legend().get_texts()]
+    legend = plot.convergence(limited).get_legend()
+    assert legend is not None
+    labels = [text.get_text() for text in legend.get_texts()]
     assert "nothing feasible yet" in labels

@@ -13,10 +13,9 @@ import click
 from noregret.cli.options import pairs, parse_point
 from noregret.cli.output import number
 from noregret.errors import ConfigurationError, TrialError
-from noregret.study import Study, read_number
+from noregret.study import Study, read_limit, read_number
 from noregret.trials import AtLeast, AtMost, Limit, Trial, returned
 
-LIMIT = re.compile(r"^\s*(?P<name>.+?)\s*(?P<how><=|>=|≤|≥)\s*(?P<limit>\S.*?)\s*$")
 NOISE = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
 
 LIMITS_OPTION = click.option(
@@ -65,15 +64,8 @@ def read_limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
         ((kind, value),) = table.items()
         limits[name] = kinds[kind](value)
     for word in words:
-        found = LIMIT.match(word)
-        if found is None:
-            raise ConfigurationError(
-                f"write an outcome's limit as 'toxicity<=0.3' or 'purity>=50', got {word!r}"
-            )
-        value = read_number(found["limit"], f"the limit of {found['name']}")
-        assert value is not None
-        kind = AtMost if found["how"] in ("<=", "≤") else AtLeast
-        limits[found["name"]] = kind(value)
+        name, limit = read_limit(word)
+        limits[name] = limit
     for name in limits:
         if "=" in name or not name.isprintable():
             raise ConfigurationError(

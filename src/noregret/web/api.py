@@ -113,6 +113,8 @@ def describe_study(seen: Seen) -> Any:
         "version": seen.version,
         "space": codec.described(study.space),
         "constraints": [str(each) for each in getattr(study.space, "constraints", ())],
+        "outcomes": [f"{name} {limit}" for name, limit in study.outcomes.items()],
+        "context": list(study.context),
         "strategy": codec.to_json(study.strategy),
         "theorem": study.strategy.theorem,
         "counts": dict(seen.tally),
