@@ -16,6 +16,7 @@ from noregret.strategies import (
     RadiusGPUCB,
     RandomisedGPUCB,
     RandomSearch,
+    Subspace,
 )
 from noregret.study import (
     Certificate,
@@ -59,6 +60,7 @@ __all__ = [
     "Satisfies",
     "Space",
     "Study",
+    "Subspace",
     "TransientError",
     "Trial",
     "last_study",

@@ -30,6 +30,7 @@ from noregret.strategies.registry import (
 from noregret.strategies.smoothness import Smoothness
 from noregret.strategies.sparse import Sparse
 from noregret.strategies.strategy import Belief, Strategy, initial_proposal, random_points
+from noregret.strategies.subspace import Subspace
 from noregret.strategies.warping import Warping
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "Smoothness",
     "Sparse",
     "Strategy",
+    "Subspace",
     "Warping",
     "display_name",
     "initial_proposal",

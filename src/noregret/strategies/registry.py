@@ -36,6 +36,7 @@ from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
 from noregret.strategies.smoothness import Smoothness
 from noregret.strategies.sparse import Sparse
 from noregret.strategies.strategy import Strategy
+from noregret.strategies.subspace import Subspace
 from noregret.strategies.warping import Warping
 
 T = TypeVar("T", bound=type)
@@ -51,6 +52,7 @@ NAMED: dict[str, Callable[..., Strategy]] = {
     "minimum-uncertainty": MinimumUncertainty,
     "thompson": AdaptiveThompson,
     "randomised-gp-ucb": RandomisedGPUCB,
+    "subspace": Subspace,
     "log-ei": LogEI,
     "random": RandomSearch,
 }
@@ -66,6 +68,7 @@ _STRATEGIES: tuple[type, ...] = (
     RadiusGPUCB,
     RandomisedGPUCB,
     RandomSearch,
+    Subspace,
 )
 MODELS: tuple[type, ...] = (Additive, Categorical, Smoothness, Sparse, Warping)
 BUILT_IN: dict[str, type] = {
