@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -332,11 +333,11 @@ def test_a_prediction_takes_smaller_pieces_first(monkeypatch: pytest.MonkeyPatch
     posterior, pieces = made(), []
     expected, usual = posterior.predict(np.repeat(A, 10, axis=0)), DevicePosterior._predict
 
-    def narrow(self: DevicePosterior, scaled: Any, *given: Any) -> None:
+    def narrow(self: DevicePosterior, scaled: Any, many: bool) -> Any:
         pieces.append(len(scaled))
         if len(scaled) > 150:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        usual(self, scaled, *given)
+        return usual(self, scaled, many)
 
     monkeypatch.setattr(DevicePosterior, "_predict", narrow)
     found = posterior.predict(np.repeat(A, 10, axis=0))
@@ -362,6 +363,56 @@ class Torch:
 class Here(device.Device):
     def put(self, array: Array) -> Any:
         return torch.from_numpy(array)
+
+
+class Streams:
+    """Those of a GPU, which do at once what they are told; ``log`` has the order."""
+
+    type = "cuda"
+
+    def __init__(self) -> None:
+        self.cuda, self.log = self, list[str]()
+
+    def Stream(self, _: Any) -> Any:  # noqa: N802
+        return self
+
+    current_stream = Stream
+
+    def stream(self, _: Any) -> Any:
+        return nullcontext()
+
+    def wait_event(self, number: int) -> None:
+        self.log.append(f"back {number}")
+
+    def wait_stream(self, _: Any) -> None:
+        self.log.append("work")
+
+    def record_event(self) -> int:
+        return self.log.count("work")
+
+
+class Copies(device.Device):
+    def put(self, array: Array) -> Any:
+        self.torch.log.append("there")
+        return torch.from_numpy(array.copy()).as_subclass(Recorded)
+
+    def get(self, tensor: Any) -> Array:
+        return np.array(tensor.numpy())
+
+
+class Recorded(torch.Tensor):  # type: ignore[misc]
+    def record_stream(self, _: Any) -> None: ...
+
+
+def test_rows_go_there_and_come_back_while_it_works() -> None:
+    streams, rows = Streams(), np.arange(21.0).reshape(7, 3)
+    gpu = Copies("cuda", streams, streams, 1)
+    found = gpu.mapped(lambda part: torch.stack([part[:, 0], part.sum(dim=1)]), rows, 3)
+    np.testing.assert_array_equal(found, [rows[:, 0], rows.sum(axis=1)])
+    order = "there, work, there, work, there, back 1, work, back 2, back 3"
+    assert ", ".join(streams.log) == order
+    one = gpu.mapped(lambda part: part[:, 1:].T, rows, 100)
+    np.testing.assert_array_equal(one, rows[:, 1:].T)
 
 
 def compiler(answer: Any) -> device.Device:

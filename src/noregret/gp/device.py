@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +54,42 @@ class Device:
         here: Array = tensor.cpu().numpy()
         return here.copy() if self.place.type == PROCESSOR else here
 
+    def mapped(self, function: Callable[[Tensor], Tensor], A: Array, step: int) -> Array:
+        """``function`` of ``step`` rows at a time, each giving columns of the result. On a GPU the
+        next rows go there and the last columns come back while it works.
+        """
+        if self.place.type == PROCESSOR:
+            parts = [A[start : start + step] for start in range(0, len(A), step)]
+            return np.hstack([self.get(function(self.put(part))) for part in parts])
+        cuda = self.torch.cuda
+        work, way = cuda.current_stream(self.place), cuda.Stream(self.place)
+        found = np.empty((0, 0))
+        done: list[tuple[slice, Tensor, Any]] = []
+
+        def fetch() -> Array:
+            at, columns, ended = done.pop(0)
+            way.wait_event(ended)
+            with cuda.stream(way):
+                here = self.get(columns)
+            all_of_it = found if len(found) else np.empty((len(here), len(A)))
+            all_of_it[:, at] = here
+            return all_of_it
+
+        with cuda.stream(way):
+            rows = self.put(A[:step])
+        for start in range(0, len(A), step):
+            work.wait_stream(way)
+            rows.record_stream(work)
+            columns = function(rows)
+            columns.record_stream(way)
+            done.append((slice(start, start + step), columns, work.record_event()))
+            if start + step < len(A):
+                with cuda.stream(way):
+                    rows = self.put(A[start + step : start + 2 * step])
+            if len(done) > 1:
+                found = fetch()
+        return fetch()
+
     def empty(self, *shape: int) -> Tensor:
         return self.torch.empty(shape, dtype=self.torch.float64, device=self.place)
 
@@ -81,7 +117,7 @@ class Device:
             if self.place.type == "cuda":
                 self.torch.cuda.empty_cache()
                 left, whole = self.torch.cuda.mem_get_info(self.place)
-                free = f" of which {left / 1e9:.1f} of {whole / 1e9:.1f} GB are free now"
+                free = f", where {left / 1e9:.1f} of {whole / 1e9:.1f} GB are free now"
             raise DeviceMemoryError(
                 f"{what} did not fit into the memory of the device {self.name!r}{free}. Nothing was"
                 " proposed and the study is as it was. To go on, call"

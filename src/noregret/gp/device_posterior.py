@@ -18,6 +18,7 @@ from noregret.gp.posterior import VARIANCE_FLOOR, Posterior
 from noregret.space import Array
 
 EXACT = 4_096  # rows of a prediction up to which distances are by differences
+LARGEST = 65_536  # rows that are worked on at once: the next ones are on their way meanwhile
 SMALLEST = 64  # rows of a prediction that must fit into the memory
 
 
@@ -74,34 +75,32 @@ class DevicePosterior(Posterior):
         """Latent mean and std at the rows of A, in pieces that fit into the memory."""
         if len(A) == 0:
             return np.empty(0), np.empty(0)
-        device, size = self.factor.device, len(A)
-        step = max(device.chunk // max(len(self.X), 1), SMALLEST)
-        with self._room(f"a prediction at {min(step, SMALLEST)} points"):
-            scaled = self._scaled(A)
-            found = device.empty(2, size)
-            start = 0
-            while start < size:
-                rows = slice(start, min(start + step, size))
+        device = self.factor.device
+        step = max(min(device.chunk // max(len(self.X), 1), LARGEST), SMALLEST)
+        theta, many = device.put(self.lengthscales), len(A) > EXACT
+        with self._room(f"a prediction at {SMALLEST} points"):
+            while True:
                 try:
-                    self._predict(scaled[rows], size > EXACT, found[:, rows])
+                    found = device.mapped(
+                        lambda part: self._predict(part.div_(theta), many), A, step
+                    )
                 except RuntimeError as error:
                     if step <= SMALLEST or not device.is_full(error):
                         raise
-                    device.torch.cuda.empty_cache()
-                    step = max(step // 2, SMALLEST)
-                    continue
-                start = rows.stop
-            found[1].clamp_(min=VARIANCE_FLOOR).sqrt_()
-            mean, std = device.get(found)
-        return mean, std
+                else:
+                    return found[0], found[1]
+                device.torch.cuda.empty_cache()
+                step = max(step // 2, SMALLEST)
 
-    def _predict(self, scaled: Tensor, many: bool, out: Tensor) -> None:
-        device = self.factor.device
+    def _predict(self, scaled: Tensor, many: bool) -> Tensor:
+        """Mean and std (2, m)."""
+        device, torch = self.factor.device, self.factor.device.torch
         apart = products if many else differences
         k = values(device, simple(self.kernel), apart(device, self._points, scaled))  # (n, m)
-        out[0] = self._weights @ k  # JMLR eq. (3)
-        v = self.factor.whiten(k)
-        out[1] = 1.0 - device.torch.linalg.vector_norm(v, dim=0) ** 2
+        mean = self._weights @ k  # JMLR eq. (3)
+        explained = torch.linalg.vector_norm(self.factor.whiten(k), dim=0)
+        var = explained.square_().neg_().add_(1.0)
+        return torch.stack([mean, var.clamp_(min=VARIANCE_FLOOR).sqrt_()])
 
     def predict_leading(self, A: Array, width: float, top: int) -> tuple[Array, Array]:
         """All of them: dropping some on the way is no gain where columns are cheap."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret.errors import ConfigurationError, SpaceError, StorageError
-from noregret.space import Candidates, Parameter, Space, as_space, named_params
+from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
 from noregret.storage import StudyRecord, codec
 from noregret.strategies import Strategy
 from noregret.study.making import check_seed
@@ -45,6 +45,7 @@ class Change:
     strategy: Strategy | None = None
     seed: int | None = None
     note: str | None = None
+    constraints: Sequence[Constraint] | None = None
 
 
 def derived(
@@ -54,14 +55,16 @@ def derived(
     given = None if change.space is None else as_space(change.space)
     seed = None if change.seed is None else check_seed(change.seed)
     note = check_note(change.note)
-    if given is not None and change.parameters is not None:
-        raise ConfigurationError("derived takes space or parameters, not both")
+    if given is not None and (change.parameters is not None or change.constraints is not None):
+        raise ConfigurationError(
+            "derived takes space, or parameters and constraints that change, not both"
+        )
     if change.goal not in ("maximize", "minimize", None):
         raise ConfigurationError(f'goal is "maximize" or "minimize", got {change.goal!r}')
     new = replace(
         old,
         name=change.name,
-        space=given or _changed_space(old.space, change.parameters),
+        space=given or _changed_space(old.space, change),
         goal=change.goal or old.goal,
         strategy=change.strategy or old.strategy,
         seed=old.seed if seed is None else seed,
@@ -70,17 +73,19 @@ def derived(
     return carried(old, new, trials, past)
 
 
-def _changed_space(
-    old: Space | Candidates, parameters: Mapping[str, Parameter] | None
-) -> Space | Candidates:
-    """The space with some parameters exchanged and some added at its end."""
-    if not parameters:
+def _changed_space(old: Space | Candidates, change: Change) -> Space | Candidates:
+    """The space with some parameters exchanged and some added at its end, its constraints or
+    others.
+    """
+    if not change.parameters and change.constraints is None:
         return old
     if isinstance(old, Candidates):
         raise ConfigurationError(
-            "a list of candidates has no ranges to change: give the new list as space=Candidates(…)"
+            "a list of candidates has no ranges to change and no constraints: give the new list as"
+            " space=Candidates(…)"
         )
-    return Space({**old.parameters, **parameters}, old.vector, old.constraints)
+    kept = old.constraints if change.constraints is None else change.constraints
+    return Space({**old.parameters, **(change.parameters or {})}, old.vector, kept)
 
 
 DEFINING = ("space", "goal", "strategy", "seed")

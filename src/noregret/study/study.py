@@ -9,7 +9,7 @@ from typing import Any, overload
 from noregret.diagnostics import Importance
 from noregret.errors import StudyExistsError
 from noregret.search import Resolution
-from noregret.space import Array, Candidates, Parameter, Space, as_space, region_of
+from noregret.space import Array, Candidates, Constraint, Parameter, Space, as_space, region_of
 from noregret.storage import MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
 from noregret.study import answers, asking, changes, evaluating, making, remarks, telling
@@ -358,6 +358,7 @@ class Study:
         *,
         parameters: Mapping[str, Parameter] | None = None,
         past: Mapping[str, Any] | None = None,
+        constraints: Sequence[Constraint] | None = None,
         space: Any = None,
         goal: Goal | None = None,
         strategy: Strategy | None = None,
@@ -368,11 +369,12 @@ class Study:
         """A new study with the trials of this one, which stays as it is.
 
         parameters: those with another range, and new ones; past: the value that a new input had in
-        the old trials. space, goal, strategy and seed likewise replace those of this study. Under
-        the same settings it is a copy with every decision; otherwise the outcomes go along as data.
-        storage: by default this study's own. ``origin`` says where a study came from.
+        the old trials. constraints, space, goal, strategy and seed likewise replace those of this
+        study. Under the same settings it is a copy with every decision; otherwise the outcomes go
+        along as data. storage: by default this study's own. ``origin`` says where a study came
+        from.
         """
-        change = changes.Change(name, parameters, space, goal, strategy, seed, note)
+        change = changes.Change(name, parameters, space, goal, strategy, seed, note, constraints)
         old = self._storage.open(self.name)
         record, trials = changes.derived(old, change, self.trials, past or {})
         study = object.__new__(Study)
