@@ -3,7 +3,17 @@
 from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.gp import use_device
-from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
+from noregret.space import (
+    Branch,
+    Candidates,
+    Choice,
+    Float,
+    Forbidden,
+    Int,
+    Linear,
+    Satisfies,
+    Space,
+)
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
@@ -37,6 +47,7 @@ __all__ = [
     "LBGPUCB",
     "AdaptiveGPUCB",
     "AdaptiveThompson",
+    "Branch",
     "Candidates",
     "Certificate",
     "CertifiedWithin",

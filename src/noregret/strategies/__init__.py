@@ -6,6 +6,7 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.additive import Additive
+from noregret.strategies.branched import Branched
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
@@ -41,6 +42,7 @@ __all__ = [
     "AdaptiveThompson",
     "Additive",
     "Belief",
+    "Branched",
     "Categorical",
     "Compression",
     "InsuredGPUCB",

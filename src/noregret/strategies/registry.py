@@ -23,6 +23,7 @@ from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.additive import Additive
+from noregret.strategies.branched import Branched
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
@@ -70,7 +71,7 @@ _STRATEGIES: tuple[type, ...] = (
     RandomSearch,
     Subspace,
 )
-MODELS: tuple[type, ...] = (Additive, Categorical, Smoothness, Sparse, Warping)
+MODELS: tuple[type, ...] = (Additive, Branched, Categorical, Smoothness, Sparse, Warping)
 BUILT_IN: dict[str, type] = {
     kind.__name__: kind
     for kinds in (
