@@ -19,6 +19,7 @@ from noregret.strategies import (
     LBGPUCB,
     AdaptiveGPUCB,
     AdaptiveThompson,
+    Assumed,
     InsuredGPUCB,
     LogEI,
     MarginalGPUCB,
@@ -31,14 +32,17 @@ from noregret.strategies import (
 from noregret.study import (
     Certificate,
     CertifiedWithin,
+    Feasibility,
+    Infeasible,
     Reached,
+    Recommendation,
     Result,
     Study,
     last_study,
     maximize,
     minimize,
 )
-from noregret.trials import Trial
+from noregret.trials import AtLeast, AtMost, Trial
 
 __version__ = "0.1.0"
 
@@ -47,15 +51,20 @@ __all__ = [
     "LBGPUCB",
     "AdaptiveGPUCB",
     "AdaptiveThompson",
+    "Assumed",
+    "AtLeast",
+    "AtMost",
     "Branch",
     "Candidates",
     "Certificate",
     "CertifiedWithin",
     "Choice",
+    "Feasibility",
     "Float",
     "Forbidden",
     "FromRepeats",
     "GuaranteeError",
+    "Infeasible",
     "InsuredGPUCB",
     "Int",
     "Linear",
@@ -67,6 +76,7 @@ __all__ = [
     "RandomSearch",
     "RandomisedGPUCB",
     "Reached",
+    "Recommendation",
     "Result",
     "Satisfies",
     "Space",
