@@ -42,6 +42,8 @@ class Statements:
             t.started,
             t.revision,
             t.transient,
+            t.outcomes,
+            t.feasible,
         ]
         mine = t.study == bind("study_id")
         self.select_new = (
@@ -85,7 +87,8 @@ class Statements:
             insert_next({**values, "heartbeat": self.clock}),
         )
         s = self.studies.c
-        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
+        within = sql.case((sql.func.coalesce(t.feasible, 1) == 1, t.value))
+        best = sql.case((s.goal == "maximize", sql.func.max(within)), else_=sql.func.min(within))
         # made once for all studies, so that no trial is compared with every other; one number for
         # both, since SQLite goes through all pairs where one part of them may be NULL
         new = table.alias("corrections").c
@@ -119,6 +122,8 @@ class Statements:
                 note=sql.func.coalesce(bind("new_note", type_=sql.Text), t.note),
                 attributes=sql.func.coalesce(bind("new_attributes", type_=sql.Text), t.attributes),
                 transient=bind("new_transient"),
+                outcomes=bind("new_outcomes", type_=sql.Text),
+                feasible=bind("new_feasible", type_=sql.Integer),
             )
             .returning(*self.columns)
         )

@@ -6,6 +6,7 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.additive import Additive
+from noregret.strategies.assumed import Assumed
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
@@ -29,7 +30,13 @@ from noregret.strategies.registry import (
 )
 from noregret.strategies.smoothness import Smoothness
 from noregret.strategies.sparse import Sparse
-from noregret.strategies.strategy import Belief, Strategy, initial_proposal, random_points
+from noregret.strategies.strategy import (
+    Belief,
+    OutcomeBelief,
+    Strategy,
+    initial_proposal,
+    random_points,
+)
 from noregret.strategies.warping import Warping
 
 __all__ = [
@@ -39,6 +46,7 @@ __all__ = [
     "AdaptiveGPUCB",
     "AdaptiveThompson",
     "Additive",
+    "Assumed",
     "Belief",
     "Categorical",
     "Compression",
@@ -48,6 +56,7 @@ __all__ = [
     "MinimumUncertainty",
     "Modelled",
     "Modelling",
+    "OutcomeBelief",
     "Question",
     "RadiusGPUCB",
     "RandomSearch",

@@ -23,6 +23,7 @@ from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.additive import Additive
+from noregret.strategies.assumed import Assumed
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
@@ -37,6 +38,7 @@ from noregret.strategies.smoothness import Smoothness
 from noregret.strategies.sparse import Sparse
 from noregret.strategies.strategy import Strategy
 from noregret.strategies.warping import Warping
+from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)
 STRATEGY_GROUP, VALUE_GROUP = "noregret.strategies", "noregret.values"
@@ -71,15 +73,8 @@ MODELS: tuple[type, ...] = (Additive, Categorical, Smoothness, Sparse, Warping)
 BUILT_IN: dict[str, type] = {
     kind.__name__: kind
     for kinds in (
-        SPACES,
-        KERNELS,
-        PRIORS,
-        ESTIMATORS,
-        GROWTHS,
-        REFERENCES,
-        WIDENINGS,
-        MODELS,
-        _STRATEGIES,
+        *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, MODELS, LIMITS),
+        (*_STRATEGIES, Assumed),
     )
     for kind in kinds
 }

@@ -15,7 +15,7 @@ from pydantic import (
     StrictStr,
 )
 
-from noregret.space import Candidates, Choice, Float, Int, Space
+from noregret.space import Candidates, Choice, Float, Int, Space, read_constraint
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
 from noregret.trials import Trial
 from noregret.web.keys import KEY, key_of
@@ -78,6 +78,7 @@ class BoxIn(Body):
         list[Annotated[FloatIn | IntIn | ChoiceIn, Field(discriminator="kind")]],
         Field(min_length=1, max_length=200),
     ]
+    constraints: Annotated[list[Text], Field(max_length=200)] = []
 
 
 class CandidatesIn(Body):
@@ -128,8 +129,15 @@ class StudyIn(Body):
     def made_space(self) -> Space | Candidates:
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
-        return Space(
+        box = Space(
             [(parameter.name, _parameter(parameter)) for parameter in self.space.parameters]
+        )
+        return Space(
+            box.parameters,
+            constraints=[
+                read_constraint(text, box.parameters, functions=False)
+                for text in self.space.constraints
+            ],
         )
 
     def made_strategy(self) -> Strategy:
@@ -240,6 +248,7 @@ class DescriptionOut(BaseModel):
     seed: int
     version: str
     space: dict[str, Any]
+    constraints: list[str]
     strategy: dict[str, Any]
     theorem: str
     counts: dict[str, int]

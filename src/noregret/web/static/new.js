@@ -96,6 +96,7 @@ async function fill() {
     return;
   }
   known = old.space.parameters.items.map(([name]) => name);
+  form.elements.constraints.value = old.constraints.join("\n");
   inputs.replaceChildren();
   for (const [name, given] of old.space.parameters.items) {
     const set = more(), field = (part) => set.querySelector(`[data-field=${part}]`);
@@ -133,12 +134,13 @@ form.addEventListener("submit", async (event) => {
   try {
     const { name, goal, space, seed } = form.elements, listed = space.value === "candidates";
     const parameters = listed ? [] : [...inputs.children].map(parameter);
+    const limits = form.elements.constraints, constraints = listed ? [] : limits.value.split("\n").map((each) => each.trim()).filter((each) => each !== "");
     const old = source && form.elements.bring.checked ? await trials(parameters) : null;
     const made = await post("/api/studies", {
       name: name.value, goal: goal.value, seed: numeral(seed.value, seed), strategy: strategy(),
-      space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters },
+      space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters, constraints },
       ...Object.fromEntries(["value_name", "unit"].filter((key) => form.elements[key]?.value.trim()).map((key) => [key, form.elements[key].value.trim()])),
-    }).catch((error) => { throw error.status === 409 ? new Wrong("There is a study of this name already.", name) : error; });
+    }).catch((error) => { throw error.status === 409 ? new Wrong("There is a study of this name already.", name) : constraints.length && /constraint|combination|satisfies|feasible/.test(error.message) ? new Wrong(error.message, limits) : error; });
     if (old?.count) {
       try {
         await call(`/api/studies/${made.key}/import`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: old.text });
