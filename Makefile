@@ -10,7 +10,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-calibration bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-calibration bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -134,6 +134,11 @@ bench-parallel: setup
 # Whether the default's forecasts, alarms and "how much may be left" are true; a section of docs/benchmarks.md. MATERIALS as above.
 bench-calibration: setup
 	$(BIN)/python -m research.benchmarks.calibration $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
+
+# Utilisation and regret of 1 to 128 processes on one PostgreSQL, and 2,000 simulated; the tables of docs/tutorials/cluster.md. Five minutes on a
+# machine with nothing else to do. ARGS="--quick" prints a short one.
+bench-workers: setup
+	$(BIN)/python -W ignore -m research.benchmarks.workers $(ARGS)
 
 bench-report: setup
 	$(BIN)/python -m research.benchmarks.regret report

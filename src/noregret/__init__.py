@@ -3,12 +3,23 @@
 from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.gp import use_device
-from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
+from noregret.space import (
+    Branch,
+    Candidates,
+    Choice,
+    Float,
+    Forbidden,
+    Int,
+    Linear,
+    Satisfies,
+    Space,
+)
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
     AdaptiveGPUCB,
     AdaptiveThompson,
+    Assumed,
     InsuredGPUCB,
     LogEI,
     MarginalGPUCB,
@@ -16,18 +27,22 @@ from noregret.strategies import (
     RadiusGPUCB,
     RandomisedGPUCB,
     RandomSearch,
+    Subspace,
 )
 from noregret.study import (
     Certificate,
     CertifiedWithin,
+    Feasibility,
+    Infeasible,
     Reached,
+    Recommendation,
     Result,
     Study,
     last_study,
     maximize,
     minimize,
 )
-from noregret.trials import Trial
+from noregret.trials import AtLeast, AtMost, Trial
 
 __version__ = "0.1.0"
 
@@ -36,14 +51,20 @@ __all__ = [
     "LBGPUCB",
     "AdaptiveGPUCB",
     "AdaptiveThompson",
+    "Assumed",
+    "AtLeast",
+    "AtMost",
+    "Branch",
     "Candidates",
     "Certificate",
     "CertifiedWithin",
     "Choice",
+    "Feasibility",
     "Float",
     "Forbidden",
     "FromRepeats",
     "GuaranteeError",
+    "Infeasible",
     "InsuredGPUCB",
     "Int",
     "Linear",
@@ -55,10 +76,12 @@ __all__ = [
     "RandomSearch",
     "RandomisedGPUCB",
     "Reached",
+    "Recommendation",
     "Result",
     "Satisfies",
     "Space",
     "Study",
+    "Subspace",
     "TransientError",
     "Trial",
     "last_study",

@@ -6,6 +6,8 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.additive import Additive
+from noregret.strategies.assumed import Assumed
+from noregret.strategies.branched import Branched
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
@@ -29,7 +31,14 @@ from noregret.strategies.registry import (
 )
 from noregret.strategies.smoothness import Smoothness
 from noregret.strategies.sparse import Sparse
-from noregret.strategies.strategy import Belief, Strategy, initial_proposal, random_points
+from noregret.strategies.strategy import (
+    Belief,
+    OutcomeBelief,
+    Strategy,
+    initial_proposal,
+    random_points,
+)
+from noregret.strategies.subspace import Subspace
 from noregret.strategies.warping import Warping
 
 __all__ = [
@@ -39,7 +48,9 @@ __all__ = [
     "AdaptiveGPUCB",
     "AdaptiveThompson",
     "Additive",
+    "Assumed",
     "Belief",
+    "Branched",
     "Categorical",
     "Compression",
     "InsuredGPUCB",
@@ -48,6 +59,7 @@ __all__ = [
     "MinimumUncertainty",
     "Modelled",
     "Modelling",
+    "OutcomeBelief",
     "Question",
     "RadiusGPUCB",
     "RandomSearch",
@@ -55,6 +67,7 @@ __all__ = [
     "Smoothness",
     "Sparse",
     "Strategy",
+    "Subspace",
     "Warping",
     "display_name",
     "initial_proposal",

@@ -9,13 +9,13 @@ docs/theory.md#plausible.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from noregret.classes import (
-    PatrolBand,
-    Plausibility,
     patrol_order,
     patrol_points,
 )
@@ -29,11 +29,14 @@ from noregret.gp import (
 from noregret.search import Acquisition, argmax, log_h, remembering, ucb
 from noregret.space import Array, RowIndex, SearchSpace, spread_points
 from noregret.strategies import surveys
+from noregret.strategies.branched import Branched
 from noregret.strategies.estimation import previous_fit
-from noregret.strategies.failing import Failing, expected
+from noregret.strategies.failing import Failing, expected, succeeding
 from noregret.strategies.guarantee import check_positive
 from noregret.strategies.inputs import Inputs
+from noregret.strategies.limited import Limited, margin_beliefs
 from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
+from noregret.strategies.plausible import Plausible
 from noregret.strategies.robust import robust_frame
 from noregret.strategies.step import fitted_mean, recommended_bound
 from noregret.strategies.strategy import (
@@ -43,7 +46,7 @@ from noregret.strategies.strategy import (
     initial_proposal,
 )
 from noregret.strategies.suggested import REQUIRED, suggested_band
-from noregret.trials import Decision, History, Kind, ModelDecision, Proposal
+from noregret.trials import Decision, History, Kind, Limit, ModelDecision, Proposal
 
 KERNEL = Matern(2.5)
 ESTIMATION = MAP(
@@ -53,6 +56,7 @@ ESTIMATION = MAP(
     patience=1.1,
     refresh=1.05,
 )
+BRANCHED = Branched()
 COMPRESS = 2  # passes: very bad values do not set the scale on which good ones differ
 WIDTH = 1.5  # β^½
 GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
@@ -141,7 +145,14 @@ class InsuredGPUCB:
         if count is None:
             count = default_initial_points(Inputs.of(space).count, "spread")
         start = initial_proposal(space, history, rng, count, "spread")
+        if start is None and len(history.X) == 0:  # no limit was kept yet, and there is no value
+            limited = Limited.learnt(history, Inputs.of(space).group, rng)
+            assert limited is not None
+            return Proposal(limited.search(space, rng), Decision("initial"))
         return start or Insured(self, space, history, rng).propose()
+
+    def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
+        """Any limits will do: everything about them is estimated."""
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -174,6 +185,7 @@ class InsuredGPUCB:
             framed.scale,
             condition,
             radius=radius,
+            outcomes=margin_beliefs(made.limited),
         )
 
 
@@ -203,7 +215,8 @@ class Insured:
             last_memory(history),
             fit_rng,
         )
-        modelled = (strategy.model or PLAIN).modelled(question)
+        usual = BRANCHED if self.inputs.branches else PLAIN
+        modelled = (strategy.model or usual).modelled(question)
         self.kernel, self.fit, self.memory = modelled.kernel, modelled.fit, modelled.memory
         self.noise_var = framed.known_noise(self.fit.noise_var)[1]
         self.posterior = self._class_at(self.fit.lengthscales)
@@ -212,6 +225,7 @@ class Insured:
         self._swept: Acquisition | None = None
         if len(history.failed):
             self.failing = Failing.learnt(history.X, history.failed, self.inputs.group)
+        self.limited = Limited.learnt(history, self.inputs.group, rng) if history.outcomes else None
         self.loss = float(framed.y.min())  # what a failure is worth: as little as the worst value
 
     # -- the decision --
@@ -223,7 +237,10 @@ class Insured:
         kind: Kind = "promise"
         x, g, posterior = self._argmax(), 1.0, self.posterior
         level = max(LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var))
-        if posterior.predict(x[None, :])[1][0] < level:  # it would tell next to nothing
+        told = float(posterior.predict(x[None, :])[1][0])
+        if self.limited is not None:
+            told = max(told, self.limited.least_known(x))
+        if told < level:  # it would tell next to nothing
             if self._survey_is_due():
                 kind = "survey"
                 x, g, posterior = self._survey()
@@ -239,31 +256,16 @@ class Insured:
 
     def _plausible(self, x: Array) -> Array:
         """x, or if the patrols rule it out the best by UCB among what they do not."""
-        band = self._patrol_band()
-        if band is None or bool(band.plausible(x[None, :])[0]):
+        left = Plausible.of(
+            self.space, self.history, None if self.every is None else len(self.every)
+        )
+        if left is None or bool(left.keeps(x[None, :])[0]):
             return x
-        points = np.vstack([band.Z, surveys.cloud_of(self.space, self.seed)])
-        points = points[band.plausible(points)]  # the best patrol always is
+        points = np.vstack([left.places, surveys.cloud_of(self.space, self.seed)])
+        points = points[left.keeps(points)]  # without limits the best patrol always is
+        if len(points) == 0:
+            return x
         return points[int(np.argmax(self._acquisition(self.posterior).values(points)))]
-
-    def _patrol_band(self) -> PatrolBand | None:
-        """In units of the initial values; None before they have a spread, or without a patrol."""
-        pairs = list(zip(self.history.decisions, self.history.rows, strict=True))
-        walked = [
-            row
-            for decision, row in pairs
-            if row is not None and decision.model is not None and decision.model.kind == "patrol"
-        ]
-        if not walked:
-            return None
-        first = [row for decision, row in pairs if decision.source == "initial" and row is not None]
-        values = self.history.y[first] if len(first) > 1 else self.history.y[:3]
-        unit = float(np.std(values))
-        if not unit > 0:
-            return None
-        rule = Plausibility(unit=unit, offset=float(np.mean(values)))
-        listed = None if self.every is None else len(self.every)
-        return rule.band(self.history.X[walked], self.history.y[walked], listed)
 
     def _elsewhere(self) -> tuple[Array, Kind]:
         """Of a design never measured and of those measured fewer than LOOKS times the one whose
@@ -283,6 +285,8 @@ class Insured:
         against = np.where(at >= top - 1e-12, second, top)  # the best is compared with the next
         moves = std**2 / np.sqrt(std**2 + self.noise_var)  # std of the change of the mean
         gain = log_h(-np.abs(at - against) / moves) + np.log(moves)
+        if self.limited is not None:
+            gain = gain + self.limited.feasibility.values(rows)
         pick = int(np.argmax(gain))
         return rows[pick], "repeat" if pick else "fresh"
 
@@ -315,6 +319,8 @@ class Insured:
             gain = surveys.most_taught(widened, cloud, best, self.noise_var)
             if self.failing is not None:
                 gain = gain * (1 - self.failing.at(cloud))
+        if self.limited is not None:
+            gain = (gain - gain.min()) * self.limited.chance(cloud)
         return cloud[int(np.argmax(np.where(self._allowed(cloud), gain, -np.inf)))], g, widened
 
     def _widened(self, g: float) -> Posterior:
@@ -327,7 +333,10 @@ class Insured:
         return self.framed.condition(self.kernel, lengthscales, self.fit.noise_var)
 
     def _acquisition(self, posterior: Posterior) -> Acquisition:
-        """UCB, what may fail taken into account."""
+        """UCB, what may fail taken into account. With limits: see ``Limited.acquisition``."""
+        if self.limited is not None:
+            limited = self.limited.acquisition(posterior, self.fitted[: len(self.history.X)])
+            return limited if self.failing is None else succeeding(limited, self.failing)
         width = self.strategy.width(self.inputs)
         return expected(ucb(posterior, width), self.failing, self.loss)
 
@@ -390,5 +399,16 @@ class Insured:
             scale=framed.scale,
             compression=tuple((float(m), float(s)) for m, s in framed.compression.passes),
             recommended_bound=recommended_bound(framed, used, fitted[: len(self.history.X)], WIDTH),
+            **self._of_outcomes(x),
         )
         return Proposal(x, Decision("model", reasons, memory=self.memory))
+
+    def _of_outcomes(self, x: Array) -> dict[str, Any]:
+        """What is recorded where there are limits."""
+        if self.limited is None:
+            return {}
+        return {
+            "acquisition": "limited",
+            "outcomes": self.limited.decisions(x),
+            "chance_feasible": float(self.limited.chance(x[None, :])[0]),
+        }

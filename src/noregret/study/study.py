@@ -9,22 +9,43 @@ from typing import Any, overload
 from noregret.diagnostics import Importance
 from noregret.errors import StudyExistsError
 from noregret.search import Resolution
-from noregret.space import Array, Candidates, Constraint, Parameter, Space, as_space, region_of
+from noregret.space import Array, Candidates, Constraint, Parameter, Space, region_of
 from noregret.storage import MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
-from noregret.study import answers, asking, changes, evaluating, making, remarks, telling
+from noregret.study import (
+    answers,
+    asking,
+    changes,
+    evaluating,
+    making,
+    policies,
+    remarks,
+    telling,
+)
 from noregret.study import files as exchange
 from noregret.study.asking import Replay
 from noregret.study.changes import same_study
+from noregret.study.feasibility import Feasibility, feasibility_of
 from noregret.study.files import Source, Target
 from noregret.study.making import Place, as_storage
+from noregret.study.policies import Recommendation
 from noregret.study.result import Certificate, Result, best_of
 from noregret.study.retrying import retried
 from noregret.study.running import Reclaim
-from noregret.trials import Goal, History, State, Trial, history_of, number_of, sign_of
+from noregret.trials import (
+    Goal,
+    History,
+    Limit,
+    State,
+    Trial,
+    history_of,
+    number_of,
+    sign_of,
+)
 
 Callback = Callable[["Study", Trial], Any]
 Attributes = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 
 class Study:
@@ -35,6 +56,9 @@ class Study:
     default ``InsuredGPUCB()``. seed: equal seeds and equal values give equal proposals.
     storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
     trials of the same study, which then goes on exactly where they stopped.
+
+    outcomes: what is measured beside the value and how far it may go, ``{"toxicity":
+    AtMost(0.3)}``. context: the names of inputs that are given at each ask instead of chosen.
     """
 
     _key: str
@@ -49,9 +73,11 @@ class Study:
         name: str = "study",
         storage: Storage | None = None,
         trials: Iterable[Trial] = (),
+        outcomes: Mapping[str, Limit] | None = None,
+        context: Sequence[str] = (),
     ) -> None:
         given = list(trials)
-        record = making.record_of(name, space, goal, strategy, seed)
+        record = making.record_of(name, space, goal, strategy, seed, outcomes, context)
         making.check_numbers(given)
         self._create(record, storage if storage is not None else MemoryStorage(), given)
 
@@ -81,6 +107,8 @@ class Study:
         *,
         storage: Place = None,
         resume: bool = False,
+        outcomes: Mapping[str, Limit] | None = None,
+        context: Sequence[str] = (),
     ) -> Study:
         """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default
         NOREGRET_STORAGE or noregret.db in the working folder. resume: a study of this name that is
@@ -88,13 +116,23 @@ class Study:
         """
         place = as_storage(storage, must_exist=False)
         try:
-            return Study(space, goal, strategy, seed, name=name, storage=place)
+            return Study(
+                space,
+                goal,
+                strategy,
+                seed,
+                name=name,
+                storage=place,
+                outcomes=outcomes,
+                context=context,
+            )
         except StudyExistsError as error:
             if not resume:
                 error.add_note("With resume=True it is opened, and goes on where it stopped.")
                 raise
         study = Study.open(name, storage=place)
-        same_study(study, as_space(space), goal, strategy)
+        wanted = making.record_of(name, space, goal, strategy, seed, outcomes, context)
+        same_study(study, wanted, strategy)
         return study
 
     @staticmethod
@@ -143,6 +181,16 @@ class Study:
         return self._record.seed
 
     @property
+    def outcomes(self) -> Mapping[str, Limit]:
+        """What is measured beside the value, and how far it may go."""
+        return self._record.outcomes
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """The inputs that are given at each ask instead of chosen."""
+        return self._record.context
+
+    @property
     def note(self) -> str | None:
         """What was written about the study with ``annotate``."""
         return self._storage.open(self.name).note
@@ -176,23 +224,30 @@ class Study:
     # -- ask and tell --
 
     @overload
-    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
+    def ask(self, *, fixed: Values | None = None, context: Values | None = None) -> Trial: ...
     @overload
-    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
     def ask(
-        self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None
+        self, count: int, *, fixed: Values | None = None, context: Values | None = None
+    ) -> list[Trial]: ...
+    def ask(
+        self,
+        count: int | None = None,
+        *,
+        fixed: Values | None = None,
+        context: Values | None = None,
     ) -> Trial | list[Trial]:
         """The next point to evaluate; with ``count``, that many at once. Points asked and not told
         yet are taken into account.
 
         Trials that wait (enqueued, or their worker died) come first. fixed: values that some
-        parameters must have this time; the rest is chosen best for them.
+        parameters must have this time; the rest is chosen best for them. context: what the inputs
+        that nobody chooses are now, all of them, where the study has any.
         """
-        return asking.ask(self, count, fixed)
+        return asking.ask(self, count, fixed, context)
 
-    def preview(self) -> Trial:
+    def preview(self, *, context: Values | None = None) -> Trial:
         """What the next ask would give; nothing is recorded."""
-        return asking.preview(self)
+        return asking.preview(self, context)
 
     def tell(
         self,
@@ -200,6 +255,7 @@ class Study:
         value: Any = None,
         noise_std: Any = None,
         *,
+        outcomes: Values | None = None,
         state: State = "complete",
         params: Any = None,
         reason: str | None = None,
@@ -211,25 +267,31 @@ class Study:
         ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
         it: neither a value nor a failure, and not proposed again. The first tell stands.
 
+        outcomes: each by its name, or the pair of it and its noise's std. Where one is beyond its
+        limit the value may be missing.
+
         params: what was really run, as far as it is not what was asked for. note and attributes
         (JSON values by name) are kept with the trial, and shown and exported with it. transient:
         the failure had nothing to do with the point; no strategy sees it, and ``retry`` gives the
         point out again.
         """
         told = remarks.Told(params, reason, note, attributes, transient)
-        return telling.tell(self, number_of(trial), value, noise_std, state, told)
+        end = telling.Ending.checked(self, value, noise_std, state, outcomes)
+        return telling.tell(self, number_of(trial), end, told)
 
     def add(
         self,
         params: Any,
-        value: Any,
+        value: Any = None,
         noise_std: Any = None,
         *,
+        outcomes: Values | None = None,
         note: str | None = None,
         attributes: Attributes | None = None,
     ) -> Trial:
         """A point measured elsewhere: it counts as data, not as a decision."""
-        return telling.add(self, params, value, noise_std, note, attributes)
+        end = telling.Ending.checked(self, value, noise_std, "complete", outcomes)
+        return telling.add(self, params, end, note, attributes)
 
     def enqueue(
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
@@ -267,6 +329,7 @@ class Study:
         value: Any = None,
         noise_std: Any = None,
         *,
+        outcomes: Values | None = None,
         state: State = "complete",
         params: Any = None,
         reason: str | None = None,
@@ -275,10 +338,11 @@ class Study:
         transient: bool = False,
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
-        in the history, in ``best`` and in ``recommended``. Note and attributes go along.
+        in the history, in ``best`` and in ``recommended``. Note and attributes go along, and
+        ``outcomes`` if they are not told anew.
         """
-        told = remarks.Told(params, reason, note, attributes, transient)
-        return telling.correct(self, number_of(trial), value, noise_std, state, told)
+        told, which = remarks.Told(params, reason, note, attributes, transient), number_of(trial)
+        return telling.correct(self, which, value, noise_std, state, outcomes, told)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
@@ -318,12 +382,15 @@ class Study:
         reclaim: Reclaim | None = "retry",
         progress: bool | None = None,
         trial_timeout: float | None = None,
+        context: evaluating.Context | None = None,
     ) -> Study:
         """Evaluates ``objective(params)`` until ``trials`` were started here, the study has
         ``total``, ``timeout`` seconds have passed, ``until(study)`` says yes or ``stop()`` was
         called. After each trial that ended here, every ``callback(study, trial)`` is called.
 
-        The objective returns its value, or the pair (value, noise std).
+        The objective returns its value, or the pair (value, noise std). Where outcomes have limits:
+        the pair (value, outcomes), or a dict with "value" and each outcome by its name. context:
+        what the inputs are that nobody chooses, or a function that says so before each trial.
 
         ``workers`` evaluations are kept in flight, in threads or in any
         ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``, mpi4py's);
@@ -343,7 +410,7 @@ class Study:
         """
         ends = evaluating.Ends(trials, total, timeout, trial_timeout, until)
         settings = evaluating.Settings(workers, executor, catch, grace, reclaim, progress)
-        evaluating.run_study(self, objective, ends, settings, callbacks)
+        evaluating.run_study(self, objective, ends, settings, callbacks, context)
         return self
 
     def stop(self) -> None:
@@ -365,16 +432,29 @@ class Study:
         seed: int | None = None,
         storage: Place = None,
         note: str | None = None,
+        outcomes: Mapping[str, Limit] | None = None,
+        context: Sequence[str] | None = None,
     ) -> Study:
         """A new study with the trials of this one, which stays as it is.
 
         parameters: those with another range, and new ones; past: the value that a new input had in
-        the old trials. constraints, space, goal, strategy and seed likewise replace those of this
-        study. Under the same settings it is a copy with every decision; otherwise the outcomes go
-        along as data. storage: by default this study's own. ``origin`` says where a study came
-        from.
+        the old trials. constraints, space, goal, strategy, seed, outcomes and context likewise
+        replace those of this study. Under the same settings it is a copy with every decision;
+        otherwise the outcomes go along as data. storage: by default this study's own. ``origin``
+        says where a study came from.
         """
-        change = changes.Change(name, parameters, space, goal, strategy, seed, note, constraints)
+        change = changes.Change(
+            name,
+            parameters,
+            space,
+            goal,
+            strategy,
+            seed,
+            note,
+            constraints,
+            outcomes,
+            context,
+        )
         old = self._storage.open(self.name)
         record, trials = changes.derived(old, change, self.trials, past or {})
         study = object.__new__(Study)
@@ -388,17 +468,17 @@ class Study:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
         ``value``, and if you like ``noise_std`` and ``state``.
         """
-        return telling.append(self, exchange.read_csv(source, self.space))
+        return telling.append(self, exchange.read_csv(source, self.space, self.outcomes))
 
     def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
         as the file's name ends.
         """
-        exchange.write(target, format, self.space, self.trials)
+        exchange.write(target, format, self.space, self.trials, self.outcomes)
 
     def to_frame(self) -> Any:
         """All trials as a pandas DataFrame (extra ``frame``)."""
-        return exchange.frame(self.space, self.trials)
+        return exchange.frame(self.space, self.trials, self.outcomes)
 
     # -- results --
 
@@ -408,8 +488,11 @@ class Study:
 
     @property
     def best(self) -> Trial:
-        """The best observed value. With noise it is partly luck: see ``recommended``."""
-        return best_of(answers.complete(self), self.goal)
+        """The best observed value. With noise it is partly luck: see ``recommended``. Where there
+        are limits, of the trials within them; while there is none, the one that misses them least:
+        see ``feasibility``.
+        """
+        return best_of(answers.complete(self), self.goal, self.outcomes)
 
     @property
     def recommended(self) -> Trial:
@@ -429,6 +512,20 @@ class Study:
         under which it holds, and whether that is proved. Points under way do not count.
         """
         return answers.certificate_of(self, delta)
+
+    def feasibility(self) -> Feasibility:
+        """What is known of the limits: whether anything keeps them, and what comes closest."""
+        return feasibility_of(self, self.belief() if self.strategy.proved else None)
+
+    def recommended_for(self, context: Values) -> Recommendation:
+        """What to use in a context, seen or not: the action with the best posterior mean there, or
+        with the best lower bound where that is proved.
+        """
+        return policies.recommended_for(self, context)
+
+    def certificate_for(self, context: Values, delta: float | None = None) -> Certificate:
+        """A bound on the regret of ``recommended_for`` against the best action in that context."""
+        return policies.certificate_for(self, context, delta)
 
     def resolution(self) -> Resolution:
         """The largest ball of the unit cube without an evaluation: which bumps cannot have been
@@ -457,4 +554,5 @@ class Study:
         return self._encoded[key]
 
     def _history(self, trials: Sequence[Trial]) -> History:
-        return history_of(trials, self._encode, self.space.dimension, sign_of(self.goal))
+        sign, limits = sign_of(self.goal), self.outcomes
+        return history_of(trials, self._encode, self.space.dimension, sign, limits)
