@@ -88,6 +88,7 @@ SETTINGS = (
     nr.MinimumUncertainty,
     nr.RadiusGPUCB,
     nr.RandomisedGPUCB,
+    nr.Subspace,
     MAP,
 )
 
