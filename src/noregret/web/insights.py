@@ -12,6 +12,8 @@ from noregret.search import SAYS_LITTLE_ABOVE
 from noregret.strategies import Belief
 from noregret.study import Study
 
+WIDE = 0.5  # of every range: half of the space may be empty
+
 
 def importance(belief: Belief | None, study: Study) -> list[dict[str, Any]] | None:
     """Which inputs matter, most important first, each with its uncertainty; None without a model or
