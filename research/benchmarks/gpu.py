@@ -30,6 +30,8 @@ import noregret as nr
 from noregret.errors import DeviceMemoryError
 from noregret.gp import Matern, condition
 from noregret.gp.device import device_for
+from noregret.gp.device_kernels import products, values
+from noregret.gp.device_posterior import LARGEST, DevicePosterior
 from noregret.space import Array
 from noregret.strategies import insured_gp_ucb
 from noregret.trials import Decision, Trial
@@ -139,6 +141,38 @@ def sweep(device: str, rows: int, n: int) -> dict[str, Any]:
         "apart": max(apart),
         **memory(device),
     }
+
+
+def parts(device: str, rows: int, n: int) -> dict[str, Any]:
+    """Where a sweep's time goes: each step by itself and waited for, all rows together."""
+    nr.use_device(device)
+    X, y = data(n)
+    posterior = condition(KERNEL, np.full(DIMENSION, 1.0), X, y, 1e-2)
+    assert isinstance(posterior, DevicePosterior)
+    place, A = posterior.factor.device, np.random.default_rng(1).random((rows, DIMENSION))
+    size = min(rows, LARGEST)
+    spent: dict[str, list[float]] = {}
+
+    def step(name: str, call: Callable[..., Any], *given: Any) -> Any:
+        def waited() -> Any:
+            answer = call(*given)
+            if place.place.type == "cuda":
+                place.torch.cuda.synchronize()
+            return answer
+
+        seconds, answer = timed(waited)
+        spent.setdefault(name, []).append(seconds * rows / size)
+        return answer
+
+    for _ in range(5):
+        there = step("to the device", place.put, A[:size])
+        sq = step("distances", products, place, posterior._points, there)
+        k = step("kernel", values, place, KERNEL, sq)
+        step("mean", place.torch.matmul, posterior._weights, k)
+        v = step("factor", posterior.factor.whiten, k)
+        norm = step("norm", lambda V: place.torch.linalg.vector_norm(V, dim=0), v)
+        step("back", place.get, place.torch.stack([norm, norm]))
+    return {name: statistics.median(seconds[1:]) for name, seconds in spent.items()}
 
 
 def listed(device: str, rows: int, n: int) -> dict[str, Any]:
@@ -272,6 +306,7 @@ def botorch_sweep(device: str, rows: int, n: int) -> dict[str, Any]:
 MEASUREMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "asks": asks,
     "sweep": sweep,
+    "parts": parts,
     "listed": listed,
     "agreement": agreement,
     "too_small": too_small,
@@ -303,14 +338,14 @@ def planned(options: argparse.Namespace) -> list[tuple[str, list[int]]]:
     sizes, rows = sorted(options.sizes), options.candidates
     plan: list[tuple[str, list[int]]] = [("about", [])]
     plan += [("asks", [n, options.asks]) for n in sizes]
-    plan += [("sweep", [rows, SWEPT])]
+    plan += [("sweep", [rows, SWEPT]), ("parts", [rows, SWEPT])]
     plan += [("agreement", [n, 4]) for n in options.agree]
     plan += [("listed", [rows, SWEPT])]
     if not options.no_botorch:
         plan += [("botorch_sweep", [rows, SWEPT])]
         plan += [("botorch", [n]) for n in sizes]
     plan += [("too_small", [options.small])]
-    return plan
+    return [line for line in plan if not options.only or line[0] in options.only]
 
 
 def measured(device: str, what: str, numbers: list[int], limit: float) -> dict[str, Any]:
@@ -363,6 +398,7 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=6_000, help="points that must not fit")
     parser.add_argument("--minutes", type=float, default=9.0, help="in all")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of one line")
+    parser.add_argument("--only", nargs="+", metavar="LINE", help="such as sweep or asks")
     parser.add_argument("--no-botorch", action="store_true")
     parser.add_argument("--report", metavar="FILE", help="only write docs/gpu.md from a result")
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)

@@ -25,6 +25,7 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -42,6 +43,7 @@ WARM = 5  # asks after the first
 FUNCTIONS = ("Hartmann-6", "Levy-4", "Rastrigin-4", "Branin")
 HELD_OUT = 500
 FURTHER = 30  # asks
+SEEDS = (1000, 1001, 1002)
 
 
 def objective(x: Any) -> float:
@@ -146,15 +148,15 @@ def fits(n: int) -> None:
     """Estimates from all of n points beside those from a part: negative log density of held-out
     values, and how many of them lie within 1.96 standard deviations.
     """
-    from noregret.strategies import estimation
+    from noregret.strategies import inputs
+    from noregret.strategies.estimation import ENOUGH
     from noregret.strategies.insured_gp_ucb import COMPRESS, ESTIMATION, KERNEL
-    from noregret.strategies.units import frame
+    from noregret.strategies.robust import robust_frame
     from noregret.trials import History
     from research.benchmarks.synthetic import standard
 
     print("| function | points | density, all | part | within, all | part | seconds, all | part |")
     print("|---|---|---|---|---|---|---|---|")
-    usual = estimation.ENOUGH
     for name in FUNCTIONS:
         problem = standard(name, noisy=True)
         rng = np.random.default_rng(1000)
@@ -168,25 +170,23 @@ def fits(n: int) -> None:
         y += problem.noise_std * rng.standard_normal(len(y))
         none = np.empty((0, d))
         history = History(X[:n], y[:n], np.full(n, np.nan), none, none)
-        framed = frame(
-            history,
-            standardise=True,
-            offset=0.0,
-            noise_std=None,
-            regulariser=None,
-            compress=COMPRESS,
+        framed = robust_frame(history, None, COMPRESS)
+        evidence = inputs.InputEvidence(
+            KERNEL,
+            framed.X,
+            framed.y,
+            framed.told,
+            ESTIMATION.prior,
+            ESTIMATION.noise_prior,
+            inputs.Inputs.of(problem.space).group,
         )
         wanted = framed.compression.forward((y[n:] - framed.offset) / framed.scale)
         answers = []
-        for enough in (n, usual):
-            estimation.ENOUGH = enough
+        for enough in (n, ENOUGH):
             start = time.process_time()
-            widest = np.full(d, math.sqrt(d))
-            fit = estimation.estimate(
-                framed, KERNEL, ESTIMATION, widest, (), np.random.default_rng(0)
-            )
+            with patch.object(inputs, "ENOUGH", enough):
+                fit = inputs.fit_inputs(evidence, ESTIMATION, None, np.random.default_rng(0))
             seconds = time.process_time() - start
-            assert fit is not None
             posterior = framed.condition(KERNEL, fit.lengthscales, fit.noise_var)
             mean, std = posterior.predict(X[n:])
             std = np.sqrt(std**2 + fit.noise_var)
@@ -204,15 +204,15 @@ def regret(n: int) -> None:
     """Simple regret after FURTHER asks that begin with n known points, the estimates from all of
     them or from a part.
     """
-    from noregret.strategies import estimation
+    from noregret.strategies import inputs
+    from noregret.strategies.estimation import ENOUGH
     from research.benchmarks.synthetic import standard
 
-    usual = estimation.ENOUGH
     print("| function | seed | regret at the start | all | part |")
     print("|---|---|---|---|---|")
     for name in FUNCTIONS[:3]:
         problem = standard(name, noisy=True)
-        for seed in (1000, 1001):
+        for seed in SEEDS:
             U = np.random.default_rng(seed).random((n, problem.space.dimension))
             X = [problem.space.decode(u) for u in U]
             trials = [
@@ -220,19 +220,18 @@ def regret(n: int) -> None:
                 for i, x in enumerate(X)
             ]
             ends = []
-            for enough in (10 * n, usual):
-                estimation.ENOUGH = enough
+            for enough in (10 * n, ENOUGH):
                 study = nr.Study(problem.space, "maximize", seed=seed, trials=trials)
                 best = start = max(problem.value(x) for x in X)
-                for index in range(FURTHER):
-                    trial = study.ask()
-                    best = max(best, problem.value(trial.params))
-                    study.tell(trial, problem.measure(trial.params, n + index, seed))
+                with patch.object(inputs, "ENOUGH", enough):
+                    for index in range(FURTHER):
+                        trial = study.ask()
+                        best = max(best, problem.value(trial.params))
+                        study.tell(trial, problem.measure(trial.params, n + index, seed))
                 ends.append(problem.maximum - best)
             first = problem.maximum - start
             cells = (name, seed, f"{first:.3g}", f"{ends[0]:.3g}", f"{ends[1]:.3g}")
             print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-    estimation.ENOUGH = usual
 
 
 def main() -> None:

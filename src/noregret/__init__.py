@@ -9,6 +9,7 @@ from noregret.strategies import (
     LBGPUCB,
     AdaptiveGPUCB,
     AdaptiveThompson,
+    Assumed,
     InsuredGPUCB,
     LogEI,
     MarginalGPUCB,
@@ -20,14 +21,17 @@ from noregret.strategies import (
 from noregret.study import (
     Certificate,
     CertifiedWithin,
+    Feasibility,
+    Infeasible,
     Reached,
+    Recommendation,
     Result,
     Study,
     last_study,
     maximize,
     minimize,
 )
-from noregret.trials import Trial
+from noregret.trials import AtLeast, AtMost, Trial
 
 __version__ = "0.1.0"
 
@@ -36,14 +40,19 @@ __all__ = [
     "LBGPUCB",
     "AdaptiveGPUCB",
     "AdaptiveThompson",
+    "Assumed",
+    "AtLeast",
+    "AtMost",
     "Candidates",
     "Certificate",
     "CertifiedWithin",
     "Choice",
+    "Feasibility",
     "Float",
     "Forbidden",
     "FromRepeats",
     "GuaranteeError",
+    "Infeasible",
     "InsuredGPUCB",
     "Int",
     "Linear",
@@ -55,6 +64,7 @@ __all__ = [
     "RandomSearch",
     "RandomisedGPUCB",
     "Reached",
+    "Recommendation",
     "Result",
     "Satisfies",
     "Space",

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -192,6 +193,13 @@ def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch
     np.testing.assert_allclose(there, here, atol=1e-9)
 
 
+def test_a_wide_product_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    posterior = made()
+    expected = posterior.predict(A)
+    monkeypatch.setattr(panels, "WIDE", 8)
+    np.testing.assert_allclose(posterior.predict(A), expected, rtol=1e-10, atol=1e-12)
+
+
 def test_a_kernel_without_formula_there_stays_here() -> None:
     posterior = condition(Matern(1.0), THETA, X, Y, NOISE)
     assert type(posterior) is Posterior
@@ -308,15 +316,28 @@ def test_a_memory_that_is_too_small_says_how_to_go_on(monkeypatch: pytest.Monkey
     assert begun.ask().number == 530
 
 
+def test_other_errors_of_the_device_are_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError(words)
+
+    monkeypatch.setattr(DevicePosterior, "_predict", broken)
+    posterior, words = made(), "an illegal memory access"
+    with pytest.raises(RuntimeError, match=words):
+        posterior.predict(A)
+    words = "CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate"
+    with pytest.raises(DeviceMemoryError):
+        posterior.predict(A)
+
+
 def test_a_prediction_takes_smaller_pieces_first(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior, pieces = made(), []
     expected, usual = posterior.predict(np.repeat(A, 10, axis=0)), DevicePosterior._predict
 
-    def narrow(self: DevicePosterior, scaled: Any, *given: Any) -> None:
+    def narrow(self: DevicePosterior, scaled: Any, many: bool) -> Any:
         pieces.append(len(scaled))
         if len(scaled) > 150:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        usual(self, scaled, *given)
+        return usual(self, scaled, many)
 
     monkeypatch.setattr(DevicePosterior, "_predict", narrow)
     found = posterior.predict(np.repeat(A, 10, axis=0))
@@ -342,6 +363,56 @@ class Torch:
 class Here(device.Device):
     def put(self, array: Array) -> Any:
         return torch.from_numpy(array)
+
+
+class Streams:
+    """Those of a GPU, which do at once what they are told; ``log`` has the order."""
+
+    type = "cuda"
+
+    def __init__(self) -> None:
+        self.cuda, self.log = self, list[str]()
+
+    def Stream(self, _: Any) -> Any:  # noqa: N802
+        return self
+
+    current_stream = Stream
+
+    def stream(self, _: Any) -> Any:
+        return nullcontext()
+
+    def wait_event(self, number: int) -> None:
+        self.log.append(f"back {number}")
+
+    def wait_stream(self, _: Any) -> None:
+        self.log.append("work")
+
+    def record_event(self) -> int:
+        return self.log.count("work")
+
+
+class Copies(device.Device):
+    def put(self, array: Array) -> Any:
+        self.torch.log.append("there")
+        return torch.from_numpy(array.copy()).as_subclass(Recorded)
+
+    def get(self, tensor: Any) -> Array:
+        return np.array(tensor.numpy())
+
+
+class Recorded(torch.Tensor):  # type: ignore[misc]
+    def record_stream(self, _: Any) -> None: ...
+
+
+def test_rows_go_there_and_come_back_while_it_works() -> None:
+    streams, rows = Streams(), np.arange(21.0).reshape(7, 3)
+    gpu = Copies("cuda", streams, streams, 1)
+    found = gpu.mapped(lambda part: torch.stack([part[:, 0], part.sum(dim=1)]), rows, 3)
+    np.testing.assert_array_equal(found, [rows[:, 0], rows.sum(axis=1)])
+    order = "there, work, there, work, there, back 1, work, back 2, back 3"
+    assert ", ".join(streams.log) == order
+    one = gpu.mapped(lambda part: part[:, 1:].T, rows, 100)
+    np.testing.assert_array_equal(one, rows[:, 1:].T)
 
 
 def compiler(answer: Any) -> device.Device:

@@ -450,3 +450,20 @@ def test_no_two_series_look_alike(count: int) -> None:
 def test_overviews_of_nothing(draw: Any) -> None:
     with pytest.raises(TrialError):
         draw(nr.Study([(0, 1)], "minimize"))
+
+
+def test_slices_of_a_mixture_show_what_can_be_run() -> None:
+    solvents = {name: nr.Float(0, 1) for name in ("water", "dmf", "ether")}
+    space = nr.Space(
+        solvents,
+        constraints=[
+            nr.Linear(dict.fromkeys(solvents, 1.0), equals=1.0),
+            nr.Linear({"water": 1}, at_most=0.5),
+        ],
+    )
+    study = nr.maximize(lambda p: p["water"] - p["ether"] ** 2, space, trials=6, progress=False)
+    ax = plot.slice(study, "water")
+    mean = next(line for line in ax.lines if line.get_label() == "mean")
+    assert max(np.asarray(mean.get_xdata(), dtype=float)) == pytest.approx(0.5, abs=0.02)
+    assert plot.slice(study, ["water", "dmf"]) is not None
+    assert len(study.importances()) == 3

@@ -1,5 +1,6 @@
 """The function made of a run's own hole, and seconds per ask beside another checkout."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,18 @@ def test_without_patrols_the_run_is_the_same_with_the_bump_and_its_regret_linear
         values = hidden.run(function, Unpatrolled(), 60, bar)[1]
     regret = result["maximum"] - np.array(values)
     np.testing.assert_allclose(regret, result["regret"]["without patrols"], rtol=1e-3)
+
+
+def test_the_figures_of_the_page_are_those_of_the_results() -> None:
+    result = json.loads(hidden.RESULT.read_text(encoding="utf-8"))
+    page = (hidden.ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    without, with_patrols = (hidden.halves(each) for each in result["regret"].values())
+    assert result["trials"] == 2000
+    assert f"{without[0]:,.0f} in the first half and {without[1]:,.0f} in the second" in page
+    assert f"has {with_patrols[0]:.0f} and {with_patrols[1]:.0f};" in page
+    assert f"The bump is {2 * result['radius']:.4f} wide" in page
+    assert without[1] > 0.9 * without[0]
+    assert sum(with_patrols) < 0.2 * sum(without)
 
 
 def test_seconds_per_ask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -338,6 +338,39 @@ def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(name: str, tmp_path
     assert ours or np.abs(encode(following) - encode(THIRD[name])).max() <= 1e-6
 
 
+FIFTH: dict[str, Any] = json.loads((FIXTURES / "schema5-next.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", FIFTH)
+def test_a_study_of_version_5_goes_on_as_if_nothing_had_been(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.db"
+    database = sqlite3.connect(path)
+    database.executescript((FIXTURES / "schema5.sql").read_text(encoding="utf-8"))
+    database.close()
+    with pytest.raises(StorageError, match=r"schema 5, .* `noregret upgrade`"):
+        nr.Study.open(name, storage=path)
+    before = rows_of_version_2(
+        path,
+        "SELECT * FROM noregret_trials WHERE study ="
+        f" (SELECT id FROM noregret_studies WHERE name = '{name}') ORDER BY number",
+    )
+    assert upgrade(path) == (5, VERSION)
+    assert upgrade(path) == (VERSION, VERSION)
+    study = nr.Study.open(name, storage=path)
+    assert (study.outcomes, study.context) == ({}, ())
+    assert len(study.trials) == len(before) > 3
+    for row, trial in zip(before, study.trials, strict=True):
+        for key in ("number", "state", "value", "noise_std", "corrects", "note", "error"):
+            assert getattr(trial, key) == row[key], key
+        assert (trial.outcomes, trial.outcome_noise, trial.feasible) == ({}, {}, None)
+    assert study.replay().number is None
+    encode, following = study.space.encode, study.preview().params
+    assert np.abs(encode(following) - encode(FIFTH[name])).max() <= 1e-6
+    assert study.summaries(storage=path)[0].best is not None
+    columns = rows_of_version_2(path, "PRAGMA index_info(noregret_overview)")
+    assert "feasible" in [column["name"] for column in columns]  # made anew with the new column
+
+
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_failures_of_schema_5_are_the_points(kind: str, request: pytest.FixtureRequest) -> None:
     url = make_url(kind, request)

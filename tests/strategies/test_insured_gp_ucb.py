@@ -26,6 +26,7 @@ from noregret.strategies.insured_gp_ucb import (
     Insured,
     InsuredGPUCB,
 )
+from noregret.strategies.plausible import Plausible
 from noregret.strategies.robust import robust_frame
 from noregret.strategies.strategy import Strategy
 from noregret.strategies.units import frame
@@ -343,19 +344,19 @@ def test_what_the_patrols_rule_out_is_not_proposed(monkeypatch: pytest.MonkeyPat
     for _ in range(40):
         trial = study.ask()
         if trial.decision.model is not None and trial.why.kind != "patrol":
-            band = made_from(study, study.trials[:-1])._patrol_band()
-            if band is not None:
-                assert band.plausible(study.space.encode(trial.params)[None, :])[0]
-                ruled_out += not band.plausible(np.linspace(0, 1, 101)[:, None]).all()
+            left = Plausible.of(study.space, study._history(study.trials[:-1]), None)
+            if left is not None:
+                assert left.keeps(study.space.encode(trial.params)[None, :])[0]
+                ruled_out += not left.keeps(np.linspace(0, 1, 101)[:, None]).all()
         study.tell(trial, float(np.sin(6 * trial.params[0])))
     assert ruled_out > 5
 
 
 def test_by_itself_the_plausible_set_changes_nothing_early() -> None:
     study = run([(0, 1)], lambda x: float(np.sin(6 * x[0])), 40, InsuredGPUCB(), seed=1)
-    band = made_from(study, study.trials)._patrol_band()
-    assert band is not None
-    assert band.plausible(np.linspace(0, 1, 201)[:, None]).all()
+    left = Plausible.of(study.space, study._history(study.trials), None)
+    assert left is not None
+    assert left.keeps(np.linspace(0, 1, 201)[:, None]).all()
 
 
 # -- what may be left --

@@ -22,7 +22,7 @@ from scipy.special import logsumexp
 
 from noregret.classes.function_class import FunctionClass
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Posterior, condition, covariance, linalg
+from noregret.gp import Covariance, Posterior, condition, covariance, linalg
 from noregret.space import Array, Indices
 
 SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)  # the c of a band: λ = c·R²
@@ -96,7 +96,9 @@ def radius_squared(log_ratios: Sequence[float] | Array, weights: Array, delta: f
     return float(-2 * mixed + 2 * math.log(1 / delta))  # theory.md#radius
 
 
-def forecasts(kernel: Kernel, lengthscales: Array, amplitude: float, values: Values) -> Posterior:
+def forecasts(
+    kernel: Covariance, lengthscales: Array, amplitude: float, values: Values
+) -> Posterior:
     """The posterior whose factor holds every forecast: row s of it was made from the rows before s.
 
     It is that of y/a under the unit kernel. ``append`` adds a value in O(n²).
@@ -123,13 +125,13 @@ class Mixture:
     Their joint density of n values does not depend on the order in which these came.
     """
 
-    kernel: Kernel
+    kernel: Covariance
     lengthscales: Array  # (J, d)
     amplitudes: Array  # (J,)
     weights: Array  # (J,), with a sum of at most 1
 
     @staticmethod
-    def around(kernel: Kernel, start: FunctionClass, g: float = 1.0) -> Mixture:
+    def around(kernel: Covariance, start: FunctionClass, g: float = 1.0) -> Mixture:
         """θ_0·2^(−j/2), down to θ_0/g at least, and amplitudes around a quarter of B_0.
 
         The weights .15·.85^j and 2^−(i+1) sum to 1 over i, j ≥ 0: ending early leaves some unused,
@@ -220,7 +222,7 @@ class RadiusBand:
 
 
 def radius_band(
-    kernel: Kernel,
+    kernel: Covariance,
     function_class: FunctionClass,
     values: Values,
     radius_sq: float,
@@ -248,7 +250,7 @@ def _usable(scales: Sequence[float] | Array, values: Values) -> list[float]:
 
 
 def norm_lower_bound(
-    kernel: Kernel, lengthscales: Array, values: Values, radius_sq: float
+    kernel: Covariance, lengthscales: Array, values: Values, radius_sq: float
 ) -> float:
     """‖f‖_θ is at least this on the event of ``radius_sq``: the least norm within the radius.
 

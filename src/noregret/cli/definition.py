@@ -16,6 +16,7 @@ from typing import Any
 import click
 import numpy as np
 
+from noregret.cli.limits import constrained
 from noregret.cli.options import NEGATIVE, pairs
 from noregret.cli.options import typed as as_json
 from noregret.errors import (
@@ -53,6 +54,7 @@ def settings(
     strategy: str | None,
     options: Sequence[str],
     seed: int | None,
+    constraints: Sequence[tuple[str, str]] = (),
 ) -> Settings:
     written = {} if file is None else read_study(file)
     chosen = goal or written.get("goal")
@@ -65,7 +67,7 @@ def settings(
         raise ConfigurationError(
             "--with sets an option of the strategy named by --strategy: name it"
         )
-    space = _space(written, file, flags, candidates)
+    space = constrained(_space(written, file, flags, candidates), written, constraints)
     typed = None if strategy is None else {"name": strategy, **as_json(pairs(options))}
     made = _strategy(typed or written.get("strategy", "insured"))
     rehearse(made, space)
@@ -251,7 +253,7 @@ FIELDS = {
     "choice": ("options", "ordered"),
 }
 OPTIONAL = ("log", "step", "digits", "ordered")
-KEYS = ("goal", "seed", "strategy", "parameters", "candidates")
+KEYS = ("goal", "seed", "strategy", "parameters", "candidates", "constraints")
 
 
 def read_study(path: Path) -> dict[str, Any]:

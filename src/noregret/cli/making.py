@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from noregret.cli.definition import CreateCommand, Flag, ParameterType, settings
+from noregret.cli.limits import typed_constraints
 from noregret.cli.options import Target, on_storage, on_study, pairs, typed
 from noregret.cli.output import counted, counts
 from noregret.cli.studies import parameters_text, study_document
@@ -31,6 +32,13 @@ PARAMETERS = {  # what is typed after --float, … and what it means
 }
 
 
+LIMITS = {
+    "linear": ("SUM", "What a sum must be, such as 'a + 2 b <= 1' or 'a + b + c = 1'."),
+    "forbidden": ("NAME=VALUE, …", "A combination that must not be run."),
+    "satisfies": ("MODULE:FUNCTION", "A function of a point that says whether it may be run."),
+}
+
+
 def _strategies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     return [name for name in names() if name.startswith(incomplete)]
 
@@ -44,7 +52,9 @@ def defining(goal: str, strategy: str, seed: str) -> Callable[[Callable[..., Non
         @functools.wraps(command)
         def gathered(*args: Any, **chosen: Any) -> None:
             flags: list[Flag] = [flag for kind in PARAMETERS for flag in chosen.pop(f"{kind}_")]
-            command(*args, flags=sorted(flags, key=lambda flag: flag.place), **chosen)
+            limits = [(kind, text) for kind in LIMITS for text in chosen.pop(kind)]
+            flags = sorted(flags, key=lambda flag: flag.place)
+            command(*args, flags=flags, constraints=limits, **chosen)
 
         options = [
             *(
@@ -57,6 +67,10 @@ def defining(goal: str, strategy: str, seed: str) -> Callable[[Callable[..., Non
                     help=help_,
                 )
                 for kind, (metavar, help_) in PARAMETERS.items()
+            ),
+            *(
+                click.option(f"--{kind}", multiple=True, metavar=metavar, help=help_)
+                for kind, (metavar, help_) in LIMITS.items()
             ),
             click.option("--goal", type=click.Choice(["maximize", "minimize"]), help=goal),
             click.option("--strategy", metavar="NAME", shell_complete=_strategies, help=strategy),
@@ -148,20 +162,25 @@ def create(
 @click.option(
     "--past", multiple=True, metavar="NAME=VALUE", help="What a new input was in the old trials."
 )
+@click.option(
+    "--unconstrained", is_flag=True, help="Without the constraints that the old study had."
+)
 @click.option("--note", metavar="TEXT", help="Words to keep with it.")
 @on_study
 def derive(
     target: Target,
     name: str,
     flags: list[Flag],
+    constraints: list[tuple[str, str]],
     past: tuple[str, ...],
+    unconstrained: bool,
     strategy: str | None,
     options: tuple[str, ...],
     **changed: Any,
 ) -> None:
     """Make a new study NAME with the trials of another: a copy, or with a range widened, an input
-    added, another strategy. Parameters are given as for `create`; those not named stay. The old
-    study stays as it is.
+    added, another strategy. Parameters are given as for `create`; those not named stay. Constraints
+    that are given replace those it had. The old study stays as it is.
     """
     if options and strategy is None:
         raise ConfigurationError("--with sets an option of the strategy named by --strategy")
@@ -172,9 +191,11 @@ def derive(
         key: parsed(text, key, known[key]) if key in known else text
         for key, text in pairs(past).items()
     }
+    limits = typed_constraints(constraints, known) if constraints or unconstrained else None
     new = study.derived(
         name,
         parameters=parameters or None,
+        constraints=limits,
         past=values,
         strategy=None if strategy is None else named(strategy, typed(pairs(options))),
         **changed,

@@ -33,7 +33,7 @@ from noregret.cli.output import (
     trial_table,
 )
 from noregret.errors import ConfigurationError, UnknownTrialError
-from noregret.space import Candidates, named_params
+from noregret.space import Candidates, Space, named_params
 from noregret.storage import codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
@@ -50,7 +50,7 @@ def parameters_text(study: Study) -> str:
     )
     if isinstance(study.space, Candidates):
         return f"one of {len(study.space)} candidates"
-    return ranges
+    return "; ".join([ranges, *(str(each) for each in study.space.constraints)])
 
 
 def study_document(study: Study) -> dict[str, Any]:
@@ -164,6 +164,9 @@ def _study_text(
         ),
         "",
     ]
+    if isinstance(study.space, Space) and study.space.constraints:
+        lines += [f"constraint   {each}" for each in study.space.constraints]
+        lines.append("")
     lines += [
         f"strategy     {display_name(study.strategy)}, seed {study.seed}",
         f"guarantee    {study.strategy.theorem}",

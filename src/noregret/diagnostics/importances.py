@@ -40,8 +40,8 @@ class Importance:
 def importances(
     belief: Belief, space: Space | Candidates, *, draws: int = DRAWS, seed: int = 0
 ) -> list[Importance]:
-    """One per input, in the order of the space. Of a list of candidates: as if every combination
-    of its columns' values were there.
+    """One per input, in the order of the space. Of a list of candidates, and where there are
+    constraints: as if every combination of the inputs' values were there.
     """
     if isinstance(draws, bool) or not isinstance(draws, int) or draws < 2:
         raise ConfigurationError(f"draws must be a whole number of at least 2, got {draws!r}")

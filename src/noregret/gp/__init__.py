@@ -1,6 +1,7 @@
 """Gaussian processes: a posterior is a value, and conditioning returns another.
 
 kernels    what is similar to what          posterior  condition, predict, append
+structure  sums and products of kernels     warped     kernels of bent inputs
 priors     of lengthscales and noise        evidence   log posterior of the hyperparameters
 map        its maximum                      hmc        samples from it (extra ``hmc``)
 pathwise   whole functions drawn from it
@@ -12,10 +13,13 @@ from noregret.gp.device import use_device
 from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import (
+    Composed,
+    Covariance,
     Kernel,
     Matern,
     SquaredExponential,
     covariance,
+    simple,
     squared_distances,
 )
 from noregret.gp.map import MAP, Fit, fit_map, starting_points
@@ -25,13 +29,16 @@ from noregret.gp.posterior import (
     Posterior,
     Predictor,
     condition,
+    evidence_weights,
     log_evidence_gradient,
 )
-from noregret.gp.priors import Gamma, LogNormal, Prior
+from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, Prior
+from noregret.gp.structure import Factor, Structure, Term, additive, scale_gradient
+from noregret.gp.warped import Warped
 
 # what can be stored
 KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
-PRIORS: tuple[type, ...] = (Gamma, LogNormal)
+PRIORS: tuple[type, ...] = (Gamma, LogNormal, HalfCauchy)
 ESTIMATORS: tuple[type, ...] = (MAP, HMC)
 
 __all__ = [
@@ -42,9 +49,13 @@ __all__ = [
     "PRIORS",
     "SMALLEST_NOISE_VAR",
     "VARIANCE_FLOOR",
+    "Composed",
+    "Covariance",
     "Evidence",
+    "Factor",
     "Fit",
     "Gamma",
+    "HalfCauchy",
     "Kernel",
     "LogNormal",
     "Matern",
@@ -53,13 +64,20 @@ __all__ = [
     "Predictor",
     "Prior",
     "SquaredExponential",
+    "Structure",
+    "Term",
+    "Warped",
+    "additive",
     "condition",
     "covariance",
     "draw_at",
     "draw_path",
+    "evidence_weights",
     "fit_map",
     "log_evidence_gradient",
     "sample",
+    "scale_gradient",
+    "simple",
     "squared_distances",
     "starting_points",
     "use_device",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import ConfigurationError, DeviceMemoryError, MissingExtraError
-from noregret.gp.kernels import Kernel, Matern, SquaredExponential
+from noregret.gp.kernels import Covariance, Matern, SquaredExponential
 from noregret.space import Array
 
 VARIABLE = "NOREGRET_DEVICE"
@@ -51,7 +51,44 @@ class Device:
 
     def get(self, tensor: Tensor) -> Array:
         """A copy of it, as an array of its own."""
-        return np.array(tensor.cpu().numpy())
+        here: Array = tensor.cpu().numpy()
+        return here.copy() if self.place.type == PROCESSOR else here
+
+    def mapped(self, function: Callable[[Tensor], Tensor], A: Array, step: int) -> Array:
+        """``function`` of ``step`` rows at a time, each giving columns of the result. On a GPU the
+        next rows go there and the last columns come back while it works.
+        """
+        if self.place.type == PROCESSOR:
+            parts = [A[start : start + step] for start in range(0, len(A), step)]
+            return np.hstack([self.get(function(self.put(part))) for part in parts])
+        cuda = self.torch.cuda
+        work, way = cuda.current_stream(self.place), cuda.Stream(self.place)
+        found = np.empty((0, 0))
+        done: list[tuple[slice, Tensor, Any]] = []
+
+        def fetch() -> Array:
+            at, columns, ended = done.pop(0)
+            way.wait_event(ended)
+            with cuda.stream(way):
+                here = self.get(columns)
+            all_of_it = found if len(found) else np.empty((len(here), len(A)))
+            all_of_it[:, at] = here
+            return all_of_it
+
+        with cuda.stream(way):
+            rows = self.put(A[:step])
+        for start in range(0, len(A), step):
+            work.wait_stream(way)
+            rows.record_stream(work)
+            columns = function(rows)
+            columns.record_stream(way)
+            done.append((slice(start, start + step), columns, work.record_event()))
+            if start + step < len(A):
+                with cuda.stream(way):
+                    rows = self.put(A[start + step : start + 2 * step])
+            if len(done) > 1:
+                found = fetch()
+        return fetch()
 
     def empty(self, *shape: int) -> Tensor:
         return self.torch.empty(shape, dtype=self.torch.float64, device=self.place)
@@ -59,12 +96,20 @@ class Device:
     def eye(self, size: int) -> Tensor:
         return self.torch.eye(size, dtype=self.torch.float64, device=self.place)
 
+    def is_full(self, error: RuntimeError) -> bool:
+        """Whether it says that the memory is too small; CUDA's libraries have words of their own
+        for it.
+        """
+        return isinstance(error, self.torch.OutOfMemoryError) or "ALLOC_FAILED" in str(error)
+
     @contextmanager
     def room_for(self, what: str) -> Iterator[None]:
         """Says what did not fit, and how to go on."""
         try:
             yield
-        except self.torch.OutOfMemoryError as error:
+        except RuntimeError as error:
+            if not self.is_full(error):
+                raise
             from noregret.gp.panels import forget
 
             forget()
@@ -72,7 +117,7 @@ class Device:
             if self.place.type == "cuda":
                 self.torch.cuda.empty_cache()
                 left, whole = self.torch.cuda.mem_get_info(self.place)
-                free = f" of which {left / 1e9:.1f} of {whole / 1e9:.1f} GB are free now"
+                free = f", where {left / 1e9:.1f} of {whole / 1e9:.1f} GB are free now"
             raise DeviceMemoryError(
                 f"{what} did not fit into the memory of the device {self.name!r}{free}. Nothing was"
                 " proposed and the study is as it was. To go on, call"
@@ -99,7 +144,7 @@ def use_device(name: str) -> str:
     return PROCESSOR if before is None else before.name
 
 
-def device_for(kernel: Kernel, points: int) -> Device | None:
+def device_for(kernel: Covariance, points: int) -> Device | None:
     """The device, where this many points are worth it; None: stay here. A kernel that only NumPy
     can evaluate stays as well.
     """
@@ -107,13 +152,13 @@ def device_for(kernel: Kernel, points: int) -> Device | None:
     return device if device is None or is_known(kernel) else None
 
 
-def device_for_sweep(kernel: Kernel, points: int, rows: int) -> Device | None:
+def device_for_sweep(kernel: Covariance, points: int, rows: int) -> Device | None:
     """The same for predictions at many rows given few points."""
     device = _in_use() if rows * points >= MANY else None
     return device if device is None or is_known(kernel) else None
 
 
-def is_known(kernel: Kernel) -> bool:
+def is_known(kernel: Covariance) -> bool:
     """Whether there is a formula for it on the device."""
     return type(kernel) is SquaredExponential or (
         type(kernel) is Matern and kernel.nu in CLOSED_FORMS

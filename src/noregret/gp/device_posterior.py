@@ -12,12 +12,13 @@ from noregret.errors import NumericalError
 from noregret.gp import panels
 from noregret.gp.device import Device, Tensor
 from noregret.gp.device_kernels import differences, products, values, values_and_slopes
-from noregret.gp.kernels import Kernel
+from noregret.gp.kernels import Kernel, simple
 from noregret.gp.linalg import not_positive_definite
 from noregret.gp.posterior import VARIANCE_FLOOR, Posterior
 from noregret.space import Array
 
 EXACT = 4_096  # rows of a prediction up to which distances are by differences
+LARGEST = 65_536  # rows that are worked on at once: the next ones are on their way meanwhile
 SMALLEST = 64  # rows of a prediction that must fit into the memory
 
 
@@ -74,33 +75,32 @@ class DevicePosterior(Posterior):
         """Latent mean and std at the rows of A, in pieces that fit into the memory."""
         if len(A) == 0:
             return np.empty(0), np.empty(0)
-        device, size = self.factor.device, len(A)
-        step = max(device.chunk // max(len(self.X), 1), SMALLEST)
-        with self._room(f"a prediction at {min(step, SMALLEST)} points"):
-            scaled = self._scaled(A)
-            found = device.empty(2, size)
-            start = 0
-            while start < size:
-                rows = slice(start, min(start + step, size))
-                try:
-                    self._predict(scaled[rows], size > EXACT, found[:, rows])
-                except device.torch.OutOfMemoryError:
-                    if step <= SMALLEST:
-                        raise
-                    device.torch.cuda.empty_cache()
-                    step = max(step // 2, SMALLEST)
-                    continue
-                start = rows.stop
-            mean, var = device.get(found)
-        return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
-
-    def _predict(self, scaled: Tensor, many: bool, out: Tensor) -> None:
         device = self.factor.device
+        step = max(min(device.chunk // max(len(self.X), 1), LARGEST), SMALLEST)
+        theta, many = device.put(self.lengthscales), len(A) > EXACT
+        with self._room(f"a prediction at {SMALLEST} points"):
+            while True:
+                try:
+                    found = device.mapped(
+                        lambda part: self._predict(part.div_(theta), many), A, step
+                    )
+                except RuntimeError as error:
+                    if step <= SMALLEST or not device.is_full(error):
+                        raise
+                else:
+                    return found[0], found[1]
+                device.torch.cuda.empty_cache()
+                step = max(step // 2, SMALLEST)
+
+    def _predict(self, scaled: Tensor, many: bool) -> Tensor:
+        """Mean and std (2, m)."""
+        device, torch = self.factor.device, self.factor.device.torch
         apart = products if many else differences
-        k = values(device, self.kernel, apart(device, self._points, scaled))  # (n, m)
-        out[0] = self._weights @ k  # JMLR eq. (3)
-        v = self.factor.whiten(k)
-        out[1] = 1.0 - device.torch.linalg.vector_norm(v, dim=0) ** 2
+        k = values(device, simple(self.kernel), apart(device, self._points, scaled))  # (n, m)
+        mean = self._weights @ k  # JMLR eq. (3)
+        explained = torch.linalg.vector_norm(self.factor.whiten(k), dim=0)
+        var = explained.square_().neg_().add_(1.0)
+        return torch.stack([mean, var.clamp_(min=VARIANCE_FLOOR).sqrt_()])
 
     def predict_leading(self, A: Array, width: float, top: int) -> tuple[Array, Array]:
         """All of them: dropping some on the way is no gain where columns are cheap."""
@@ -111,7 +111,7 @@ class DevicePosterior(Posterior):
         with self._room(f"a prediction with gradients at {len(A)} points"):
             scaled = self._scaled(A)
             k, slope = values_and_slopes(
-                device, self.kernel, differences(device, self._points, scaled)
+                device, simple(self.kernel), differences(device, self._points, scaled)
             )  # (n, m)
             mean = self._weights @ k
             v = self.factor.whiten(k)
@@ -131,10 +131,10 @@ class DevicePosterior(Posterior):
         device = self.factor.device
         with self._room(f"the covariance of {len(A)} points"):
             scaled = self._scaled(A)
-            k = values(device, self.kernel, differences(device, self._points, scaled))
+            k = values(device, simple(self.kernel), differences(device, self._points, scaled))
             mean = self._weights @ k
             v = self.factor.whiten(k)
-            own = values(device, self.kernel, differences(device, scaled, scaled))
+            own = values(device, simple(self.kernel), differences(device, scaled, scaled))
             return device.get(mean), device.get(own.addmm_(v.T, v, alpha=-1.0))
 
     def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
@@ -142,14 +142,18 @@ class DevicePosterior(Posterior):
         X = np.vstack([self.X, np.asarray(x, dtype=np.float64).reshape(1, -1)])
         noise = np.append(self.noise_var, noise_var)
         with self._room(f"the factor of {len(X)} points"):
-            made = panels.factor(self.factor.device, self.kernel, self.lengthscales, X, noise)
+            made = panels.factor(
+                self.factor.device, simple(self.kernel), self.lengthscales, X, noise
+            )
             z_last, last = 0.0, made.panels[-1]
             if y is not None:
                 row = made.device.torch.cat([last.above[:, -1], last.corner[-1]])
                 row = made.device.get(row)
                 z_last = (y - row[:-1] @ self.z) / row[-1]
             z, observed = np.append(self.z, z_last), self.observed + (y is not None)
-            return DevicePosterior(made, self.kernel, self.lengthscales, X, noise, z, observed)
+            return DevicePosterior(
+                made, simple(self.kernel), self.lengthscales, X, noise, z, observed
+            )
 
     def _scaled(self, A: Array) -> Tensor:
         device = self.factor.device
@@ -183,7 +187,7 @@ def sweep_on(device: Device, posterior: Posterior, A: Array) -> tuple[Array, Arr
     with device.room_for(f"the factor of {len(posterior.X)} points"):
         made = DevicePosterior(
             panels.from_dense(device, posterior.L),
-            posterior.kernel,
+            simple(posterior.kernel),
             posterior.lengthscales,
             posterior.X,
             posterior.noise_var,

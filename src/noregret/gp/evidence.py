@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from noregret.gp.kernels import Kernel
+from noregret.gp.kernels import Covariance
 from noregret.gp.posterior import log_evidence_gradient
 from noregret.gp.priors import Prior
 from noregret.space import Array, Indices
@@ -26,7 +26,7 @@ class Evidence:
     NaN: estimate it.
     """
 
-    kernel: Kernel
+    kernel: Covariance
     X: Array
     y: Array
     told: Array

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.gp import linalg
-from noregret.gp.kernels import Kernel, covariance
+from noregret.gp.kernels import Covariance, covariance
 from noregret.space import Array
 
 HEAD = 512  # points that are factorised at once
@@ -34,7 +34,7 @@ class Grown:
     grow.
     """
 
-    kernel: Kernel
+    kernel: Covariance
     lengthscales: Array
     X: Array
     noise_var: Array
@@ -42,7 +42,7 @@ class Grown:
     size: int = 0
     uses: int = 0
 
-    def shared(self, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array) -> int:
+    def shared(self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> int:
         """How many of its rows are those of a factor of other points."""
         if self.kernel != kernel or not np.array_equal(self.lengthscales, lengthscales):
             return 0
@@ -57,7 +57,7 @@ _kept: list[Grown] = []
 _lock = threading.Lock()
 
 
-def factor(kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array) -> Array:
+def factor(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> Array:
     """L with L Lᵀ = k(X, X) + diag noise_var, in LAPACK's order."""
     n, whole = len(X), whole_blocks(len(X))
     if whole == 0:
@@ -88,14 +88,14 @@ def whole_blocks(n: int) -> int:
     return 0 if n <= HEAD else HEAD + (n - HEAD) // STEP * STEP
 
 
-def _head(kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array) -> Array:
+def _head(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> Array:
     K = covariance(kernel, lengthscales, X, X)
     K[np.diag_indices_from(K)] += noise_var
     return linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
 
 
 def append_block(
-    L: Array, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array, rows: slice
+    L: Array, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array, rows: slice
 ) -> None:
     """Fills the rows of L after those that are filled: m² per row."""
     m = rows.start
@@ -118,7 +118,7 @@ def forget() -> None:
         _kept.clear()
 
 
-def _taken(kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array) -> Grown:
+def _taken(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> Grown:
     """The kept factor that shares most rows, cut to them, or a new one. It is the caller's alone
     until it is kept again: threads do not wait for each other.
     """

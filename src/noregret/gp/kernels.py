@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -38,6 +38,27 @@ class Kernel(Protocol):
     def slope(self, sq: Array) -> Array: ...
     def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
         """e such that γ_t(θ/g) grows as g^e, theory.md#capacity."""
+
+
+class Composed(Protocol):
+    """A kernel of unit variance that is no function of one distance: sums, products, warped inputs.
+
+    C is a matrix of weights: what a gradient of a sum over pairs needs, without an (m, n, d) array.
+    """
+
+    def covariance(self, lengthscales: Array, A: Array, B: Array) -> Array: ...
+    def input_gradient(self, lengthscales: Array, A: Array, B: Array, C: Array) -> Array:
+        """Σ_n C_mn ∂k(A_m, B_n)/∂A_m, (m, d)."""
+
+    def scale_gradient(self, lengthscales: Array, X: Array, C: Array) -> Array:
+        """Σ_jk C_jk ∂k(X_j, X_k)/∂log θ, (d,)."""
+
+
+Covariance = Kernel | Composed
+
+
+def is_composed(kernel: Covariance) -> TypeGuard[Composed]:
+    return hasattr(kernel, "input_gradient")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +139,16 @@ def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
     return np.asarray(cdist(A / lengthscales, B / lengthscales, "sqeuclidean"))
 
 
+def simple(kernel: Covariance) -> Kernel:
+    """A kernel that is a function of the distance, or an error."""
+    if is_composed(kernel):
+        raise ConfigurationError(
+            f"{kernel!r} is no function of one distance: use SquaredExponential or Matern here"
+        )
+    assert isinstance(kernel, Kernel)
+    return kernel
+
+
 def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
     """Both at once; one exponential where the kernel allows it, and sq itself may be
     overwritten.
@@ -147,9 +178,11 @@ def _matern_five_halves(sq: Array) -> tuple[Array, Array, Array]:
     return value, z, decay
 
 
-def covariance(kernel: Kernel, lengthscales: Array, A: Array, B: Array) -> Array:
+def covariance(kernel: Covariance, lengthscales: Array, A: Array, B: Array) -> Array:
+    if is_composed(kernel):
+        return kernel.covariance(lengthscales, A, B)
     if not (isinstance(kernel, Matern) and kernel.nu == 2.5):
-        return kernel.value(squared_distances(A, B, lengthscales))
+        return simple(kernel).value(squared_distances(A, B, lengthscales))
     A, B = A / lengthscales, B / lengthscales  # the default's kernel, in blocks
     K = np.empty((len(A), len(B)))
     step = max(BLOCK // max(len(B), 1), 1)

@@ -23,6 +23,7 @@ from noregret.gp.linalg import not_positive_definite
 from noregret.space import Array
 
 PANEL = 512
+WIDE = 4_096  # columns from which on a product is worth being cut
 KEPT = 2  # factors: of the fitted class, and of one that is tried beside it
 
 
@@ -48,16 +49,18 @@ class Factor:
         return self.panels[-1].rows.stop if self.panels else 0
 
     def whiten(self, B: Tensor, first: int = 0) -> Tensor:
-        """L⁻¹B in the place of B (n, m); ``first``: the panel before whose rows B is 0."""
-        if not self.panels:
-            return B
-        zero = self.panels[first].rows.start
+        """L⁻¹B for B (n, m), which is overwritten; ``first``: the panel before whose rows B is
+        0.
+        """
+        V = self.device.empty(*B.shape)
+        zero = self.panels[first].rows.start if self.panels else 0
+        V[:zero] = 0.0
         for panel in self.panels[first:]:
             rows, start = panel.rows, panel.rows.start
             if start > zero:
-                B[rows].addmm_(panel.above[zero:].T, B[zero:start], alpha=-1.0)
-            B[rows] = panel.inverse @ B[rows]
-        return B
+                B[rows].addmm_(panel.above[zero:].T, V[zero:start], alpha=-1.0)
+            _lower_product(self.device, panel.inverse, B[rows], V[rows])
+        return V
 
     def unwhiten(self, B: Tensor) -> Tensor:
         """L⁻ᵀB in the place of B (n, m)."""
@@ -78,8 +81,8 @@ class Factor:
         for index, panel in enumerate(self.panels):
             columns = self.device.empty(self.size, len(panel.corner)).zero_()
             columns[panel.rows] = self.device.eye(len(panel.corner))
-            self.whiten(columns, index)
-            found.append(self.device.get((columns * columns).sum(dim=0)))
+            white = self.whiten(columns, index)
+            found.append(self.device.get((white * white).sum(dim=0)))
         return np.concatenate(found) if found else np.empty(0)
 
     def dense(self) -> Array:
@@ -98,7 +101,7 @@ class Factor:
         device, torch = self.device, self.device.torch
         own = scaled[rows]
         above = values(device, kernel, differences(device, scaled[: rows.start], own))
-        self.whiten(above)
+        above = self.whiten(above)
         K = values(device, kernel, differences(device, own, own))
         K.diagonal().add_(noise_var[rows])
         if len(above):
@@ -108,6 +111,17 @@ class Factor:
             raise NumericalError(not_positive_definite(points))
         inverse = torch.linalg.solve_triangular(corner, device.eye(len(own)), upper=False)
         return Factor(device, (*self.panels, Panel(above, corner, inverse)))
+
+
+def _lower_product(device: Device, M: Tensor, B: Tensor, out: Tensor) -> None:
+    """M B for a lower triangular M; with many columns in halves, a quarter of the work less."""
+    half = len(M) // 2
+    if B.shape[1] < WIDE or half == 0:
+        device.torch.mm(M, B, out=out)
+        return
+    device.torch.mm(M[:half, :half], B[:half], out=out[:half])
+    device.torch.mm(M[half:, half:], B[half:], out=out[half:])
+    out[half:].addmm_(M[half:, :half], B[:half])
 
 
 def from_dense(device: Device, L: Array) -> Factor:

@@ -23,6 +23,7 @@ from noregret.gp.kernels import (
     Matern,
     SquaredExponential,
     covariance,
+    simple,
     squared_distances,
     value_and_slope,
 )
@@ -68,16 +69,17 @@ def draw_path(
 ) -> Path:
     """f̃ ~ GP(μ, width²·k_t), the prior by so many features. Pending points narrow it."""
     d, scale = posterior.X.shape[1], width * np.sqrt(2.0 / features)
-    omega = frequencies(posterior.kernel, features, d, rng)
+    kernel = simple(posterior.kernel)
+    omega = frequencies(kernel, features, d, rng)
     phases = rng.uniform(0.0, 2 * np.pi, features)
     weights = scale * rng.standard_normal(features)
     none = np.zeros(len(posterior.X))
-    path = Path(posterior.kernel, posterior.lengthscales, posterior.X, none, omega, phases, weights)
+    path = Path(kernel, posterior.lengthscales, posterior.X, none, omega, phases, weights)
     noise = width * np.sqrt(posterior.noise_var) * rng.standard_normal(len(posterior.X))
     drawn = linalg.solve_lower(posterior.L, path.values(posterior.X) + noise)
     correction = linalg.solve_lower(posterior.L, drawn, transposed=True)
     return Path(
-        posterior.kernel,
+        kernel,
         posterior.lengthscales,
         posterior.X,
         posterior.weights - correction,  # theory.md#thompson

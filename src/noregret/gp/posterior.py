@@ -17,7 +17,16 @@ from noregret.errors import ConfigurationError
 from noregret.gp import linalg
 from noregret.gp.device import device_for, device_for_sweep
 from noregret.gp.growing import factor
-from noregret.gp.kernels import BLOCK, Kernel, covariance, squared_distances, value_and_slope
+from noregret.gp.kernels import (
+    BLOCK,
+    Composed,
+    Covariance,
+    covariance,
+    is_composed,
+    simple,
+    squared_distances,
+    value_and_slope,
+)
 from noregret.space import Array
 
 # 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
@@ -38,7 +47,7 @@ class Posterior:
     the mean.
     """
 
-    kernel: Kernel
+    kernel: Covariance
     lengthscales: Array
     X: Array
     noise_var: Array
@@ -97,8 +106,10 @@ class Posterior:
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and their gradients (m, d) in the rows of A. O(m n² + m n d)."""
+        if is_composed(self.kernel):
+            return self._composed_gradients(self.kernel, A)
         k, slope = value_and_slope(
-            self.kernel, squared_distances(A, self.X, self.lengthscales)
+            simple(self.kernel), squared_distances(A, self.X, self.lengthscales)
         )  # (m, n)
         mean = k @ self.weights
         v = linalg.solve_lower(self.L, k.T, overwrite=True)
@@ -110,6 +121,17 @@ class Posterior:
         scale = 2.0 / self.lengthscales**2
         dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ self.X)
         dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ self.X)
+        return mean, std, dmean, dvar / (2.0 * std[:, None])
+
+    def _composed_gradients(self, kernel: Composed, A: Array) -> tuple[Array, Array, Array, Array]:
+        k = kernel.covariance(self.lengthscales, A, self.X)
+        mean = k @ self.weights
+        v = linalg.solve_lower(self.L, k.T)
+        std = np.sqrt(np.maximum(1.0 - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
+        w = linalg.solve_lower(self.L, v, transposed=True).T  # (K + λ)⁻¹ k
+        same = np.broadcast_to(self.weights, k.shape)
+        dmean = kernel.input_gradient(self.lengthscales, A, self.X, same)
+        dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, self.X, w)
         return mean, std, dmean, dvar / (2.0 * std[:, None])
 
     def _whitening(self, count: int) -> Callable[[Array], Array]:
@@ -178,7 +200,7 @@ class Posterior:
 
 
 def _finish(
-    kernel: Kernel,
+    kernel: Covariance,
     lengthscales: Array,
     X: Array,
     noise_var: Array,
@@ -199,7 +221,7 @@ def _finish(
 
 
 def condition(
-    kernel: Kernel,
+    kernel: Covariance,
     lengthscales: Array,
     X: Array,
     y: Array,
@@ -232,7 +254,7 @@ def condition(
     if device is not None:
         from noregret.gp.device_posterior import condition_on
 
-        return condition_on(device, kernel, lengthscales, X, y, np.array(lam))
+        return condition_on(device, simple(kernel), lengthscales, X, y, np.array(lam))
     L = factor(kernel, lengthscales, X, lam)
     z = np.concatenate(
         [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
@@ -241,11 +263,15 @@ def condition(
 
 
 def log_evidence_gradient(
-    kernel: Kernel, lengthscales: Array, X: Array, y: Array, noise_var: Array
+    kernel: Covariance, lengthscales: Array, X: Array, y: Array, noise_var: Array
 ) -> tuple[float, Array, Array]:
     """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, three n×n
     arrays, and no (n, n, d) array.
     """
+    if is_composed(kernel):
+        value, W, by_noise = evidence_weights(kernel, lengthscales, X, y, noise_var)
+        return value, kernel.scale_gradient(lengthscales, X, W), by_noise
+    kernel = simple(kernel)
     device = device_for(kernel, len(X))
     if device is not None:
         from noregret.gp.device_posterior import log_evidence_gradient_on
@@ -269,3 +295,20 @@ def log_evidence_gradient(
     product = linalg.symmetric_product(C, A)
     grad = 2.0 * (A[:, 1:] ** 2 * product[:, :1] - A[:, 1:] * product[:, 1:]).sum(axis=0)
     return value, grad, grad_noise
+
+
+def evidence_weights(
+    kernel: Covariance, lengthscales: Array, X: Array, y: Array, noise_var: Array
+) -> tuple[float, Array, Array]:
+    """log p(y), W = dlog p/dK, and the gradient in log λ per point, for any kernel: the gradient in
+    a parameter is Σ_jk W_jk dK_jk.
+    """
+    K = covariance(kernel, lengthscales, X, X)
+    K[np.diag_indices_from(K)] += noise_var
+    L = linalg.cholesky(K)
+    z = linalg.solve_lower(L, y)
+    weights = linalg.solve_lower(L, z, transposed=True)
+    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    inverse = linalg.solve_lower(L, np.eye(len(y)))
+    W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
+    return value, W, np.diag(W) * noise_var

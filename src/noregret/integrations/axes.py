@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space import Choice, Float, Int, Parameter, Space
+from noregret.space import Choice, Constraint, Float, Int, Parameter, Space
 
 CUT = 1e-3  # probability left out at an end of a distribution that has no end there
 EDGE = 1e-6  # probability left out at an end that the distribution has
@@ -35,6 +35,7 @@ class Axes:
 
     named: Mapping[str, Axis]
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def space(self) -> Space:
@@ -43,7 +44,8 @@ class Axes:
                 f"every parameter has a single value, {dict(self.fixed)!r}: there is nothing to"
                 " optimise"
             )
-        return Space({name: axis.parameter for name, axis in self.named.items()})
+        parameters = {name: axis.parameter for name, axis in self.named.items()}
+        return Space(parameters, constraints=self.constraints)
 
     def ours(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Raises SpaceError for a value that the axis does not have."""

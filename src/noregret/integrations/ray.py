@@ -120,7 +120,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         flat = _flat(point)
         if not callable(self._space):
             axes, _ = self._axes()
-            axes.space.encode(axes.ours(flat))
+            axes.space.normal(axes.ours(flat))
         return flat
 
     def set_search_properties(
@@ -254,6 +254,7 @@ def _nested(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dict_axes(space: Any) -> Axes:
+    constraints = space.constraints if isinstance(space, Space) else ()
     if isinstance(space, Space) and not space.vector:
         space = space.parameters
     if not isinstance(space, Mapping):
@@ -275,7 +276,7 @@ def _dict_axes(space: Any) -> Axes:
             _add_domain(name, spec, axes, fixed)
         else:
             fixed[name] = spec
-    return Axes(axes, fixed)
+    return Axes(axes, fixed, constraints)
 
 
 def _add_domain(

@@ -20,7 +20,7 @@ from noregret.plot.canvas import (
     mark_below,
     new_axes,
 )
-from noregret.space import Array, Candidates, named_params
+from noregret.space import Array, Candidates, named_params, slice_points
 from noregret.strategies import Belief
 from noregret.study import Study
 from noregret.trials import Trial, sign_of, standing
@@ -115,6 +115,14 @@ def _line(
     else:
         along_line = list(along.values)
         X = np.array([_encode(study, {**fixed, along.name: value}) for value in along_line])
+        X, good = slice_points(study.space, X, [along.name])
+        along_line = [value for value, kept in zip(along_line, good, strict=True) if kept]
+        X = X[good]
+        if len(X) == 0:
+            raise ConfigurationError(
+                f"no point along {along.name} satisfies the constraints: choose other values for"
+                " the rest with `at`"
+            )
     mean, _ = belief.predict(X)
     lower, upper = belief.band(X)
     mean, lower, upper = (sign_of(study.goal) * each for each in (mean, lower, upper))
@@ -189,7 +197,13 @@ def _map(
         X = np.array(
             [_encode(study, {**fixed, across.name: a, up.name: b}) for b in high for a in wide]
         )
-        mean, _ = belief.predict(X)
+        X, good = slice_points(study.space, X, [across.name, up.name])
+        if not good.any():
+            raise ConfigurationError(
+                f"no point along {across.name} and {up.name} satisfies the constraints: choose"
+                " other values for the rest with `at`"
+            )
+        mean = np.where(good, belief.predict(X)[0], np.nan)  # what cannot be run stays white
         z = (sign_of(study.goal) * mean).reshape(len(high), len(wide))
         positions = [across.position(a) for a in wide], [up.position(b) for b in high]
         if across.smooth and up.smooth:

@@ -15,11 +15,12 @@ from noregret.space.columns import Column
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.naming import coordinate_names, named_params
 from noregret.space.parameters import Choice, Float, Int, Parameter
-from noregret.space.points import region_of, spread_points
+from noregret.space.points import region_of, slice_points, spread_points
 from noregret.space.region import Region
 from noregret.space.rows import RowIndex
 from noregret.space.search_space import Params, SearchSpace
 from noregret.space.slice import Slice, hold
+from noregret.space.wording import read_constraint, read_forbidden, read_linear
 
 # what can be stored
 SPACES: tuple[type, ...] = (Float, Int, Choice, Space, Candidates, Linear, Forbidden, Satisfies)
@@ -49,6 +50,10 @@ __all__ = [
     "coordinate_names",
     "hold",
     "named_params",
+    "read_constraint",
+    "read_forbidden",
+    "read_linear",
     "region_of",
+    "slice_points",
     "spread_points",
 ]

@@ -74,18 +74,18 @@ class Linear:
 
     def __str__(self) -> str:
         text = "".join(
-            f" {'-' if c < 0 else '+'} {'' if abs(c) == 1 else f'{abs(c):g} '}{name}"
+            f" {'-' if c < 0 else '+'} {'' if abs(c) == 1 else f'{abs(c):.12g} '}{name}"
             for name, c in self.coefficients.items()
         )
         text = text.removeprefix(" + ")
         text = f"-{text[3:]}" if text.startswith(" - ") else text
         if self.equals is not None:
-            return f"{text} = {self.equals:g}"
+            return f"{text} = {self.equals:.12g}"
         if self.at_least is None:
-            return f"{text} <= {self.at_most:g}"
+            return f"{text} <= {self.at_most:.12g}"
         if self.at_most is None:
-            return f"{text} >= {self.at_least:g}"
-        return f"{self.at_least:g} <= {text} <= {self.at_most:g}"
+            return f"{text} >= {self.at_least:.12g}"
+        return f"{self.at_least:.12g} <= {text} <= {self.at_most:.12g}"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from noregret.space.array import Array
+from collections.abc import Sequence
+
+import numpy as np
+
+from noregret.space.array import Array, Mask
 from noregret.space.region import Region
 from noregret.space.search_space import SearchSpace
 
@@ -19,3 +23,13 @@ def spread_points(space: SearchSpace, V: Array) -> Array:
     """
     region = region_of(space)
     return space.snap(V) if region is None else region.mapped(V)
+
+
+def slice_points(space: SearchSpace, U: Array, names: Sequence[str]) -> tuple[Array, Mask]:
+    """Rows of a slice along the named inputs: where constraints ask for it the others give way;
+    and which rows can be run.
+    """
+    region = region_of(space)
+    if region is None:
+        return U, np.ones(len(U), dtype=np.bool_)
+    return region.through(U, names)

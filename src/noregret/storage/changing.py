@@ -11,7 +11,7 @@ from noregret.storage.adding import holder
 from noregret.storage.kept_trials import KeptTrials, read_trial
 from noregret.storage.lookup import must_exist, study_id
 from noregret.storage.protocol import DIED
-from noregret.storage.rows import attributes_text, params_text
+from noregret.storage.rows import attributes_text, flag_of, outcomes_text, params_text
 from noregret.storage.statements import Statements
 from noregret.trials import About, State, Trial, utc_now
 
@@ -90,6 +90,8 @@ def finish(
         "new_note": about.note,
         "new_attributes": attributes_text(about.attributes),
         "new_transient": about.transient,
+        "new_outcomes": outcomes_text(about.outcomes, about.outcome_noise),
+        "new_feasible": flag_of(about.feasible),
     }
     row, attempts = statements.database.counted(
         "finish", lambda connection: connection.execute(statement, values).one_or_none()

@@ -14,7 +14,7 @@ def find(statements: Statements, name: str) -> Any:
     """A study's row by its name, or by its key; None if it is not there."""
     s = statements.studies.c
     columns = (s.id, s.space, s.goal, s.strategy, s.seed, s.version, s.created, s.list)
-    remarks = (s.note, s.attributes, s.origin)
+    remarks = (s.note, s.attributes, s.origin, s.outcomes, s.context)
     query = statements.sql.select(*columns, *remarks).where(s.name == str(name))
     row = statements.database.attempt(
         "open", lambda connection: connection.execute(query).one_or_none()

@@ -163,6 +163,9 @@ class MemoryStorage:
                 error=about.error,
                 note=about.note or trial.note,
                 attributes=about.attributes or trial.attributes,
+                outcomes=about.outcomes,
+                outcome_noise=about.outcome_noise,
+                feasible=about.feasible,
                 transient=about.transient,
             )
             return kept.trials[number]
@@ -243,7 +246,9 @@ def _summary(kept: _Kept) -> StudySummary:
     counting = standing(kept.trials)
     states = Counter(trial.state for trial in counting)
     values = [
-        trial.value for trial in counting if trial.state == "complete" and trial.value is not None
+        trial.value
+        for trial in counting
+        if trial.state == "complete" and trial.value is not None and trial.feasible is not False
     ]
     best = (max if kept.record.goal == "maximize" else min)(values, default=None)
     times = [

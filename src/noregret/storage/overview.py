@@ -48,7 +48,7 @@ def _standing(rows: Sequence[Any], goal: str) -> list[Any]:
     replaced = {corrects for *_, corrects in rows if corrects is not None}
     left = [(state, value) for number, state, value, _ in rows if number not in replaced]
     states = Counter(state for state, _ in left)
-    values = [value for state, value in left if state == "complete"]
+    values = [value for state, value in left if state == "complete" and value is not None]
     best = (max if goal == "maximize" else min)(values, default=None)
     return [len(left), *(states[state] for state in STATES), best]
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import About, Goal, State, Trial
+from noregret.trials import About, Goal, Limit, State, Trial
 
 DIED = "its worker gave no sign of life, or it was taken back"  # why a reclaimed trial failed
 
@@ -57,12 +57,14 @@ class StudyRecord:
     note: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     origin: Mapping[str, Any] | None = None
+    outcomes: Mapping[str, Limit] = field(default_factory=dict)  # measured beside the value
+    context: tuple[str, ...] = ()  # inputs that are given at each ask, not chosen
 
 
 @dataclass(frozen=True, slots=True)
 class StudySummary:
-    """A study at a glance. Corrected trials are not counted, their corrections are. Times
-    are UTC.
+    """A study at a glance. Corrected trials are not counted, their corrections are. best: of those
+    within all limits, where there are limits. Times are UTC.
     """
 
     name: str

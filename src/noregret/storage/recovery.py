@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage.database import storage_url
+from noregret.storage.rows import read_outcomes
 from noregret.trials import Trial
 
 COLUMNS = (
@@ -24,7 +25,7 @@ COLUMNS = (
     "created",
     "finished",
 )
-NEWER = ("error", "note", "transient")  # an older file lacks some
+NEWER = ("error", "note", "transient", "outcomes", "feasible")  # an older file lacks some
 
 
 @dataclass(slots=True)
@@ -85,6 +86,7 @@ def _present(connection: Any, names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
     data = dict(zip(columns, row, strict=True))
+    data |= read_outcomes(data.get("outcomes"), data.get("feasible"))
     data |= {name: json.loads(data[name]) for name in ("params", "decision")}
     return Trial.from_json(data).to_json()
 

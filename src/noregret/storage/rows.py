@@ -40,6 +40,8 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "started": trial.started or (now if trial.state == "running" else None),
             "revision": 0,
             "transient": trial.transient,
+            "outcomes": outcomes_text(trial.outcomes, trial.outcome_noise),
+            "feasible": flag_of(trial.feasible),
         }
     except (TypeError, ValueError) as error:
         raise StorageError(
@@ -56,6 +58,26 @@ def attributes_text(attributes: Mapping[str, Any]) -> str | None:
     return json.dumps(dict(attributes), allow_nan=False) if attributes else None
 
 
+def outcomes_text(values: Mapping[str, float], noise: Mapping[str, float]) -> str | None:
+    if not values:
+        return None
+    return json.dumps({name: [value, noise.get(name)] for name, value in values.items()})
+
+
+def flag_of(feasible: bool | None) -> int | None:
+    return None if feasible is None else int(feasible)
+
+
+def read_outcomes(text: str | None, feasible: int | None) -> dict[str, Any]:
+    """The columns ``outcomes`` and ``feasible`` as a trial has them."""
+    pairs = {} if text is None else json.loads(text)
+    return {
+        "outcomes": {name: value for name, (value, _) in pairs.items()},
+        "outcome_noise": {name: std for name, (_, std) in pairs.items() if std is not None},
+        "feasible": None if feasible is None else bool(feasible),
+    }
+
+
 def trial_of(row: Any) -> Trial:
     return Trial.from_json(
         {
@@ -65,5 +87,6 @@ def trial_of(row: Any) -> Trial:
             "worker": row.attended_by,
             "asked": None if row.asked is None else json.loads(row.asked),
             "attributes": json.loads(row.attributes or "{}"),
+            **read_outcomes(row.outcomes, row.feasible),
         }
     )

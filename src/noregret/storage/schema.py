@@ -5,7 +5,7 @@ was given out, and what it corrects. Version 3 has typed decisions instead of a 
 the default as a strategy of its own. Version 4 added notes, attributes, why a trial failed, when it
 was given out, the point asked for where another was run, and where a derived study came from.
 Version 5 keeps lists of designs in a table of their own. Version 6 added whether a failure was
-transient.
+transient, limits and context to a study, and to a trial what was measured beside its value.
 """
 
 from __future__ import annotations
@@ -31,13 +31,16 @@ ADDED = {
     2: ("worker", "heartbeat", "attempts", "corrects"),
     3: ("decision",),
     4: ("asked", "error", "note", "attributes", "started", "revision"),
-    6: ("transient",),
+    6: ("transient", "outcomes", "feasible"),
 }
 # of noregret_studies
-ADDED_TO_STUDIES = {4: ("note", "attributes", "origin", "revision")}
+ADDED_TO_STUDIES = {
+    4: ("note", "attributes", "origin", "revision"),
+    6: ("outcomes", "context"),
+}
 LISTS = 5  # the version that brought the table of lists and ``list`` to noregret_studies
 
-OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished")
+OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished", "feasible")
 
 
 def tables(sql: Any) -> tuple[Any, Any]:
@@ -62,6 +65,7 @@ def tables(sql: Any) -> tuple[Any, Any]:
         # counts the changes of finished trials, which are read again for them
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
         sql.Column("list", sql.Text, sql.ForeignKey("noregret_lists.digest")),
+        *(sql.Column(name, sql.Text) for name in ADDED_TO_STUDIES[6]),
         sqlite_autoincrement=True,  # ids are never used again
     )
     trials = sql.Table(
@@ -94,6 +98,8 @@ def tables(sql: Any) -> tuple[Any, Any]:
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
         # of a failure: it had nothing to do with the point
         sql.Column("transient", sql.Boolean, nullable=False, server_default=sql.false()),
+        sql.Column("outcomes", sql.Text),  # JSON: name to [value, noise std or null]
+        sql.Column("feasible", sql.Integer),  # 1: within all limits, 0: not; NULL: there are none
     )
     # everything that a list of studies shows, without the long texts of the rows
     sql.Index("noregret_overview", *(trials.c[name] for name in OVERVIEW))
@@ -170,6 +176,9 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
                     _separate_lists(connection, database.sql, studies)
                 if found < 6:
                     _add_columns(database, connection, trials, ADDED[6])
+                    _add_columns(database, connection, studies, ADDED_TO_STUDIES[6])
+                    # it covers another column now: whoever opens the database makes it anew
+                    connection.exec_driver_sql("DROP INDEX IF EXISTS noregret_overview")
                 connection.execute(
                     studies.update().where(studies.c.version < VERSION).values(version=VERSION)
                 )
@@ -184,7 +193,8 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
 def _add_columns(
     database: Database, connection: Connection, table: Any, names: tuple[str, ...]
 ) -> None:
-    for name in names:
+    there = {each["name"] for each in database.sql.inspect(connection).get_columns(table.name)}
+    for name in (each for each in names if each not in there):
         column = database.sql.schema.CreateColumn(table.c[name]).compile(
             dialect=database.engine.dialect
         )

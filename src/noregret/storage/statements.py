@@ -42,6 +42,8 @@ class Statements:
             t.started,
             t.revision,
             t.transient,
+            t.outcomes,
+            t.feasible,
         ]
         mine = t.study == bind("study_id")
         self.select_new = (
@@ -85,7 +87,8 @@ class Statements:
             insert_next({**values, "heartbeat": self.clock}),
         )
         s = self.studies.c
-        best = sql.case((s.goal == "maximize", sql.func.max(t.value)), else_=sql.func.min(t.value))
+        within = sql.case((sql.func.coalesce(t.feasible, 1) == 1, t.value))
+        best = sql.case((s.goal == "maximize", sql.func.max(within)), else_=sql.func.min(within))
         self.aggregates = (
             sql.select(
                 s.id,
@@ -102,7 +105,7 @@ class Statements:
             .select_from(self.studies.outerjoin(table, t.study == s.id))
             .group_by(s.id, s.name, s.goal, s.created)
         )
-        self.select_outcomes = sql.select(t.study, t.number, t.state, t.value, t.corrects).where(
+        self.select_outcomes = sql.select(t.study, t.number, t.state, within, t.corrects).where(
             t.study.in_(bind("studies", expanding=True))
         )
         self.finish = (
@@ -117,6 +120,8 @@ class Statements:
                 note=sql.func.coalesce(bind("new_note", type_=sql.Text), t.note),
                 attributes=sql.func.coalesce(bind("new_attributes", type_=sql.Text), t.attributes),
                 transient=bind("new_transient"),
+                outcomes=bind("new_outcomes", type_=sql.Text),
+                feasible=bind("new_feasible", type_=sql.Integer),
             )
             .returning(*self.columns)
         )

@@ -38,6 +38,8 @@ def create(statements: Statements, record: StudyRecord) -> StudyKey:
         "attributes": attributes_text(record.attributes),
         "origin": None if record.origin is None else json.dumps(dict(record.origin)),
         "list": None if listed is None else listed[0],
+        "outcomes": json.dumps(codec.to_json(record.outcomes)) if record.outcomes else None,
+        "context": json.dumps(record.context) if record.context else None,
     }
 
     def add(connection: Connection) -> int:
@@ -91,6 +93,8 @@ def read(statements: Statements, name: str) -> StudyRecord:
         note=row.note,
         attributes=json.loads(row.attributes or "{}"),
         origin=None if row.origin is None else json.loads(row.origin),
+        outcomes={} if row.outcomes is None else codec.from_json(json.loads(row.outcomes)),
+        context=tuple(json.loads(row.context or "[]")),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -34,6 +35,7 @@ from noregret.classes import (
 from noregret.errors import ConfigurationError, GuaranteeWarning
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.space import SearchSpace
+from noregret.strategies.assumed import Assumed
 from noregret.strategies.estimation import estimate
 from noregret.strategies.guarantee import check_settings, needs, start_lengthscales
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
@@ -136,6 +138,7 @@ class AdaptiveGPUCB:
         offset: float = 0.0,
         following: Following = Following(),
         initial_points: int | None = None,
+        outcomes: Mapping[str, Assumed] | None = None,
     ) -> RadiusGPUCB:
         """The repaired theorem: for R-sub-Gaussian noise with R = noise_bound the band holds with
         probability 1 − delta while the class contains f, which it does from some time on, and the
@@ -151,6 +154,7 @@ class AdaptiveGPUCB:
             offset,
             following,
             initial_points,
+            outcomes or (),
         )
 
     @property

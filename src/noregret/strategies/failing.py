@@ -14,6 +14,7 @@ from noregret.space import Array, Indices
 from noregret.strategies.inputs import InputEvidence, fit_inputs
 
 KERNEL = Matern(2.5)
+MOST = 1 - 1e-12  # of a probability whose rest has a logarithm
 FAILED = 2.0  # the label of a failure; 0: it went well, which is what the prior expects
 # one start: labels are a few dozen numbers, and the estimate is made at every ask
 ESTIMATION = MAP(
@@ -57,6 +58,20 @@ class Failing:
         du = dmean / spread[:, None] - (u * std / spread**2)[:, None] * dstd
         density = np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi)
         return np.asarray(ndtr(u)), density[:, None] * du
+
+
+def succeeding(acquisition: Acquisition, failing: Failing) -> Acquisition:
+    """An acquisition that is a logarithm, plus that of the probability of success."""
+
+    def values(A: Array) -> Array:
+        return acquisition.values(A) + np.log1p(-np.minimum(failing.at(A), MOST))
+
+    def gradients(A: Array) -> tuple[Array, Array]:
+        (p, dp), (value, slope) = failing.gradients(A), acquisition.gradients(A)
+        p = np.minimum(p, MOST)
+        return value + np.log1p(-p), slope - dp / (1 - p)[:, None]
+
+    return Acquisition(values, gradients)
 
 
 def expected(acquisition: Acquisition, failing: Failing | None, loss: float) -> Acquisition:

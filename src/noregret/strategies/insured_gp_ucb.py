@@ -9,21 +9,15 @@ docs/theory.md#plausible.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from noregret.classes import (
-    FunctionClass,
-    Mixture,
-    PatrolBand,
-    Plausibility,
-    RadiusBand,
-    Values,
-    norm_lower_bound,
     patrol_order,
     patrol_points,
-    radius_band,
 )
 from noregret.errors import ConfigurationError
 from noregret.gp import (
@@ -36,9 +30,12 @@ from noregret.search import Acquisition, argmax, log_h, remembering, ucb
 from noregret.space import Array, RowIndex, SearchSpace, spread_points
 from noregret.strategies import surveys
 from noregret.strategies.estimation import previous_fit
-from noregret.strategies.failing import Failing, expected
+from noregret.strategies.failing import Failing, expected, succeeding
 from noregret.strategies.guarantee import check_positive
-from noregret.strategies.inputs import InputEvidence, Inputs, fit_inputs
+from noregret.strategies.inputs import Inputs
+from noregret.strategies.limited import Limited, margin_beliefs
+from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
+from noregret.strategies.plausible import Plausible
 from noregret.strategies.robust import robust_frame
 from noregret.strategies.step import fitted_mean, recommended_bound
 from noregret.strategies.strategy import (
@@ -47,8 +44,8 @@ from noregret.strategies.strategy import (
     default_initial_points,
     initial_proposal,
 )
-from noregret.strategies.units import Frame
-from noregret.trials import Decision, History, Kind, ModelDecision, Proposal
+from noregret.strategies.suggested import REQUIRED, suggested_band
+from noregret.trials import Decision, History, Kind, Limit, ModelDecision, Proposal
 
 KERNEL = Matern(2.5)
 ESTIMATION = MAP(
@@ -69,7 +66,6 @@ PATROL = 0.25  # of the insurance, over t^(1/3): patrols
 FINE = 0.14  # times the numbers, up to three: a fitted class this fine is wide by itself
 OWN = 0.5  # largest lengthscale between options in a survey: each option is looked at as such
 LOOKS = 3  # at one design: more tell the noise, not the design
-REQUIRED = 3.0  # times the norm that the data require: the condition of what may be left
 DELTA = 0.1  # the failure probability of that condition's band
 FORBIDDEN = -1e9  # of an acquisition, where a design is left out
 
@@ -81,11 +77,14 @@ class InsuredGPUCB:
     insurance: in [0, 1); 0: none, a plain fitted optimizer that may stick.
     noise_std: of a value, in the values' units; None estimates it.
     initial_points: how many spread points come first; None: two per input, from 3 to 12.
+    model: how f is modelled, such as Warping() or Additive(); None: Matérn 5/2, one lengthscale per
+    input.
     """
 
     insurance: float = 0.4
     noise_std: float | None = None
     initial_points: int | None = None
+    model: Modelling | None = None
 
     def __post_init__(self) -> None:
         number = isinstance(self.insurance, (int, float)) and not isinstance(self.insurance, bool)
@@ -96,6 +95,11 @@ class InsuredGPUCB:
             )
         check_positive("noise_std", self.noise_std)
         check_initial_points(self.initial_points)
+        if isinstance(self.model, type) or not isinstance(self.model, Modelling | None):
+            raise ConfigurationError(
+                "model says how f is modelled, a value such as Warping(), Additive() or"
+                f" Smoothness(), got {self.model!r}"
+            )
 
     @property
     def theorem(self) -> str:
@@ -139,7 +143,14 @@ class InsuredGPUCB:
         if count is None:
             count = default_initial_points(Inputs.of(space).count, "spread")
         start = initial_proposal(space, history, rng, count, "spread")
+        if start is None and len(history.X) == 0:  # no limit was kept yet, and there is no value
+            limited = Limited.learnt(history, Inputs.of(space).group, rng)
+            assert limited is not None
+            return Proposal(limited.search(space, rng), Decision("initial"))
         return start or Insured(self, space, history, rng).propose()
+
+    def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
+        """Any limits will do: everything about them is estimated."""
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -154,9 +165,9 @@ class InsuredGPUCB:
         framed = robust_frame(history.observed, self.noise_std, compress=0)
         slope = float(made.framed.compression.slope(np.ones(1))[0])
         noise_var = made.fit.noise_var / slope**2
-        posterior = framed.condition(KERNEL, made.fit.lengthscales, noise_var)
+        posterior = framed.condition(made.kernel, made.fit.lengthscales, noise_var)
         chosen = DELTA if delta is None else delta
-        radius = suggested_band(framed, made.fit.lengthscales, noise_var, chosen)
+        radius = suggested_band(framed, made.kernel, made.fit.lengthscales, noise_var, chosen)
         noise_std = framed.scale * math.sqrt(framed.known_noise(noise_var)[1])
         norm = framed.scale * radius.function_class.norm_bound
         condition = (
@@ -172,23 +183,8 @@ class InsuredGPUCB:
             framed.scale,
             condition,
             radius=radius,
+            outcomes=margin_beliefs(made.limited),
         )
-
-
-def suggested_band(
-    framed: Frame, lengthscales: Array, noise_var: float, delta: float
-) -> RadiusBand:
-    """Where f can be if the noise is what was estimated and its norm at most ``REQUIRED`` times
-    what the values require: theory.md#radius, theory.md#refuted, with estimates in place of bounds.
-    """
-    per_point, _ = framed.known_noise(noise_var)
-    values = Values(framed.X, framed.y, np.sqrt(per_point))
-    theta = np.stack([lengthscales, lengthscales, lengthscales / 2, lengthscales / 2])
-    forecasters = Mixture(KERNEL, theta, np.array([1.0, 2.0, 1.0, 2.0]), np.full(4, 0.25))
-    radius_sq = forecasters.radius_squared(values, delta)
-    least = norm_lower_bound(KERNEL, lengthscales, values, radius_sq)
-    held = FunctionClass(lengthscales, REQUIRED * max(least, 1.0))  # the prior std is 1
-    return radius_band(KERNEL, held, values, radius_sq, (1 / 4, 1.0, 4.0))
 
 
 class Insured:
@@ -208,16 +204,17 @@ class Insured:
         self.framed = framed = robust_frame(history, strategy.noise_std, COMPRESS)
         self.earlier = history.model_decisions
         self.t = len(self.earlier) + 1
-        evidence = InputEvidence(
+        question = Question(
+            framed,
+            self.inputs,
+            ESTIMATION,
             KERNEL,
-            framed.X,
-            framed.y,
-            framed.told,
-            ESTIMATION.prior,
-            ESTIMATION.noise_prior,
-            self.inputs.group,
+            previous_fit(self.earlier),
+            last_memory(history),
+            fit_rng,
         )
-        self.fit = fit_inputs(evidence, ESTIMATION, previous_fit(self.earlier), fit_rng)
+        modelled = (strategy.model or PLAIN).modelled(question)
+        self.kernel, self.fit, self.memory = modelled.kernel, modelled.fit, modelled.memory
         self.noise_var = framed.known_noise(self.fit.noise_var)[1]
         self.posterior = self._class_at(self.fit.lengthscales)
         self.fitted = fitted_mean(framed, self.posterior)
@@ -225,6 +222,7 @@ class Insured:
         self._swept: Acquisition | None = None
         if len(history.failed):
             self.failing = Failing.learnt(history.X, history.failed, self.inputs.group)
+        self.limited = Limited.learnt(history, self.inputs.group, rng) if history.outcomes else None
         self.loss = float(framed.y.min())  # what a failure is worth: as little as the worst value
 
     # -- the decision --
@@ -236,7 +234,10 @@ class Insured:
         kind: Kind = "promise"
         x, g, posterior = self._argmax(), 1.0, self.posterior
         level = max(LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var))
-        if posterior.predict(x[None, :])[1][0] < level:  # it would tell next to nothing
+        told = float(posterior.predict(x[None, :])[1][0])
+        if self.limited is not None:
+            told = max(told, self.limited.least_known(x))
+        if told < level:  # it would tell next to nothing
             if self._survey_is_due():
                 kind = "survey"
                 x, g, posterior = self._survey()
@@ -252,31 +253,16 @@ class Insured:
 
     def _plausible(self, x: Array) -> Array:
         """x, or if the patrols rule it out the best by UCB among what they do not."""
-        band = self._patrol_band()
-        if band is None or bool(band.plausible(x[None, :])[0]):
+        left = Plausible.of(
+            self.space, self.history, None if self.every is None else len(self.every)
+        )
+        if left is None or bool(left.keeps(x[None, :])[0]):
             return x
-        points = np.vstack([band.Z, surveys.cloud_of(self.space, self.seed)])
-        points = points[band.plausible(points)]  # the best patrol always is
+        points = np.vstack([left.places, surveys.cloud_of(self.space, self.seed)])
+        points = points[left.keeps(points)]  # without limits the best patrol always is
+        if len(points) == 0:
+            return x
         return points[int(np.argmax(self._acquisition(self.posterior).values(points)))]
-
-    def _patrol_band(self) -> PatrolBand | None:
-        """In units of the initial values; None before they have a spread, or without a patrol."""
-        pairs = list(zip(self.history.decisions, self.history.rows, strict=True))
-        walked = [
-            row
-            for decision, row in pairs
-            if row is not None and decision.model is not None and decision.model.kind == "patrol"
-        ]
-        if not walked:
-            return None
-        first = [row for decision, row in pairs if decision.source == "initial" and row is not None]
-        values = self.history.y[first] if len(first) > 1 else self.history.y[:3]
-        unit = float(np.std(values))
-        if not unit > 0:
-            return None
-        rule = Plausibility(unit=unit, offset=float(np.mean(values)))
-        listed = None if self.every is None else len(self.every)
-        return rule.band(self.history.X[walked], self.history.y[walked], listed)
 
     def _elsewhere(self) -> tuple[Array, Kind]:
         """Of a design never measured and of those measured fewer than LOOKS times the one whose
@@ -296,6 +282,8 @@ class Insured:
         against = np.where(at >= top - 1e-12, second, top)  # the best is compared with the next
         moves = std**2 / np.sqrt(std**2 + self.noise_var)  # std of the change of the mean
         gain = log_h(-np.abs(at - against) / moves) + np.log(moves)
+        if self.limited is not None:
+            gain = gain + self.limited.feasibility.values(rows)
         pick = int(np.argmax(gain))
         return rows[pick], "repeat" if pick else "fresh"
 
@@ -328,6 +316,8 @@ class Insured:
             gain = surveys.most_taught(widened, cloud, best, self.noise_var)
             if self.failing is not None:
                 gain = gain * (1 - self.failing.at(cloud))
+        if self.limited is not None:
+            gain = (gain - gain.min()) * self.limited.chance(cloud)
         return cloud[int(np.argmax(np.where(self._allowed(cloud), gain, -np.inf)))], g, widened
 
     def _widened(self, g: float) -> Posterior:
@@ -337,10 +327,13 @@ class Insured:
     # -- parts --
 
     def _class_at(self, lengthscales: Array) -> Posterior:
-        return self.framed.condition(KERNEL, lengthscales, self.fit.noise_var)
+        return self.framed.condition(self.kernel, lengthscales, self.fit.noise_var)
 
     def _acquisition(self, posterior: Posterior) -> Acquisition:
-        """UCB, what may fail taken into account."""
+        """UCB, what may fail taken into account. With limits: see ``Limited.acquisition``."""
+        if self.limited is not None:
+            limited = self.limited.acquisition(posterior, self.fitted[: len(self.history.X)])
+            return limited if self.failing is None else succeeding(limited, self.failing)
         width = self.strategy.width(self.inputs)
         return expected(ucb(posterior, width), self.failing, self.loss)
 
@@ -403,5 +396,16 @@ class Insured:
             scale=framed.scale,
             compression=tuple((float(m), float(s)) for m, s in framed.compression.passes),
             recommended_bound=recommended_bound(framed, used, fitted[: len(self.history.X)], WIDTH),
+            **self._of_outcomes(x),
         )
-        return Proposal(x, Decision("model", reasons))
+        return Proposal(x, Decision("model", reasons, memory=self.memory))
+
+    def _of_outcomes(self, x: Array) -> dict[str, Any]:
+        """What is recorded where there are limits."""
+        if self.limited is None:
+            return {}
+        return {
+            "acquisition": "limited",
+            "outcomes": self.limited.decisions(x),
+            "chance_feasible": float(self.limited.chance(x[None, :])[0]),
+        }

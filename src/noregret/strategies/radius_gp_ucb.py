@@ -8,7 +8,7 @@ those of B_0: a value is offset + B_0·z. theory.md#radius, theory.md#refuted
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,9 +27,10 @@ from noregret.classes import (
     unpaired,
 )
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Posterior, SquaredExponential
+from noregret.gp import Kernel, Posterior, SquaredExponential, simple
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
+from noregret.strategies.assumed import Assumed
 from noregret.strategies.guarantee import (
     check_common,
     check_following,
@@ -37,8 +38,17 @@ from noregret.strategies.guarantee import (
     needs,
     start_lengthscales,
 )
+from noregret.strategies.limited_radius import (
+    hope,
+    may_be_feasible,
+    of_outcome,
+    optimistic,
+    outcome_bands,
+    outcome_beliefs,
+    search,
+)
 from noregret.strategies.strategy import Belief, initial_proposal, random_point
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
 
@@ -56,6 +66,8 @@ class RadiusGPUCB:
     offset: a fixed prior mean.
     following: how the class follows the data.
     initial_points: how many points come before the model; None: 2^d up to four inputs, then 4d.
+    outcomes: of a study with limits, what is assumed of each outcome, by its name; delta is then
+    shared by all bands.
     """
 
     noise_bound: float | FromRepeats = FromRepeats()
@@ -66,6 +78,7 @@ class RadiusGPUCB:
     offset: float = 0.0
     following: Following = Following()
     initial_points: int | None = None
+    outcomes: tuple[tuple[str, Assumed], ...] | Mapping[str, Assumed] = ()
 
     def __post_init__(self) -> None:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
@@ -84,6 +97,13 @@ class RadiusGPUCB:
         for kernel in self._kernels:
             check_proved_kernel(kernel)
         check_following(self.following)
+        given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes
+        object.__setattr__(self, "outcomes", tuple((name, each) for name, each in given))
+        if not all(isinstance(each, Assumed) for each in self.assumed.values()):
+            raise ConfigurationError(
+                "outcomes says what is assumed of each outcome, such as"
+                f' {{"toxicity": Assumed(noise_bound=0.02)}}, got {self.assumed!r}'
+            )
 
     @property
     def theorem(self) -> str:
@@ -106,6 +126,32 @@ class RadiusGPUCB:
     @property
     def proved(self) -> bool:
         return True
+
+    @property
+    def assumed(self) -> dict[str, Assumed]:
+        """What is assumed of each outcome."""
+        return dict(self.outcomes)
+
+    @property
+    def share(self) -> float:
+        """The failure probability of one band: δ is shared by the value and all outcomes."""
+        return self.delta / (1 + len(self.outcomes))
+
+    def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
+        """Something must be assumed of every outcome, and of nothing else."""
+        if limits and isinstance(self.noise_bound, FromRepeats):
+            raise ConfigurationError(
+                "with limits on outcomes the noise must be bounded by a number: give noise_bound"
+                " for the value, and for each outcome its own"
+            )
+        for name, limit in limits.items():
+            of_outcome(self, name, limit)
+        strange = [name for name in self.assumed if name not in limits]
+        if strange:
+            raise ConfigurationError(
+                f"the strategy assumes something of {strange!r}, which are no outcomes of the"
+                f" study: those are {list(limits)!r}"
+            )
 
     @property
     def _kernels(self) -> tuple[Kernel, ...]:
@@ -182,6 +228,8 @@ class RadiusGPUCB:
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
             return first
+        if history.outcomes:
+            return self._propose_limited(space, history, rng)
         chosen, band = self.followed(space, history)
         lower, upper = band.bounds(history.X)
         incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
@@ -191,6 +239,43 @@ class RadiusGPUCB:
         return Proposal(
             x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
         )
+
+    def _propose_limited(
+        self, space: SearchSpace, history: History, rng: np.random.Generator
+    ) -> Proposal:
+        """By the classes of the decisions; where these leave nothing feasible, by those of the
+        beliefs; where these leave nothing either, what comes closest. theory.md#limits
+        """
+        me, seed, failed = replace(self, delta=self.share), int(rng.integers(2**31)), history.failed
+        limits = outcome_bands(self, space, history)
+        if len(history.X) == 0:  # no limit was kept yet, and there is no value
+            theta = limits[0].chosen.function_class.lengthscales
+            x = search(hope(limits), space, theta, rng, history.without_value[:3], failed)
+            return Proposal(x, Decision("initial"))
+        chosen, band = me.followed(space, history)
+        rule = "optimistic"
+        for least in (0.0, 1.0):
+            if least:
+                limits = outcome_bands(self, space, history, least)
+                chosen, band = me.followed(space, history, least)
+            shown, theta = with_pending(band, history.pending), chosen.function_class.lengthscales
+            lower, upper = band.bounds(history.X)
+            top = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
+            x = search(optimistic(shown, limits, space, seed), space, theta, rng, top, failed)
+            if may_be_feasible(limits, x[None, :])[0]:
+                break
+        else:
+            rule = "infeasible"
+            theta = np.min([each.chosen.function_class.lengthscales for each in limits], axis=0)
+            x = search(hope(limits), space, theta, rng, top, failed)
+        told = tuple(each.decision(x) for each in limits)
+        reasons = replace(
+            me._reasons(space, history, x, chosen, band, shown, lower),
+            acquisition=rule,
+            outcomes=told,
+            chance_feasible=math.prod(each.chance for each in told),
+        )
+        return Proposal(x, Decision("model", reasons))
 
     def _reasons(
         self,
@@ -249,10 +334,16 @@ class RadiusGPUCB:
         eighth of B_0, which costs less regret where f is smaller than its norm; what is stated
         about f never assumes a norm below B_0.
         """
+        return self.belief_about(f"f − {self.offset:g}", space, history, delta)
+
+    def belief_about(
+        self, what: str, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        """what: in its condition, what has the norm."""
         if len(history.X) == 0:
             return None
         stated = self if delta is None else replace(self, delta=delta)
-        found = stated.known(history)
+        found = replace(stated, delta=stated.share).known(history)
         if found is None:
             return None
         me, history = found
@@ -265,23 +356,29 @@ class RadiusGPUCB:
             held.lengthscales,
             history.sign * self.offset,
             self.norm_bound,
-            stated._condition(me, chosen, history, band),
+            stated._condition(what, me, chosen, history, band),
             proved=True,
-            kernel=band.posteriors[0].kernel,
+            kernel=simple(band.posteriors[0].kernel),
             norm_bound=held.norm_bound,
             radius=band,
             refuted=band.refuted,
+            outcomes=outcome_beliefs(stated, space, history),
         )
 
     def _condition(
-        self, known: RadiusGPUCB, chosen: Followed, history: History, band: RadiusBand
+        self,
+        what: str,
+        known: RadiusGPUCB,
+        chosen: Followed,
+        history: History,
+        band: RadiusBand,
     ) -> str:
         unit = self.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
         theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
         least = chosen.norm_lower_bound * unit
         text = (
-            f"with probability at least {1 - self.delta:g} if f − {self.offset:g} has RKHS norm at"
+            f"with probability at least {1 - self.delta:g} if {what} has RKHS norm at"
             f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]{under};"
             f" the data require {least:.3g}. {needs(known._bound, history, at_least=True)} The"
             " class follows the data, so the bound need not fall for good."

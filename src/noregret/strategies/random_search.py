@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from noregret.space import SearchSpace
 from noregret.strategies.strategy import Belief, random_point
-from noregret.trials import Decision, History, Proposal
+from noregret.trials import Decision, History, Limit, Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,9 @@ class RandomSearch:
     @property
     def proved(self) -> bool:
         return False
+
+    def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
+        """Any limits will do: nothing is read of them."""
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return Proposal(random_point(space, rng, history.failed), Decision("random"))

@@ -22,6 +22,9 @@ from noregret.gp import ESTIMATORS, KERNELS, PRIORS
 from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
+from noregret.strategies.additive import Additive
+from noregret.strategies.assumed import Assumed
+from noregret.strategies.categorical import Categorical
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
 from noregret.strategies.lb_gp_ucb import LBGPUCB
@@ -31,7 +34,11 @@ from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
+from noregret.strategies.smoothness import Smoothness
+from noregret.strategies.sparse import Sparse
 from noregret.strategies.strategy import Strategy
+from noregret.strategies.warping import Warping
+from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)
 STRATEGY_GROUP, VALUE_GROUP = "noregret.strategies", "noregret.values"
@@ -62,9 +69,13 @@ _STRATEGIES: tuple[type, ...] = (
     RandomisedGPUCB,
     RandomSearch,
 )
+MODELS: tuple[type, ...] = (Additive, Categorical, Smoothness, Sparse, Warping)
 BUILT_IN: dict[str, type] = {
     kind.__name__: kind
-    for kinds in (SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, _STRATEGIES)
+    for kinds in (
+        *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, MODELS, LIMITS),
+        (*_STRATEGIES, Assumed),
+    )
     for kind in kinds
 }
 _registered: dict[str, type] = {}

@@ -40,5 +40,5 @@ def robust_frame(history: History, noise_std: float | None, compress: int) -> Fr
     told = np.where(np.isnan(history.noise_std), common, ratio**2)
     told = np.where(far, FAR_NOISE, told)
     y = compression.forward(z)
-    unknown = np.vstack([history.pending, history.failed])
+    unknown = np.vstack([history.pending, history.failed, history.without_value])
     return Frame(history.X, y, told, common, unknown, offset, scale, 0, compression)

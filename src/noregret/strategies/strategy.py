@@ -8,13 +8,14 @@ from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.spatial.distance import cdist
+from scipy.special import ndtr
 
 from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Predictor
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
-from noregret.trials import Decision, History, Proposal, html_table
+from noregret.trials import Decision, History, Limit, Proposal, html_table
 
 Design = Literal["uniform", "spread"]
 TRIES = 100  # random points that may lie too close to a failed one
@@ -63,6 +64,7 @@ class Belief:
     norm_bound: float | None = None  # of that class, in the model's units
     radius: RadiusBand | None = None  # a narrower band than width times std, in the model's units
     refuted: bool = False  # the data contradict the condition
+    outcomes: tuple[OutcomeBelief, ...] = ()  # where there are limits
 
     def __repr__(self) -> str:
         return f"<Belief: {', '.join(f'{name} {text}' for name, text in self._rows())}>"
@@ -103,6 +105,33 @@ class Belief:
         return ucb(self.predictor, self.beta_sqrt) if self.radius is None else ucb(self.radius, 1.0)
 
 
+@dataclass(frozen=True, slots=True)
+class OutcomeBelief:
+    """What is held about an outcome: a belief about its margin, feasible where that is ≥ 0."""
+
+    name: str
+    limit: Limit
+    margin: Belief
+
+    def predict(self, A: Array) -> tuple[Array, Array]:
+        """Mean and std of the outcome, in its own units."""
+        mean, std = self.margin.predict(A)
+        return self.limit.limit + self.limit.sign * mean, std
+
+    def band(self, A: Array) -> tuple[Array, Array]:
+        """Lower and upper confidence bound of the outcome, in its own units."""
+        ends = [self.limit.limit + self.limit.sign * end for end in self.margin.band(A)]
+        return np.minimum(*ends), np.maximum(*ends)
+
+    def chance(self, A: Array) -> Array:
+        """That its limit is kept."""
+        mean, std = self.margin.predict(A)
+        return np.asarray(ndtr(mean / np.maximum(std, TINY)))
+
+
+TINY = 1e-300
+
+
 def _numbers(values: Array) -> Array:
     """As floats can hold them: beyond ±1.8e308 there is no number."""
     return np.clip(values, -sys.float_info.max, sys.float_info.max)
@@ -138,9 +167,10 @@ def initial_proposal(
     Failures do not count.
     """
     wanted = default_initial_points(space.dimension, design) if count is None else count
-    if len(history.X) > 0 and len(history.X) + len(history.pending) >= wanted:
+    done = len(history.X) + len(history.without_value)
+    if done > 0 and done + len(history.pending) >= wanted:
         return None
-    known = np.vstack([history.X, history.pending, history.failed])
+    known = np.vstack([history.X, history.pending, history.failed, history.without_value])
     if design == "uniform" or len(known) == 0:
         return Proposal(random_point(space, rng, history.failed), Decision("initial"))
     cloud = random_points(space, rng, 32 * space.dimension)

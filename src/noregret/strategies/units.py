@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.gp import Evidence, Kernel, Posterior, Prior, condition
+from noregret.gp import Covariance, Evidence, Posterior, Prior, condition
 from noregret.space import Array
 from noregret.strategies.compression import Compression, standard_units
 from noregret.trials import History
@@ -51,7 +51,7 @@ class Frame:
         """The std of a noise variance, where values are good: above the average."""
         return float(np.sqrt(noise_var)) * self.scale / float(self.compression.slope(np.ones(1))[0])
 
-    def evidence(self, kernel: Kernel, prior: Prior, noise_prior: Prior) -> Evidence:
+    def evidence(self, kernel: Covariance, prior: Prior, noise_prior: Prior) -> Evidence:
         n = len(self.X) - self.stand_ins
         return Evidence(kernel, self.X[:n], self.y[:n], self.told[:n], prior, noise_prior)
 
@@ -64,7 +64,7 @@ class Frame:
             common = float(np.nanmedian(self.told))
         return np.where(np.isnan(self.told), common, self.told), float(common)
 
-    def condition(self, kernel: Kernel, lengthscales: Array, noise_var: float) -> Posterior:
+    def condition(self, kernel: Covariance, lengthscales: Array, noise_var: float) -> Posterior:
         per_point, common = self.known_noise(noise_var)
         return condition(kernel, lengthscales, self.X, self.y, per_point, self.pending, common)
 

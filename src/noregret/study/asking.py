@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.space import SearchSpace, Slice, hold
+from noregret.space import Candidates, SearchSpace, Slice, Space, hold
 from noregret.trials import Proposal, Trial, corrections, known_at, sign_of, utc_now
 
 if TYPE_CHECKING:
@@ -35,14 +35,63 @@ class Replay:
     derived: Any = None
 
 
-def ask(study: Study, count: int | None, fixed: Mapping[str, Any] | None) -> Trial | list[Trial]:
+def ask(
+    study: Study,
+    count: int | None,
+    fixed: Mapping[str, Any] | None,
+    context: Mapping[str, Any] | None,
+) -> Trial | list[Trial]:
     if count is None:
-        trial = next_trial(study, fixed=fixed)
+        trial = next_trial(study, fixed=fixed, context=context)
         assert trial is not None
         return trial
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise ConfigurationError(f"count must be a whole number of at least 1, got {count!r}")
-    return [study.ask(fixed=fixed) for _ in range(count)]
+    return [study.ask(fixed=fixed, context=context) for _ in range(count)]
+
+
+def searched(
+    study: Study, fixed: Mapping[str, Any] | None, context: Mapping[str, Any] | None
+) -> Space | Candidates | Slice:
+    """The part of the space that is searched: the context as it is now, and what is fixed."""
+    if not study.context:
+        if context is not None:
+            raise ConfigurationError(
+                f"this study has no context, got {context!r}: name the inputs that are not chosen"
+                " when it is made, Study(…, context=(…)); for one ask use fixed="
+            )
+        return study.space if fixed is None else hold(study.space, fixed)
+    given = check_given(study, context)
+    twice = [name for name in fixed or {} if name in study.context]
+    if twice:
+        raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
+    return hold(study.space, {**given, **(fixed or {})})
+
+
+def check_given(study: Study, context: Any) -> Mapping[str, Any]:
+    """The value of every input that is context, and of no other."""
+    named = ", ".join(f"{name!r}: …" for name in study.context)
+    if not isinstance(context, Mapping):
+        got = "" if context is None else f", got {context!r}"
+        raise ConfigurationError(
+            f"{', '.join(study.context)} is context here: say what it is now,"
+            f" context={{{named}}}{got}"
+        )
+    missing = [name for name in study.context if name not in context]
+    unknown = [name for name in context if name not in study.context]
+    if missing or unknown:
+        raise ConfigurationError(
+            f"the context of this study is {list(study.context)!r}; missing {missing!r}, unknown"
+            f" {unknown!r}: give context={{{named}}}"
+        )
+    return {name: context[name] for name in study.context}
+
+
+def _is_there(study: Study, trial: Trial, space: SearchSpace) -> bool:
+    """Whether a waiting trial lies in the part of the space that is searched."""
+    if not isinstance(space, Slice):
+        return True
+    return bool(np.array_equal(study._encode(trial)[space.held], space.at[space.held]))
 
 
 def next_trial(
@@ -50,16 +99,20 @@ def next_trial(
     worker: str | None = None,
     total: float = math.inf,
     fixed: Mapping[str, Any] | None = None,
+    context: Mapping[str, Any] | None = None,
 ) -> Trial | None:
     """None: the study has ``total`` trials already, and none of them waits."""
-    space = study.space if fixed is None else hold(study.space, fixed)
+    space = searched(study, fixed, context)
     thought: Trial | None = None
     seen = lost = 0
     # no lock while thinking. If others took the number meanwhile, the point gets the next free
     # one all the same; only if they took the point too is it thought about again, once
     while True:
         trials = study.trials
-        waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+        waits = [trial for trial in trials if trial.state == "waiting"]
+        if study.context:  # of those that wait, one in the context as it is now
+            waits = [trial for trial in waits if _is_there(study, trial, space)]
+        waiting = waits[0] if waits else None
         if waiting is not None and fixed is None:
             claimed = study._storage.claim(study._key, waiting.number, worker)
             if claimed is not None:
@@ -114,15 +167,16 @@ def propose(
     return study.strategy.propose(space, study._history(trials), rng)
 
 
-def preview(study: Study) -> Trial:
+def preview(study: Study, context: Mapping[str, Any] | None) -> Trial:
     """What the next ask would give; nothing is recorded."""
-    trials = study.trials
-    waiting = next((trial for trial in trials if trial.state == "waiting"), None)
+    trials, space = study.trials, searched(study, None, context)
+    waits = [trial for trial in trials if trial.state == "waiting"]
+    waiting = next((trial for trial in waits if _is_there(study, trial, space)), None)
     if waiting is not None:
         return replace(waiting, state="running")
-    proposal = propose(study, study.space, trials)
+    proposal = propose(study, space, trials)
     decision = proposal.decision.signed(sign_of(study.goal))
-    return Trial(len(trials), study.space.decode(proposal.x), decision=decision)
+    return Trial(len(trials), space.decode(proposal.x), decision=decision)
 
 
 def replay(study: Study, tolerance: float) -> Replay:

@@ -9,27 +9,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret.errors import ConfigurationError, SpaceError, StorageError
-from noregret.space import Candidates, Parameter, Space, as_space, named_params
+from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
 from noregret.storage import StudyRecord, codec
 from noregret.strategies import Strategy
-from noregret.study.making import check_seed
-from noregret.trials import Decision, Goal, Trial, check_note, standing
+from noregret.study.making import check_context, check_seed, check_takes
+from noregret.trials import (
+    Decision,
+    Goal,
+    Limit,
+    Trial,
+    check_limits,
+    check_note,
+    keeps,
+    standing,
+)
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
 
 
-def same_study(study: Study, space: Space | Candidates, goal: Any, strategy: Any) -> None:
+def same_study(study: Study, given: StudyRecord, strategy: Any) -> None:
     """That a stored study is the one described; strategy None: any."""
+    space, goal = given.space, given.goal
     differing = {
+        "limits": (study.outcomes, given.outcomes, study.outcomes == given.outcomes),
+        "context": (study.context, given.context, study.context == given.context),
         "space": (study.space, space, study.space == space),
         "goal": (study.goal, goal, study.goal == goal),
         "strategy": (study.strategy, strategy, strategy in (None, study.strategy)),
     }
-    for what, (there, given, same) in differing.items():
+    for what, (there, wanted, same) in differing.items():
         if not same:
             raise ConfigurationError(
-                f"study {study.name!r} exists with another {what}, {there!r}, and {given!r} was"
+                f"study {study.name!r} exists with another {what}, {there!r}, and {wanted!r} was"
                 " given: take another name, or make a new study from it with study.derived(…)"
             )
 
@@ -45,6 +57,9 @@ class Change:
     strategy: Strategy | None = None
     seed: int | None = None
     note: str | None = None
+    constraints: Sequence[Constraint] | None = None
+    outcomes: Mapping[str, Limit] | None = None
+    context: Sequence[str] | None = None
 
 
 def derived(
@@ -54,36 +69,48 @@ def derived(
     given = None if change.space is None else as_space(change.space)
     seed = None if change.seed is None else check_seed(change.seed)
     note = check_note(change.note)
-    if given is not None and change.parameters is not None:
-        raise ConfigurationError("derived takes space or parameters, not both")
+    if given is not None and (change.parameters is not None or change.constraints is not None):
+        raise ConfigurationError(
+            "derived takes space, or parameters and constraints that change, not both"
+        )
     if change.goal not in ("maximize", "minimize", None):
         raise ConfigurationError(f'goal is "maximize" or "minimize", got {change.goal!r}')
     new = replace(
         old,
         name=change.name,
-        space=given or _changed_space(old.space, change.parameters),
+        space=given or _changed_space(old.space, change),
         goal=change.goal or old.goal,
         strategy=change.strategy or old.strategy,
         seed=old.seed if seed is None else seed,
         note=note or old.note,
     )
+    outcomes = old.outcomes if change.outcomes is None else change.outcomes
+    context = old.context if change.context is None else change.context
+    new = replace(
+        new,
+        outcomes=check_limits(outcomes, new.space.parameters),
+        context=check_context(context, new.space.parameters),
+    )
+    check_takes(new.strategy, new.outcomes)
     return carried(old, new, trials, past)
 
 
-def _changed_space(
-    old: Space | Candidates, parameters: Mapping[str, Parameter] | None
-) -> Space | Candidates:
-    """The space with some parameters exchanged and some added at its end."""
-    if not parameters:
+def _changed_space(old: Space | Candidates, change: Change) -> Space | Candidates:
+    """The space with some parameters exchanged and some added at its end, its constraints or
+    others.
+    """
+    if not change.parameters and change.constraints is None:
         return old
     if isinstance(old, Candidates):
         raise ConfigurationError(
-            "a list of candidates has no ranges to change: give the new list as space=Candidates(…)"
+            "a list of candidates has no ranges to change and no constraints: give the new list as"
+            " space=Candidates(…)"
         )
-    return Space({**old.parameters, **parameters}, old.vector, old.constraints)
+    kept = old.constraints if change.constraints is None else change.constraints
+    return Space({**old.parameters, **(change.parameters or {})}, old.vector, kept)
 
 
-DEFINING = ("space", "goal", "strategy", "seed")
+DEFINING = ("space", "goal", "strategy", "seed", "outcomes", "context")
 
 
 def carried(
@@ -97,6 +124,7 @@ def carried(
     }
     if was:
         kept, numbers = _outcomes(trials, old.space, new.space, past)
+        kept = [_measured(trial, new.outcomes) for trial in kept]
     else:
         _check_past(old.space, new.space, past)
         kept, numbers = [_given_back(trial) for trial in trials], list(range(len(trials)))
@@ -115,6 +143,19 @@ def _stored(value: Any) -> Any:
         return codec.to_json(value)
     except StorageError:
         return repr(value)
+
+
+def _measured(trial: Trial, limits: Mapping[str, Limit]) -> Trial:
+    """With the outcomes that the new study knows, by its limits. Without a value and beyond none
+    of them any more, nothing is left of a trial but that it failed.
+    """
+    kept = {name: value for name, value in trial.outcomes.items() if name in limits}
+    noise = {name: std for name, std in trial.outcome_noise.items() if name in limits}
+    feasible = keeps(kept, limits) if trial.state == "complete" else None
+    changed = replace(trial, outcomes=kept, outcome_noise=noise, feasible=feasible)
+    if trial.state == "complete" and trial.value is None and feasible is not False:
+        return replace(changed, state="failed", error="it had no value, a limit was not kept")
+    return changed
 
 
 def _given_back(trial: Trial) -> Trial:

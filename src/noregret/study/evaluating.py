@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -21,6 +21,9 @@ from noregret.trials import Trial
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
+
+# what the inputs are now that nobody chooses, or a function that says it at each ask
+Context = Mapping[str, Any] | Callable[[], Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,7 @@ def run_study(
     ends: Ends,
     settings: Settings,
     callbacks: Sequence[Callable[[Study, Trial], Any]],
+    context: Context | None,
 ) -> None:
     check_run(
         trials=ends.trials,
@@ -91,12 +95,13 @@ def run_study(
             callback(study, study.trials[number])
 
     def following(worker: str, limit: float) -> Trial | None:
-        return next_trial(study, worker, limit)
+        now = context() if callable(context) else context
+        return next_trial(study, worker, limit, context=now)
 
     def note(trial: Trial) -> str:
         return progress_note(study, trial)
 
-    work = Work(study._key, study._storage, following, note, ended)
+    work = Work(study._key, study._storage, following, note, ended, study.outcomes)
     shown = False if ends.trials is None else settings.progress
     study._runs, study._stopping = study._runs + 1, False
     try:
@@ -119,9 +124,10 @@ def stop_run(study: Study) -> None:
 
 def progress_note(study: Study, trial: Trial) -> str:
     """What stands beside the progress bar."""
-    note = (
-        f"best {study.best.value:.4g}" if any(t.state == "complete" for t in study.trials) else ""
-    )
+    best = study.best if any(t.state == "complete" for t in study.trials) else None
+    note = "" if best is None or best.value is None else f"best {best.value:.4g}"
+    if best is not None and best.feasible is False:
+        note = "nothing feasible yet"
     model = trial.decision.model
     if model is not None:
         lengthscale = float(np.exp(np.mean(np.log(model.lengthscales))))

@@ -7,7 +7,7 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
@@ -18,8 +18,10 @@ from noregret.study.numerals import read_number, split
 from noregret.trials import (
     STATES,
     Decision,
+    Limit,
     Trial,
     check_attributes,
+    check_measured,
     check_note,
     check_outcome,
     check_transient,
@@ -56,8 +58,25 @@ def column(name: str) -> str:
 # -- out --
 
 
-def records(space: Space | Candidates, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def outcome_columns(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """For each outcome the columns of its value and of its noise."""
+    taken = (*BEFORE, *AFTER, "feasible")
+    places = {name: f"outcomes.{name}" if name in taken else name for name in names}
+    return {name: (place, f"{place}.noise_std") for name, place in places.items()}
+
+
+def _measured(trial: Trial, outcomes: Iterable[str]) -> dict[str, Any]:
+    row: dict[str, Any] = {}
+    for name, (value, noise) in outcome_columns(outcomes).items():
+        row |= {value: trial.outcomes.get(name), noise: trial.outcome_noise.get(name)}
+    return row | {"feasible": trial.feasible} if row else {}
+
+
+def records(
+    space: Space | Candidates, trials: Sequence[Trial], outcomes: Iterable[str] = ()
+) -> list[dict[str, Any]]:
     """A flat row per trial."""
+    outcomes = list(outcomes)
     rows = []
     for trial in trials:
         params = named_params(space, trial.params)
@@ -68,13 +87,18 @@ def records(space: Space | Candidates, trials: Sequence[Trial]) -> list[dict[str
         }
         said = json.dumps(dict(trial.attributes)) if trial.attributes else None
         after = {name: getattr(trial, name) for name in AFTER}
-        rows.append(row | after | {"attributes": said})
+        rows.append(row | _measured(trial, outcomes) | after | {"attributes": said})
     return rows
 
 
 def write(
-    target: Target, kind: Format | None, space: Space | Candidates, trials: Sequence[Trial]
+    target: Target,
+    kind: Format | None,
+    space: Space | Candidates,
+    trials: Sequence[Trial],
+    outcomes: Iterable[str] = (),
 ) -> None:
+    outcomes = list(outcomes)
     suffix = (
         Path(target).suffix.lstrip(".").lower() if isinstance(target, (str, os.PathLike)) else ""
     )
@@ -82,7 +106,7 @@ def write(
     if chosen not in get_args(Format):
         raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
     if chosen == "parquet":
-        _parquet(target, space, trials)
+        _parquet(target, space, trials, outcomes)
         return
     with (
         open(target, "w", encoding="utf-8", errors="surrogatepass", newline="")
@@ -93,10 +117,17 @@ def write(
             json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
             file.write("\n")
         else:
-            _row(file, [*BEFORE, *(guarded(column(name)) for name in space.parameters), *AFTER])
+            names = [guarded(name) for name in _columns(space, outcomes)]
+            _row(file, [*BEFORE, *names, *AFTER])
             cells = {column(name): _cells(p) for name, p in space.parameters.items()}
-            for row in records(space, trials):
+            for row in records(space, trials, outcomes):
                 _row(file, [_written(cells.get(name), value) for name, value in row.items()])
+
+
+def _columns(space: Space | Candidates, outcomes: Sequence[str]) -> list[str]:
+    """Those of a study's own: its parameters and outcomes."""
+    measured = [name for pair in outcome_columns(outcomes).values() for name in pair]
+    return [*map(column, space.parameters), *measured, *(["feasible"] if measured else [])]
 
 
 def _row(file: IO[Any], cells: Sequence[Any]) -> None:
@@ -108,7 +139,8 @@ def _row(file: IO[Any], cells: Sequence[Any]) -> None:
         csv.writer(file, lineterminator="\n").writerow(cells)
 
 
-def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
+def frame(space: Space | Candidates, trials: Sequence[Trial], outcomes: Iterable[str] = ()) -> Any:
+    outcomes = list(outcomes)
     try:
         import pandas
     except ImportError:
@@ -116,7 +148,8 @@ def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
             "a data frame needs pandas: install it with `pip install noregret[frame]`"
         ) from None
     made = pandas.DataFrame(
-        records(space, trials), columns=[*BEFORE, *map(column, space.parameters), *AFTER]
+        records(space, trials, outcomes),
+        columns=[*BEFORE, *_columns(space, outcomes), *AFTER],
     )
     kinds = {
         "value": "float64",
@@ -124,14 +157,18 @@ def frame(space: Space | Candidates, trials: Sequence[Trial]) -> Any:
         "corrects": "Int64",
         "duration": "float64",
     }
+    measured = [name for pair in outcome_columns(outcomes).values() for name in pair]
+    kinds |= dict.fromkeys(measured, "float64") | ({"feasible": "boolean"} if measured else {})
     made = made.astype(kinds)
     for name in ("created", "finished", "started"):
         made[name] = pandas.to_datetime(made[name], utc=True, format="ISO8601")
     return made
 
 
-def _parquet(target: Target, space: Space | Candidates, trials: Sequence[Trial]) -> None:
-    made = frame(space, trials)
+def _parquet(
+    target: Target, space: Space | Candidates, trials: Sequence[Trial], outcomes: Sequence[str]
+) -> None:
+    made = frame(space, trials, outcomes)
     for name, parameter in space.parameters.items():
         if (
             isinstance(parameter, Choice)
@@ -191,9 +228,12 @@ def _written(cells: dict[tuple[type, Any], str] | None, value: Any) -> Any:
 # -- in --
 
 
-def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
+def read_csv(
+    source: Source, space: Space | Candidates, limits: Mapping[str, Limit] | None = None
+) -> list[Trial]:
     """Trials not yet numbered. Without a column ``state`` every row needs a value; with one, rows
-    may have failed or be still to try.
+    may have failed or be still to try. limits: each outcome has a column of its own, and if you
+    like one for its noise.
     """
     try:
         names, rows, comma = table(source)
@@ -225,7 +265,7 @@ def read_csv(source: Source, space: Space | Candidates) -> list[Trial]:
         if row.get("number") in corrected:
             continue
         try:
-            trials.append(_trial(row, space, place, comma))
+            trials.append(_trial(row, space, place, comma, limits or {}))
         except NoRegretError as error:
             raise TrialError(
                 f"row {index + 1} of the CSV file: {error}; nothing was imported"
@@ -260,8 +300,22 @@ def table(source: Source) -> tuple[list[str], list[dict[str, Any]], bool]:
     return names, listed, mark == ";"
 
 
+def _outcomes(row: dict[str, Any], limits: Mapping[str, Limit], comma: bool) -> dict[str, Any]:
+    """Each outcome with its noise, as far as the row has them."""
+    told: dict[str, Any] = {}
+    for name, (place, noise) in outcome_columns(limits).items():
+        pair = [read_number(row.get(at) or "", at, comma=comma) for at in (guarded(place), noise)]
+        if pair[0] is not None:
+            told[name] = tuple(pair)
+    return told
+
+
 def _trial(
-    row: dict[str, Any], space: Space | Candidates, place: Mapping[str, str], comma: bool
+    row: dict[str, Any],
+    space: Space | Candidates,
+    place: Mapping[str, str],
+    comma: bool,
+    limits: Mapping[str, Limit],
 ) -> Trial:
     if "" in row:
         raise TrialError(f"more cells than columns: {row['']!r}")
@@ -285,20 +339,24 @@ def _trial(
     value, noise = (
         read_number(row.get(name) or "", name, comma=comma) for name in ("value", "noise_std")
     )
-    if state == "complete" and value is None:
+    told = check_measured(_outcomes(row, limits, comma) or None, limits, state)
+    if state == "complete" and value is None and told.feasible is not False:
         raise TrialError(
             'it has no value: give one, or a column "state" that says "failed" or "waiting"'
         )
-    told = "" if "transient" in place.values() else (row.get("transient") or "").strip().lower()
-    if told not in ("", "true", "false", "1", "0", "yes", "no"):
-        raise TrialError(f"transient is true or false, got {told!r}")
+    chance = "" if "transient" in place.values() else (row.get("transient") or "").strip().lower()
+    if chance not in ("", "true", "false", "1", "0", "yes", "no"):
+        raise TrialError(f"transient is true or false, got {chance!r}")
     return Trial(
         0,
         params,
         state,
-        *check_outcome(value, noise, state),
-        transient=check_transient(told in ("true", "1", "yes"), state),
+        *check_outcome(value, noise, state, may_miss=True),
+        transient=check_transient(chance in ("true", "1", "yes"), state),
         **said,
+        outcomes=told.values,
+        outcome_noise=told.noise,
+        feasible=told.feasible,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +12,56 @@ from noregret.errors import ConfigurationError, TrialError
 from noregret.space import as_space
 from noregret.storage import SQLStorage, Storage, StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy
-from noregret.trials import Goal, Trial
+from noregret.trials import Goal, Limit, Trial, check_limits
 
 Place = Storage | str | os.PathLike[str] | None
 
 
 def record_of(
-    name: str, space: Any, goal: Goal | None, strategy: Strategy | None, seed: int
+    name: str,
+    space: Any,
+    goal: Goal | None,
+    strategy: Strategy | None,
+    seed: int,
+    outcomes: Any,
+    context: Any,
 ) -> StudyRecord:
     wanted, chosen = check_goal(goal), chosen_strategy(strategy)
-    return StudyRecord(name, as_space(space), wanted, chosen, check_seed(seed))
+    made = as_space(space)
+    limits = check_limits(outcomes, made.parameters)
+    check_takes(chosen, limits)
+    given = check_context(context, made.parameters)
+    return StudyRecord(name, made, wanted, chosen, check_seed(seed), outcomes=limits, context=given)
+
+
+def check_takes(strategy: Strategy, limits: Mapping[str, Limit]) -> None:
+    """That a strategy can keep these limits."""
+    check = getattr(strategy, "check_outcomes", None)
+    if check is None:
+        if limits:
+            raise ConfigurationError(
+                f"{type(strategy).__name__} reads no outcomes, so it would not keep the limits of"
+                f" {list(limits)!r}: use the default strategy, or AdaptiveGPUCB.rigorous(…,"
+                " outcomes=…)"
+            )
+    else:
+        check(limits)
+
+
+def check_context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """Inputs that are given at each ask."""
+    names = (context,) if isinstance(context, str) else tuple(context or ())
+    unknown = [name for name in names if name not in parameters]
+    if unknown:
+        raise ConfigurationError(
+            f"context names {unknown!r}, which this space does not have: its parameters are"
+            f" {list(parameters)!r}"
+        )
+    if names and len(set(names)) >= len(parameters):
+        raise ConfigurationError(
+            f"every input is context, {list(names)!r}: there is nothing left to choose"
+        )
+    return tuple(dict.fromkeys(names))
 
 
 def check_goal(goal: Goal | None) -> Goal:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import numpy as np
 from noregret.errors import TrialError
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Cover, argmax, covered, searched
-from noregret.space import Array, SearchSpace, region_of
+from noregret.space import Array, SearchSpace, Slice, region_of
 from noregret.strategies import Belief
-from noregret.trials import Goal, Trial, html_table, sign_of
+from noregret.study.feasibility import closest, largest_feasible
+from noregret.trials import Goal, Limit, Trial, html_table, sign_of
 
 COVERED = 0.01  # of the norm bound: the slack up to which a cover is refined
 
@@ -22,7 +23,8 @@ COVERED = 0.01  # of the norm bound: the slack up to which a cover is refined
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """The regret of ``params``, the recommended point, is at most ``regret_bound``, under
-    ``condition`` and not otherwise.
+    ``condition`` and not otherwise. Where outcomes have limits it is the regret against the best
+    point that keeps them.
 
     proved: whether a theorem says so; if not, it is a rule of thumb. refuted: the data contradict
     the condition. slack: by how much the bound may exceed what an exact maximum of the band would
@@ -35,6 +37,8 @@ class Certificate:
     proved: bool = False
     refuted: bool = False
     slack: float = 0.0
+    #: by how much ``params`` may break each limit, in the outcome's units; 0: it surely does not
+    violations: Mapping[str, float] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
         kind = "a theorem" if self.proved else "a rule of thumb, not proved"
@@ -55,11 +59,22 @@ class Result:
     prediction: tuple[float, float] | None
     certificate: Certificate | None
     belief: Belief | None
+    feasible: bool | None = None  # of the recommended point, by the model; None: no limits
 
 
-def best_of(complete: Sequence[Trial], goal: Goal) -> Trial:
+def best_of(
+    complete: Sequence[Trial], goal: Goal, limits: Mapping[str, Limit] | None = None
+) -> Trial:
+    """Of those within all limits; where there is none yet, the one that misses them least."""
     if not complete:
         raise TrialError("no trial is complete yet: tell a value first")
+    if limits:
+        within = [trial for trial in complete if trial.feasible and trial.value is not None]
+        if not within:
+            near = closest(complete, limits)
+            assert near is not None
+            return near
+        complete = within
     return max(complete, key=lambda trial: sign_of(goal) * float(trial.value or 0.0))
 
 
@@ -67,40 +82,82 @@ def recommended_of(
     complete: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief
 ) -> tuple[Trial, float, float]:
     """The trial with the best posterior mean, and mean and std there, to be maximised. Where the
-    band is proved, the one with the best lower bound: it has the smallest certificate.
+    band is proved, the one with the best lower bound: it has the smallest certificate. Where
+    outcomes have limits: among those that keep them, see ``rank``.
     """
-    X = np.array([encode(trial) for trial in complete])
+    valued = [trial for trial in complete if trial.value is not None]
+    X = np.array([encode(trial) for trial in valued])
     mean, std = belief.predict(X)
-    best = int(np.argmax(belief.band(X)[0] if belief.proved else mean))
-    return complete[best], float(mean[best]), float(std[best])
+    score = belief.band(X)[0] if belief.proved else mean
+    if belief.outcomes:
+        score = rank(belief, X, score)
+    best = int(np.argmax(score))
+    return valued[best], float(mean[best]), float(std[best])
+
+
+def rank(belief: Belief, X: Array, score: Array) -> Array:
+    """The score where all limits are kept: surely, by a proved band, or else rather than not; where
+    that is nowhere, by the chance to keep them.
+    """
+    chance = np.prod([outcome.chance(X) for outcome in belief.outcomes], axis=0)
+    likely = np.all([outcome.chance(X) >= 0.5 for outcome in belief.outcomes], axis=0)
+    sure = np.all([outcome.margin.band(X)[0] >= 0 for outcome in belief.outcomes], axis=0)
+    kept = sure if belief.proved and sure.any() else likely
+    return np.where(kept, score, -np.inf) if kept.any() else chance
 
 
 def certify(
-    space: SearchSpace, belief: Belief, recommended: Trial, x: Array, seed: int
+    space: SearchSpace, belief: Belief, recommended: Any, x: Array, seed: int
 ) -> Certificate:
     """An upper bound of f less a lower bound at the recommended point x. theory.md#certificates
 
     Where the belief is proved the upper bound is a cover's, or looked through if the space is a
-    list; else the largest that was found.
+    list; else the largest that was found. recommended: the params of x.
     """
+    if belief.outcomes:
+        return _certify_limited(space, belief, recommended, x)
     rng, nothing = np.random.default_rng(seed), np.empty((0, space.dimension))
     top = argmax(belief.optimism, space, belief.lengthscales, rng, x[None, :], nothing)
     lower, upper = float(belief.band(x[None, :])[0][0]), float(belief.band(top[None, :])[1][0])
     if not belief.proved or belief.norm_bound is None:
         regret = min(upper - lower, sys.float_info.max)
-        return Certificate(recommended.params, regret, belief.condition)
+        return Certificate(recommended, regret, belief.condition)
     found = _largest(space, belief, top)
     bound = min(found.upper, belief.norm_bound)  # |f| ≤ ‖f‖, as k(x, x) = 1
     condition = belief.condition
     if not found.proved:
         condition = f"not proved (the band's maximum was searched, not covered): {condition}"
     return Certificate(
-        recommended.params,
+        recommended,
         belief.offset + belief.scale * bound - lower,
         condition,
         found.proved,
         belief.refuted,
         belief.scale * max(bound - found.found, 0.0),
+    )
+
+
+def _certify_limited(space: SearchSpace, belief: Belief, recommended: Any, x: Array) -> Certificate:
+    """Against every point that may be feasible; and by how much x may break each limit."""
+    found = largest_feasible(space, belief)
+    lower = float(belief.band(x[None, :])[0][0])
+    margins = {o.name: float(o.margin.band(x[None, :])[0][0]) for o in belief.outcomes}
+    bound = found.upper if belief.norm_bound is None else min(found.upper, belief.norm_bound)
+    regret = max(belief.offset + belief.scale * bound - lower, 0.0)
+    conditions = [belief.condition, *(f"{o.name}: {o.margin.condition}" for o in belief.outcomes)]
+    proved = belief.proved and found.proved
+    if belief.proved and not found.proved:
+        conditions[0] = (
+            f"not proved (the band's maximum was searched, not covered): {conditions[0]}"
+        )
+    return Certificate(
+        recommended,
+        min(regret, sys.float_info.max),
+        "; ".join(conditions),
+        proved,
+        belief.refuted or any(o.margin.refuted for o in belief.outcomes),
+        belief.scale * max(min(bound - found.found, sys.float_info.max / belief.scale), 0.0),
+        {name: max(-lowest, 0.0) for name, lowest in margins.items()},
     )
 
 
@@ -119,4 +176,17 @@ def _largest(space: SearchSpace, belief: Belief, top: Array) -> Cover:
     assert belief.norm_bound is not None
     tolerance = COVERED * belief.norm_bound
     theta = belief.lengthscales
+    if isinstance(space, Slice) and region is None:
+        upper, theta = _on_free(upper, space), theta[~space.held]
     return covered(upper, belief.kernel, theta, belief.norm_bound, tolerance, found, region, top)
+
+
+def _on_free(upper: Callable[[Array], Array], space: Slice) -> Callable[[Array], Array]:
+    """A function of the coordinates that are not held: its norm is no larger (Aronszajn 1950)."""
+
+    def restricted(A: Array) -> Array:
+        full = np.repeat(space.at[None, :], len(A), axis=0)
+        full[:, ~space.held] = A
+        return upper(full)
+
+    return restricted

@@ -14,7 +14,7 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -39,7 +39,7 @@ from noregret.errors import (
 )
 from noregret.storage import Storage
 from noregret.study.progress_bar import Progress
-from noregret.trials import About, Trial, failure_text, measured
+from noregret.trials import About, Limit, Trial, failure_text, returned
 
 Reclaim = Literal["retry", "fail"]
 # how often a trial is given out whose worker dies each time: the point may be what kills them
@@ -123,6 +123,7 @@ class Work:
     next: Callable[[str, float], Trial | None]
     note: Callable[[Trial], str]
     ended: Callable[[int], None] = lambda number: None  # after each trial of this run
+    limits: Mapping[str, Limit] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +318,7 @@ class Run:
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         name, storage = self.work.name, self.work.storage
         try:
-            value, noise = measured(future.result())
+            value, noise, told = returned(future.result(), self.work.limits)
         except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
             self._give_back([trial], ATTEMPTS)
             raise
@@ -347,9 +348,12 @@ class Run:
                 raise
         else:
             log.info("trial %d: %r at %s", trial.number, value, plain_point(trial.params))
+            measured = About(outcomes=told.values, outcome_noise=told.noise, feasible=told.feasible)
             if (
                 self._patiently(
-                    lambda: storage.finish(name, trial.number, "complete", value, noise),
+                    lambda: storage.finish(
+                        name, trial.number, "complete", value, noise, about=measured
+                    ),
                     f"trial {trial.number} has the value {value!r}",
                 )
                 is None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A value at least as good as this one was told."""
+    """A value at least as good as this one was told, within all limits if there are any."""
 
     value: float
 
@@ -26,10 +26,12 @@ class Reached:
 
     def __call__(self, study: Study) -> bool:
         try:
-            best = study.best.value
+            found = study.best
         except TrialError:
             return False  # nothing told yet
-        assert best is not None
+        best = found.value
+        if found.feasible is False or best is None:
+            return False  # nothing feasible yet
         return best >= self.value if study.goal == "maximize" else best <= self.value
 
 
@@ -40,7 +42,8 @@ class CertifiedWithin:
 
     A strategy whose certificate is not proved is refused, unless ``heuristic``: then the run stops
     by a rule of thumb. One whose condition the data refute stops nothing. In more than two inputs a
-    certificate is proved where the maximum of the band could be covered: see ``slack``.
+    certificate is proved where the maximum of the band could be covered: see ``slack``. Where
+    outcomes have limits, the recommended point must also keep them surely.
     """
 
     regret: float
@@ -64,9 +67,24 @@ class CertifiedWithin:
                 " by: use AdaptiveGPUCB.rigorous(…), stop by trials or time, or accept a rule of"
                 " thumb with CertifiedWithin(…, heuristic=True)"
             )
-        if not any(trial.state == "complete" for trial in study.trials):
+        if not any(trial.value is not None for trial in study.trials):
             return False
-        certificate = study.certificate(self.delta)
+        certificate = study.result(self.delta).certificate
+        if certificate is None or any(certificate.violations.values()):
+            return False
         if certificate.refuted or not (certificate.proved or self.heuristic):
             return False
         return certificate.regret_bound <= self.regret
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """A theorem says that nothing in the space keeps all limits: see ``Study.feasibility``."""
+
+    def __call__(self, study: Study) -> bool:
+        if not (study.outcomes and study.strategy.proved):
+            raise ConfigurationError(
+                "only a study with limits and a strategy whose bands are proved can find that"
+                " nothing is feasible: use AdaptiveGPUCB.rigorous(…, outcomes=…)"
+            )
+        return study.feasibility().state == "infeasible"

@@ -9,22 +9,43 @@ from typing import Any, overload
 from noregret.diagnostics import Importance
 from noregret.errors import StudyExistsError
 from noregret.search import Resolution
-from noregret.space import Array, Candidates, Parameter, Space, as_space, region_of
+from noregret.space import Array, Candidates, Constraint, Parameter, Space, region_of
 from noregret.storage import MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
-from noregret.study import answers, asking, changes, evaluating, making, remarks, telling
+from noregret.study import (
+    answers,
+    asking,
+    changes,
+    evaluating,
+    making,
+    policies,
+    remarks,
+    telling,
+)
 from noregret.study import files as exchange
 from noregret.study.asking import Replay
 from noregret.study.changes import same_study
+from noregret.study.feasibility import Feasibility, feasibility_of
 from noregret.study.files import Source, Target
 from noregret.study.making import Place, as_storage
+from noregret.study.policies import Recommendation
 from noregret.study.result import Certificate, Result, best_of
 from noregret.study.retrying import retried
 from noregret.study.running import Reclaim
-from noregret.trials import Goal, History, State, Trial, history_of, number_of, sign_of
+from noregret.trials import (
+    Goal,
+    History,
+    Limit,
+    State,
+    Trial,
+    history_of,
+    number_of,
+    sign_of,
+)
 
 Callback = Callable[["Study", Trial], Any]
 Attributes = Mapping[str, Any]
+Values = Mapping[str, Any]
 
 
 class Study:
@@ -35,6 +56,9 @@ class Study:
     default ``InsuredGPUCB()``. seed: equal seeds and equal values give equal proposals.
     storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
     trials of the same study, which then goes on exactly where they stopped.
+
+    outcomes: what is measured beside the value and how far it may go, ``{"toxicity":
+    AtMost(0.3)}``. context: the names of inputs that are given at each ask instead of chosen.
     """
 
     _key: str
@@ -49,9 +73,11 @@ class Study:
         name: str = "study",
         storage: Storage | None = None,
         trials: Iterable[Trial] = (),
+        outcomes: Mapping[str, Limit] | None = None,
+        context: Sequence[str] = (),
     ) -> None:
         given = list(trials)
-        record = making.record_of(name, space, goal, strategy, seed)
+        record = making.record_of(name, space, goal, strategy, seed, outcomes, context)
         making.check_numbers(given)
         self._create(record, storage if storage is not None else MemoryStorage(), given)
 
@@ -81,6 +107,8 @@ class Study:
         *,
         storage: Place = None,
         resume: bool = False,
+        outcomes: Mapping[str, Limit] | None = None,
+        context: Sequence[str] = (),
     ) -> Study:
         """A new stored study.
 
@@ -94,16 +122,28 @@ class Study:
                 noregret.db in the working folder.
             resume: A study of this name that is there already, with the same space and goal, is
                 opened instead.
+            outcomes: Limits of what is measured beside the value, by name.
+            context: Names of inputs that nobody chooses.
         """
         place = as_storage(storage, must_exist=False)
         try:
-            return Study(space, goal, strategy, seed, name=name, storage=place)
+            return Study(
+                space,
+                goal,
+                strategy,
+                seed,
+                name=name,
+                storage=place,
+                outcomes=outcomes,
+                context=context,
+            )
         except StudyExistsError as error:
             if not resume:
                 error.add_note("With resume=True it is opened, and goes on where it stopped.")
                 raise
         study = Study.open(name, storage=place)
-        same_study(study, as_space(space), goal, strategy)
+        wanted = making.record_of(name, space, goal, strategy, seed, outcomes, context)
+        same_study(study, wanted, strategy)
         return study
 
     @staticmethod
@@ -152,6 +192,16 @@ class Study:
         return self._record.seed
 
     @property
+    def outcomes(self) -> Mapping[str, Limit]:
+        """What is measured beside the value, and how far it may go."""
+        return self._record.outcomes
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """The inputs that are given at each ask instead of chosen."""
+        return self._record.context
+
+    @property
     def note(self) -> str | None:
         """What was written about the study with ``annotate``."""
         return self._storage.open(self.name).note
@@ -185,11 +235,17 @@ class Study:
     # -- ask and tell --
 
     @overload
-    def ask(self, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
+    def ask(self, *, fixed: Values | None = None, context: Values | None = None) -> Trial: ...
     @overload
-    def ask(self, count: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
     def ask(
-        self, count: int | None = None, *, fixed: Mapping[str, Any] | None = None
+        self, count: int, *, fixed: Values | None = None, context: Values | None = None
+    ) -> list[Trial]: ...
+    def ask(
+        self,
+        count: int | None = None,
+        *,
+        fixed: Values | None = None,
+        context: Values | None = None,
     ) -> Trial | list[Trial]:
         """The next point to evaluate; with ``count``, that many at once. Points asked and not told
         yet are taken into account.
@@ -200,12 +256,14 @@ class Study:
             count: How many; then a list is returned.
             fixed: Values that some parameters must have this time; the rest is chosen best for
                 them.
+            context: What the inputs that nobody chooses are now, all of them, where the study has
+                any.
         """
-        return asking.ask(self, count, fixed)
+        return asking.ask(self, count, fixed, context)
 
-    def preview(self) -> Trial:
+    def preview(self, *, context: Values | None = None) -> Trial:
         """What the next ask would give; nothing is recorded."""
-        return asking.preview(self)
+        return asking.preview(self, context)
 
     def tell(
         self,
@@ -213,6 +271,7 @@ class Study:
         value: Any = None,
         noise_std: Any = None,
         *,
+        outcomes: Values | None = None,
         state: State = "complete",
         params: Any = None,
         reason: str | None = None,
@@ -228,6 +287,8 @@ class Study:
             trial: The trial, or its number.
             value: What was measured; None for one that failed or was withdrawn.
             noise_std: Standard deviation of this value's noise, if it is known.
+            outcomes: Where some have limits: each by its name, or the pair of it and its noise's
+                std. Where one is beyond its limit the value may be missing.
             state: "complete", "failed" or "withdrawn".
             params: What was really run, as far as it is not what was asked for.
             reason: Why it failed.
@@ -237,19 +298,22 @@ class Study:
                 ``retry`` gives the point out again.
         """
         told = remarks.Told(params, reason, note, attributes, transient)
-        return telling.tell(self, number_of(trial), value, noise_std, state, told)
+        end = telling.Ending.checked(self, value, noise_std, state, outcomes)
+        return telling.tell(self, number_of(trial), end, told)
 
     def add(
         self,
         params: Any,
-        value: Any,
+        value: Any = None,
         noise_std: Any = None,
         *,
+        outcomes: Values | None = None,
         note: str | None = None,
         attributes: Attributes | None = None,
     ) -> Trial:
         """A point measured elsewhere: it counts as data, not as a decision."""
-        return telling.add(self, params, value, noise_std, note, attributes)
+        end = telling.Ending.checked(self, value, noise_std, "complete", outcomes)
+        return telling.add(self, params, end, note, attributes)
 
     def enqueue(
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
@@ -287,6 +351,7 @@ class Study:
         value: Any = None,
         noise_std: Any = None,
         *,
+        outcomes: Values | None = None,
         state: State = "complete",
         params: Any = None,
         reason: str | None = None,
@@ -295,11 +360,12 @@ class Study:
         transient: bool = False,
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
-        in the history, in ``best`` and in ``recommended``. Note and attributes go along. With
-        ``state="withdrawn"`` the result is struck out. The arguments are those of ``tell``.
+        in the history, in ``best`` and in ``recommended``. Note and attributes go along, and
+        ``outcomes`` if they are not told anew. With ``state="withdrawn"`` the result is struck out.
+        The arguments are those of ``tell``.
         """
-        told = remarks.Told(params, reason, note, attributes, transient)
-        return telling.correct(self, number_of(trial), value, noise_std, state, told)
+        told, which = remarks.Told(params, reason, note, attributes, transient), number_of(trial)
+        return telling.correct(self, which, value, noise_std, state, outcomes, told)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
@@ -342,6 +408,7 @@ class Study:
         reclaim: Reclaim | None = "retry",
         progress: bool | None = None,
         trial_timeout: float | None = None,
+        context: evaluating.Context | None = None,
     ) -> Study:
         """Evaluates ``objective(params)`` until one of the ends below is reached, or ``stop()`` was
         called.
@@ -351,7 +418,8 @@ class Study:
         the study is intact, and ``run`` goes on. With a shared storage it sends heartbeats.
 
         Args:
-            objective: Returns its value, or the pair (value, noise std).
+            objective: Returns its value, or the pair (value, noise std). Where outcomes have
+                limits: the pair (value, outcomes), or a dict with "value" and each outcome.
             trials: How many to start here.
             total: How many the study shall have, whoever ran them; waits for those that run
                 elsewhere.
@@ -370,10 +438,12 @@ class Study:
             trial_timeout: Each evaluation in a process of its own, ended after so many seconds; its
                 trial has failed and the run goes on. The objective must be one that can be pickled,
                 and ``executor`` is then ours.
+            context: What the inputs are that nobody chooses, or a function that says so before
+                each trial.
         """
         ends = evaluating.Ends(trials, total, timeout, trial_timeout, until)
         settings = evaluating.Settings(workers, executor, catch, grace, reclaim, progress)
-        evaluating.run_study(self, objective, ends, settings, callbacks)
+        evaluating.run_study(self, objective, ends, settings, callbacks, context)
         return self
 
     def stop(self) -> None:
@@ -388,12 +458,15 @@ class Study:
         *,
         parameters: Mapping[str, Parameter] | None = None,
         past: Mapping[str, Any] | None = None,
+        constraints: Sequence[Constraint] | None = None,
         space: Any = None,
         goal: Goal | None = None,
         strategy: Strategy | None = None,
         seed: int | None = None,
         storage: Place = None,
         note: str | None = None,
+        outcomes: Mapping[str, Limit] | None = None,
+        context: Sequence[str] | None = None,
     ) -> Study:
         """A new study with the trials of this one, which stays as it is.
 
@@ -404,14 +477,28 @@ class Study:
             name: Of the new study.
             parameters: Those with another range, and new ones.
             past: The value that a new input had in the old trials.
+            constraints: Other constraints on the inputs.
             space: Another space altogether.
             goal: Another goal.
             strategy: Another strategy.
             seed: Another seed.
             storage: None: this study's own.
             note: Words to keep with it.
+            outcomes: Other limits.
+            context: Other inputs that nobody chooses.
         """
-        change = changes.Change(name, parameters, space, goal, strategy, seed, note)
+        change = changes.Change(
+            name,
+            parameters,
+            space,
+            goal,
+            strategy,
+            seed,
+            note,
+            constraints,
+            outcomes,
+            context,
+        )
         old = self._storage.open(self.name)
         record, trials = changes.derived(old, change, self.trials, past or {})
         study = object.__new__(Study)
@@ -425,17 +512,17 @@ class Study:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
         ``value``, and if you like ``noise_std`` and ``state``.
         """
-        return telling.append(self, exchange.read_csv(source, self.space))
+        return telling.append(self, exchange.read_csv(source, self.space, self.outcomes))
 
     def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
         as the file's name ends.
         """
-        exchange.write(target, format, self.space, self.trials)
+        exchange.write(target, format, self.space, self.trials, self.outcomes)
 
     def to_frame(self) -> Any:
         """All trials as a pandas DataFrame (extra ``frame``)."""
-        return exchange.frame(self.space, self.trials)
+        return exchange.frame(self.space, self.trials, self.outcomes)
 
     # -- results --
 
@@ -445,8 +532,11 @@ class Study:
 
     @property
     def best(self) -> Trial:
-        """The best observed value. With noise it is partly luck: see ``recommended``."""
-        return best_of(answers.complete(self), self.goal)
+        """The best observed value. With noise it is partly luck: see ``recommended``. Where there
+        are limits, of the trials within them; while there is none, the one that misses them least:
+        see ``feasibility``.
+        """
+        return best_of(answers.complete(self), self.goal, self.outcomes)
 
     @property
     def recommended(self) -> Trial:
@@ -466,6 +556,20 @@ class Study:
         under which it holds, and whether that is proved. Points under way do not count.
         """
         return answers.certificate_of(self, delta)
+
+    def feasibility(self) -> Feasibility:
+        """What is known of the limits: whether anything keeps them, and what comes closest."""
+        return feasibility_of(self, self.belief() if self.strategy.proved else None)
+
+    def recommended_for(self, context: Values) -> Recommendation:
+        """What to use in a context, seen or not: the action with the best posterior mean there, or
+        with the best lower bound where that is proved.
+        """
+        return policies.recommended_for(self, context)
+
+    def certificate_for(self, context: Values, delta: float | None = None) -> Certificate:
+        """A bound on the regret of ``recommended_for`` against the best action in that context."""
+        return policies.certificate_for(self, context, delta)
 
     def resolution(self) -> Resolution:
         """The largest ball of the unit cube without an evaluation: which bumps cannot have been
@@ -494,4 +598,5 @@ class Study:
         return self._encoded[key]
 
     def _history(self, trials: Sequence[Trial]) -> History:
-        return history_of(trials, self._encode, self.space.dimension, sign_of(self.goal))
+        sign, limits = sign_of(self.goal), self.outcomes
+        return history_of(trials, self._encode, self.space.dimension, sign, limits)

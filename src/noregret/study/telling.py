@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
 from noregret.study import remarks
 from noregret.study.running import ATTEMPTS, UNLIMITED, check_grace
 from noregret.trials import (
+    About,
     Decision,
+    Measured,
     State,
     Trial,
     check_attributes,
+    check_measured,
     check_note,
     check_outcome,
+    check_valued,
     corrections,
     latest,
     merged,
@@ -28,14 +32,57 @@ if TYPE_CHECKING:
 FIRST = "ask for a trial first, or add() a measured point"
 
 
-def tell(
-    study: Study, number: int, value: Any, noise_std: Any, state: State, told: remarks.Told
-) -> Trial:
-    checked, noise = check_outcome(value, noise_std, state)
-    with_it = None
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a trial ends with, checked."""
+
+    state: State
+    value: float | None
+    noise_std: float | None
+    measured: Measured
+
+    @staticmethod
+    def checked(study: Study, value: Any, noise_std: Any, state: State, outcomes: Any) -> Ending:
+        limits = study.outcomes
+        number, noise = check_outcome(value, noise_std, state, may_miss=bool(limits))
+        measured = check_measured(outcomes, limits, state)
+        if limits:
+            check_valued(number, measured, state)
+        return Ending(state, number, noise, measured)
+
+    def on(self, trial: Trial) -> Trial:
+        """The trial, ended with it."""
+        return replace(
+            trial,
+            state=self.state,
+            value=self.value,
+            noise_std=self.noise_std,
+            outcomes=self.measured.values,
+            outcome_noise=self.measured.noise,
+            feasible=self.measured.feasible,
+        )
+
+
+def measured_about(measured: Measured, about: About | None) -> About | None:
+    """What a storage is told beside the value."""
+    if not measured.values:
+        return about
+    return replace(
+        about or About(),
+        outcomes=measured.values,
+        outcome_noise=measured.noise,
+        feasible=measured.feasible,
+    )
+
+
+def tell(study: Study, number: int, end: Ending, told: remarks.Told) -> Trial:
+    with_it, state = None, end.state
     if told.says:
         with_it = remarks.about(study.space, trial_of(study, number, FIRST), state, told)
-    finished = study._storage.finish(study._key, number, state, checked, noise, about=with_it)
+    with_it = measured_about(end.measured, with_it)
+    finished = study._storage.finish(
+        study._key, number, state, end.value, end.noise_std, about=with_it
+    )
     if finished is None:
         now = trial_of(study, number, FIRST)
         said = f"complete with value {now.value!r}" if now.state == "complete" else now.state
@@ -56,21 +103,11 @@ def trial_of(study: Study, number: int, advice: str) -> Trial:
 
 
 def add(
-    study: Study,
-    params: Any,
-    value: Any,
-    noise_std: Any,
-    note: str | None,
-    attributes: Mapping[str, Any] | None,
+    study: Study, params: Any, end: Ending, note: str | None, attributes: Mapping[str, Any] | None
 ) -> Trial:
-    normal, (checked, noise) = (
-        study.space.normal(params),
-        check_outcome(value, noise_std, "complete"),
-    )
+    normal = study.space.normal(params)
     said = check_note(note), check_attributes(attributes)
-    return append(
-        study, [Trial(0, normal, "complete", checked, noise, note=said[0], attributes=said[1])]
-    )[0]
+    return append(study, [end.on(Trial(0, normal, note=said[0], attributes=said[1]))])[0]
 
 
 def enqueue(
@@ -108,25 +145,30 @@ def annotate(
 
 
 def correct(
-    study: Study, number: int, value: Any, noise_std: Any, state: State, told: remarks.Told
+    study: Study,
+    number: int,
+    value: Any,
+    noise_std: Any,
+    state: State,
+    outcomes: Any,
+    told: remarks.Told,
 ) -> Trial:
-    checked, noise = check_outcome(value, noise_std, state)
     while True:
         trial_of(study, number, "only a told trial can be corrected")
         trials = study.trials
-        now = trials[latest(number, corrections(trials))]
-        if not now.is_finished:
+        before = trials[latest(number, corrections(trials))]
+        if not before.is_finished:
             raise TrialError(
-                f"trial {now.number} is {now.state}, there is nothing to correct: tell() its value"
+                f"trial {before.number} is {before.state}, there is nothing to correct: tell() its"
+                " value"
             )
-        said = remarks.about(study.space, now, state, told)
-        new = replace(
-            remarks.corrected(now, said),
-            number=len(trials),
-            state=state,
-            value=checked,
-            noise_std=noise,
-        )
+        kept = outcomes
+        if outcomes is None and state == "complete" and before.outcomes:  # they stay
+            noisy = before.outcome_noise
+            kept = {name: (v, noisy.get(name)) for name, v in before.outcomes.items()}
+        end = Ending.checked(study, value, noise_std, state, kept)
+        said = remarks.about(study.space, before, state, told)
+        new = replace(end.on(remarks.corrected(before, said)), number=len(trials))
         if study._storage.insert(study._key, [new]):
             return study.trials[new.number]
 

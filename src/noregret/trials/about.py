@@ -22,6 +22,9 @@ class About:
     note: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
     transient: bool = False  # of a failure: it says nothing of the point
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    outcome_noise: Mapping[str, float] = field(default_factory=dict)
+    feasible: bool | None = None
 
 
 def check_note(note: Any, what: str = "a note") -> str | None:

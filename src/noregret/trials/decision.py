@@ -18,7 +18,35 @@ Source = Literal[
     "initial", "random", "exhaustive", "model", "added", "enqueued", "correction", "retry"
 ]
 Kind = Literal["promise", "survey", "patrol", "fresh", "repeat"]
+OF_OUTCOMES = ("outcomes", "chance_feasible")  # stored where there are any
 CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeDecision:
+    """What the model of an outcome believed at the point, in the outcome's units; λ and
+    lengthscales in those of its model.
+    """
+
+    name: str
+    mean: float  #: forecast at the point
+    std: float
+    chance: float  #: that it is within its limit there; 1 or 0 where a band decided
+    lengthscales: tuple[float, ...]
+    noise_var: float | None = None
+    noise_std: float | None = None
+    lower: float | None = None  #: the band at the point, where one decided
+    upper: float | None = None
+    searched: int = 0
+    improved: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {each.name: _plain(getattr(self, each.name)) for each in dataclasses.fields(self)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> OutcomeDecision:
+        known = {each.name for each in dataclasses.fields(OutcomeDecision)}
+        return OutcomeDecision(**{k: _tuples(v) for k, v in data.items() if k in known})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +90,23 @@ class ModelDecision:
     reference_scale: float | None = None  #: its unit, fixed at the first decision
     estimate: float | None = None  #: what it compared
     acquisition: str = "ucb"  #: whose argmax the point is
+    outcomes: tuple[OutcomeDecision, ...] = ()  #: of a study with limits
+    chance_feasible: float | None = None  #: that all are within their limits
 
     def to_json(self) -> dict[str, Any]:
-        return {each.name: _plain(getattr(self, each.name)) for each in dataclasses.fields(self)}
+        names = [each.name for each in dataclasses.fields(self) if each.name not in OF_OUTCOMES]
+        data = {name: _plain(getattr(self, name)) for name in names}
+        if self.outcomes:
+            data["outcomes"] = [each.to_json() for each in self.outcomes]
+            data["chance_feasible"] = self.chance_feasible
+        return data
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> ModelDecision:
         known = {each.name for each in dataclasses.fields(ModelDecision)}
         values = {name: _tuples(value) for name, value in data.items() if name in known}
+        if "outcomes" in data:
+            values["outcomes"] = tuple(map(OutcomeDecision.from_json, data["outcomes"]))
         return ModelDecision(**values)
 
 

@@ -15,7 +15,26 @@ import numpy as np
 
 from noregret.space import Array
 from noregret.trials.decision import Decision, ModelDecision
+from noregret.trials.limits import Limit, margin
 from noregret.trials.trial import STATES, State, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """One outcome as a strategy sees it: y (n,) is how far it kept within its limit, so that
+    feasible is y ≥ 0. X, noise_std and rows as in ``History``.
+    """
+
+    name: str
+    limit: Limit
+    X: Array
+    y: Array
+    noise_std: Array
+    rows: tuple[int | None, ...] = ()
+
+    def in_values(self, mean: float) -> float:
+        """A margin in the outcome's own units."""
+        return self.limit.limit + self.limit.sign * mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +56,8 @@ class History:
     decisions: tuple[Decision, ...] = ()
     rows: tuple[int | None, ...] = ()
     sign: float = 1.0
+    outcomes: tuple[Margins, ...] = ()  # of a study with limits, in its order
+    valueless: Array | None = None  # (j, d): evaluated without a value, a limit was not kept
 
     @staticmethod
     def empty(dimension: int) -> History:
@@ -52,6 +73,11 @@ class History:
     def observed(self) -> History:
         """Without the points under way, which say nothing about f yet."""
         return replace(self, pending=self.pending[:0])
+
+    @property
+    def without_value(self) -> Array:
+        """(j, d): evaluated, but a limit was not kept and there was no value."""
+        return self.X[:0] if self.valueless is None else self.valueless
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +99,13 @@ def sign_of(goal: Goal) -> float:
 Encode = Callable[[Trial], Array]
 
 
-def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: float) -> History:
+def history_of(
+    trials: Sequence[Trial],
+    encode: Encode,
+    dimension: int,
+    sign: float,
+    limits: Mapping[str, Limit] | None = None,
+) -> History:
     """sign: see ``sign_of``. Waiting trials are as good as under way, and so for ever are those
     that a strategy chose and a person withdrew: nothing is known there, nor proposed again. A
     failure that had nothing to do with the point is not there at all, as long as the trial is not
@@ -87,7 +119,8 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
             nothing.add(trial.number)
         elif trial.number not in replaced_by:
             of_state[trial.state].append(trial)
-    done = of_state["complete"]
+    ended = of_state["complete"]
+    done = [trial for trial in ended if trial.value is not None]
     decided = [
         trial
         for trial in trials
@@ -97,6 +130,19 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
 
     def points(chosen: Sequence[Trial]) -> Array:
         return np.array([encode(trial) for trial in chosen]).reshape(-1, dimension)
+
+    def margins(name: str, limit: Limit) -> Margins:
+        told = [trial for trial in ended if name in trial.outcomes]
+        row_in = {trial.number: row for row, trial in enumerate(told) if trial.asked is None}
+        noise = [trial.outcome_noise.get(name, math.nan) for trial in told]
+        return Margins(
+            name,
+            limit,
+            points(told),
+            np.array([margin(limit, trial.outcomes[name]) for trial in told]),
+            np.array(noise, dtype=np.float64),
+            tuple([row_in.get(latest(trial.number, replaced_by)) for trial in decided]),
+        )
 
     return History(
         X=points(done),
@@ -116,6 +162,8 @@ def history_of(trials: Sequence[Trial], encode: Encode, dimension: int, sign: fl
         decisions=tuple([_of_dimension(trial.decision, dimension) for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
         sign=sign,
+        outcomes=tuple([margins(name, each) for name, each in (limits or {}).items()]),
+        valueless=points([trial for trial in ended if trial.value is None]) if limits else None,
     )
 
 
@@ -159,6 +207,9 @@ def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
                 value=None,
                 noise_std=None,
                 finished=None,
+                outcomes={},
+                outcome_noise={},
+                feasible=None,
                 transient=False,
             )
             if trial.number in pending

@@ -58,11 +58,13 @@ def check_noise(noise_std: Any) -> float | None:
     return number
 
 
-def check_outcome(value: Any, noise_std: Any, state: State) -> tuple[float | None, float | None]:
-    """Value and noise of a trial that ends in this state."""
+def check_outcome(
+    value: Any, noise_std: Any, state: State, *, may_miss: bool = False
+) -> tuple[float | None, float | None]:
+    """Value and noise of a trial that ends in this state. may_miss: there may be no value."""
     if state not in ENDS:
         raise TrialError(f"state is one of {list(ENDS)}, got {state!r}")
-    if state == "complete":
+    if state == "complete" and not (may_miss and value is None):
         return check_value(value), check_noise(noise_std)
     if value is not None:
         raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")

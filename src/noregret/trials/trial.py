@@ -43,19 +43,25 @@ class Trial:
     note: str | None = None  # a person's words
     attributes: Mapping[str, Any] = field(default_factory=dict)  # JSON values by name
     started: str | None = field(default=None, compare=False)  # UTC, when it was given out
+    outcomes: Mapping[str, float] = field(default_factory=dict)  # measured beside the value
+    outcome_noise: Mapping[str, float] = field(default_factory=dict)  # its std, where told
+    feasible: bool | None = None  # within every limit; None: there are none, or not known
     # of a failure: it had nothing to do with the point, and no strategy sees it
     transient: bool = False
 
     def __repr__(self) -> str:
         noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"
         value = "" if self.value is None else f" {shown(self.value)}{noise}"
-        return f"<Trial {self.number}: {self.state}{value} at {self._point()}>"
+        beyond = " beyond a limit" if self.feasible is False else ""
+        return f"<Trial {self.number}: {self.state}{value}{beyond} at {self._point()}>"
 
     def _repr_html_(self) -> str:
         rows = [
             ("state", f"{self.state}, not the point's fault" if self.transient else self.state),
             ("value", "" if self.value is None else shown(self.value)),
             ("noise", "" if self.noise_std is None else shown(self.noise_std)),
+            ("outcomes", ", ".join(f"{name} {shown(v)}" for name, v in self.outcomes.items())),
+            ("within limits", {True: "yes", False: "no", None: ""}[self.feasible]),
             ("at", self._point()),
             ("failed for", (self.error or "").partition("\n")[0]),
             ("note", self.note or ""),
@@ -115,6 +121,17 @@ class Trial:
             "attributes": dict(self.attributes),
             "started": self.started,
             "transient": self.transient,
+            **self._measured(),
+        }
+
+    def _measured(self) -> dict[str, Any]:
+        """Outcomes, where there are any."""
+        if not self.outcomes:
+            return {}
+        return {
+            "outcomes": dict(self.outcomes),
+            "outcome_noise": dict(self.outcome_noise),
+            "feasible": self.feasible,
         }
 
     @staticmethod
@@ -136,6 +153,9 @@ class Trial:
             note=row.get("note"),
             attributes=row.get("attributes") or {},
             started=row.get("started"),
+            outcomes=row.get("outcomes") or {},
+            outcome_noise=row.get("outcome_noise") or {},
+            feasible=row.get("feasible"),
             transient=bool(row.get("transient")),
         )
 

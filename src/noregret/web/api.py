@@ -112,6 +112,7 @@ def describe_study(seen: Seen) -> Any:
         "seed": study.seed,
         "version": seen.version,
         "space": codec.described(study.space),
+        "constraints": [str(each) for each in getattr(study.space, "constraints", ())],
         "strategy": codec.to_json(study.strategy),
         "theorem": study.strategy.theorem,
         "counts": dict(seen.tally),

@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import NoRegretError, StorageError
-from noregret.space import Array, Candidates, Choice, Int, Parameter, named_params
+from noregret.space import (
+    Array,
+    Candidates,
+    Choice,
+    Int,
+    Parameter,
+    named_params,
+    region_of,
+    slice_points,
+)
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
 from noregret.study import Result, Study
@@ -165,6 +174,7 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
         "y": query.y,
         "through": base.number,
         "kind": "line",
+        "constrained": region_of(study.space) is not None,
     }
     if isinstance(study.space, Candidates):
         return answer | _listed(snapshot, belief, query, sign)
@@ -172,6 +182,11 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     xs = _levels(inputs[query.x], LINE)
     if query.y is None or query.y == query.x:
         points = np.array([study.space.encode(values | {query.x: x}) for x in xs])
+        points, good = slice_points(study.space, points, [query.x])
+        if not good.any():
+            none = f"along {query.x} no point of trial {base.number} satisfies the constraints"
+            return {"version": snapshot.version, "error": none}
+        xs, points = [x for x, kept in zip(xs, good, strict=True) if kept], points[good]
         return answer | {
             "xs": xs,
             **_band(belief, points, sign),
@@ -182,7 +197,11 @@ def cut(name: str, query: SliceQuery) -> dict[str, Any]:
     points = np.array(
         [study.space.encode(values | {query.x: x, query.y: y}) for y in ys for x in xs]
     )
-    surfaces = {key: _rows(column, len(xs)) for key, column in _band(belief, points, sign).items()}
+    points, good = slice_points(study.space, points, [query.x, query.y])
+    surfaces = {
+        key: _rows([v if kept else None for v, kept in zip(column, good, strict=True)], len(xs))
+        for key, column in _band(belief, points, sign).items()
+    }
     return answer | {
         "kind": "surface",
         "xs": xs,
@@ -204,7 +223,7 @@ def cuts(name: str, through: int | None) -> dict[str, Any]:
     return {"version": version, "error": error, "slices": [] if error else found}
 
 
-def _rows(column: list[float], width: int) -> list[list[float]]:
+def _rows(column: list[float | None], width: int) -> list[list[float | None]]:
     return [column[i : i + width] for i in range(0, len(column), width)]
 
 

@@ -15,7 +15,7 @@ from pydantic import (
     StrictStr,
 )
 
-from noregret.space import Candidates, Choice, Float, Int, Space
+from noregret.space import Candidates, Choice, Float, Int, Space, read_constraint
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
 from noregret.study import Study
 from noregret.trials import Trial
@@ -83,6 +83,7 @@ class BoxIn(Body):
         list[Annotated[FloatIn | IntIn | ChoiceIn, Field(discriminator="kind")]],
         Field(min_length=1, max_length=200),
     ]
+    constraints: Annotated[list[Text], Field(max_length=200)] = []
 
 
 class CandidatesIn(Body):
@@ -133,8 +134,15 @@ class StudyIn(Body):
     def made_space(self) -> Space | Candidates:
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
-        return Space(
+        box = Space(
             [(parameter.name, _parameter(parameter)) for parameter in self.space.parameters]
+        )
+        return Space(
+            box.parameters,
+            constraints=[
+                read_constraint(text, box.parameters, functions=False)
+                for text in self.space.constraints
+            ],
         )
 
     def made_strategy(self) -> Strategy:
@@ -164,13 +172,17 @@ class DerivedIn(StudyIn):
         space has stays.
         """
         space = self.made_space()
-        kept = isinstance(space, Space) and set(old.space.parameters) <= set(space.parameters)
+        kept = set(old.space.parameters) <= set(space.parameters)
         return {
             "past": self.past,
             "goal": self.goal,
             "strategy": self.made_strategy(),
             "seed": self.seed,
-            **({"parameters": dict(space.parameters)} if kept else {"space": space}),
+            **(
+                {"parameters": dict(space.parameters), "constraints": space.constraints}
+                if kept and isinstance(space, Space)
+                else {"space": space}
+            ),
         }
 
 
@@ -266,6 +278,7 @@ class DescriptionOut(BaseModel):
     seed: int
     version: str
     space: dict[str, Any]
+    constraints: list[str]
     strategy: dict[str, Any]
     theorem: str
     counts: dict[str, int]

@@ -249,11 +249,11 @@ function round(value) {
 }
 
 function describe(s) {
-  const means = s.mean.flat(), low = Math.min(...means), high = Math.max(...means);
+  const means = s.mean.flat().filter((v) => v !== null), low = Math.min(...means), high = Math.max(...means);
   const along = s.kind === "surface" ? `${s.x} and ${s.y}` : s.x;
   const trials = `${s.near} ${s.near === 1 ? "trial" : "trials"}`;
   if (s.kind === "list") return `Over the designs, by ${along}: from ${round(low)} to ${round(high)} is expected. ${trials} so far.`;
-  return `Along ${along}, all else as in trial ${s.through}: from ${round(low)} to ${round(high)} is expected; ${trials} ${s.near === 1 ? "lies" : "lie"} near.`;
+  return `Along ${along}, all else as in trial ${s.through}${s.constrained ? " as far as the constraints allow" : ""}: from ${round(low)} to ${round(high)} is expected; ${trials} ${s.near === 1 ? "lies" : "lie"} near.`;
 }
 
 // What is drawn, and nothing that is not.

@@ -100,6 +100,7 @@ async function fill() {
     return;
   }
   known = old.space.parameters.items.map(([name]) => name);
+  form.elements.constraints.value = old.constraints.join("\n");
   inputs.replaceChildren();
   for (const [name, given] of old.space.parameters.items) {
     const set = more(), field = (part) => set.querySelector(`[data-field=${part}]`);
@@ -138,13 +139,14 @@ form.addEventListener("submit", async (event) => {
   try {
     const { name, goal, space, seed } = form.elements, listed = space.value === "candidates";
     const parameters = listed ? [] : [...inputs.children].map(parameter);
+    const limits = form.elements.constraints, constraints = listed ? [] : limits.value.split("\n").map((each) => each.trim()).filter((each) => each !== "");
     const along = source && form.elements.bring.checked;
     const made = await post(along ? `/api/studies/${source}/derive` : "/api/studies", {
       name: name.value, goal: goal.value, seed: numeral(seed.value, seed), strategy: strategy(),
-      space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters },
+      space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters, constraints },
       ...(along ? { past: past(parameters) } : {}),
       ...Object.fromEntries(["value_name", "unit"].filter((key) => form.elements[key]?.value.trim()).map((key) => [key, form.elements[key].value.trim()])),
-    }).catch((error) => { throw error.status === 409 ? new Wrong("There is a study of this name already.", name) : error; });
+    }).catch((error) => { throw error.status === 409 ? new Wrong("There is a study of this name already.", name) : constraints.length && /constraint|combination|satisfies|feasible/.test(error.message) ? new Wrong(error.message, limits) : error; });
     location.assign(`/studies/${made.key}/lab`);
   } catch (error) {
     complain(form, error);

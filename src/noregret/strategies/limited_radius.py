@@ -1,0 +1,209 @@
+"""The rigorous strategy where outcomes have limits: the best of what may be feasible.
+
+Each of the m outcomes and the value has its band, each with δ/(1 + m). The point is the argmax of
+the value's upper end where the upper end of every margin is at least zero: CONFIG (Xu, Jiang,
+Svetozarevic and Jones 2022) with the band of one radius. theory.md#limits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtr
+
+from noregret.classes import Followed, RadiusBand
+from noregret.errors import ConfigurationError
+from noregret.search import Acquisition, argmax
+from noregret.space import Array, Mask, SearchSpace, spread_points
+from noregret.strategies.strategy import OutcomeBelief
+from noregret.trials import History, Limit, Margins, OutcomeDecision
+
+if TYPE_CHECKING:
+    from noregret.strategies.radius_gp_ucb import RadiusGPUCB
+
+SAMPLE = 512  # points at which the value's upper end is looked at, to rank below it
+NEAR = 64  # points of a step of the last search, along the edge of what may be feasible
+WIDEST, NARROWEST = 0.3, 1e-4  # of a lengthscale: its steps
+
+
+def of_outcome(strategy: RadiusGPUCB, name: str, limit: Limit) -> RadiusGPUCB:
+    """The strategy of an outcome's margin: its own noise, norm and lengthscales."""
+    assumed = strategy.assumed.get(name)
+    if assumed is None:
+        raise ConfigurationError(
+            f"nothing is assumed of the outcome {name!r}, so its band has no theorem: give"
+            f" outcomes={{{name!r}: Assumed(noise_bound=…, norm_bound=…)}} to the strategy, or use"
+            " the default strategy, which estimates everything"
+        )
+    offset = limit.limit if assumed.offset is None else assumed.offset
+    return replace(
+        strategy,
+        noise_bound=assumed.noise_bound,
+        norm_bound=assumed.norm_bound,
+        lengthscales=assumed.lengthscales,
+        offset=limit.sign * (offset - limit.limit),
+        delta=strategy.share,
+        outcomes=(),
+    )
+
+
+def history_of(history: History, margins: Margins) -> History:
+    """The history of a margin, which is told whenever the trial ended."""
+    return replace(
+        history,
+        X=margins.X,
+        y=margins.y,
+        noise_std=margins.noise_std,
+        rows=margins.rows,
+        sign=1.0,
+        outcomes=(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeBand:
+    """An outcome with its class and band; ``shown`` counts points under way."""
+
+    strategy: RadiusGPUCB
+    margins: Margins
+    chosen: Followed
+    band: RadiusBand
+    shown: RadiusBand
+
+    @property
+    def least(self) -> float:
+        """A margin of zero in the model's units."""
+        return -self.strategy.offset / self.strategy.norm_bound
+
+    def decision(self, x: Array) -> OutcomeDecision:
+        reference = self.strategy._reference(self.band)
+        mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
+        ends = [float(end[0]) for end in self.shown.bounds(x[None, :])]
+        unit, offset = self.strategy.norm_bound, self.strategy.offset
+        lower, upper = sorted(self.margins.in_values(offset + unit * end) for end in ends)
+        return OutcomeDecision(
+            name=self.margins.name,
+            mean=self.margins.in_values(offset + unit * mean),
+            std=unit * std,
+            chance=float(ndtr((mean - self.least) / std)),
+            lengthscales=tuple(self.chosen.function_class.lengthscales.tolist()),
+            noise_std=self.strategy._bound,
+            lower=lower,
+            upper=upper,
+        )
+
+
+def outcome_bands(
+    strategy: RadiusGPUCB, space: SearchSpace, history: History, least: float = 0.0
+) -> tuple[OutcomeBand, ...]:
+    """Of every outcome that was measured; the others may be anything."""
+    from noregret.strategies.radius_gp_ucb import with_pending
+
+    made = []
+    for margins in history.outcomes:
+        own = of_outcome(strategy, margins.name, margins.limit)
+        if len(margins.y):
+            chosen, band = own.followed(space, history_of(history, margins), least)
+            shown = with_pending(band, history.pending)
+            made.append(OutcomeBand(own, margins, chosen, band, shown))
+    return tuple(made)
+
+
+def may_be_feasible(bands: Sequence[OutcomeBand], A: Array) -> Mask:
+    """The optimistic set: where no limit is surely broken."""
+    kept = np.ones(len(A), dtype=np.bool_)
+    for each in bands:
+        kept &= each.shown.upper(A) >= each.least  # theory.md#limits
+    return kept
+
+
+def hope(bands: Sequence[OutcomeBand]) -> Acquisition:
+    """The smallest upper end of a margin, in units of its norm: below zero, surely infeasible."""
+
+    def values(A: Array) -> Array:
+        return np.min([each.shown.upper(A) - each.least for each in bands], axis=0)
+
+    def gradients(A: Array) -> tuple[Array, Array]:
+        parts = [each.shown.predict_gradients(A) for each in bands]
+        ends = np.stack(
+            [m + h - each.least for (m, h, _, _), each in zip(parts, bands, strict=True)]
+        )
+        slopes = np.stack([dm + dh for _, _, dm, dh in parts])
+        which, rows = np.argmin(ends, axis=0), np.arange(len(A))
+        return ends[which, rows], slopes[which, rows]
+
+    return Acquisition(values, gradients)
+
+
+def optimistic(
+    value: RadiusBand, bands: Sequence[OutcomeBand], space: SearchSpace, seed: int
+) -> Acquisition:
+    """The value's upper end in the optimistic set; outside, below all of that, the more the surer a
+    limit is broken.
+    """
+    if not bands:
+        return Acquisition(value.upper, lambda A: _upper_gradients(value, A))
+    sample = spread_points(space, np.random.default_rng(seed).random((SAMPLE, space.dimension)))
+    floor = float(value.upper(sample).min()) - 1.0
+    outside = hope(bands)
+
+    def values(A: Array) -> Array:
+        left = outside.values(A)
+        return np.where(left >= 0, value.upper(A), floor + np.minimum(left, 0.0))
+
+    def gradients(A: Array) -> tuple[Array, Array]:
+        (left, rise), (top, slope) = outside.gradients(A), _upper_gradients(value, A)
+        kept = left >= 0
+        return np.where(kept, top, floor + left), np.where(kept[:, None], slope, rise)
+
+    return Acquisition(values, gradients)
+
+
+def _upper_gradients(value: RadiusBand, A: Array) -> tuple[Array, Array]:
+    middle, half, d_middle, d_half = value.predict_gradients(A)
+    return middle + half, d_middle + d_half
+
+
+def search(
+    acquisition: Acquisition,
+    space: SearchSpace,
+    lengthscales: Array,
+    rng: np.random.Generator,
+    incumbents: Array,
+    failed: Array,
+) -> Array:
+    """Its argmax. Gradients do not lead along the edge of a set: steps of chance do."""
+    x = argmax(acquisition, space, lengthscales, rng, incumbents, failed)
+    if space.enumeration() is not None or not space.movable.any():
+        return x
+    best, width = float(acquisition.values(x[None, :])[0]), WIDEST
+    reach = np.minimum(lengthscales, 1.0)
+    while width > NARROWEST:
+        steps = width * reach * rng.standard_normal((NEAR, space.dimension))
+        near = space.snap(np.clip(x + steps, 0.0, 1.0))
+        values = acquisition.values(near)
+        top = int(np.argmax(values))
+        if values[top] > best:
+            best, x = float(values[top]), near[top]
+        else:
+            width /= 2
+    return x
+
+
+def outcome_beliefs(
+    strategy: RadiusGPUCB, space: SearchSpace, history: History
+) -> tuple[OutcomeBelief, ...]:
+    """From observed margins only, and never under a norm bound below the one that was given."""
+    observed = history.observed
+    made = []
+    for margins in observed.outcomes:
+        own = of_outcome(strategy, margins.name, margins.limit)
+        offset = margins.in_values(own.offset)
+        what = f"{margins.name} − {offset:g}"
+        belief = own.belief_about(what, space, history_of(observed, margins))
+        if belief is not None:
+            made.append(OutcomeBelief(margins.name, margins.limit, belief))
+    return tuple(made)

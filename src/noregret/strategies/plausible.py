@@ -1,0 +1,87 @@
+"""Which points the patrols leave: theory.md#plausible, and with limits theory.md#limits-default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noregret.classes import PatrolBand, Plausibility
+from noregret.space import Array, Mask, SearchSpace
+from noregret.trials import Decision, History
+
+
+@dataclass(frozen=True, slots=True)
+class Plausible:
+    """The patrols' bands of the value, None while it has none, and of each outcome's margin."""
+
+    space: SearchSpace
+    value: PatrolBand | None
+    margins: tuple[PatrolBand, ...]
+
+    @staticmethod
+    def of(space: SearchSpace, history: History, listed: int | None) -> Plausible | None:
+        """None: before the first patrol, or before values have a spread."""
+        decided = history.decisions
+        value = patrol_band(history.X, history.y, decided, history.rows, listed)
+        each = [
+            patrol_band(margins.X, margins.y, decided, margins.rows, listed)
+            for margins in history.outcomes
+        ]
+        if value is None and not any(band is not None for band in each):
+            return None
+        return Plausible(space, value, tuple(band for band in each if band is not None))
+
+    def keeps(self, A: Array) -> Mask:
+        """Where the value's band still reaches what is sure elsewhere, and no limit is surely
+        broken.
+        """
+        kept = np.ones(len(A), dtype=np.bool_)
+        if self.value is not None:
+            kept &= self.value.bounds(A)[1] >= self._sure()
+        for band in self.margins:
+            kept &= band.bounds(A)[1] >= 0
+        return kept
+
+    def _sure(self) -> float:
+        """The largest lower bound at a patrol, on the part of the space that is searched and where
+        all limits are surely kept; −∞ if that is nowhere.
+        """
+        assert self.value is not None
+        at = self.places
+        lower = self.value.bounds(at)[0]
+        for band in self.margins:
+            lower = np.where(band.bounds(at)[0] >= 0, lower, -np.inf)
+        return float(lower.max())
+
+    @property
+    def places(self) -> Array:
+        """The patrols; where some inputs are held, moved there."""
+        band = self.value or self.margins[0]
+        return self.space.snap(band.Z)
+
+
+def patrol_band(
+    X: Array,
+    y: Array,
+    decisions: Sequence[Decision],
+    rows: Sequence[int | None],
+    listed: int | None,
+) -> PatrolBand | None:
+    """In units of the initial values; None before they have a spread, or without a patrol."""
+    pairs = list(zip(decisions, rows, strict=True))
+    walked = [
+        row
+        for decision, row in pairs
+        if row is not None and decision.model is not None and decision.model.kind == "patrol"
+    ]
+    if not walked:
+        return None
+    first = [row for decision, row in pairs if decision.source == "initial" and row is not None]
+    values = y[first] if len(first) > 1 else y[:3]
+    unit = float(np.std(values))
+    if not unit > 0:
+        return None
+    rule = Plausibility(unit=unit, offset=float(np.mean(values)))
+    return rule.band(X[walked], y[walked], listed)

@@ -1,0 +1,133 @@
+"""Inputs bent so that f looks stationary: Kumaraswamy's function in each number, its two shapes
+estimated with the lengthscales (Snoek et al. 2014, which JMLR sec. 4.2 says the widening can be
+combined with: here surveys widen the class of the bent inputs).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noregret.errors import ConfigurationError
+from noregret.gp import Evidence, Fit, Warped, evidence_weights, scale_gradient
+from noregret.space import Array, Indices
+from noregret.strategies.estimation import ENOUGH, lasting_part
+from noregret.strategies.inputs import InputEvidence, Inputs
+from noregret.strategies.modelling import Modelled, Question, fitted_from
+
+WIDEST = 8.0  # shapes lie between 1/8 and 8
+
+
+@dataclass(frozen=True, slots=True)
+class Warping:
+    """spread: the standard deviation of the logarithm of a shape before the data; 1 is no bend."""
+
+    spread: float = 0.75
+
+    def __post_init__(self) -> None:
+        if not 0 < self.spread < math.inf:
+            raise ConfigurationError(f"spread must be positive, got {self.spread!r}")
+
+    def modelled(self, question: Question) -> Modelled:
+        inputs, rule = question.inputs, question.rule
+        bends = bending(inputs)
+        evidence = WarpedEvidence.of(question.evidence(question.kernel), bends, self.spread)
+        if len(evidence.y) > ENOUGH:
+            evidence = evidence.rows(lasting_part(len(evidence.y), ENOUGH))
+        d = evidence.inputs
+        wide = np.sqrt(d)
+        lower = np.concatenate([np.full(d, rule.truncation * wide), np.full(2 * len(bends), 1 / 8)])
+        upper = np.concatenate([np.full(d, rule.ceiling * wide), np.full(2 * len(bends), WIDEST)])
+        last = self._last(question, bends)
+        fit = fitted_from(
+            evidence, rule, lower, upper, self._starts(question, evidence, last), last
+        )
+        shapes = fit.lengthscales[d:]
+        kernel = Warped(question.kernel, *evidence.shapes(np.log(fit.lengthscales)))
+        theta = fit.lengthscales[:d][inputs.group]
+        return Modelled(kernel, replace(fit, lengthscales=theta), {"shapes": shapes.tolist()})
+
+    def _last(self, question: Question, bends: Indices) -> Fit | None:
+        shapes, previous = question.memory.get("shapes"), question.previous
+        if previous is None or shapes is None or len(shapes) != 2 * len(bends):
+            return None
+        first = np.unique(question.inputs.group, return_index=True)[1]
+        values = np.concatenate([previous.lengthscales[first], np.array(shapes)])
+        return replace(previous, lengthscales=values)
+
+    def _starts(self, question: Question, evidence: WarpedEvidence, last: Fit | None) -> Array:
+        rule, d, rng = question.rule, evidence.inputs, question.rng
+        flat = np.zeros(evidence.dimension - d)
+        rows = [] if last is None else [np.log(last.lengthscales)]
+        rows.append(np.append(np.full(d, math.log(rule.prior.center(d))), flat))
+        while len(rows) < rule.starts:
+            drawn = np.log(rule.prior.draw(rng, d, d))
+            rows.append(np.append(drawn, self.spread * rng.standard_normal(len(flat))))
+        phi = np.array(rows[: rule.starts])
+        if not evidence.estimates_noise:
+            return phi
+        noise = np.full(len(phi), math.log(rule.noise_prior.center(d)))
+        if last is not None and np.isfinite(last.noise_var):
+            noise[0] = math.log(last.noise_var)
+        return np.hstack([phi, noise[:, None]])
+
+
+def bending(inputs: Inputs) -> Indices:
+    """The coordinates that are bent: those of numbers."""
+    return np.flatnonzero(~inputs.of_choices)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpedEvidence(Evidence):
+    """φ: log θ per input, log a and log b per bent coordinate, then log λ if it is unknown."""
+
+    group: Indices = None  # type: ignore[assignment]  # a field after one without default
+    bends: Indices = None  # type: ignore[assignment]
+    spread: float = 1.0
+
+    @staticmethod
+    def of(plain: InputEvidence, bends: Indices, spread: float) -> WarpedEvidence:
+        parts = plain.kernel, plain.X, plain.y, plain.told, plain.prior, plain.noise_prior
+        return WarpedEvidence(*parts, plain.group, bends, spread)
+
+    def rows(self, chosen: Indices) -> WarpedEvidence:
+        part = self.part(chosen)
+        assert isinstance(part, WarpedEvidence)
+        return part
+
+    @property
+    def inputs(self) -> int:
+        return int(self.group[-1]) + 1
+
+    @property
+    def dimension(self) -> int:
+        return self.inputs + 2 * len(self.bends)
+
+    def shapes(self, phi: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """a and b of every coordinate."""
+        both = np.ones((2, self.X.shape[1]))
+        both[:, self.bends] = np.exp(phi[self.inputs : self.dimension]).reshape(2, -1)
+        return tuple(both[0].tolist()), tuple(both[1].tolist())
+
+    def log_posterior(self, phi: Array, *, jacobian: bool) -> tuple[float, Array]:
+        d, end = self.inputs, self.dimension
+        common = float(np.exp(phi[end])) if self.estimates_noise else np.nan
+        kernel, theta = Warped(self.kernel, *self.shapes(phi)), np.exp(phi[:d])[self.group]
+        value, W, by_noise = evidence_weights(kernel, theta, self.X, self.y, self.noise_var(common))
+        by_theta = np.bincount(
+            self.group, weights=scale_gradient(kernel, theta, self.X, W), minlength=d
+        )
+        by_shape = np.stack(kernel.shape_gradient(theta, self.X, W))[:, self.bends].ravel()
+        prior, by_prior = self.prior.log_density(phi[:d], d)
+        bent = phi[d:end] / self.spread  # log-normal around no bend at all
+        value += prior - 0.5 * float(bent @ bent)
+        gradient = np.concatenate([by_theta + by_prior, by_shape - bent / self.spread])
+        if self.estimates_noise:
+            prior, by_prior = self.noise_prior.log_density(phi[end:], d)
+            value += prior
+            gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
+        if jacobian:
+            return value + float(np.sum(phi)), gradient + 1.0
+        return value, gradient

@@ -1,0 +1,114 @@
+"""Known constraints on the page: made, shown, refused, sliced."""
+
+import os
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from starlette.testclient import TestClient
+
+import noregret as nr
+from noregret.storage import SQLStorage
+from noregret.web import fitting
+from noregret.web.fitting import SliceQuery, cut
+from noregret.web.security import Access
+from tests.web.conftest import Page, served
+
+MIXTURE: dict[str, Any] = {
+    "kind": "box",
+    "parameters": [
+        {"kind": "float", "name": name, "low": 0, "high": 1} for name in ("water", "dmf", "ether")
+    ],
+    "constraints": ["water + dmf + ether = 1", "water - dmf <= 0.5"],
+}
+
+
+def made(browser: TestClient, space: dict[str, Any]) -> Any:
+    body = {"name": "mix", "goal": "maximize", "space": space}
+    return browser.post("/api/studies", json=body)
+
+
+def test_a_mixture_is_made_shown_and_asked(browser: TestClient) -> None:
+    assert made(browser, MIXTURE).status_code == 201
+    about = browser.get("/api/studies/mix").json()
+    assert about["constraints"] == MIXTURE["constraints"]
+    assert "<code>water + dmf + ether = 1</code>" in browser.get("/studies/mix").text
+    assert "What cannot be run" in browser.get("/new").text
+    for trial in browser.post("/api/studies/mix/ask", json={"count": 3}).json():
+        assert sum(trial["params"].values()) == pytest.approx(1.0)
+    wrong = {"params": {"water": 0.5, "dmf": 0.6, "ether": 0.1}, "value": 1}
+    answer = browser.post("/api/studies/mix/trials", json=wrong)
+    assert answer.status_code in (400, 422)
+    assert "breaks the constraint 'water + dmf + ether = 1'" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("constraint", "says"),
+    [
+        ("water + tea <= 1", "is no input"),
+        ("water + dmf >= 3", "feasible set is empty"),
+        ("satisfies os:system", "from Python or the shell"),
+        ("satisfies lab:rule", "from Python or the shell"),
+    ],
+)
+def test_what_makes_no_sense_is_said(browser: TestClient, constraint: str, says: str) -> None:
+    answer = made(browser, {**MIXTURE, "constraints": [constraint]})
+    assert answer.status_code in (400, 422)
+    assert says in answer.json()["detail"]
+    assert browser.get("/api/studies/mix").status_code == 404
+
+
+def test_slices_stay_where_something_can_be_run(
+    storage: SQLStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "nice", lambda _: 0)
+    solvents = {name: nr.Float(0, 1) for name in ("water", "dmf", "ether")}
+    space = nr.Space(
+        solvents,
+        constraints=[
+            nr.Linear(dict.fromkeys(solvents, 1.0), equals=1.0),
+            nr.Linear({"water": 1}, at_most=0.6),
+        ],
+    )
+    study = nr.Study.create("mix", space, "maximize", storage=storage)
+    study.run(lambda p: p["water"] - p["ether"] ** 2, 6, progress=False)
+    fitting.start(storage.url)
+    line = cut("mix", SliceQuery("water"))
+    assert line["error"] is None
+    assert line["constrained"]
+    assert max(line["xs"]) == pytest.approx(0.6, abs=0.01)
+    assert len(line["xs"]) == len(line["mean"])
+    surface = cut("mix", SliceQuery("water", "dmf"))
+    empty = [
+        (x, y)
+        for j, y in enumerate(surface["ys"])
+        for i, x in enumerate(surface["xs"])
+        if surface["mean"][j][i] is None
+    ]
+    assert empty
+    assert all(x + y > 1 - 1e-6 or x > 0.6 - 1e-6 for x, y in empty)
+    assert len(empty) < len(surface["xs"]) * len(surface["ys"]) * 0.75
+
+
+@pytest.mark.xdist_group("browser")
+def test_an_error_stands_at_its_field(driver: Any, empty: SQLStorage) -> None:
+    with served(empty, Access(write=True)) as address:
+        page = Page(driver, address)
+        page.go("/new")
+        page.fill('[name="name"]', "mix")
+        page.one("#more").click()
+        for place, name in enumerate(("a", "b")):
+            entry = page.all(".entry")[place]
+            for field, text in (("name", name), ("low", "0"), ("high", "1")):
+                entry.find_element(By.CSS_SELECTOR, f'[data-field="{field}"]').send_keys(text)
+        page.fill('[name="constraints"]', "a + b >= 3")
+        page.one("#new button.primary").click()
+        page.until(lambda: "feasible set is empty" in page.text(), "what is wrong")
+        field = page.one('[name="constraints"]')
+        assert field.get_attribute("aria-invalid") == "true"
+        field.clear()
+        page.fill('[name="constraints"]', "a + b <= 1")
+        page.one("#new button.primary").click()
+        page.until(lambda: "No experiment is under way" in page.text(), "the laboratory")
+    study = nr.Study.open("mix", storage=empty)
+    assert [str(each) for each in study.space.constraints] == ["a + b <= 1"]  # type: ignore[union-attr]
