@@ -39,6 +39,10 @@ def hiding(study: Study) -> str | None:
         return (
             f"With {inputs} inputs there is much room between the points: a narrow peak can hide."
         )
+    if round(found.radius, 2) > WIDE:
+        return (
+            "Large parts of the space have no point near them: even a wide peak could still hide."
+        )
     reach = f"{max(found.radius, 0.001):.1%}" if found.radius < 0.1 else f"{found.radius:.0%}"
     if not found.exact:
         return (
