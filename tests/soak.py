@@ -40,7 +40,7 @@ class Load:
 
     seconds: float = 600.0
     processes: int = 64
-    hang: float = 120.0
+    hang: float = 300.0
     seed: int = 0
 
 
@@ -166,6 +166,8 @@ def soak(
         **found,
         "hung": hung + kinds["hung"],
         "why": dict(reasons.most_common(8)),
+        "hanging": [note[1:3] for note in notes if note[0] == "hung"],
+        "slowest": max((note[2] for note in notes if note[0] == "slowest"), default=0.0),
         "notes": notes,
     }
 
@@ -235,7 +237,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=10.0, help="for each storage")
     parser.add_argument("--processes", type=int, default=64)
-    parser.add_argument("--hang", type=float, default=120.0, help="seconds for one call")
+    parser.add_argument("--hang", type=float, default=300.0, help="seconds for one call")
     parser.add_argument("--storage", nargs="+", default=["sqlite", "postgresql"], metavar="URL")
     parser.add_argument("--peer", choices=["optuna"], help="the same load on another library")
     chosen = parser.parse_args()

@@ -11,6 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
+from sqlalchemy import event
+
 import noregret as nr
 from noregret.errors import NoRegretError, StudyExistsError
 from noregret.storage import SQLStorage, changing, rows, stored_studies
@@ -53,7 +55,14 @@ class Worker:
         self.clock = self.storage._statements.clock
         self.index, self.mine, self.narrow = -1, list[nr.Trial](), 0
         self.call = "open"  # the one under way
+        if self.storage._database.is_sqlite:
+            event.listen(self.storage._database.engine, "checkout", self._limit)
         self.study = self.newest()
+
+    def _limit(self, connection: Any, *_: Any) -> None:
+        """Every connection gets as much space as there is at the moment."""
+        pages = 1 if self.narrow else 1073741823  # never below what is used
+        connection.execute(f"PRAGMA max_page_count = {pages}")
 
     def newest(self) -> nr.Study:
         """The study that everybody works on; the next one where it has enough trials."""
@@ -79,7 +88,7 @@ class Worker:
         self._change_time()
         call = self.call = self.rng.choice(CALLS)
         if call == "run":  # it would wait until there is space again
-            self.narrow = min(self.narrow, 1)
+            self.narrow = 0
         self._fill(call == "fill")
         if len(self.study.trials) >= FULL and not self.mine:
             self.study = self.newest()
@@ -101,16 +110,7 @@ class Worker:
 
     def _fill(self, begin: bool) -> None:
         """As if the disk were full, for this process, for a few calls."""
-        if not self.storage._database.is_sqlite:
-            return
-        if begin:
-            self.narrow = self.rng.randrange(2, 12)
-        with self.storage._database.engine.connect() as connection:
-            if self.narrow > 1:
-                connection.exec_driver_sql("PRAGMA max_page_count = 1")  # not below what there is
-            elif self.narrow == 1:
-                connection.exec_driver_sql("PRAGMA max_page_count = 1073741823")
-        self.narrow = max(self.narrow - 1, 0)
+        self.narrow = self.rng.randrange(2, 12) if begin else max(self.narrow - 1, 0)
 
     # -- the calls --
 
@@ -182,7 +182,7 @@ def work(url: str, notes: Path, seed: int, until: float, hang: float) -> None:
     logging.getLogger("noregret").setLevel(logging.ERROR)
     rng = random.Random(seed)
     with notes.open("a", buffering=1) as file:
-        noted, worker = Noted(file), None
+        noted, worker, longest = Noted(file), None, 1.0
         while time.time() < until:
             begun = time.monotonic()
             try:
@@ -196,6 +196,9 @@ def work(url: str, notes: Path, seed: int, until: float, hang: float) -> None:
             took = time.monotonic() - begun
             if took > hang:
                 noted("hung", "open" if worker is None else worker.call, took, "")
+            if took > longest:
+                longest = took
+                noted("slowest", "open" if worker is None else worker.call, took, "")
 
 
 # -- the same load on Optuna --

@@ -130,19 +130,23 @@ def ranks(runs: list[Run], quantity: str) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``ahead``: peer → its mean rank and ours, both over the problems on which the peer ran."""
+    """``ahead``: peer → its mean rank and ours, both over the problems on which the peer ran, and
+    how many these are.
+    """
 
     number: int
     methods: int
     mean_rank: float
-    ahead: dict[str, tuple[float, float]]
+    problems: int
+    ahead: dict[str, tuple[float, float, int]]
 
     def __str__(self) -> str:
         if self.number == 1:
             return f"first of {self.methods} ({self.mean_rank:.2f})"
         better = "; ".join(
             f"{peer} {theirs:.2f} against {ours:.2f}"
-            for peer, (theirs, ours) in sorted(self.ahead.items(), key=lambda item: item[1][0])
+            + (f" on {ran} of {self.problems} problems" if ran < self.problems else "")
+            for peer, (theirs, ours, ran) in sorted(self.ahead.items(), key=lambda item: item[1][0])
         )
         return f"{self.number}. of {self.methods} ({self.mean_rank:.2f}); ahead: {better}"
 
@@ -162,6 +166,6 @@ def place(runs: list[Run], quantity: str, method: str = DEFAULT) -> Place:
         both = [(row[peer], row[method]) for row in rows if peer in row]
         theirs, ours = (float(np.mean([pair[i] for pair in both])) for i in (0, 1))
         if theirs < ours - 1e-9:
-            ahead[peer] = (theirs, ours)
+            ahead[peer] = (theirs, ours, len(both))
     mine = float(np.mean([row[method] for row in rows]))
-    return Place(1 + len(ahead), 1 + len(peers), mine, ahead)
+    return Place(1 + len(ahead), 1 + len(peers), mine, len(rows), ahead)

@@ -1,13 +1,14 @@
 """One GPU: seconds of an ask with many trials and of a sweep over many candidates, beside BoTorch.
 
     python -m research.benchmarks.gpu --out FILE.json [--device cuda] [--sizes 1000 10000 60000]
-    python -m research.benchmarks.gpu --report FILE.json
+    python -m research.benchmarks.gpu --report FILE.json [LATER.json]
 
 Every line is a process of its own with a limit of its own; FILE is written after each, so that
 what was measured before a fault is kept. Needs NumPy, SciPy, PyTorch and, for its lines, BoTorch.
 Seconds are the clock's: the GPU's work is waited for, since a proposal is an array here.
 
---report writes the table of docs/gpu.md from such a file, and keeps the file beside the others.
+--report writes the table of docs/gpu.md from such files, a line that stands in several from the
+last, and keeps them as one in research/benchmarks/results/gpu.json.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ AGREE = (600, 1_500, 3_000)  # points at which proposals are compared with the p
 SWEPT = 1_000  # points of the sweep
 RESTARTS, RAW = 16, 2_048  # of BoTorch's search: as many candidates and starts as ours
 KERNEL = Matern(2.5)
+WANTED = {10_000: 0.3, 60_000: 5.0}  # seconds of an ask by the number of trials, on average
+WANTED_SWEEP = 0.05
 
 
 def objective(x: Array) -> float:
@@ -387,6 +390,101 @@ def run(options: argparse.Namespace) -> None:
             Path(options.out).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
+# -- the page --
+
+
+def merged(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """A line that stands in several is that of the last."""
+    lines = {
+        (line["what"], *line["numbers"]): line for result in results for line in result["lines"]
+    }
+    return {"device": results[-1]["device"], "lines": list(lines.values())}
+
+
+def shown(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def verdict(seconds: float | None, wanted: float | None) -> str:
+    if wanted is None or seconds is None:
+        return ""
+    return f"{wanted:g} s: {'met' if seconds <= wanted else 'missed'}"
+
+
+def section(result: dict[str, Any]) -> str:
+    of: dict[str, list[dict[str, Any]]] = {}
+    for line in result["lines"]:
+        of.setdefault(line["what"], []).append(line)
+    machine = of["about"][0]
+    peers = {line["numbers"][0]: line for line in of.get("botorch", [])}
+    rows = []
+    for line in sorted(of["asks"], key=lambda each: each["numbers"][0]):
+        n = line["numbers"][0]
+        peer = peers.get(n, {})
+        full = any("OutOfMemory" in str(value) for value in peer.values())
+        theirs = "out of memory" if full else shown(peer.get("ask"))
+        rows += [
+            (f"{n:,} trials: a warm ask", shown(line["warm"]), "", theirs),
+            (
+                "mean, every tenth with a refit",
+                shown(line["mean"]),
+                verdict(line["mean"], WANTED.get(n)),
+                "out of memory" if full else f"a fit {shown(peer.get('fit'))}",
+            ),
+            ("the first, from nothing", shown(line["first"]), "", ""),
+            (
+                "memory",
+                f"{line['memory']:.2f} GB",
+                "",
+                f"{peer['memory']:.2f} GB" if "memory" in peer else "",
+            ),
+        ]
+    for line, peer in zip(of["sweep"], of.get("botorch_sweep", [{}]), strict=False):
+        count, n = line["numbers"]
+        rows.append(
+            (
+                f"mean and std at {count:,} candidates, {n:,} trials",
+                shown(line["median"]),
+                verdict(line["median"], WANTED_SWEEP),
+                shown(peer.get("median")),
+            )
+        )
+    for line in of.get("listed", []):
+        count, n = line["numbers"]
+        about_list = f"an ask in a list of {count:,} designs, {n:,} trials"
+        rows.append((about_list, shown(line["warm"]), "", ""))
+    apart = max(line["apart"] for line in of["agreement"])
+    sizes = ", ".join(f"{line['numbers'][0]:,}" for line in of["agreement"])
+    lines = [
+        f"Measured by `make bench-gpu` on one {machine['gpu']}, double precision, PyTorch"
+        f" {machine['torch']}, {DIMENSION} inputs; clock seconds, the way to the GPU and back"
+        " included. BoTorch: the same data on the same GPU, SingleTaskGP with given"
+        f" hyperparameters, UCB from {RAW:,} candidates and {RESTARTS} starts; its fit apart.",
+        "",
+        "| | noregret | wanted | BoTorch |",
+        "|---|---|---|---|",
+        *("| " + " | ".join(row) + " |" for row in rows),
+        "",
+        f"Proposals differ from the processor's by at most {apart:.0e} of the unit cube (asks after"
+        f" {sizes} trials).",
+    ]
+    for line in of.get("too_small", []):
+        if line.get("went on"):
+            lines[-1] += (
+                f" With too little memory for {line['numbers'][0]:,} trials the error came, and the"
+                " study went on on the processor."
+            )
+    return "\n".join(lines)
+
+
+def write(result: dict[str, Any], page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    page.write_text(
+        f"{text.split(BEGIN)[0]}{BEGIN}\n{section(result)}\n{END}{text.split(END)[1]}",
+        encoding="utf-8",
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--out", metavar="FILE", help="where the result is kept, as JSON")
@@ -400,12 +498,16 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=120.0, help="seconds of one line")
     parser.add_argument("--only", nargs="+", metavar="LINE", help="such as sweep or asks")
     parser.add_argument("--no-botorch", action="store_true")
-    parser.add_argument("--report", metavar="FILE", help="only write docs/gpu.md from a result")
+    parser.add_argument("--report", nargs="+", metavar="FILE", help="only write docs/gpu.md")
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         what, *numbers = options.one
         print(json.dumps(MEASUREMENTS[what](options.device, *map(int, numbers))), flush=True)
+    elif options.report:
+        result = merged([json.loads(Path(file).read_text("utf-8")) for file in options.report])
+        RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write(result, PAGE)
     else:
         run(options)
 

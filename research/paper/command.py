@@ -11,14 +11,14 @@ from pathlib import Path
 import click
 
 from noregret.errors import NoRegretError
-from research.paper import FIGURES
+from research.paper import FIGURES, MORE
 
 
 @click.command(
     short_help="The paper's figures",
     epilog="Example: noregret reproduce fig4 --seeds 10 --out out/reproduction",
 )
-@click.argument("figures", nargs=-1, required=True, type=click.Choice([*FIGURES, "all"]))
+@click.argument("figures", nargs=-1, required=True, type=click.Choice([*FIGURES, *MORE, "all"]))
 @click.option("--seeds", type=click.IntRange(min=1), help="Number of starts or samples.")
 @click.option(
     "--iterations",
@@ -64,7 +64,7 @@ def reproduce(
         out=out, quick=quick, seeds=seeds, iterations=iterations, noise=noise, mnist=mnist
     )
     summaries, problems = [], []
-    for name in FIGURES if "all" in figures else dict.fromkeys(figures):
+    for name in (*FIGURES, *MORE) if "all" in figures else dict.fromkeys(figures):
         try:
             summary = runner.reproduce(importlib.import_module(f"research.paper.{name}"), options)
         except NoRegretError as error:

@@ -3,7 +3,17 @@
 from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.gp import use_device
-from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Satisfies, Space
+from noregret.space import (
+    Branch,
+    Candidates,
+    Choice,
+    Float,
+    Forbidden,
+    Int,
+    Linear,
+    Satisfies,
+    Space,
+)
 from noregret.strategies import (
     GPUCB,
     LBGPUCB,
@@ -17,6 +27,7 @@ from noregret.strategies import (
     RadiusGPUCB,
     RandomisedGPUCB,
     RandomSearch,
+    Subspace,
 )
 from noregret.study import (
     Certificate,
@@ -43,6 +54,7 @@ __all__ = [
     "Assumed",
     "AtLeast",
     "AtMost",
+    "Branch",
     "Candidates",
     "Certificate",
     "CertifiedWithin",
@@ -69,6 +81,7 @@ __all__ = [
     "Satisfies",
     "Space",
     "Study",
+    "Subspace",
     "TransientError",
     "Trial",
     "last_study",

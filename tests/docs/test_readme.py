@@ -136,6 +136,7 @@ SETTINGS = (
     nr.MinimumUncertainty,
     nr.RadiusGPUCB,
     nr.RandomisedGPUCB,
+    nr.Subspace,
     MAP,
 )
 

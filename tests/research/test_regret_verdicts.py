@@ -42,8 +42,8 @@ def test_a_peer_on_few_problems_is_compared_on_those() -> None:
     found = place(every, "simple")  # ours 1, 1, 2; ax 3, 3: its two problems are those we won
     assert found.number == 1
     found = place([*every, *runs("smac", [0.5])], "simple")
-    assert found.ahead == {"smac": (1.0, 2.0)}
-    assert str(found).startswith("2. of 4 (1.67); ahead: smac 1.00 against 2.00")
+    assert found.ahead == {"smac": (1.0, 2.0, 1)}
+    assert str(found).startswith("2. of 4 (1.67); ahead: smac 1.00 against 2.00 on 1 of 3 problems")
 
 
 def test_many_inputs_are_compared_on_the_runs_that_both_have() -> None:

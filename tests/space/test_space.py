@@ -108,7 +108,7 @@ def test_candidates_of_a_data_frame() -> None:
     [
         (lambda: Space({}), "at least one"),
         (lambda: Space([("a", Float(0, 1)), ("a", Float(0, 2))]), "duplicate"),
-        (lambda: Space({"a": (0, 1)}), "Float, Int or Choice"),  # type: ignore[dict-item]
+        (lambda: Space({"a": (0, 1)}), "Float, Int, Choice or Branch"),  # type: ignore[dict-item]
         (lambda: Space({"": Float(0, 1)}), "non-empty"),
         (lambda: Space({"a": Choice([1])}), "nothing to optimise"),
         (lambda: as_space([(0, 1), (3, 2)]), "position 1.*low < high"),

@@ -20,7 +20,7 @@ import sqlalchemy
 import noregret as nr
 from noregret.errors import StorageError, TrialError, UnavailableError
 from noregret.storage import SQLStorage, storage_url
-from tests.databases import make_storage, postgresql
+from tests.databases import make_storage, make_url, postgresql
 
 SPACE = {"x": nr.Float(0, 1)}
 
@@ -346,3 +346,20 @@ def test_a_forked_child_has_connections_of_its_own(
         assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
         assert [t.state for t in study.trials] == ["complete"] * 41
         storage.close()
+
+
+def test_a_connection_lost_within_a_transaction_is_tried_again(
+    request: pytest.FixtureRequest,
+) -> None:
+    """The soak met an error of SQLAlchemy's own here, when the server was restarted."""
+    storage, calls = SQLStorage(make_url("postgresql", request)), 0
+
+    def action(connection: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        with storage._database.transaction(connection):
+            if calls == 1:
+                connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+            return connection.exec_driver_sql("SELECT 7").scalar_one()
+
+    assert storage._database.counted("try", action) == (7, 2)

@@ -112,3 +112,21 @@ def test_an_error_stands_at_its_field(driver: Any, empty: SQLStorage) -> None:
         page.until(lambda: "No experiment is under way" in page.text(), "the laboratory")
     study = nr.Study.open("mix", storage=empty)
     assert [str(each) for each in study.space.constraints] == ["a + b <= 1"]  # type: ignore[union-attr]
+
+
+def test_inputs_that_exist_only_for_some_options(browser: TestClient) -> None:
+    space: dict[str, Any] = {
+        "kind": "box",
+        "parameters": [
+            {"kind": "choice", "name": "model", "options": ["svm", "forest"]},
+            {"kind": "float", "name": "C", "low": 0.1, "high": 10},
+        ],
+        "constraints": ["C only for model=tree"],
+    }
+    wrong = made(browser, space)
+    assert wrong.status_code in (400, 422)
+    assert "no option" in wrong.text
+    assert made(browser, {**space, "constraints": ["C only for model=svm"]}).status_code == 201
+    about = browser.get("/api/studies/mix").json()
+    assert about["constraints"] == ["C only for model=svm"]
+    assert "<code>C only for model=svm</code>" in browser.get("/studies/mix").text

@@ -7,16 +7,19 @@ from typing import Any
 
 from noregret.errors import ConfigurationError
 from noregret.space import (
+    ONLY_FOR,
     Candidates,
     Constraint,
+    Only,
     Parameter,
     Satisfies,
     Space,
     read_forbidden,
     read_linear,
+    read_only,
 )
 
-CONSTRAINTS = ("linear", "forbidden", "satisfies")
+CONSTRAINTS = ("linear", "forbidden", "satisfies", "only")
 
 
 def constrained(
@@ -26,8 +29,8 @@ def constrained(
     tables = written.get("constraints", {})
     if not isinstance(tables, Mapping) or any(key not in CONSTRAINTS for key in tables):
         raise ConfigurationError(
-            "constraints must be a table of linear, forbidden and satisfies, each a list of texts"
-            f" such as linear = ['a + b <= 1'], got {tables!r}"
+            "constraints must be a table of linear, forbidden, satisfies and only, each a list of"
+            f" texts such as linear = ['a + b <= 1'], got {tables!r}"
         )
     texts = [(kind, text) for kind, each in tables.items() for text in _texts(kind, each)]
     texts += typed
@@ -37,9 +40,20 @@ def constrained(
         raise ConfigurationError(
             "a list of candidates needs no constraints: leave out the rows that cannot be run"
         )
+    limits = [pair for pair in texts if pair[0] != "only"]
     return Space(
-        space.parameters, space.vector, constraints=typed_constraints(texts, space.parameters)
+        space.parameters,
+        space.vector,
+        typed_constraints(limits, space.parameters),
+        [existing(text, space.parameters) for kind, text in texts if kind == "only"],
     )
+
+
+def existing(text: str, parameters: Mapping[str, Parameter]) -> Only:
+    """``C model=svm, forest``, or as the study shows it."""
+    name, _, rest = text.strip().partition(" ")
+    shown = f" {ONLY_FOR} " in text
+    return read_only(text if shown else f"{name} {ONLY_FOR} {rest.strip()}", parameters)
 
 
 def _texts(kind: str, given: Any) -> list[str]:
@@ -54,6 +68,11 @@ def typed_constraints(
     """Pairs of the kind and what was written."""
     made: list[Constraint] = []
     for kind, text in texts:
+        if kind == "only":
+            raise ConfigurationError(
+                "where inputs exist is said when a study is made: create one with --only, and"
+                " import the old trials"
+            )
         if kind == "linear":
             made.append(read_linear(text, parameters))
         elif kind == "forbidden":

@@ -36,6 +36,7 @@ LIMITS = {
     "linear": ("SUM", "What a sum must be, such as 'a + 2 b <= 1' or 'a + b + c = 1'."),
     "forbidden": ("NAME=VALUE, …", "A combination that must not be run."),
     "satisfies": ("MODULE:FUNCTION", "A function of a point that says whether it may be run."),
+    "only": ("NAME CHOICE=OPTION, …", "An input that exists only for some options of a choice."),
 }
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from noregret.errors import TrialError
-from noregret.space import Choice, Float, Int, Parameter, named_params
+from noregret.space import Choice, Float, Int, Parameter, Space, named_params
 from noregret.study import Study
 from noregret.trials import STATES, Trial, standing
 
@@ -99,10 +99,11 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
         columns.append(("value", True, [number(trial.value) for trial in trials]))
         columns.append(("noise", True, [number(trial.noise_std) for trial in trials]))
     points = [named_params(study.space, trial.params) for trial in trials]
+    if isinstance(study.space, Space):  # what does not exist there is left empty
+        points = [study.space.active(each) for each in points]
     for name, parameter in study.space.parameters.items():
-        columns.append(
-            (name, not isinstance(parameter, Choice), [text_of(each[name]) for each in points])
-        )
+        cells = [text_of(each[name]) if name in each else "" for each in points]
+        columns.append((name, not isinstance(parameter, Choice), cells))
     columns.append(("why", False, [reason(trial) for trial in trials]))
     columns.append(("note", False, [remark(trial) for trial in trials]))
     shown = [column for column in columns if any(column[2])]

@@ -50,7 +50,8 @@ def parameters_text(study: Study) -> str:
     )
     if isinstance(study.space, Candidates):
         return f"one of {len(study.space)} candidates"
-    return "; ".join([ranges, *(str(each) for each in study.space.constraints)])
+    known = (*study.space.branches, *study.space.constraints)
+    return "; ".join([ranges, *(str(each) for each in known)])
 
 
 def study_document(study: Study) -> dict[str, Any]:
@@ -166,6 +167,9 @@ def _study_text(
     ]
     if isinstance(study.space, Space) and study.space.constraints:
         lines += [f"constraint   {each}" for each in study.space.constraints]
+        lines.append("")
+    if isinstance(study.space, Space) and study.space.branches:
+        lines += [f"exists       {each}" for each in study.space.branches]
         lines.append("")
     lines += [
         f"strategy     {display_name(study.strategy)}, seed {study.seed}",

@@ -122,8 +122,8 @@ class Device:
                 f"{what} did not fit into the memory of the device {self.name!r}{free}. Nothing was"
                 " proposed and the study is as it was. To go on, call"
                 f' noregret.use_device("{PROCESSOR}") (or set {VARIABLE}={PROCESSOR}) and ask'
-                " again: the proposals are the same. The factor of n points takes 4n² bytes, twice"
-                " that while another class is tried; other processes on the same GPU count too"
+                " again: the proposals are the same. The factor of n points takes 4n² bytes, and"
+                " up to three are there at once; other processes on the same GPU count too"
             ) from error
 
 

@@ -2,7 +2,7 @@
 
 Additive kernels (Duvenaud, Nickisch and Rasmussen 2011) are sums over groups of inputs, a
 categorical kernel is a product, and a space with branches has a sum over its branches. A factor is
-a stationary kernel of some coordinates, or an indicator: both points have that coordinate at 1.
+a stationary kernel of some coordinates, or an indicator: both points agree in them.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from noregret.errors import ConfigurationError
 from noregret.gp.kernels import (
@@ -24,10 +25,12 @@ from noregret.gp.kernels import (
 )
 from noregret.space import Array
 
+AGREE = 1e-9  # coordinates of one option, whatever rounding made of them
+
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A kernel of some coordinates; kernel None: 1 where both points have the coordinates at 1."""
+    """A kernel of some coordinates; kernel None: 1 where both points agree in them, else 0."""
 
     kernel: Kernel | None
     coordinates: tuple[int, ...]
@@ -98,8 +101,8 @@ def _value(factor: Factor, lengthscales: Array, A: Array, B: Array) -> tuple[Arr
     """Values of a factor, and its slopes in the squared distance."""
     at = list(factor.coordinates)
     if factor.kernel is None:
-        value = np.outer(np.all(A[:, at] > 0.5, axis=1), np.all(B[:, at] > 0.5, axis=1))
-        return value.astype(np.float64), np.zeros(value.shape)
+        apart = cdist(A[:, at], B[:, at], "chebyshev")
+        return (apart < AGREE).astype(np.float64), np.zeros(apart.shape)
     sq = squared_distances(A[:, at], B[:, at], lengthscales[at])
     return value_and_slope(factor.kernel, sq)
 

@@ -2,6 +2,7 @@
 
 parameters  Float, Int, Choice                box     named parameters, or (low, high) pairs
 candidates  a finite list of designs          slice   a space with some parameters held
+branch      inputs that do not always exist
 columns     its values as arrays, read from   rows    rows of a table, found by content
             arrays, frames and files          naming  points and coordinates by name
 constraints what is known to be impossible    region  what constraints leave of a box, made of
@@ -10,6 +11,8 @@ polytope    linear ones, solved and sampled           blocks: lists, polytopes a
 
 from noregret.space.array import Array, Indices, Mask
 from noregret.space.box import Space
+from noregret.space.branch import WORDS as ONLY_FOR
+from noregret.space.branch import Branch, Only, read_only
 from noregret.space.candidates import Candidates, as_space
 from noregret.space.columns import Column
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
@@ -23,11 +26,23 @@ from noregret.space.slice import Slice, hold
 from noregret.space.wording import read_constraint, read_forbidden, read_linear
 
 # what can be stored
-SPACES: tuple[type, ...] = (Float, Int, Choice, Space, Candidates, Linear, Forbidden, Satisfies)
+SPACES: tuple[type, ...] = (
+    Float,
+    Int,
+    Choice,
+    Space,
+    Candidates,
+    Linear,
+    Forbidden,
+    Satisfies,
+    Only,
+)
 
 __all__ = [
+    "ONLY_FOR",
     "SPACES",
     "Array",
+    "Branch",
     "Candidates",
     "Choice",
     "Column",
@@ -38,6 +53,7 @@ __all__ = [
     "Int",
     "Linear",
     "Mask",
+    "Only",
     "Parameter",
     "Params",
     "Region",
@@ -53,6 +69,7 @@ __all__ = [
     "read_constraint",
     "read_forbidden",
     "read_linear",
+    "read_only",
     "region_of",
     "slice_points",
     "spread_points",

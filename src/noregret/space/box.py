@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
 from noregret.space.array import Array
+from noregret.space.branch import Branch, Branching, Only, flattened
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.parameters import Choice, Float, Int, Parameter, exact
 from noregret.space.region import Region
@@ -31,16 +32,18 @@ class Space:
         False  # points are arrays instead of dicts: the space was given as (low, high) pairs
     )
     constraints: tuple[Constraint, ...] = ()
+    branches: tuple[Only, ...] = ()  # which inputs exist only for some options of a choice
     _slices: tuple[slice, ...] = field(init=False, repr=False, compare=False)
     _region: list[Region] = field(init=False, repr=False, compare=False)  # made when needed first
 
     def __init__(
         self,
-        parameters: Mapping[str, Parameter] | Sequence[tuple[str, Parameter]],
+        parameters: Mapping[str, Parameter | Branch] | Sequence[tuple[str, Parameter | Branch]],
         vector: bool = False,
         constraints: Sequence[Constraint] = (),
+        branches: Sequence[Only] = (),
     ) -> None:
-        self._fill(parameters, vector, constraints)
+        self._fill(parameters, vector, constraints, branches)
         self.region  # noqa: B018  # an empty feasible set is found here
 
     @staticmethod
@@ -54,11 +57,13 @@ class Space:
 
     def _fill(
         self,
-        parameters: Mapping[str, Parameter] | Sequence[tuple[str, Parameter]],
+        parameters: Mapping[str, Parameter | Branch] | Sequence[tuple[str, Parameter | Branch]],
         vector: bool = False,
         constraints: Sequence[Constraint] = (),
+        branches: Sequence[Only] = (),
     ) -> None:
-        pairs = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
+        given = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
+        pairs, owned = flattened(given)
         names = [name for name, _ in pairs]
         if not pairs:
             raise SpaceError("a space needs at least one parameter, got none")
@@ -67,8 +72,8 @@ class Space:
                 raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
             if not isinstance(parameter, (Float, Int, Choice)):
                 raise SpaceError(
-                    f"parameter {name!r} must be a Float, Int or Choice, got {parameter!r}: e.g."
-                    " Float(0, 1)"
+                    f"parameter {name!r} must be a Float, Int, Choice or Branch, got"
+                    f" {parameter!r}: e.g. Float(0, 1)"
                 )
         if len(set(names)) < len(names):
             raise SpaceError(f"duplicate parameter names in {names!r}: each name may stand once")
@@ -93,6 +98,13 @@ class Space:
                     f" {constraint!r}: e.g. Linear({{'a': 1, 'b': 1}}, at_most=1.0)"
                 )
         object.__setattr__(self, "constraints", tuple(constraints))
+        object.__setattr__(self, "branches", (*owned, *branches))
+        if self.branches and (vector or constraints):
+            raise SpaceError(
+                "a space with branches has named parameters and no constraints: write what is"
+                " impossible as options that do not exist"
+            )
+        self.branching  # noqa: B018  # mistakes are found here
         object.__setattr__(self, "_region", [])
 
     @property
@@ -103,6 +115,17 @@ class Space:
         if not self._region:
             self._region.append(Region(self.parameters, self.constraints))
         return self._region[0]
+
+    @property
+    def branching(self) -> Branching | None:
+        """Where inputs exist that do not always; None: all always do."""
+        if not self.branches:
+            return None
+        return Branching.of(self.branches, self.parameters, self._slices)
+
+    def active(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A point without the inputs that do not exist for its choices."""
+        return dict(params) if self.branching is None else self.branching.active(params)
 
     @staticmethod
     def from_bounds(bounds: Sequence[tuple[float, float]]) -> Space:
@@ -127,10 +150,11 @@ class Space:
 
     @property
     def continuous(self) -> NDArray[np.bool_]:
-        return np.array(
+        free = np.array(
             [p.size == math.inf for p in self.parameters.values() for _ in range(p.width)],
             dtype=np.bool_,
         )
+        return free if self.branching is None else free & ~self.branching.of_branches
 
     @property
     def movable(self) -> NDArray[np.bool_]:
@@ -152,6 +176,7 @@ class Space:
 
     def _values(self, params: Any) -> Mapping[str, Any]:
         if isinstance(params, Mapping):
+            params = params if self.branching is None else self.branching.filled(params)
             missing = [name for name in self.parameters if name not in params]
             unknown = [name for name in params if name not in self.parameters]
             if missing or unknown:
@@ -201,9 +226,10 @@ class Space:
             return self.region.repair(U)
         if self.continuous.all():
             return U
-        return np.hstack(
+        snapped = np.hstack(
             [p.snap(U[:, s]) for p, s in zip(self.parameters.values(), self._slices, strict=True)]
         )
+        return snapped if self.branching is None else self.branching.settled(snapped)
 
     def jumps(self, u: Array) -> Array:
         if self.region is not None:
@@ -216,7 +242,8 @@ class Space:
             block = np.repeat(u[None, :], len(levels), axis=0)
             block[:, s] = levels
             rows.append(block[~np.all(block == u, axis=1)])
-        return np.vstack(rows) if rows else np.empty((0, self.dimension))
+        around = np.vstack(rows) if rows else np.empty((0, self.dimension))
+        return around if self.branching is None else self.branching.settled(around)
 
     def enumeration(self) -> Array | None:
         if self.region is not None:
@@ -227,4 +254,7 @@ class Space:
         )
         if math.prod(sizes) > max(ENUMERATION_LIMIT, longest):
             return None
-        return product([parameter.levels() for parameter in self.parameters.values()])
+        every = product([parameter.levels() for parameter in self.parameters.values()])
+        if self.branching is None:
+            return every
+        return np.unique(self.branching.settled(every), axis=0)

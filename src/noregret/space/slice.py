@@ -65,6 +65,8 @@ class Slice:
             return self.points[nearest_rows(np.asarray(U, dtype=np.float64), self.points)]
         if self.region is not None:
             return self.region.repair(np.asarray(U, dtype=np.float64))
+        if isinstance(self.space, Space) and self.space.branches:  # a held choice decides
+            U = np.where(self.held, self.at, U)
         return np.where(self.held, self.at, self.space.snap(U))
 
     def jumps(self, u: Array) -> Array:

@@ -187,9 +187,8 @@ class Database:
             yield
             connection.exec_driver_sql("COMMIT")
         except BaseException:
-            with suppress(
-                self.sql.exc.DBAPIError
-            ):  # a full disk or a lost connection has done it already
+            # a lost connection has done it already, and so may a full disk have
+            with suppress(self.sql.exc.DBAPIError, self.sql.exc.InvalidRequestError):
                 connection.exec_driver_sql("ROLLBACK")
             raise
 

@@ -89,10 +89,15 @@ class Statements:
         s = self.studies.c
         within = sql.case((sql.func.coalesce(t.feasible, 1) == 1, t.value))
         best = sql.case((s.goal == "maximize", sql.func.max(within)), else_=sql.func.min(within))
-        self.aggregates = (
+        # made once for all studies, so that no trial is compared with every other; one number for
+        # both, since SQLite goes through all pairs where one part of them may be NULL
+        new = table.alias("corrections").c
+        replaced = sql.select(_one_number(sql, new.study, new.corrects)).where(
+            new.corrects.is_not(None)
+        )
+        counts = sql.and_(t.study == s.id, _one_number(sql, t.study, t.number).not_in(replaced))
+        self.overview = (
             sql.select(
-                s.id,
-                sql.func.count(t.corrects).label("corrections"),
                 s.name,
                 s.goal,
                 sql.func.count(t.number),
@@ -102,11 +107,8 @@ class Statements:
                 sql.func.max(t.created),
                 sql.func.max(t.finished),
             )
-            .select_from(self.studies.outerjoin(table, t.study == s.id))
+            .select_from(self.studies.outerjoin(table, counts))
             .group_by(s.id, s.name, s.goal, s.created)
-        )
-        self.select_outcomes = sql.select(t.study, t.number, t.state, within, t.corrects).where(
-            t.study.in_(bind("studies", expanding=True))
         )
         self.finish = (
             table.update()
@@ -126,3 +128,8 @@ class Statements:
             .returning(*self.columns)
         )
         self.finish_moved = self.finish.values(params=bind("new_params"), asked=t.params)
+
+
+def _one_number(sql: Any, study: Any, number: Any) -> Any:
+    """A trial's study and number in one: both fit 32 bits."""
+    return sql.cast(study, sql.BigInteger) * 2**31 + number

@@ -7,6 +7,7 @@ from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.additive import Additive
 from noregret.strategies.assumed import Assumed
+from noregret.strategies.branched import Branched
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
@@ -37,6 +38,7 @@ from noregret.strategies.strategy import (
     initial_proposal,
     random_points,
 )
+from noregret.strategies.subspace import Subspace
 from noregret.strategies.warping import Warping
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "Additive",
     "Assumed",
     "Belief",
+    "Branched",
     "Categorical",
     "Compression",
     "InsuredGPUCB",
@@ -64,6 +67,7 @@ __all__ = [
     "Smoothness",
     "Sparse",
     "Strategy",
+    "Subspace",
     "Warping",
     "display_name",
     "initial_proposal",

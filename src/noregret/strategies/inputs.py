@@ -3,6 +3,7 @@ take."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,8 @@ class Inputs:
     is_choice: Mask
     is_free: Mask
     repeatable: bool  # no coordinate moves freely: every design can be measured again
+    # for each choice that decides where inputs exist: it, and those inputs
+    branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
     @staticmethod
     def of(space: SearchSpace) -> Inputs:
@@ -35,7 +38,16 @@ class Inputs:
             choices = [isinstance(parameter, Choice) for parameter in kept]
         group = np.repeat(np.arange(len(widths)), widths)
         free = ~np.array([held[group == index].all() for index in range(len(widths))])
-        return Inputs(group, np.array(choices), free, not space.continuous.any())
+        owned = getattr(whole, "branches", ())
+        if not owned or parameters is None:
+            return Inputs(group, np.array(choices), free, not space.continuous.any())
+        names = [name for name, parameter in parameters.items() if parameter.width]
+        branches = tuple(
+            (names.index(choice), tuple(names.index(o.name) for o in owned if o.choice == choice))
+            for choice in dict.fromkeys(each.choice for each in owned)
+        )
+        fixed = all(math.isfinite(each.size) for each in kept)
+        return Inputs(group, np.array(choices), free, fixed, branches)
 
     @property
     def count(self) -> int:

@@ -29,6 +29,7 @@ from noregret.gp import (
 from noregret.search import Acquisition, argmax, log_h, remembering, ucb
 from noregret.space import Array, RowIndex, SearchSpace, spread_points
 from noregret.strategies import surveys
+from noregret.strategies.branched import Branched
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.failing import Failing, expected, succeeding
 from noregret.strategies.guarantee import check_positive
@@ -55,6 +56,7 @@ ESTIMATION = MAP(
     patience=1.1,
     refresh=1.05,
 )
+BRANCHED = Branched()
 COMPRESS = 2  # passes: very bad values do not set the scale on which good ones differ
 WIDTH = 1.5  # β^½
 GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
@@ -213,7 +215,8 @@ class Insured:
             last_memory(history),
             fit_rng,
         )
-        modelled = (strategy.model or PLAIN).modelled(question)
+        usual = BRANCHED if self.inputs.branches else PLAIN
+        modelled = (strategy.model or usual).modelled(question)
         self.kernel, self.fit, self.memory = modelled.kernel, modelled.fit, modelled.memory
         self.noise_var = framed.known_noise(self.fit.noise_var)[1]
         self.posterior = self._class_at(self.fit.lengthscales)

@@ -24,6 +24,7 @@ from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson
 from noregret.strategies.additive import Additive
 from noregret.strategies.assumed import Assumed
+from noregret.strategies.branched import Branched
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured_gp_ucb import InsuredGPUCB
@@ -37,6 +38,7 @@ from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
 from noregret.strategies.smoothness import Smoothness
 from noregret.strategies.sparse import Sparse
 from noregret.strategies.strategy import Strategy
+from noregret.strategies.subspace import Subspace
 from noregret.strategies.warping import Warping
 from noregret.trials import LIMITS
 
@@ -53,6 +55,7 @@ NAMED: dict[str, Callable[..., Strategy]] = {
     "minimum-uncertainty": MinimumUncertainty,
     "thompson": AdaptiveThompson,
     "randomised-gp-ucb": RandomisedGPUCB,
+    "subspace": Subspace,
     "log-ei": LogEI,
     "random": RandomSearch,
 }
@@ -68,8 +71,9 @@ _STRATEGIES: tuple[type, ...] = (
     RadiusGPUCB,
     RandomisedGPUCB,
     RandomSearch,
+    Subspace,
 )
-MODELS: tuple[type, ...] = (Additive, Categorical, Smoothness, Sparse, Warping)
+MODELS: tuple[type, ...] = (Additive, Branched, Categorical, Smoothness, Sparse, Warping)
 BUILT_IN: dict[str, type] = {
     kind.__name__: kind
     for kinds in (

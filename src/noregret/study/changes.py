@@ -107,7 +107,8 @@ def _changed_space(old: Space | Candidates, change: Change) -> Space | Candidate
             " space=Candidates(…)"
         )
     kept = old.constraints if change.constraints is None else change.constraints
-    return Space({**old.parameters, **(change.parameters or {})}, old.vector, kept)
+    every = {**old.parameters, **(change.parameters or {})}
+    return Space(every, old.vector, kept, old.branches)
 
 
 DEFINING = ("space", "goal", "strategy", "seed", "outcomes", "context")

@@ -7,6 +7,7 @@ class TestMyStorage(StorageContract):
 
 from __future__ import annotations
 
+import pickle
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -48,6 +49,58 @@ class StorageContract(ABC):
         storage = self.make_storage()
         storage.create(record("s"))
         return storage
+
+    def test_trials_are_appended_under_the_next_numbers(self) -> None:
+        storage = self.filled()
+        first = storage.append("s", [Trial(9, {"x": 0.1}, "complete", 1.0)])
+        more = storage.append("s", [Trial(0, {"x": 0.2}, "waiting"), Trial(0, {"x": 0.3})], "w")
+        assert first is not None
+        assert more is not None
+        assert [trial.number for trial in [*first, *more]] == [0, 1, 2]
+        assert [trial.worker for trial in more] == [None, "w"]  # whoever runs one is its worker
+        assert storage.trials("s") == [*first, *more]
+        assert all(trial.created is not None for trial in storage.trials("s"))
+        assert storage.append("s", []) == []
+
+    def test_appending_stops_at_a_limit_with_all_or_none(self) -> None:
+        storage = self.filled()
+        two = [Trial(0, {"x": 0.1}, "complete", 1.0), Trial(0, {"x": 0.2}, "complete", 2.0)]
+        assert storage.append("s", two, below=1) is None
+        assert storage.trials("s") == []
+        assert storage.append("s", two, below=2) is not None
+        assert storage.append("s", two[:1], below=2) is None
+        assert len(storage.trials("s")) == 2
+
+    def test_many_append_at_once_without_a_gap(self) -> None:
+        storage = self.filled()
+
+        def add(index: int) -> list[int]:
+            made = [storage.append("s", [Trial(0, {"x": 0.5}, "complete", 1.0)]) for _ in range(5)]
+            return [trials[0].number for trials in made if trials is not None]
+
+        with ThreadPoolExecutor(4) as pool:
+            numbers = [number for each in pool.map(add, range(4)) for number in each]
+        assert sorted(numbers) == list(range(20))
+
+    def test_a_key_is_one_study_and_a_name_is_whichever_has_it(self) -> None:
+        storage = self.make_storage()
+        made = storage.create(record("s"))
+        assert (storage.key("s"), storage.key("s").identity) == ("s", made.identity)
+        assert storage.open("s").key == made
+        assert storage.insert(made, [Trial(0, {"x": 0.1})])
+        assert len(storage.trials(made)) == 1
+        storage.delete(made)
+        refused(lambda: storage.key("s"), "no study named 's'")
+        again = storage.create(record("s"))
+        assert again.identity != made.identity
+        for call in (
+            lambda: storage.trials(made),
+            lambda: storage.append(made, [Trial(0, {"x": 0.1})]),
+            lambda: storage.insert(made, [Trial(0, {"x": 0.1})]),
+        ):
+            refused(call, "made anew")
+        assert storage.trials(again) == []
+        assert pickle.loads(pickle.dumps(again)).identity == again.identity
 
     def test_whether_a_failure_was_transient_comes_back(self) -> None:
         storage = self.filled()

@@ -112,7 +112,10 @@ def describe_study(seen: Seen) -> Any:
         "seed": study.seed,
         "version": seen.version,
         "space": codec.described(study.space),
-        "constraints": [str(each) for each in getattr(study.space, "constraints", ())],
+        "constraints": [
+            *(str(each) for each in getattr(study.space, "constraints", ())),
+            *(str(each) for each in getattr(study.space, "branches", ())),
+        ],
         "strategy": codec.to_json(study.strategy),
         "theorem": study.strategy.theorem,
         "counts": dict(seen.tally),

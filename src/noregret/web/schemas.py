@@ -15,7 +15,16 @@ from pydantic import (
     StrictStr,
 )
 
-from noregret.space import Candidates, Choice, Float, Int, Space, read_constraint
+from noregret.space import (
+    ONLY_FOR,
+    Candidates,
+    Choice,
+    Float,
+    Int,
+    Space,
+    read_constraint,
+    read_only,
+)
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
 from noregret.study import Study
 from noregret.trials import Trial
@@ -137,12 +146,15 @@ class StudyIn(Body):
         box = Space(
             [(parameter.name, _parameter(parameter)) for parameter in self.space.parameters]
         )
+        lines = self.space.constraints
         return Space(
             box.parameters,
             constraints=[
                 read_constraint(text, box.parameters, functions=False)
-                for text in self.space.constraints
+                for text in lines
+                if f" {ONLY_FOR} " not in text
             ],
+            branches=[read_only(text, box.parameters) for text in lines if f" {ONLY_FOR} " in text],
         )
 
     def made_strategy(self) -> Strategy:

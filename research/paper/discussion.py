@@ -1,0 +1,247 @@
+"""The paper's last pages, measured: on a function made for each extension, ours with it beside
+ours without, log-EI, and two peers where they are installed. docs/extensions.md shows the figure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+
+import noregret as nr
+from noregret.classes import Ladder, MinimumStd, Shortening
+from noregret.gp import Matern, covariance
+from noregret.space import Array, Space
+from noregret.strategies import Additive, Smoothness, Sparse, Strategy, Warping
+from noregret.strategies.randomised_gp_ucb import PRACTICAL
+from noregret.testing import rkhs_sample
+from research.benchmarks.problem import Problem
+from research.benchmarks.regret import _ours, _peer, peer_python
+from research.benchmarks.synthetic import hartmann3
+from research.paper.runner import Job, Options, Result
+
+NAME, TITLE = "discussion", "The paper's last pages"
+PEERS = {"Optuna TPE": "optuna_tpe", "Optuna GP": "optuna_gp"}
+
+# -- functions made for each --
+
+
+def nonstationary(index: int) -> Problem:
+    """Fast near one end of each input, slow elsewhere."""
+    rng = np.random.default_rng([index, 41])
+    power, phase = rng.uniform(0.2, 0.3, 2), rng.uniform(0, 2 * math.pi, 2)
+
+    def value(x: Array) -> float:
+        return float(np.sum(np.sin(14 * np.maximum(x, 0.0) ** power + phase))) / 2
+
+    return _boxed(f"nonstationary-{index}", 2, value, 1.0, 40)
+
+
+def rough(index: int) -> Problem:
+    """In the space of Matérn ½: continuous, with kinks everywhere."""
+    rng = np.random.default_rng([index, 42])
+    Z, weights, theta = rng.random((40, 2)), rng.standard_normal(40), np.array([0.4, 0.4])
+
+    def value(x: Array) -> float:
+        return float((covariance(Matern(0.5), theta, np.atleast_2d(x), Z) @ weights)[0])
+
+    top = max(value(z) for z in Z)  # kinks of positive weight are where the maxima are
+    return _boxed(f"rough-{index}", 2, value, top, 40)
+
+
+def additive(index: int) -> Problem:
+    """A sum of ten functions of one input each."""
+    rng = np.random.default_rng([index, 43])
+    at, width = rng.uniform(0.1, 0.9, 10), rng.uniform(0.1, 0.3, 10)
+
+    def value(x: Array) -> float:
+        return float(np.mean(np.exp(-0.5 * ((x - at) / width) ** 2)))
+
+    return _boxed(f"additive-{index}", 10, value, 1.0, 70)
+
+
+def sparse(index: int) -> Problem:
+    """Three of fifty inputs matter: Hartmann-3."""
+    active = np.random.default_rng([index, 44]).permutation(50)[:3]
+    return _boxed(f"sparse-{index}", 50, lambda x: -hartmann3(x[active]), 3.86278, 70)
+
+
+def smooth(index: int) -> Problem:
+    f = rkhs_sample(index, lengthscale=0.15, norm=2.0)
+    return _boxed(f"smooth-{index}", 1, lambda x: float(f(x)), f.maximum, 40, 0.05)
+
+
+def many(index: int) -> Problem:
+    f = rkhs_sample(index, dimension=3, lengthscale=0.35, norm=2.0)
+    return _boxed(f"many-{index}", 3, lambda x: float(f(x)), f.maximum, 50, 0.05)
+
+
+def _boxed(
+    name: str,
+    d: int,
+    value: Callable[[Array], float],
+    maximum: float,
+    trials: int,
+    noise: float = 0.0,
+) -> Problem:
+    space = Space.from_bounds([(0.0, 1.0)] * d)
+    return Problem(name, NAME, space, value, maximum, trials, noise)
+
+
+# -- who plays where; the first of each is the extension --
+
+OURS: dict[str, Callable[[], Strategy]] = {"default": nr.InsuredGPUCB, "log-EI": nr.LogEI}
+R = 0.05
+RULE: dict[str, Any] = {"noise_std": R, "width": "mixture", "norm_power": "tight"}
+PANELS: dict[str, tuple[str, Callable[[int], Problem], dict[str, Callable[[], Strategy]]]] = {
+    "warping": (
+        "bent inputs",
+        nonstationary,
+        {"with warping": lambda: nr.InsuredGPUCB(model=Warping()), **OURS},
+    ),
+    "smoothness": (
+        "a rough function",
+        rough,
+        {"with smoothness": lambda: nr.InsuredGPUCB(model=Smoothness()), **OURS},
+    ),
+    "additive": (
+        "a sum over ten inputs",
+        additive,
+        {"with sums": lambda: nr.InsuredGPUCB(model=Additive()), **OURS},
+    ),
+    "sparse": (
+        "three of fifty inputs",
+        sparse,
+        {
+            "with sparsity": lambda: nr.InsuredGPUCB(model=Sparse()),
+            "in a subspace": nr.Subspace,
+            **OURS,
+        },
+    ),
+    "algorithms": (
+        "other algorithms, one input",
+        smooth,
+        {
+            "A-GP-TS": nr.AdaptiveThompson,
+            "random width": nr.RandomisedGPUCB,
+            "A-GP-UCB": lambda: PRACTICAL,
+        },
+    ),
+    "rules": (
+        "rules, three inputs",
+        many,
+        {
+            "2^(1/d)": lambda: nr.AdaptiveGPUCB(widening=Shortening(2.0), estimation=None, **RULE),
+            "2 as printed": lambda: nr.AdaptiveGPUCB(
+                widening=Shortening(2.0, printed=True), estimation=None, **RULE
+            ),
+            "1.1^(1/d)": lambda: nr.AdaptiveGPUCB(
+                widening=Shortening(1.1), estimation=None, **RULE
+            ),
+            "κ with a lower bound": lambda: nr.AdaptiveGPUCB(
+                widening=MinimumStd(0.1, largest=5.0), estimation=None, **RULE
+            ),
+        },
+    ),
+    "rigorous": (
+        "rigorous, one input",
+        smooth,
+        {
+            "R from repeats": lambda: nr.AdaptiveGPUCB.rigorous(norm_bound=2.0),
+            "ladder": lambda: nr.AdaptiveGPUCB.rigorous(R, norm_bound=2.0, kernel=Ladder()),
+            "R given, SE": lambda: nr.AdaptiveGPUCB.rigorous(R, norm_bound=2.0),
+        },
+    ),
+}
+AGAINST_PEERS = ("warping", "smoothness", "additive", "sparse")
+
+
+def peers() -> list[str]:
+    """Those whose environment is there (``make bench-peers``)."""
+    found = []
+    for name, module in PEERS.items():
+        try:
+            peer_python(module)
+        except RuntimeError:
+            continue
+        found.append(name)
+    return found
+
+
+def jobs(options: Options) -> list[Job]:
+    seeds, iterations = options.pick((5, 1), (70, 30))
+    return [
+        Job(f"{panel}: {method}", seed, iterations, options.noise_std, options.quick)
+        for seed in range(seeds)
+        for panel, (_, _, methods) in PANELS.items()
+        for method in [*methods, *(peers() if panel in AGAINST_PEERS else [])]
+    ]
+
+
+def run(job: Job) -> Result:
+    """The simple regret after every trial, the same initial points and noise for all."""
+    panel, method = job.method.split(": ", 1)
+    _, make, methods = PANELS[panel]
+    problem = make(job.seed)
+    ask_tell = (
+        _ours(methods[method](), problem, job.seed)
+        if method in methods
+        else _peer(PEERS[method], problem, job.seed)
+    )
+    ask, tell, _ = next(ask_tell)
+    values: list[float] = []
+    # strategies that measure points twice first need their own initial design
+    own = panel == "rigorous"
+    points = iter([] if own else problem.initial_points(job.seed))
+    try:
+        for index in range(min(job.iterations, problem.trials)):
+            params = next(points, None)
+            if params is None:
+                params, _ = ask()
+            values.append(problem.value(params))
+            tell(params, problem.measure(params, index, job.seed))
+    finally:
+        ask_tell.close()
+    best = problem.maximum - np.maximum.accumulate(values)
+    total = np.cumsum(problem.maximum - np.array(values))
+    return {"simple": best.tolist(), "cumulative": total.tolist()}
+
+
+def summarise(results: dict[Job, Result]) -> dict[str, Any]:
+    """Medians over the seeds at the end, by panel and method."""
+    rows: dict[str, dict[str, dict[str, float]]] = {}
+    for panel in PANELS:
+        rows[panel] = {}
+        for method in dict.fromkeys(
+            job.method.split(": ", 1)[1] for job in results if job.method.startswith(f"{panel}: ")
+        ):
+            runs = [r for job, r in results.items() if job.method == f"{panel}: {method}"]
+            rows[panel][method] = {
+                "runs": len(runs),
+                "simple_regret": float(np.median([each["simple"][-1] for each in runs])),
+                "cumulative_regret": float(np.median([each["cumulative"][-1] for each in runs])),
+            }
+    return {"panels": rows}
+
+
+def draw(results: dict[Job, Result]) -> Figure:
+    figure, axes = plt.subplots(2, 4, figsize=(14, 6.4), layout="constrained")
+    flat = axes.ravel()
+    for axis, (panel, (title, _, _)) in zip(flat, PANELS.items(), strict=False):
+        chosen = [job for job in results if job.method.startswith(f"{panel}: ")]
+        for method in dict.fromkeys(job.method for job in chosen):
+            curves = np.array([results[job]["simple"] for job in chosen if job.method == method])
+            middle = np.maximum(np.median(curves, axis=0), 1e-4)
+            axis.plot(np.arange(1, len(middle) + 1), middle, label=method.split(": ", 1)[1], lw=1.6)
+        axis.set(title=title, xlabel="trials", yscale="log")
+        axis.grid(alpha=0.25)
+        axis.legend(fontsize=7)
+    for axis in flat[len(PANELS) :]:
+        axis.set_axis_off()
+    axes[0, 0].set_ylabel("simple regret, median")
+    axes[1, 0].set_ylabel("simple regret, median")
+    return figure

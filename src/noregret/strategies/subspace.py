@@ -1,0 +1,178 @@
+"""Widening by dimension: the search begins in a random subspace of few directions and is enlarged
+when it stagnates, until it is the whole space.
+
+Inputs are dealt into bins, each with a sign, and all of a bin move together: x_i = ½ ± (z_bin − ½).
+Twice as many bins split the old ones, so every point stays where it is (the nested embeddings of
+Papenmeier, Nardi and Poloczek 2022; JMLR sec. 4.2 names subspaces as what its idea can be combined
+with). docs/extensions.md#subspaces
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from noregret.errors import ConfigurationError
+from noregret.space import Array, Indices, SearchSpace, Space
+from noregret.strategies.insured_gp_ucb import InsuredGPUCB
+from noregret.strategies.strategy import Belief
+from noregret.trials import Decision, History, ModelDecision, Proposal
+
+SAME = 1e-6  # a point so close to the subspace belongs to it
+LONGEST = 20  # decisions per bin after which a subspace is enlarged in any case
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """bins (d,): of each input; signs (d,): ±1."""
+
+    bins: Indices
+    signs: Array
+
+    @staticmethod
+    def of(dimension: int, count: int, seed: int) -> Embedding:
+        """The same deal for every count; count ≥ dimension: each input by itself."""
+        rng = np.random.default_rng([seed, dimension])
+        order, signs = rng.permutation(dimension), rng.choice([-1.0, 1.0], dimension)
+        if count >= dimension:
+            return Embedding(np.arange(dimension), np.ones(dimension))
+        return Embedding(np.argsort(order) % count, signs)
+
+    @property
+    def count(self) -> int:
+        return int(self.bins.max()) + 1
+
+    def outwards(self, Z: Array) -> Array:
+        """Points of the space from points of the subspace."""
+        return 0.5 + self.signs * (Z[:, self.bins] - 0.5)
+
+    def inwards(self, X: Array) -> tuple[Array, Array]:
+        """The nearest points of the subspace, and which rows lie in it."""
+        turned = 0.5 + self.signs * (X - 0.5)
+        sums = np.stack([np.bincount(self.bins, weights=row) for row in turned]) if len(X) else X
+        Z = sums.reshape(len(X), self.count) / np.bincount(self.bins) if len(X) else None
+        if Z is None:
+            return np.empty((0, self.count)), np.zeros(0, dtype=np.bool_)
+        return Z, np.abs(self.outwards(Z) - X).max(axis=1) <= SAME
+
+
+@dataclass(frozen=True, slots=True)
+class Subspace:
+    """The inner strategy in a subspace that grows.
+
+    inner: the strategy that decides there. start: directions to begin with. patience: decisions per
+    direction without a better value after which they are doubled. seed: of the deal.
+    """
+
+    inner: InsuredGPUCB = InsuredGPUCB()
+    start: int = 4
+    patience: float = 2.5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.inner, InsuredGPUCB):
+            raise ConfigurationError(f"inner is an InsuredGPUCB, got {self.inner!r}")
+        if not (isinstance(self.start, int) and self.start >= 1):
+            raise ConfigurationError(f"start is a whole number from 1 on, got {self.start!r}")
+        if not 0 < self.patience <= LONGEST:
+            raise ConfigurationError(
+                f"patience is a number of decisions per direction, up to {LONGEST}, got"
+                f" {self.patience!r}"
+            )
+
+    @property
+    def theorem(self) -> str:
+        return (
+            "none before the subspace is the whole space, which it is after at most"
+            f" {LONGEST} decisions per direction of each; from then on that of its inner strategy:"
+            f" {self.inner.theorem}"
+        )
+
+    @property
+    def proved(self) -> bool:
+        return False
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        if not space.continuous.all():
+            raise ConfigurationError(
+                "a subspace needs inputs that move freely, and this space has integers, choices or"
+                " a list: use InsuredGPUCB(model=Sparse()) for many inputs of other kinds"
+            )
+        embedding = Embedding.of(space.dimension, self.directions(space, history), self.seed)
+        inside = self._inside(history, embedding)
+        plane = Space.from_bounds([(0.0, 1.0)] * embedding.count)
+        found = self.inner.propose(plane, inside, rng)
+        x = embedding.outwards(found.x[None, :])[0]
+        decision, memory = found.decision, {**found.decision.memory, "directions": embedding.count}
+        model = None if decision.model is None else _spread(decision.model, embedding.bins)
+        return Proposal(x, replace(decision, model=model, memory=memory))
+
+    def directions(self, space: SearchSpace, history: History) -> int:
+        """How many there are now: doubled when the last ones brought nothing better."""
+        count = min(self.start, space.dimension)
+        earlier = list(zip(history.decisions, history.rows, strict=True))
+        for decision, _ in earlier:
+            count = max(count, int(decision.memory.get("directions", 0)))
+        if count >= space.dimension:
+            return space.dimension
+        here = [row for d, row in earlier if d.memory.get("directions") == count]
+        told = [row for row in here if row is not None]
+        quiet = len(told)
+        if told:
+            best = told[int(np.argmax(history.y[told]))]
+            before = history.y[: min(told)]
+            improved = len(before) == 0 or history.y[best] > before.max()
+            quiet = len(told) - 1 - told.index(best) if improved else len(told)
+        if quiet >= self.patience * count or len(here) >= LONGEST * count:
+            return min(2 * count, space.dimension)
+        return count
+
+    def _inside(self, history: History, embedding: Embedding) -> History:
+        """What lies in the subspace, in its coordinates; decisions of other subspaces count as
+        points only.
+        """
+        X, kept = embedding.inwards(history.X)
+        at = np.cumsum(kept) - 1
+        pending, waiting = embedding.inwards(history.pending)
+        failed, broken = embedding.inwards(history.failed)
+        decisions, rows = [], []
+        for decision, row in zip(history.decisions, history.rows, strict=True):
+            own = decision.memory.get("directions") == embedding.count
+            decisions.append(_gathered(decision, embedding.bins) if own else Decision("added"))
+            rows.append(None if row is None or not kept[row] else int(at[row]))
+        return replace(
+            history,
+            X=X[kept],
+            y=history.y[kept],
+            noise_std=history.noise_std[kept],
+            pending=pending[waiting],
+            failed=failed[broken],
+            decisions=tuple(decisions),
+            rows=tuple(rows),
+        )
+
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        """The inner strategy's, of all inputs and from all values."""
+        return self.inner.belief(space, history, delta)
+
+
+def _spread(model: ModelDecision, bins: Indices) -> ModelDecision:
+    """Lengthscales of directions written to their inputs."""
+    fitted = model.fitted_lengthscales
+    return replace(
+        model,
+        lengthscales=tuple(np.array(model.lengthscales)[bins].tolist()),
+        fitted_lengthscales=None if fitted is None else tuple(np.array(fitted)[bins].tolist()),
+    )
+
+
+def _gathered(decision: Decision, bins: Indices) -> Decision:
+    """And back."""
+    model = decision.model
+    if model is None:
+        return decision
+    first = np.unique(bins, return_index=True)[1]
+    return replace(decision, model=_spread(model, first))
