@@ -93,6 +93,8 @@ async function fill() {
   const kinds = { InsuredGPUCB: "insured", LogEI: "log_ei", RandomSearch: "random" }, kind = kinds[old.strategy.type];
   if (kind) form.elements.strategy.value = kind;
   if (typeof old.strategy.noise_std === "number" && kind) form.elements.noise_std.value = old.strategy.noise_std;
+  form.elements.outcomes.value = old.outcomes.join("\n");
+  form.elements.context.value = old.context.join(", ");
   if (old.space.type === "Candidates") {
     const rows = old.space.rows.map(unwrap), names = Object.keys(rows[0]);
     form.elements.space.value = "candidates";
@@ -143,6 +145,8 @@ form.addEventListener("submit", async (event) => {
     const along = source && form.elements.bring.checked;
     const made = await post(along ? `/api/studies/${source}/derive` : "/api/studies", {
       name: name.value, goal: goal.value, seed: numeral(seed.value, seed), strategy: strategy(),
+      outcomes: form.elements.outcomes.value.split("\n").map((each) => each.trim()).filter((each) => each !== ""),
+      context: form.elements.context.value.split(",").map((each) => each.trim()).filter((each) => each !== ""),
       space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters, constraints },
       ...(along ? { past: past(parameters) } : {}),
       ...Object.fromEntries(["value_name", "unit"].filter((key) => form.elements[key]?.value.trim()).map((key) => [key, form.elements[key].value.trim()])),
