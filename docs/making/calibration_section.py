@@ -78,7 +78,7 @@ def section(source: Path = RESULT) -> str:
         " number that the page and `study.certificate()` show, here beside the true regret of the"
         f" recommended point, every {result['every']} decisions. It is a band under a condition"
         " that the data suggest: how often it was true and how large it is, says the table. A value"
-        " is in its band if it lay where the forecast made before it expected 90 %. The alarm is the"
+        " is in its band if it lay where the forecast before it expected 90 %. The alarm is the"
         " one of forecasts that do not come true; on faults it may be right.\n\n"
         f"{table(promises(result['rows']))}\n\n"
         + "\n".join([*lines, *map(line, summary(result["rows"]))])

@@ -12,6 +12,7 @@ DEFAULT = "noregret"
 BEFORE = "noregret before 0024"
 UNINSURED = "noregret, insurance 0"
 UNPATROLLED = "noregret without patrols"
+RANDOM = "random among what can be run"
 INSURANCE = (0.0, 0.05, 0.1, 0.2, 0.4)  # of the curve on needle; the last is the default's
 
 
@@ -39,7 +40,7 @@ CURVE: dict[str, Callable[[], Strategy]] = {
     for level in INSURANCE
     if at(level) not in OURS
 }
-BY_NAME: dict[str, Callable[[], Strategy]] = {UNPATROLLED: Unpatrolled}
+BY_NAME: dict[str, Callable[[], Strategy]] = {UNPATROLLED: Unpatrolled, RANDOM: nr.RandomSearch}
 RUNNABLE = OURS | CURVE | BY_NAME
 
 

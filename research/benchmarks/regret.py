@@ -35,8 +35,10 @@ import noregret as nr
 from noregret.space import Candidates, Choice, Float, Space
 from noregret.strategies import Strategy
 from noregret.study import Progress
+from research.benchmarks.constrained import KNOWN, constrained
+from research.benchmarks.constrained import PEERS as CONSTRAINED
 from research.benchmarks.faults import faults
-from research.benchmarks.methods import CURVE, OURS, RUNNABLE
+from research.benchmarks.methods import CURVE, DEFAULT, OURS, RANDOM, RUNNABLE
 from research.benchmarks.mixed import mixed
 from research.benchmarks.peers.registry import adapters
 from research.benchmarks.problem import Problem
@@ -46,7 +48,18 @@ from research.benchmarks.tables import TABLES, tables
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "research" / "benchmarks" / "results"
-SUITES = ("needle", "rkhs", "standard", "high", "materials", "tuning", "tables", "mixed", "faults")
+SUITES = (
+    "needle",
+    "rkhs",
+    "standard",
+    "high",
+    "materials",
+    "tuning",
+    "tables",
+    "mixed",
+    "faults",
+    "constrained",
+)
 ONE_SEED = ("needle", "rkhs")  # many functions instead of many seeds
 LOOKS = 3  # a design measured so often is known: another look while better ones are left is wasted
 
@@ -76,6 +89,7 @@ def problems(suite: str, quick: bool) -> list[str]:
         "tables": list(TABLES),
         "mixed": [f"mixed-{i}" for i in range(20)],
         "faults": [f"faults-{i}" for i in range(20)],
+        "constrained": list(KNOWN),
     }[suite]
     every = {
         "needle": 7,
@@ -104,6 +118,8 @@ def make(suite: str, name: str, folder: str | None) -> Problem:
         return tables(name)
     if suite == "mixed":
         return mixed(int(name.removeprefix("mixed-")))
+    if suite == "constrained":
+        return constrained(name)
     if suite == "faults":
         return faults(int(name.removeprefix("faults-")))
     return tuning(name)
@@ -272,6 +288,7 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
             "noise_std": problem.noise_std,
             "candidates": candidates,
             "trials": problem.trials,
+            "linear": [_sum(each) for each in getattr(space, "constraints", ())],
         }
     )
     try:
@@ -283,6 +300,11 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
 
 def _box(space: Any) -> tuple[Space, bool]:
     return (space._box, True) if isinstance(space, Candidates) else (space, False)
+
+
+def _sum(linear: nr.Linear) -> dict[str, Any]:
+    ends = (end if math.isfinite(end) else None for end in linear.bounds)
+    return dict(zip(("coefficients", "low", "high"), (linear.coefficients, *ends), strict=True))
 
 
 def _describe(name: str, parameter: Any) -> dict[str, Any]:
@@ -377,6 +399,13 @@ def run(jobs: list[Job], workers: int, minutes: float) -> list[str]:
                 bar.advance(f"{job.method} on {job.problem}")
 
 
+def methods_of(suite: str, installed: list[str]) -> list[str]:
+    """Ours and the peers of a suite, unless others are asked for."""
+    if suite == "constrained":
+        return [DEFAULT, RANDOM, *(peer for peer in CONSTRAINED if peer in installed)]
+    return [*OURS, *(CURVE if suite == "needle" else ()), *installed]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="research.benchmarks.regret", description="Regret against the peers."
@@ -428,7 +457,7 @@ def main() -> int:
         for suite in suites
         if not (seed and suite in ONE_SEED)
         for problem in problems(suite, options.quick)
-        for method in options.methods or [*OURS, *(CURVE if suite == "needle" else ()), *installed]
+        for method in options.methods or methods_of(suite, installed)
     ]
     for failure in run(jobs, options.workers, options.minutes):
         print(f"failed: {failure}", file=sys.stderr)

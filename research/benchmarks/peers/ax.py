@@ -2,7 +2,8 @@
 
 Its own start is 5 trials, the centre and Sobol points, and attached trials count among them: its
 documented default. Without noise a value has the standard error 0, with noise none is given and Ax
-infers it, as documented. Candidates: in the box; a snapped trial is marked failed.
+infers it, as documented. Candidates: in the box; a snapped trial is marked failed. Known sums are
+its parameter constraints; it has no equalities, so the last input of one follows from the others.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from ax.api.client import Client
 from ax.api.configs import ChoiceParameterConfig, RangeParameterConfig
 
+from research.benchmarks.peers.eliminated import Eliminated
 from research.benchmarks.peers.setting import Parameter, Setting, Value
 
 PEER = "ax-platform"
@@ -33,20 +35,19 @@ class Adapter:
             Client(random_seed=setting.seed),
             (None, None),
         )
-        self._client.configure_experiment([config(parameter) for parameter in setting.parameters])
+        self._inputs = Eliminated(setting)
+        limits = {"parameter_constraints": texts} if (texts := self._inputs.texts()) else {}
+        self._client.configure_experiment([config(p) for p in self._inputs.free], **limits)
         self._client.configure_optimization("-y")
 
     def tell(self, x: list[Value], y: float) -> None:
         (trial, asked), self._asked = self._asked, (None, None)
         if asked not in (None, x):
             self._client.mark_trial_failed(trial)
-        index = trial if asked == x else self._client.attach_trial(self._setting.named(x))
+        index = trial if asked == x else self._client.attach_trial(self._inputs.named(x))
         self._client.complete_trial(index, {"y": y if self._setting.noisy else (y, 0.0)})
 
     def ask(self) -> list[Value]:
         [(trial, params)] = self._client.get_next_trials(max_trials=1).items()
-        self._asked = (
-            trial,
-            self._setting.native([params[p.name] for p in self._setting.parameters]),
-        )
+        self._asked = (trial, self._inputs.whole(params))
         return self._asked[1]

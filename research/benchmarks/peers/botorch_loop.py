@@ -4,11 +4,13 @@ SingleTaskGP with its default priors on the unit cube, outcomes standardised. Wi
 model gets the variance its documentation names for noise-free observations, 1e-6 (of standardised
 values); with noise it infers one. optimize_acqf with the tutorials' 10 restarts and 512 raw
 samples, ints rounded after it; optimize_acqf_mixed over the combinations of choices (one-hot),
-optimize_acqf_discrete over candidates.
+optimize_acqf_discrete over candidates. Known sums are its equality_constraints and
+inequality_constraints.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -63,7 +65,9 @@ class Loop:
             [[0.0] * setting.dimension, [1.0] * setting.dimension], dtype=torch.float64
         )
         if len(corners := setting.corners()) == 1:
-            found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=512)
+            found, _ = optimize_acqf(
+                acquisition, bounds, q=1, num_restarts=10, raw_samples=512, **self._limits()
+            )
         else:
             found, _ = optimize_acqf_mixed(
                 acquisition,
@@ -74,3 +78,18 @@ class Loop:
                 fixed_features_list=corners,
             )
         return setting.decode(found[0].tolist())
+
+    def _limits(self) -> dict[str, list[tuple[torch.Tensor, torch.Tensor, float]]]:
+        """Known sums as optimize_acqf takes them: Σ = rhs, and Σ ≥ rhs."""
+        equal, least = [], []
+        for columns, factors, low, high in self._setting.cube_sums():
+            at, by = torch.tensor(columns), torch.tensor(factors, dtype=torch.float64)
+            if low == high:
+                equal.append((at, by, low))
+                continue
+            if math.isfinite(low):
+                least.append((at, by, low))
+            if math.isfinite(high):
+                least.append((at, -by, -high))
+        made = {"equality_constraints": equal, "inequality_constraints": least}
+        return {name: each for name, each in made.items() if each}

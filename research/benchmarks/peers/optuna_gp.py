@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import optuna
 
-from research.benchmarks.peers.optuna_study import ToldStudy
+from research.benchmarks.peers.optuna_study import ToldStudy, limits
 from research.benchmarks.peers.setting import Setting, Value
 
 PEER = "optuna"
@@ -20,7 +20,10 @@ ENVIRONMENT = "torch"
 class Adapter:
     def __init__(self, setting: Setting) -> None:
         sampler = optuna.samplers.GPSampler(
-            seed=setting.seed, n_startup_trials=1, deterministic_objective=not setting.noisy
+            seed=setting.seed,
+            n_startup_trials=1,
+            deterministic_objective=not setting.noisy,
+            constraints_func=limits(setting),
         )
         self._study = ToldStudy(setting, sampler)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import optuna
 
-from research.benchmarks.peers.optuna_study import ToldStudy
+from research.benchmarks.peers.optuna_study import ToldStudy, limits
 from research.benchmarks.peers.setting import Setting, Value
 
 PEER = "optuna"
@@ -17,7 +17,8 @@ ENVIRONMENT = "torch"
 
 class Adapter:
     def __init__(self, setting: Setting) -> None:
-        self._study = ToldStudy(setting, optuna.samplers.TPESampler(seed=setting.seed))
+        sampler = optuna.samplers.TPESampler(seed=setting.seed, constraints_func=limits(setting))
+        self._study = ToldStudy(setting, sampler)
 
     def tell(self, x: list[Value], y: float) -> None:
         self._study.tell(x, y)

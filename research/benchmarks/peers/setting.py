@@ -103,9 +103,33 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """A known constraint: low ≤ Σ coefficient·value ≤ high, in the values' own units; equal ends:
+    an equality. An end may be infinite.
+    """
+
+    coefficients: tuple[tuple[str, float], ...]
+    low: float
+    high: float
+
+    @property
+    def is_equality(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.coefficients)
+
+    def violation(self, named: dict[str, Value]) -> float:
+        """How far a point is outside; at most 0 inside."""
+        total = sum(c * float(named[name]) for name, c in self.coefficients)
+        return max(self.low - total, total - self.high)
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """The fields of the message that starts a run. ``noise_std`` is what the harness adds; 0 where
-    it is not known.
+    it is not known. ``linear``: constraints that are known.
     """
 
     parameters: tuple[Parameter, ...]
@@ -114,6 +138,7 @@ class Setting:
     noise_std: float
     candidates: tuple[tuple[float, ...], ...] | None
     trials: int
+    linear: tuple[Sum, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.parameters or len({parameter.name for parameter in self.parameters}) < len(
@@ -158,6 +183,14 @@ class Setting:
             noise_std=float(message["noise_std"]),
             candidates=None if rows is None else tuple(tuple(map(float, row)) for row in rows),
             trials=int(message["trials"]),
+            linear=tuple(
+                Sum(
+                    tuple((name, float(c)) for name, c in each["coefficients"].items()),
+                    -math.inf if each["low"] is None else float(each["low"]),
+                    math.inf if each["high"] is None else float(each["high"]),
+                )
+                for each in message.get("linear") or ()
+            ),
         )
 
     @property
@@ -201,6 +234,25 @@ class Setting:
                 ]
             at += parameter.width
         return combinations
+
+    def cube_sums(self) -> list[tuple[list[int], list[float], float, float]]:
+        """The constraints on the cube: coordinates, coefficients and ends. Log scales have none."""
+        place, at = {}, 0
+        for parameter in self.parameters:
+            place[parameter.name] = (at, parameter)
+            at += parameter.width
+        made = []
+        for each in self.linear:
+            columns, factors, below = [], [], 0.0
+            for name, c in each.coefficients:
+                column, parameter = place[name]
+                if parameter.log or parameter.kind != "float":
+                    raise ValueError(f"{name!r} in a sum must be a float on a linear scale")
+                columns.append(column)
+                factors.append(c * (parameter.high - parameter.low))
+                below += c * parameter.low
+            made.append((columns, factors, each.low - below, each.high - below))
+        return made
 
     def named(self, x: Sequence[Value]) -> dict[str, Value]:
         return {parameter.name: value for parameter, value in zip(self.parameters, x, strict=True)}

@@ -77,7 +77,8 @@ def convergence(snapshot: Snapshot) -> Chart:
         "upper": list(made.upper),
     }
     if snapshot.best is None:
-        return Chart("No value has been told yet.", columns)
+        told = "No value has been told yet." if snapshot.empty else "Nothing feasible yet."
+        return Chart(told, columns)
     failed = (
         f" and {counted(snapshot.tally['failed'], 'failure')}" if snapshot.tally["failed"] else ""
     )

@@ -89,6 +89,8 @@ async function fill() {
   const kinds = { InsuredGPUCB: "insured", LogEI: "log_ei", RandomSearch: "random" }, kind = kinds[old.strategy.type];
   if (kind) form.elements.strategy.value = kind;
   if (typeof old.strategy.noise_std === "number" && kind) form.elements.noise_std.value = old.strategy.noise_std;
+  form.elements.outcomes.value = old.outcomes.join("\n");
+  form.elements.context.value = old.context.join(", ");
   if (old.space.type === "Candidates") {
     const rows = old.space.rows.map(unwrap), names = Object.keys(rows[0]);
     form.elements.space.value = "candidates";
@@ -138,6 +140,8 @@ form.addEventListener("submit", async (event) => {
     const old = source && form.elements.bring.checked ? await trials(parameters) : null;
     const made = await post("/api/studies", {
       name: name.value, goal: goal.value, seed: numeral(seed.value, seed), strategy: strategy(),
+      outcomes: form.elements.outcomes.value.split("\n").map((each) => each.trim()).filter((each) => each !== ""),
+      context: form.elements.context.value.split(",").map((each) => each.trim()).filter((each) => each !== ""),
       space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters, constraints },
       ...Object.fromEntries(["value_name", "unit"].filter((key) => form.elements[key]?.value.trim()).map((key) => [key, form.elements[key].value.trim()])),
     }).catch((error) => { throw error.status === 409 ? new Wrong("There is a study of this name already.", name) : constraints.length && /constraint|combination|satisfies|feasible/.test(error.message) ? new Wrong(error.message, limits) : error; });
