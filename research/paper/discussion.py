@@ -17,6 +17,7 @@ from noregret.classes import Ladder, MinimumStd, Shortening
 from noregret.gp import Matern, covariance
 from noregret.space import Array, Space
 from noregret.strategies import Additive, Smoothness, Sparse, Strategy, Warping
+from noregret.strategies.modelling import PLAIN
 from noregret.strategies.randomised_gp_ucb import PRACTICAL
 from noregret.testing import rkhs_sample
 from research.benchmarks.problem import Problem
@@ -31,14 +32,13 @@ PEERS = {"Optuna TPE": "optuna_tpe", "Optuna GP": "optuna_gp"}
 
 
 def nonstationary(index: int) -> Problem:
-    """Fast near one end of each input, slow elsewhere."""
-    rng = np.random.default_rng([index, 41])
-    power, phase = rng.uniform(0.2, 0.3, 2), rng.uniform(0, 2 * math.pi, 2)
+    """All that happens is near one end of each of three inputs, as where a log scale was meant."""
+    at = np.random.default_rng([index, 41]).uniform(-2.5, -1.2, 3)
 
     def value(x: Array) -> float:
-        return float(np.sum(np.sin(14 * np.maximum(x, 0.0) ** power + phase))) / 2
+        return float(np.exp(-0.5 * np.sum(((np.log10(np.maximum(x, 0.0) + 1e-3) - at) / 0.5) ** 2)))
 
-    return _boxed(f"nonstationary-{index}", 2, value, 1.0, 40)
+    return _boxed(f"nonstationary-{index}", 3, value, 1.0, 50)
 
 
 def rough(index: int) -> Problem:
@@ -49,7 +49,13 @@ def rough(index: int) -> Problem:
     def value(x: Array) -> float:
         return float((covariance(Matern(0.5), theta, np.atleast_2d(x), Z) @ weights)[0])
 
-    top = max(value(z) for z in Z)  # kinks of positive weight are where the maxima are
+    center, step, top = np.full(2, 0.5), 0.5, max(value(z) for z in Z)  # at a kink, or between
+    for _ in range(6):
+        axis = np.linspace(-step, step, 61)
+        cloud = np.clip(center + np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2), 0, 1)
+        found = covariance(Matern(0.5), theta, cloud, Z) @ weights
+        center, step = cloud[int(np.argmax(found))], step / 8
+        top = max(top, float(found.max()))
     return _boxed(f"rough-{index}", 2, value, top, 40)
 
 
@@ -70,14 +76,32 @@ def sparse(index: int) -> Problem:
     return _boxed(f"sparse-{index}", 50, lambda x: -hartmann3(x[active]), 3.86278, 70)
 
 
+def branches(index: int) -> Problem:
+    """Three branches with inputs of their own and one in common."""
+    rng = np.random.default_rng([index, 45])
+    at, height = rng.uniform(0.2, 0.8, 7), rng.permutation([1.0, 0.8, 0.6])
+    own = {"a": ("a1", "a2"), "b": ("b1", "b2", "b3"), "c": ("c1",)}
+    inputs = {name: {key: nr.Float(0, 1) for key in keys} for name, keys in own.items()}
+    space = Space({"u": nr.Float(0, 1), "kind": nr.Branch(inputs)})
+    place = dict(zip(("u", "a1", "a2", "b1", "b2", "b3", "c1"), at, strict=True))
+
+    def value(params: Any) -> float:
+        active = space.active(params)
+        kind = active.pop("kind")
+        far = sum((v - place[key]) ** 2 for key, v in active.items())
+        return float(height["abc".index(kind)] * math.exp(-far / 0.08))
+
+    return Problem(f"branches-{index}", NAME, space, value, 1.0, 50)
+
+
 def smooth(index: int) -> Problem:
     f = rkhs_sample(index, lengthscale=0.15, norm=2.0)
     return _boxed(f"smooth-{index}", 1, lambda x: float(f(x)), f.maximum, 40, 0.05)
 
 
 def many(index: int) -> Problem:
-    f = rkhs_sample(index, dimension=3, lengthscale=0.35, norm=2.0)
-    return _boxed(f"many-{index}", 3, lambda x: float(f(x)), f.maximum, 50, 0.05)
+    f = rkhs_sample(index, dimension=2, lengthscale=0.2, norm=2.0)
+    return _boxed(f"many-{index}", 2, lambda x: float(f(x)), f.maximum, 50, 0.05)
 
 
 def _boxed(
@@ -122,6 +146,15 @@ PANELS: dict[str, tuple[str, Callable[[int], Problem], dict[str, Callable[[], St
             **OURS,
         },
     ),
+    "branches": (
+        "three branches",
+        branches,
+        {
+            "sum over branches": nr.InsuredGPUCB,
+            "kernel of all inputs": lambda: nr.InsuredGPUCB(model=PLAIN),
+            "log-EI": nr.LogEI,
+        },
+    ),
     "algorithms": (
         "other algorithms, one input",
         smooth,
@@ -132,18 +165,20 @@ PANELS: dict[str, tuple[str, Callable[[int], Problem], dict[str, Callable[[], St
         },
     ),
     "rules": (
-        "rules, three inputs",
+        "rules, two inputs",
         many,
         {
-            "2^(1/d)": lambda: nr.AdaptiveGPUCB(widening=Shortening(2.0), estimation=None, **RULE),
+            "2^(1/d)": lambda: nr.AdaptiveGPUCB(
+                widening=Shortening(2.0, 0.2), estimation=None, **RULE
+            ),
             "2 as printed": lambda: nr.AdaptiveGPUCB(
-                widening=Shortening(2.0, printed=True), estimation=None, **RULE
+                widening=Shortening(2.0, 0.2, printed=True), estimation=None, **RULE
             ),
             "1.1^(1/d)": lambda: nr.AdaptiveGPUCB(
-                widening=Shortening(1.1), estimation=None, **RULE
+                widening=Shortening(1.1, 0.2), estimation=None, **RULE
             ),
             "κ with a lower bound": lambda: nr.AdaptiveGPUCB(
-                widening=MinimumStd(0.1, largest=5.0), estimation=None, **RULE
+                widening=MinimumStd(0.2, largest=10.0), estimation=None, **RULE
             ),
         },
     ),
@@ -157,7 +192,7 @@ PANELS: dict[str, tuple[str, Callable[[int], Problem], dict[str, Callable[[], St
         },
     ),
 }
-AGAINST_PEERS = ("warping", "smoothness", "additive", "sparse")
+AGAINST_PEERS = ("warping", "smoothness", "additive", "sparse", "branches")
 
 
 def peers() -> list[str]:
@@ -173,7 +208,7 @@ def peers() -> list[str]:
 
 
 def jobs(options: Options) -> list[Job]:
-    seeds, iterations = options.pick((5, 1), (70, 30))
+    seeds, iterations = options.pick((5, 1), (70, 40))
     return [
         Job(f"{panel}: {method}", seed, iterations, options.noise_std, options.quick)
         for seed in range(seeds)

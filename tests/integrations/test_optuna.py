@@ -373,25 +373,53 @@ def test_hyperband_brackets() -> None:
     assert any(model_of(trial) is not None for trial in study.trials)
 
 
+def test_constraints_are_kept() -> None:
+    """Feasible is at most 0, as everywhere in Optuna: x + y is largest on the edge of the disk."""
+
+    def objective(trial: optuna.Trial) -> float:
+        x, y = trial.suggest_float("x", 0, 1), trial.suggest_float("y", 0, 1)
+        trial.set_user_attr("c", x * x + y * y - 0.5)
+        return x + y
+
+    sampler = NoRegretSampler(seed=1, constraints_func=lambda trial: (trial.user_attrs["c"],))
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    study.optimize(objective, n_trials=16)
+    told = [trial.system_attrs["constraints"][0] for trial in study.trials]
+    assert told == [trial.user_attrs["c"] for trial in study.trials]
+    best = max(t.value or 0.0 for t, c in zip(study.trials, told, strict=True) if c <= 0)
+    assert best > 0.93  # of 1; the best of all points has 2
+    model = model_of(study.trials[-1])
+    assert model is not None
+    assert [each["name"] for each in model["outcomes"]] == ["constraints[0]"]
+    bad = optuna.create_study(
+        sampler=NoRegretSampler(seed=0, constraints_func=lambda trial: (float("nan"),))
+    )
+    with pytest.raises(ConfigurationError, match="must return finite numbers"):
+        bad.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
+
+
+def test_constraints_as_optuna_4_and_5_write_them() -> None:
+    for attribute in ({"constraints": (1.0,)}, {"constraints:c": 1.0}):
+        study = optuna.create_study(sampler=NoRegretSampler(seed=0))
+        for value in (1.0, 2.0, 3.0):
+            study.add_trial(
+                create_trial(
+                    params={"x": value / 4}, distributions=LINE, value=value, system_attrs=attribute
+                )
+            )
+        assert 0 <= study.ask(LINE).params["x"] <= 1
+        (name,) = adapter._limits(study.get_trials())
+        assert name in ("constraints[0]", "constraints:c")
+
+
 def test_what_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="does not handle constraints"):
-        NoRegretSampler(constraints_func=lambda trial: (0.0,))  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="LogEI reads no outcomes"):
+        NoRegretSampler(nr.LogEI(), constraints_func=lambda trial: (0.0,))
     with pytest.raises(ConfigurationError, match="strategy must be a strategy value"):
         NoRegretSampler(nr.LogEI)  # type: ignore[arg-type]
     for wrong in (-1, 2.5, True):
         with pytest.raises(ConfigurationError, match="n_startup_trials"):
             NoRegretSampler(n_startup_trials=wrong)  # type: ignore[arg-type]
-    study = optuna.create_study(sampler=NoRegretSampler(seed=0))
-    for attribute in (
-        {"constraints": (1.0,)},
-        {"constraints:c": 1.0},
-    ):  # as Optuna 4 and Optuna 5 write them
-        study.add_trial(
-            create_trial(params={"x": 0.5}, distributions=LINE, value=1.0, system_attrs=attribute)
-        )
-        with pytest.raises(ConfigurationError, match="constraint values in trial"):
-            study.ask(LINE)
-        study = optuna.create_study(sampler=NoRegretSampler(seed=0))
     many = optuna.create_study(directions=["minimize", "minimize"], sampler=NoRegretSampler(seed=0))
     with pytest.raises(ConfigurationError, match="one objective, this study has 2"):
         many.ask(LINE)

@@ -19,6 +19,7 @@ import numpy as np
 from noregret.cli.limits import constrained
 from noregret.cli.options import NEGATIVE, pairs
 from noregret.cli.options import typed as as_json
+from noregret.cli.outcomes import read_limits
 from noregret.errors import (
     ConfigurationError,
     NoRegretError,
@@ -30,7 +31,7 @@ from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
 from noregret.storage import codec
 from noregret.strategies import Strategy, named, random_points
 from noregret.study import numbers, read_number, table
-from noregret.trials import History
+from noregret.trials import History, Limit
 
 # -- all of it --
 
@@ -43,6 +44,8 @@ class Settings:
     goal: Any
     strategy: Strategy
     seed: Any
+    outcomes: Mapping[str, Limit]
+    context: Sequence[str]
 
 
 def settings(
@@ -55,6 +58,8 @@ def settings(
     options: Sequence[str],
     seed: int | None,
     constraints: Sequence[tuple[str, str]] = (),
+    outcomes: Sequence[str] = (),
+    context: Sequence[str] = (),
 ) -> Settings:
     written = {} if file is None else read_study(file)
     chosen = goal or written.get("goal")
@@ -71,7 +76,11 @@ def settings(
     typed = None if strategy is None else {"name": strategy, **as_json(pairs(options))}
     made = _strategy(typed or written.get("strategy", "insured"))
     rehearse(made, space)
-    return Settings(space, chosen, made, seed if seed is not None else written.get("seed", 0))
+    limits = read_limits(outcomes, written.get("outcomes"))
+    given = tuple(context) or tuple(written.get("context", ()))
+    return Settings(
+        space, chosen, made, seed if seed is not None else written.get("seed", 0), limits, given
+    )
 
 
 def _space(
@@ -253,7 +262,10 @@ FIELDS = {
     "choice": ("options", "ordered"),
 }
 OPTIONAL = ("log", "step", "digits", "ordered")
-KEYS = ("goal", "seed", "strategy", "parameters", "candidates", "constraints")
+KEYS = (
+    *("goal", "seed", "strategy", "parameters", "candidates", "constraints"),
+    *("outcomes", "context"),
+)
 
 
 def read_study(path: Path) -> dict[str, Any]:

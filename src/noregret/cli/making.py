@@ -14,6 +14,7 @@ import click
 from noregret.cli.definition import CreateCommand, Flag, ParameterType, settings
 from noregret.cli.limits import typed_constraints
 from noregret.cli.options import Target, on_storage, on_study, pairs, typed
+from noregret.cli.outcomes import CONTEXT_NAMES, LIMITS_OPTION, read_limits
 from noregret.cli.output import counted, counts
 from noregret.cli.studies import parameters_text, study_document
 from noregret.errors import ConfigurationError
@@ -83,6 +84,8 @@ def defining(goal: str, strategy: str, seed: str) -> Callable[[Callable[..., Non
                 help="An option of the strategy, such as noise_bound=0.1 for rigorous.",
             ),
             click.option("--seed", type=click.IntRange(min=0), help=seed),
+            LIMITS_OPTION,
+            CONTEXT_NAMES,
         ]
         made: Any = gathered
         for option in reversed(options):
@@ -139,15 +142,27 @@ def create(
         wanted = settings(file, flags, candidates, **chosen)
         storage = SQLStorage(target.storage)
         study = Study.create(
-            name, wanted.space, wanted.goal, wanted.strategy, wanted.seed, storage=storage
+            name,
+            wanted.space,
+            wanted.goal,
+            wanted.strategy,
+            wanted.seed,
+            storage=storage,
+            outcomes=wanted.outcomes,
+            context=wanted.context,
         )
     for warning in said:
         click.echo(f"noregret: {warning.message}", err=True)
     again = replace(target, study=name if len(storage.names()) > 1 else None)
     target.emit(
         study_document(study),
-        f"study {name}: {study.goal}, {parameters_text(study)}\n\nnext: {again.again('ask')}",
+        f"study {name}: {study.goal}, {parameters_text(study)}\n\n{_next(study, again)}",
     )
+
+
+def _next(study: Study, target: Target) -> str:
+    given = "".join(f" --context {name}=…" for name in study.context)
+    return f"next: {target.again('ask')}{given}"
 
 
 @click.command(
@@ -164,7 +179,9 @@ def create(
     "--past", multiple=True, metavar="NAME=VALUE", help="What a new input was in the old trials."
 )
 @click.option(
-    "--unconstrained", is_flag=True, help="Without the constraints that the old study had."
+    "--unconstrained",
+    is_flag=True,
+    help="Without the constraints, limits and context that the old study had.",
 )
 @click.option("--note", metavar="TEXT", help="Words to keep with it.")
 @on_study
@@ -177,6 +194,8 @@ def derive(
     unconstrained: bool,
     strategy: str | None,
     options: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    context: tuple[str, ...],
     **changed: Any,
 ) -> None:
     """Make a new study NAME with the trials of another: a copy, or with a range widened, an input
@@ -197,6 +216,8 @@ def derive(
         name,
         parameters=parameters or None,
         constraints=limits,
+        outcomes=read_limits(outcomes) if outcomes or unconstrained else None,
+        context=context if context or unconstrained else None,
         past=values,
         strategy=None if strategy is None else named(strategy, typed(pairs(options))),
         **changed,
@@ -208,5 +229,5 @@ def derive(
     )
     target.emit(
         {**study_document(new), "origin": dict(new.origin or {}), "trials": len(new.trials)},
-        f"{said}\n\nnext: {again.again('ask')}",
+        f"{said}\n\n{_next(new, again)}",
     )

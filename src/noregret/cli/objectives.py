@@ -64,8 +64,13 @@ class Program:
     """
 
     def __init__(
-        self, command: str, space: Space | Candidates, timeout: float | None = None
+        self,
+        command: str,
+        space: Space | Candidates,
+        timeout: float | None = None,
+        outcomes: tuple[str, ...] = (),
     ) -> None:
+        self.outcomes = outcomes
         names = list(space.parameters)
         try:
             self.words = shlex.split(command)
@@ -112,7 +117,7 @@ class Program:
             for word in self.words
         ]
 
-    def __call__(self, params: Any) -> tuple[float, float | None]:
+    def __call__(self, params: Any) -> Any:
         with (
             tempfile.TemporaryFile() as out,
             tempfile.TemporaryFile() as err,
@@ -132,7 +137,8 @@ class Program:
                 said = _lines(err) or _lines(out)
                 how = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
                 raise _kind(code)(how + (f", its last words: {said[-1]}" if said else ""))
-            return read_value(_lines(out))
+            lines = _lines(out)
+            return read_outcomes(lines, self.outcomes) if self.outcomes else read_value(lines)
 
     def _start(
         self, arguments: list[str], out: IO[bytes], err: IO[bytes]
@@ -191,6 +197,24 @@ def read_value(lines: Sequence[str]) -> tuple[float, float | None]:
         return check_value(found["value"]), check_noise(found.get("noise_std"))
     except NoRegretError as error:
         raise EvaluationError(str(error)) from None
+
+
+def read_outcomes(lines: Sequence[str], names: tuple[str, ...]) -> dict[str, Any]:
+    """The last line that is a JSON object with these outcomes; where one is beyond its limit it may
+    have no value.
+    """
+    for line in reversed(lines):
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and any(name in found for name in names):
+            wanted = ("value", "noise_std", *names)
+            return {name: found[name] for name in wanted if name in found}
+    raise EvaluationError(
+        "no line of its output is JSON with its outcomes, such as"
+        f' {{"value": 0.3, "{names[0]}": 0.2}}'
+    )
 
 
 def _json_value(line: str) -> dict[str, Any] | None:

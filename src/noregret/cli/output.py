@@ -98,6 +98,12 @@ def trial_table(study: Study, trials: Sequence[Trial], *, outcomes: bool = True)
         )
         columns.append(("value", True, [number(trial.value) for trial in trials]))
         columns.append(("noise", True, [number(trial.noise_std) for trial in trials]))
+        columns += [
+            (name, True, [number(trial.outcomes.get(name)) for trial in trials])
+            for name in study.outcomes
+        ]
+        within = {True: "yes", False: "no", None: ""}
+        columns.append(("within limits", False, [within[trial.feasible] for trial in trials]))
     points = [named_params(study.space, trial.params) for trial in trials]
     if isinstance(study.space, Space):  # what does not exist there is left empty
         points = [study.space.active(each) for each in points]
@@ -179,6 +185,9 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
         return found
     found["best"] = trial_document(study, result.best)
     found["recommended"] = trial_document(study, result.recommended)
+    if study.outcomes:
+        state = study.feasibility()
+        found["feasibility"] = {"state": state.state, "text": str(state)}
     if result.prediction is not None:
         found["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
     if result.certificate is not None and result.certificate.proved:
@@ -187,6 +196,7 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
             "condition": result.certificate.condition,
             "refuted": result.certificate.refuted,
             "slack": result.certificate.slack,
+            **({"violations": dict(result.certificate.violations)} if study.outcomes else {}),
         }
     return found
 
@@ -208,7 +218,14 @@ def results_text(study: Study, found: dict[str, Any]) -> str:
         f"best         {number(best['value'])} at trial {best['number']}:"
         f"  {point_text(study, best['params'])}"
     ]
-    if found["predicted"] is not None:
+    if "feasibility" in found:
+        if found["feasibility"]["state"] != "feasible":
+            lines = [f"best         {found['feasibility']['text']}"]
+        else:
+            lines.append(f"limits       {found['feasibility']['text']}")
+    if study.context:
+        lines.append(f"recommended  depends on {', '.join(study.context)}: noregret plot policy")
+    elif found["predicted"] is not None:
         predicted = found["predicted"]
         same = (
             "the same point"

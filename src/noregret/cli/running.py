@@ -28,11 +28,12 @@ from noregret.cli.objectives import (
     load,
 )
 from noregret.cli.options import NumbersCommand, Target, on_study
+from noregret.cli.outcomes import CONTEXT, read_context, said_of
 from noregret.cli.output import counted, counts, number, point_text, results, results_text
 from noregret.errors import ConfigurationError, NoRegretError, TransientError, WorkerDiedError
 from noregret.space import named_params
 from noregret.study import CertifiedWithin, Isolated, Reached, Study
-from noregret.trials import measured
+from noregret.trials import returned
 
 # -- an objective under observation --
 
@@ -58,9 +59,9 @@ class Watched:
     last: str = ""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def __call__(self, params: Any) -> tuple[float, float | None]:
+    def __call__(self, params: Any) -> Any:
         try:
-            outcome = measured(self.objective(params))
+            outcome = said_of(self.study, self.objective(params))
         except NotStartedError as error:
             raise UnusableError(str(error)) from None
         except RunOverError:
@@ -122,6 +123,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
         " It is started without a shell."
     ),
 )
+@CONTEXT
 @click.option("--trials", type=click.IntRange(min=0), help="How many to start here.")
 @click.option(
     "--total",
@@ -204,14 +206,16 @@ def run(
     max_failures: int,
     dead: Literal["retry", "fail", "leave"],
     dry_run: bool,
+    context: tuple[str, ...],
     **limits: Any,
 ) -> None:
     """Evaluate a FUNCTION of the parameters (a dict), or a program, trial by trial.
 
     A function returns its value, or the pair (value, noise std). A program prints its value in the
     last line of its output, or a JSON line such as {"value": 0.3, "noise_std": 0.01}; an exit code
-    other than 0 is a failed trial. Any number of shells and machines may run one study at once.
-    Ctrl-C loses nothing: type the same command again to go on.
+    other than 0 is a failed trial. Outcomes with limits stand beside the value: (value,
+    {"toxicity": 0.2}), or {"value": 0.3, "toxicity": 0.2}. Any number of shells and machines may
+    run one study at once. Ctrl-C loses nothing: type the same command again to go on.
     """
     if (function is None) == (command is None):
         raise click.UsageError(
@@ -234,7 +238,7 @@ def run(
     before, started = len(study.trials), time.monotonic()
     with _signals(), _objective(study, function, command, trial_timeout) as objective, _logging():
         if dry_run:
-            _try(target, study, objective)
+            _try(target, study, objective, read_context(study, context))
             return
         watched = Watched(study, objective, max_failures)
         _run(
@@ -243,6 +247,7 @@ def run(
             stops,
             reclaim=None if dead == "leave" else dead,
             progress=False if target.as_json else None,
+            context=read_context(study, context),
             **limits,
         )
     if watched.gave_up:
@@ -273,11 +278,11 @@ def _run(
         raise
 
 
-def _try(target: Target, study: Study, objective: Objective) -> None:
-    params = study.preview().params
+def _try(target: Target, study: Study, objective: Objective, context: Any) -> None:
+    params = study.preview(context=context).params
     words = objective.arguments(params) if isinstance(objective, Program) else None
     try:
-        value, noise_std = measured(objective(params))
+        value, noise_std, told = returned(objective(params), study.outcomes)
     except (EvaluationError, NotStartedError) as error:
         raise NoRegretError(
             f"it failed at {point_text(study, params)}: {error}. Nothing was recorded"
@@ -292,10 +297,12 @@ def _try(target: Target, study: Study, objective: Objective) -> None:
         "value": value,
         "noise_std": noise_std,
         "command": words,
+        **({"outcomes": dict(told.values), "feasible": told.feasible} if study.outcomes else {}),
     }
     said = "" if words is None else f"ran {shlex.join(words)}\n"
-    told = number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
-    target.emit(document, f"{said}{told} at {point_text(study, params)}; nothing was recorded")
+    text = number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
+    text += "".join(f", {name} {number(each)}" for name, each in told.values.items())
+    target.emit(document, f"{said}{text} at {point_text(study, params)}; nothing was recorded")
 
 
 def _report(target: Target, study: Study, before: int, failed: int, seconds: float) -> None:
@@ -319,7 +326,7 @@ def _objective(
     study: Study, function: str | None, command: str | None, timeout: float | None
 ) -> AbstractContextManager[Objective]:
     if command is not None:
-        return Program(command, study.space, timeout)
+        return Program(command, study.space, timeout, tuple(study.outcomes))
     assert function is not None
     found = load(function)
     return nullcontext(found) if timeout is None else Isolated(found, timeout)

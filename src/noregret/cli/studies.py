@@ -15,6 +15,7 @@ from noregret.cli.options import (
     pairs,
     typed,
 )
+from noregret.cli.outcomes import limits_document, limits_text, outcomes_text
 from noregret.cli.output import (
     SAID,
     attributes_text,
@@ -22,6 +23,7 @@ from noregret.cli.output import (
     counts,
     number,
     parameter_range,
+    plus_minus,
     point_text,
     reason,
     resolution,
@@ -65,6 +67,7 @@ def study_document(study: Study) -> dict[str, Any]:
         "theorem": study.strategy.theorem,
         "note": study.note,
         "attributes": dict(study.attributes),
+        **limits_document(study),
     }
 
 
@@ -172,6 +175,8 @@ def _study_text(
         lines += [f"exists       {each}" for each in study.space.branches]
         lines.append("")
     lines += [
+        *([f"limits       {limits_text(study)}"] if study.outcomes else []),
+        *([f"context      {', '.join(study.context)}"] if study.context else []),
         f"strategy     {display_name(study.strategy)}, seed {study.seed}",
         f"guarantee    {study.strategy.theorem}",
         results_text(study, found),
@@ -203,6 +208,7 @@ def _trial_text(study: Study, index: int) -> str:
         ["state", SAID[trial.state]],
         ["value", number(trial.value)],
         ["noise", number(trial.noise_std)],
+        ["outcomes", outcomes_text(trial)],
         ["why", reason(trial)],
         ["asked (UTC)", trial.created or ""],
         ["begun (UTC)", trial.started or ""],
@@ -219,7 +225,16 @@ def _trial_text(study: Study, index: int) -> str:
     text = table([f"trial {index}", ""], [row for row in rows if row[1]])
     model = trial.decision.model
     recorded = {} if model is None else model.to_json()
+    measured = [
+        [
+            f"expected {each['name']}",
+            f"{plus_minus(each['mean'], each['std'])},"
+            f" {each['chance']:.0%} likely within its limit",
+        ]
+        for each in recorded.pop("outcomes", ())
+    ]
     reasons = [[key, _short(value)] for key, value in recorded.items() if value is not None]
+    reasons = [*measured, *reasons]
     return text + (f"\n\n{table(['decision', ''], reasons)}" if reasons else "")
 
 

@@ -17,6 +17,7 @@ from noregret.cli.options import (
     parse_point,
     typed,
 )
+from noregret.cli.outcomes import CONTEXT, OUTCOME, outcomes_text, read_context, read_outcomes
 from noregret.cli.output import attributes_text, number, point_text, trial_document, trial_table
 from noregret.study import Study
 from noregret.trials import State, Trial, standing
@@ -64,6 +65,7 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
         @TRANSIENT
         @NOTE
         @ATTRIBUTE
+        @OUTCOME
         @click.option("--failed", is_flag=True, help=failed)
         @click.option(
             "--withdrawn",
@@ -79,13 +81,15 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
             noise_std: float | None,
             failed: bool,
             withdrawn: bool,
+            outcomes: tuple[str, ...],
             **said: Any,
         ) -> None:
-            if (value is not None) + failed + withdrawn != 1:
+            if (value is not None) + failed + withdrawn != 1 and not (outcomes and value is None):
                 raise click.UsageError("give a VALUE, or --failed, or --withdrawn")
             study = target.open()
             state: State = "failed" if failed else "withdrawn" if withdrawn else "complete"
             said = {"noise_std": noise_std, "state": state, **_remarks(study, **said)}
+            said["outcomes"] = read_outcomes(study, outcomes)
             _told(target, study, recorded(study, trial, value, **said))
 
         return command
@@ -110,18 +114,21 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
     metavar="NAME=VALUE",
     help="Hold a parameter at a value, this time only.",
 )
+@CONTEXT
 @on_study
-def ask(target: Target, count: int, fix: tuple[str, ...]) -> None:
+def ask(target: Target, count: int, fix: tuple[str, ...], context: tuple[str, ...]) -> None:
     """The next point to measure. Points under way are taken into account, so you may ask again
     before you tell.
     """
     study = target.open()
-    trials = study.ask(count, fixed=parse_point(study, fix) if fix else None)
+    fixed = parse_point(study, fix) if fix else None
+    trials = study.ask(count, fixed=fixed, context=read_context(study, context))
     first = trials[0].number
+    beside = "".join(f" --outcome {name}=…" for name in study.outcomes)
     lines = [
         trial_table(study, trials, outcomes=False),
         "",
-        f"measured:  {target.again(f'tell {first} VALUE')}",
+        f"measured:  {target.again(f'tell {first} VALUE')}{beside}",
         f"failed:    {target.again(f'tell {first} --failed')}",
     ]
     target.emit(
@@ -170,13 +177,21 @@ def correct(study: Study, trial: int, value: float | None, **said: Any) -> Trial
 @NOISE
 @NOTE
 @ATTRIBUTE
+@OUTCOME
 @on_study
 def add(
-    target: Target, point: tuple[str, ...], value: float, noise_std: float | None, **said: Any
+    target: Target,
+    point: tuple[str, ...],
+    value: float,
+    noise_std: float | None,
+    outcomes: tuple[str, ...],
+    **said: Any,
 ) -> None:
     """A point measured before or elsewhere, with its VALUE."""
     study = target.open()
-    added = study.add(parse_point(study, point), value, noise_std, **_remarks(study, **said))
+    told = read_outcomes(study, outcomes)
+    remarks = _remarks(study, **said)
+    added = study.add(parse_point(study, point), value, noise_std, outcomes=told, **remarks)
     _told(target, study, added)
 
 
@@ -253,6 +268,7 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
     }
     ended = "failed, not the point's fault," if trial.transient else trial.state
     told = ended if trial.value is None else number(trial.value)
+    told = "; ".join(each for each in (told, outcomes_text(trial)) if each)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]
     if trial.asked is not None:
         lines.append(f"asked for: {point_text(study, trial.asked)}")
@@ -261,14 +277,17 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         best = study.best
         document["best"] = trial_document(study, best)
         same = best.number == trial.number
-        lines.append(
-            "the best so far"
-            if same
-            else (
-                f"best so far: {number(best.value)} at trial {best.number},"
-                f" {point_text(study, best.params)}"
+        if best.feasible is False:
+            lines.append(f"nothing feasible yet; closest is trial {best.number}")
+        else:
+            lines.append(
+                "the best so far"
+                if same
+                else (
+                    f"best so far: {number(best.value)} at trial {best.number},"
+                    f" {point_text(study, best.params)}"
+                )
             )
-        )
     running = [str(each.number) for each in trials if each.state == "running"]
     lines += [f"still under way: trial {', '.join(running)}"] if running else []
     again = [f"again: {target.again(f'retry {trial.number}')}"] if trial.transient else []

@@ -30,8 +30,10 @@ KINDS = (
     "lengthscales",
     "certificate",
     "calibration",
+    "policy",
+    "outcomes",
 )
-SLICED = ("slice", "slices", "contour")
+SLICED = ("slice", "slices", "contour", "policy", "outcomes")
 ENDINGS = ("png", "svg", "pdf")
 
 
@@ -84,12 +86,13 @@ def plot(
     parameter (slice) or along each (slices), its mean over two (contour), which inputs matter
     (importance), all trials at once (parallel), when they ran (timeline), several studies' best so
     far (studies), lengthscales and the widening h (lengthscales), the bound on the regret
-    (certificate), whether predictions came true (calibration).
+    (certificate), whether predictions came true (calibration), the best action as a function of the
+    context (policy), an outcome beside its limit (outcomes).
     """
     if ((along or at) and kind not in SLICED) or (along and kind == "slices"):
         raise ConfigurationError(
-            f"--along is for `noregret plot slice` and contour, --at for these and slices, not for"
-            f" {kind}"
+            f"--along is for `noregret plot slice`, contour, policy and outcomes, --at for these"
+            f" and slices, not for {kind}"
         )
     if also and kind != "studies":
         raise ConfigurationError(f"--also is for `noregret plot studies`, not for {kind}")
@@ -148,6 +151,10 @@ def draw(
         pictures.slice(study, pair, at=at, ax=figure.subplots())
     elif kind == "studies":
         pictures.studies(_beside(study, also), ax=figure.subplots())
+    elif kind == "policy":
+        pictures.policy(study, along[0] if along else None, at=at, ax=figure.subplots())
+    elif kind == "outcomes":
+        pictures.outcomes(study, along[0] if along else None, ax=figure.subplots())
     elif kind == "slice":
         pictures.slice(study, along, at=at, ax=figure.subplots())
     elif kind == "certificate":

@@ -34,7 +34,7 @@ def convergence(
     for trial, each in zip(trials, made, strict=True):
         known = [
             value
-            for value in (*best[-1:], trial.value if trial.state == "complete" else None)
+            for value in (*best[-1:], trial.value if _counts(trial) else None)
             if value is not None
         ]
         best.append(max(known, key=lambda value: sign * value) if known else None)
@@ -42,6 +42,11 @@ def convergence(
     return Convergence(
         tuple(best), tuple(low for low, _ in bounds), tuple(high for _, high in bounds)
     )
+
+
+def _counts(trial: Trial) -> bool:
+    """Whether its value may be the best: told, and within all limits if there are any."""
+    return trial.state == "complete" and trial.feasible is not False
 
 
 def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[float, float] | None:

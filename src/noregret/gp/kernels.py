@@ -165,12 +165,12 @@ def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
     return kernel.value(sq), kernel.slope(sq)
 
 
-def _matern_five_halves(sq: Array) -> tuple[Array, Array, Array]:
-    """(1 + z + z²/3) e^−z, z = √(5s) in the place of sq, and e^−z: two new arrays."""
+def _matern_five_halves(sq: Array, out: Array | None = None) -> tuple[Array, Array, Array]:
+    """(1 + z + z²/3) e^−z (in ``out``), z = √(5s) in the place of sq, and e^−z."""
     z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
     decay = np.negative(z)
     np.exp(decay, out=decay)
-    value = z / 3
+    value = np.divide(z, 3, out=out)
     value += 1
     value *= z
     value += 1
@@ -188,5 +188,5 @@ def covariance(kernel: Covariance, lengthscales: Array, A: Array, B: Array) -> A
     step = max(BLOCK // max(len(B), 1), 1)
     for start in range(0, len(A), step):
         rows = slice(start, start + step)
-        K[rows] = _matern_five_halves(np.asarray(cdist(A[rows], B, "sqeuclidean")))[0]
+        _matern_five_halves(np.asarray(cdist(A[rows], B, "sqeuclidean")), K[rows])
     return K

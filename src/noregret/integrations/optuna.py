@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 import statistics
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from noregret.integrations.axes import Axes, Axis, plain, stepped
 from noregret.space import Choice, Float, Int
 from noregret.strategies import Strategy
 from noregret.study import CertifiedWithin, Study
-from noregret.trials import Decision, Goal, State, Trial
+from noregret.trials import AtMost, Decision, Goal, Limit, State, Trial, keeps
 
 try:
     import optuna
@@ -44,6 +44,7 @@ except ImportError:
 
 # of the user attribute by which an objective says that its failure is not the point's fault
 TRANSIENT = "noregret:transient"
+CONSTRAINTS = "constraints"  # as Optuna 4 writes them; Optuna 5: "constraints:name"
 KEY = (  # of the system attribute: what the strategy recorded, and for which point of which space
     "noregret"
 )
@@ -68,10 +69,8 @@ class NoRegretSampler(BaseSampler):
         n_startup_trials: int | None = None,
         independent_sampler: BaseSampler | None = None,
         warn_independent_sampling: bool = True,
-        constraints_func: None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
-        if constraints_func is not None:
-            raise _constrained("constraints_func")
         if n_startup_trials is not None and (
             isinstance(n_startup_trials, bool)
             or not isinstance(n_startup_trials, int)
@@ -84,6 +83,12 @@ class NoRegretSampler(BaseSampler):
         chosen = Study(
             [(0.0, 1.0)], "maximize", strategy=strategy
         ).strategy  # the default and the checks are the study's
+        if constraints_func is not None and not hasattr(chosen, "check_outcomes"):
+            raise ConfigurationError(
+                f"{type(chosen).__name__} reads no outcomes, so it would not keep constraints_func:"
+                " use the default strategy"
+            )
+        self._constraints = constraints_func
         self._strategy = chosen if n_startup_trials is None else _without_initial_design(chosen)
         self._startup = n_startup_trials or 0
         self._seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -132,6 +137,7 @@ class NoRegretSampler(BaseSampler):
                 self._strategy,
                 seed,
                 trials=_history(others, axes, goal, space_key),
+                outcomes=_limits(others),
             )
             asked = known.ask(fixed=fixed or None)
             seen, others = (
@@ -172,6 +178,14 @@ class NoRegretSampler(BaseSampler):
         values: Sequence[float] | None,
     ) -> None:
         self._independent.after_trial(study, trial, state, values)
+        if self._constraints is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
+            told = [float(each) for each in self._constraints(trial)]
+            if not told or not all(math.isfinite(each) for each in told):
+                raise ConfigurationError(
+                    "constraints_func must return finite numbers, at most 0 where the trial is"
+                    f" feasible, got {told!r} for trial {trial.number}"
+                )
+            study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, told)
 
 
 class NoRegretStopping:
@@ -226,7 +240,8 @@ class NoRegretStopping:
         goal: Goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
         finished = [each for each in study.get_trials(deepcopy=False) if each.state.is_finished()]
         history = _history(finished, axes, goal, "")
-        if self._rule(Study(axes.space, goal, self._strategy, trials=history)):
+        limits = _limits(finished)
+        if self._rule(Study(axes.space, goal, self._strategy, trials=history, outcomes=limits)):
             logger.info(
                 f"Stopped after {done} trials: the recommended point is within"
                 f" {self._rule.regret} of the optimum by the model's bound."
@@ -262,11 +277,21 @@ def _refuse_many_objectives(study: optuna.Study) -> None:
         )
 
 
-def _constrained(what: str) -> ConfigurationError:
-    return ConfigurationError(
-        f"NoRegretSampler does not handle constraints, got {what}: raise optuna.TrialPruned or"
-        " return a bad value for infeasible points, or use GPSampler or TPESampler"
-    )
+def _constraints_of(trial: FrozenTrial) -> dict[str, float]:
+    """What constraints_func or trial.set_constraint said of it, by name: at most 0 is feasible."""
+    found: dict[str, float] = {}
+    for key, value in trial.system_attrs.items():
+        if key == CONSTRAINTS and value is not None:
+            found |= {f"{CONSTRAINTS}[{i}]": float(each) for i, each in enumerate(value)}
+        elif key.startswith(f"{CONSTRAINTS}:"):
+            found[key] = float(value)
+    return found
+
+
+def _limits(trials: Sequence[FrozenTrial]) -> dict[str, Limit]:
+    """Every constraint that some trial was told of."""
+    names = {name for trial in trials for name in _constraints_of(trial)}
+    return {name: AtMost(0.0) for name in sorted(names)}
 
 
 def _fingerprint(search_space: dict[str, BaseDistribution]) -> str:
@@ -316,11 +341,8 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
     retried = {trial.system_attrs.get("failed_trial") for trial in trials}
     retried |= {number for t in trials for number in t.system_attrs.get("retry_history", ())}
     history: list[Trial] = []
+    limits = _limits(trials)
     for trial in trials:
-        if any(
-            key == "constraints" or key.startswith("constraints:") for key in trial.system_attrs
-        ):
-            raise _constrained(f"constraint values in trial {trial.number}")
         if trial.state == TrialState.WAITING:
             continue
         recorded = trial.system_attrs.get(KEY, {})
@@ -353,6 +375,8 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
                 value if state == "complete" else None,
                 decision=decision,
                 transient=state == "failed" and _is_transient(trial, retried),
+                outcomes=(told := _constraints_of(trial) if state == "complete" else {}),
+                feasible=keeps(told, limits),
             )
         )
     return history

@@ -8,6 +8,7 @@ style or marker of its own.
 from noregret.plot.beliefs import slice  # noqa: A004 — called as plot.slice
 from noregret.plot.decisions import calibration, lengthscales, scaling
 from noregret.plot.overviews import contour, importance, parallel, slices, studies, timeline
+from noregret.plot.policies import outcomes, policy
 from noregret.plot.results import certificate, convergence
 
 __all__ = [
@@ -17,7 +18,9 @@ __all__ = [
     "convergence",
     "importance",
     "lengthscales",
+    "outcomes",
     "parallel",
+    "policy",
     "scaling",
     "slice",
     "slices",

@@ -81,6 +81,12 @@ def slice(  # noqa: A001 — called as plot.slice
     return ax
 
 
+def _following(study: Study, fixed: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the next ask would give, in the context of the slice."""
+    context = {name: fixed[name] for name in study.context} or None
+    return named_params(study.space, study.preview(context=context).params)
+
+
 def _checked(study: Study, at: Mapping[str, Any], names: list[str]) -> Mapping[str, Any]:
     if at and isinstance(study.space, Candidates):
         raise ConfigurationError(
@@ -154,7 +160,7 @@ def _line(
             ],
             state,
         )
-    at = along.position(named_params(study.space, study.preview().params)[along.name])
+    at = along.position(_following(study, fixed)[along.name])
     ax.axvline(at, color=GREEN, lw=1.4, ls="-.", zorder=1)
     ax.plot(
         [at],
@@ -223,7 +229,7 @@ def _map(
                 [up.position(p[up.name]) for p in found],
             )
             ax.plot(*places, ls="none", ms=10, mec="white", zorder=4, **LOOK[state])
-    point = named_params(study.space, study.preview().params)
+    point = _following(study, fixed)
     ax.plot(
         [across.position(point[across.name])],
         [up.position(point[up.name])],

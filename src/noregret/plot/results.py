@@ -12,6 +12,7 @@ from noregret.plot.canvas import (
     GREEN,
     INK,
     LOOK,
+    RED,
     by_trial,
     legend,
     mark_below,
@@ -23,6 +24,8 @@ from noregret.trials import standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+BEYOND = "beyond a limit"
 
 
 def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
@@ -39,7 +42,17 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     for state in ("failed", "running", "waiting"):
         mark_below(ax, [trial.number for trial in trials if trial.state == state], state)
     ax.plot(numbers, values, ls="none", ms=5, mfc="none", mew=1.2, **LOOK["complete"])
-    if done:
+    beyond = [trial for trial in done if trial.feasible is False]
+    if beyond:
+        where, what = [t.number for t in beyond], [float(t.value or 0.0) for t in beyond]
+        ax.plot(where, what, ls="none", marker="s", ms=9, mfc="none", color=RED, label=BEYOND)
+    kept = [trial for trial in done if trial.feasible is not False]
+    if done and not kept:
+        ax.plot([], [], " ", label="nothing feasible yet")
+    numbers, values = [trial.number for trial in kept], [float(t.value or 0.0) for t in kept]
+    if kept and study.context:
+        pass  # the best of several contexts is no progress
+    elif kept:
         best = (np.maximum if study.goal == "maximize" else np.minimum).accumulate(values)
         ax.step(
             [*numbers, len(study.trials) - 1],
@@ -82,7 +95,15 @@ def certificate(
     ax = new_axes(ax)
     counts = np.unique(np.linspace(first + 1, len(trials), steps).round().astype(int))
     known = [
-        Study(study.space, study.goal, study.strategy, study.seed, trials=trials[:count])
+        Study(
+            study.space,
+            study.goal,
+            study.strategy,
+            study.seed,
+            trials=trials[:count],
+            outcomes=study.outcomes,
+            context=study.context,
+        )
         for count in counts
     ]
     certificates = [earlier.certificate(delta) for earlier in known]

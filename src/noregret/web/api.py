@@ -116,6 +116,8 @@ def describe_study(seen: Seen) -> Any:
             *(str(each) for each in getattr(study.space, "constraints", ())),
             *(str(each) for each in getattr(study.space, "branches", ())),
         ],
+        "outcomes": [f"{name} {limit}" for name, limit in study.outcomes.items()],
+        "context": list(study.context),
         "strategy": codec.to_json(study.strategy),
         "theorem": study.strategy.theorem,
         "counts": dict(seen.tally),

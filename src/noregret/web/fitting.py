@@ -26,6 +26,7 @@ from noregret.strategies import Belief
 from noregret.study import Result, Study
 from noregret.trials import Trial, sign_of
 from noregret.web.insights import hiding, importance
+from noregret.web.limits import feasibility_text, policy_table
 from noregret.web.reading import Snapshot
 
 RESULTS = 2  # kept: one of 5,000 trials takes 200 MB
@@ -79,6 +80,8 @@ def failure(
         "next": None,
         "importance": None,
         "resolution": None,
+        "policy": None,
+        "feasibility": None,
     }
 
 
@@ -87,6 +90,10 @@ def _judged(name: str) -> dict[str, Any]:
     answer = failure(None, snapshot.version, len(snapshot.rows))
     if isinstance(result, str):
         return answer | {"error": result}
+    study = snapshot.study
+    answer["feasibility"] = feasibility_text(study, snapshot.trials)
+    if study.context:
+        return answer | {"policy": None if result is None else _policy(study)}
     if result is not None and result.prediction is not None and result.certificate is not None:
         mean, std = result.prediction
         answer["recommended"] = {"number": result.recommended.number, "mean": mean, "std": std}
@@ -105,6 +112,13 @@ def _judged(name: str) -> dict[str, Any]:
     except NoRegretError as error:
         answer["error"] = str(error)
     return answer
+
+
+def _policy(study: Study) -> dict[str, Any] | None:
+    try:
+        return policy_table(study)
+    except NoRegretError:  # no model: the strategy has none
+        return None
 
 
 def _result(name: str) -> tuple[Snapshot, Result | str | None]:

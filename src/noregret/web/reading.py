@@ -79,6 +79,7 @@ class Snapshot:
     @cached_property
     def best(self) -> Trial | None:
         done = [trial for trial in self.trials if trial.value is not None]
+        done = [trial for trial in done if trial.feasible is not False]
         sign = 1.0 if self.study.goal == "maximize" else -1.0
         return max(done, key=lambda trial: sign * float(trial.value or 0.0)) if done else None
 
@@ -94,7 +95,8 @@ class Snapshot:
 
     @property
     def empty(self) -> bool:
-        return self.best is None
+        """Nothing was told yet."""
+        return not self.tally["complete"]
 
     def bytes_of(self, what: str, make: Callable[[Snapshot], bytes]) -> bytes:
         """An encoded answer, made once."""

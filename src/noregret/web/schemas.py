@@ -26,7 +26,8 @@ from noregret.space import (
     read_only,
 )
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
-from noregret.trials import Trial
+from noregret.study import Study, read_limit
+from noregret.trials import Limit, Trial
 from noregret.web.keys import KEY, key_of
 
 LARGEST_INT = 2**53 - 1  # what every JSON reader takes without rounding
@@ -57,6 +58,8 @@ Real = Annotated[StrictFloat | Whole, Field()]
 Positive = Annotated[StrictFloat | Whole, Field(gt=0)]
 Scalar = Text | StrictBool | Whole | StrictFloat | None
 Params = Annotated[dict[Name, Scalar], Field(max_length=1000)]
+Pair = Annotated[list[Real], Field(min_length=2, max_length=2)]
+Outcomes = Annotated[dict[Name, Real | Pair], Field(max_length=100)]
 
 
 class FloatIn(Body):
@@ -65,6 +68,8 @@ class FloatIn(Body):
     low: Real
     high: Real
     log: StrictBool = False
+    step: Positive | None = None
+    digits: Annotated[StrictInt, Field(ge=0, le=20)] | None = None
 
 
 class IntIn(Body):
@@ -73,12 +78,14 @@ class IntIn(Body):
     low: Whole
     high: Whole
     log: StrictBool = False
+    step: Annotated[StrictInt, Field(ge=1, le=LARGEST_INT)] = 1
 
 
 class ChoiceIn(Body):
     kind: Literal["choice"]
     name: Name
     options: Annotated[list[Scalar], Field(min_length=1, max_length=1000)]
+    ordered: StrictBool = False
 
 
 class BoxIn(Body):
@@ -129,6 +136,8 @@ class StudyIn(Body):
     seed: Annotated[StrictInt, Field(ge=0, le=LARGEST_INT)] = 0
     value_name: Name | None = None
     unit: Text | None = None
+    outcomes: Annotated[list[Text], Field(max_length=20)] = Field(default_factory=list)
+    context: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
 
     def attributes(self) -> dict[str, str]:
         """What the values are called, and their unit."""
@@ -152,6 +161,10 @@ class StudyIn(Body):
             branches=[read_only(text, box.parameters) for text in lines if f" {ONLY_FOR} " in text],
         )
 
+    def made_limits(self) -> dict[str, Limit]:
+        """Typed as toxicity<=0.3."""
+        return dict(read_limit(text) for text in self.outcomes)
+
     def made_strategy(self) -> Strategy:
         match self.strategy:
             case InsuredIn(noise_std=noise_std):
@@ -169,6 +182,37 @@ class StudyIn(Body):
                 return RandomSearch()
 
 
+class DerivedIn(StudyIn):
+    """A new study with the trials of another. past: what an added input was in them."""
+
+    past: Params = {}
+
+    def changes(self, old: Study) -> dict[str, Any]:
+        """As ``Study.derived`` takes them: inputs by name where none goes, so that what else the
+        space has stays.
+        """
+        space = self.made_space()
+        kept = (
+            isinstance(old.space, Space)
+            and isinstance(space, Space)
+            and space.branches == old.space.branches
+            and set(old.space.parameters) <= set(space.parameters)
+        )
+        return {
+            "past": self.past,
+            "goal": self.goal,
+            "strategy": self.made_strategy(),
+            "seed": self.seed,
+            "outcomes": self.made_limits(),
+            "context": self.context,
+            **(
+                {"parameters": dict(space.parameters), "constraints": space.constraints}
+                if kept and isinstance(space, Space)
+                else {"space": space}
+            ),
+        }
+
+
 def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
@@ -176,18 +220,22 @@ def _float(value: float | None) -> float | None:
 def _parameter(given: FloatIn | IntIn | ChoiceIn) -> Float | Int | Choice:
     match given:
         case FloatIn():
-            return Float(float(given.low), float(given.high), given.log)
+            step = _float(given.step)
+            return Float(float(given.low), float(given.high), given.log, step, given.digits)
         case IntIn():
-            return Int(given.low, given.high, given.log)
+            return Int(given.low, given.high, given.log, given.step)
         case ChoiceIn():
-            return Choice(given.options)
+            return Choice(given.options, ordered=given.ordered)
 
 
 class AskIn(Body):
-    """How many experiments; fixed: inputs that are to have a given value."""
+    """How many experiments; fixed: inputs that are to have a given value; context: what the inputs
+    are now that nobody chooses.
+    """
 
     count: Annotated[StrictInt, Field(ge=1, le=20)] = 1
     fixed: Params | None = None
+    context: Params | None = None
 
 
 class TellIn(Body):
@@ -202,11 +250,13 @@ class TellIn(Body):
     reason: Remark | None = None
     note: Remark | None = None
     transient: bool = False
+    outcomes: Outcomes | None = None
 
     def remarks(self) -> dict[str, Any]:
         """What was told besides the outcome: what was really run, why it failed, a note."""
         given: dict[str, Any] = {"params": self.params, "reason": self.reason, "note": self.note}
         given |= {"transient": True} if self.transient else {}
+        given["outcomes"] = self.outcomes or None
         return {name: each for name, each in given.items() if each is not None}
 
 
@@ -229,6 +279,7 @@ class PointIn(Body):
     value: Real | None = None
     noise_std: Positive | None = None
     note: Remark | None = None
+    outcomes: Outcomes | None = None
 
     def remarks(self) -> dict[str, Any]:
         return {} if self.note is None else {"note": self.note}
@@ -261,6 +312,8 @@ class DescriptionOut(BaseModel):
     version: str
     space: dict[str, Any]
     constraints: list[str]
+    outcomes: list[str]
+    context: list[str]
     strategy: dict[str, Any]
     theorem: str
     counts: dict[str, int]
@@ -277,6 +330,9 @@ class TrialOut(BaseModel):
     created: str | None = None
     finished: str | None = None
     transient: bool = False
+    outcomes: dict[str, float] = Field(default_factory=dict)
+    outcome_noise: dict[str, float] = Field(default_factory=dict)
+    feasible: bool | None = None
 
     @staticmethod
     def of(trial: Trial) -> TrialOut:
@@ -323,6 +379,8 @@ class ModelOut(BaseModel):
     next: dict[str, Any] | list[float] | None = None
     importance: list[dict[str, Any]] | None = None
     resolution: str | None = None
+    policy: dict[str, Any] | None = None
+    feasibility: str | None = None
 
 
 class SlicesOut(BaseModel):

@@ -17,6 +17,7 @@ from noregret.web.api import PROBLEMS, Number, Studies, StudyName
 from noregret.web.reading import Library
 from noregret.web.schemas import (
     AskIn,
+    DerivedIn,
     NoteIn,
     PointIn,
     StudyIn,
@@ -40,9 +41,24 @@ def create_study(studies: Studies, body: StudyIn) -> Any:
         body.made_strategy(),
         body.seed,
         storage=studies.storage,
+        outcomes=body.made_limits(),
+        context=body.context,
     )
     if attributes:
         study.annotate(attributes=attributes)
+    return next(
+        summary_out(summary) for summary in studies.summaries() if summary.name == body.name
+    )
+
+
+@router.post("/studies/{key}/derive", status_code=201, response_model=schemas.StudyOut)
+def derive_study(studies: Studies, name: StudyName, body: DerivedIn) -> Any:
+    """A new study with the trials of this one, which stays as it is."""
+    old = studies.study(name)
+    made = old.derived(body.name, **body.changes(old))
+    attributes = {**old.attributes, **body.attributes()}
+    if attributes:
+        made.annotate(attributes=attributes)
     return next(
         summary_out(summary) for summary in studies.summaries() if summary.name == body.name
     )
@@ -53,11 +69,7 @@ def ask(studies: Studies, name: StudyName, body: AskIn) -> Any:
     """The next experiments: waiting ones first, then what the strategy proposes."""
     with studies.lock(name, "ask"):
         study = studies.study(name)
-        trials = (
-            [study.ask(fixed=body.fixed) for _ in range(body.count)]
-            if body.fixed
-            else study.ask(body.count)
-        )
+        trials = study.ask(body.count, fixed=body.fixed or None, context=body.context)
     studies.changed(name)
     return [TrialOut.of(trial) for trial in trials]
 
@@ -70,8 +82,10 @@ def add_point(studies: Studies, name: StudyName, body: PointIn) -> Any:
         raise NoRegretError("noise_std belongs to a value: give both, or neither")
     trial = (
         study.enqueue(body.params, **body.remarks())
-        if body.value is None
-        else study.add(body.params, body.value, body.noise_std, **body.remarks())
+        if body.value is None and not body.outcomes
+        else study.add(
+            body.params, body.value, body.noise_std, outcomes=body.outcomes, **body.remarks()
+        )
     )
     studies.changed(name)
     return TrialOut.of(trial)

@@ -17,15 +17,18 @@ function read(field) {
 
 function bodyOf(form, button) {
   const failed = button?.name === "state" && button.value === "failed";
-  const body = failed ? { state: "failed" } : {}, params = {};
+  const body = failed ? { state: "failed" } : {}, params = {}, nested = {};
   for (const field of form.elements) {
     if (!field.name || field.tagName === "BUTTON" || (failed && ["value", "noise_std"].includes(field.name)) || (!failed && field.name === "transient")) continue;
     const value = read(field);
     if (value === undefined) continue;
     if (field.dataset.param !== undefined) params[field.dataset.param] = value;
+    else if (field.dataset.outcome !== undefined) { if (!failed) (nested.outcomes ??= {})[field.dataset.outcome] = value; }
+    else if (field.dataset.context !== undefined) (nested.context ??= {})[field.dataset.context] = value;
     else if (failed && field.name === "note") body.reason = value;
     else body[field.name] = value;
   }
+  Object.assign(body, nested);
   if (!form.dataset.nest) return body;
   if (!form.dataset.asked) return { ...body, [form.dataset.nest]: params };
   const asked = JSON.parse(form.dataset.asked); // what was really run is sent if it is something else

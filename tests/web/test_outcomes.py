@@ -1,0 +1,70 @@
+"""Limits and context on the page and in its API."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+import noregret as nr
+from noregret.storage import SQLStorage
+from noregret.web.keys import key_of
+from noregret.web.limits import feasibility_text, policy_table
+
+BOX = {"kind": "box", "parameters": [{"kind": "float", "name": "dose", "low": 0, "high": 1}]}
+
+
+@pytest.fixture
+def lab(browser: TestClient) -> Any:
+    client = browser
+    body = {"name": "lab", "goal": "maximize", "space": BOX, "outcomes": ["toxicity <= 0.3"]}
+    assert client.post("/api/studies", json=body).status_code == 201
+    return client
+
+
+def test_a_study_with_limits_is_made_told_and_shown(lab: Any) -> None:
+    where = f"/api/studies/{key_of('lab')}"
+    assert lab.get(where).json()["outcomes"] == ["toxicity ≤ 0.3"]
+    assert lab.post(f"{where}/ask", json={}).status_code == 201
+    missing = lab.post(f"{where}/trials/0/tell", json={"value": 2.0})
+    assert missing.status_code == 409
+    assert "missing ['toxicity']" in missing.json()["detail"]
+    told = lab.post(f"{where}/trials/0/tell", json={"outcomes": {"toxicity": 0.9}})
+    assert (told.status_code, told.json()["feasible"]) == (200, False)
+    page = lab.get(f"/studies/{key_of('lab')}").text
+    assert "Nothing feasible yet" in page
+    assert "toxicity ≤ 0.3" in page
+    point = {"params": {"dose": 0.2}, "value": 1.5, "outcomes": {"toxicity": [0.1, 0.02]}}
+    added = lab.post(f"{where}/trials", json=point)
+    assert (added.json()["feasible"], added.json()["outcome_noise"]) == (True, {"toxicity": 0.02})
+    assert "within all limits" in lab.get(f"/studies/{key_of('lab')}").text
+    laboratory = lab.get(f"/studies/{key_of('lab')}/lab").text
+    assert 'data-outcome="toxicity"' in laboratory
+    assert "beyond a limit" in laboratory
+    assert "toxicity" in lab.get(f"/studies/{key_of('lab')}/trials/0").text
+
+
+def test_a_bad_limit_is_said(lab: Any) -> None:
+    body = {"name": "bad", "goal": "maximize", "space": BOX, "outcomes": ["toxicity 0.3"]}
+    answer = lab.post("/api/studies", json=body)
+    assert answer.status_code == 422
+    assert "write an outcome's limit as" in answer.json()["detail"]
+
+
+def test_context_is_asked_for(browser: TestClient, storage: SQLStorage) -> None:
+    space = {"set": nr.Float(20, 60), "outside": nr.Float(-10, 30)}
+    study = nr.Study.create("heat", space, "minimize", storage=storage, context=("outside",))
+    client = browser
+    where = f"/api/studies/{key_of('heat')}"
+    assert "is context here" in client.post(f"{where}/ask", json={}).json()["detail"]
+    for outside in (0, 10, 20, 30, -5):
+        asked = client.post(f"{where}/ask", json={"context": {"outside": outside}}).json()[0]
+        assert asked["params"]["outside"] == outside
+        client.post(f"{where}/trials/{asked['number']}/tell", json={"value": asked["number"]})
+    page = client.get(f"/studies/{key_of('heat')}").text
+    assert "Given, not chosen: outside" in page
+    assert 'data-context="outside"' in client.get(f"/studies/{key_of('heat')}/lab").text
+    table = policy_table(study)
+    assert table is not None
+    assert [row["context"] for row in table["rows"]] == [-10, -5, 0, 5, 10, 15, 20, 25, 30]
+    assert all(20 <= row["actions"][0] <= 60 for row in table["rows"])
+    assert feasibility_text(study, study.trials) is None
