@@ -10,7 +10,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-calibration bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-web bench-calibration bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -139,6 +139,10 @@ bench-calibration: setup
 # machine with nothing else to do. ARGS="--quick" prints a short one.
 bench-workers: setup
 	$(BIN)/python -W ignore -m research.benchmarks.workers $(ARGS)
+
+# What attacks cost the page's server in memory and time; the table of docs/security.md. ARGS="--quick" prints a tenth of it.
+bench-web: setup
+	$(BIN)/python -m research.benchmarks.web_attacks $(ARGS)
 
 bench-report: setup
 	$(BIN)/python -m research.benchmarks.regret report

@@ -68,6 +68,54 @@ def test_the_quickstart_prints_its_outputs_and_names_its_install() -> None:
         assert said in PAGES["index.md"].read_text(encoding="utf-8").split("```python")[0]
 
 
+def test_the_walkthroughs_print_their_outputs_and_show_what_they_drew() -> None:
+    """Each has pictures, and each picture is one that its own code or steps make."""
+    for name in ("tutorials/tuning.md", "tutorials/research.md", "gallery.md"):
+        text = PAGES[name].read_text(encoding="utf-8")
+        shown = {each for each in re.findall(r"figures/([\w-]+)\.png", text) if "web-" not in each}
+        drawn = set(re.findall(r'savefig\("([\w-]+)\.png"', text))
+        assert shown == drawn, name
+        assert len(shown) >= 2
+    for name in BLOCKS:
+        if name.startswith(("tutorials/tuning", "tutorials/research")):
+            assert name in OUTPUTS, name
+    text = PAGES["tutorials/page.md"].read_text(encoding="utf-8")
+    shown = set(re.findall(r"figures/([\w-]+)\.png", text))
+    assert shown == set(re.findall(r'^picture "([\w-]+)"$', text, flags=re.MULTILINE))
+    for figure in shown:
+        assert (ROOT / "docs" / "figures" / f"{figure}.png").exists()
+
+
+def test_the_home_page_and_the_benchmarks_agree() -> None:
+    home = PAGES["index.md"].read_text(encoding="utf-8")
+    benchmarks = PAGES["benchmarks.md"].read_text(encoding="utf-8")
+    said = re.search(r"At 2,000 points in six inputs an ask takes (\S+) s, at 5,000 (\S+) s", home)
+    assert said is not None
+    speed = benchmarks.split("## Speed")[1]
+    for points, seconds in zip((2000, 5000), said.groups(), strict=True):
+        row = re.search(rf"^\| 6 \| {points} \| (\S+) \|", speed, flags=re.MULTILINE)
+        assert row is not None
+        measured = float(row[1]) / 1000
+        assert f"{measured:.1g}" == f"{float(seconds):.1g}", f"the home page should say {measured}"
+    assert "no lead over BoTorch" in home
+    high = benchmarks.split("### High")[1].split("<details>")[0]
+    ranks = dict(re.findall(r"^\| ([\w ().]+) \| \d+ \| \d+ \| ([\d.]+)", high, re.MULTILINE))
+    best = min(float(rank) for name, rank in ranks.items() if name.startswith("noregret"))
+    assert best >= float(ranks["botorch_logei"]), "the home page is too modest about many inputs"
+
+
+def test_the_comparison_links_each_of_ours_to_its_page() -> None:
+    text = PAGES["comparison.md"].read_text(encoding="utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "| Ax |" not in line]
+    assert len(rows) > 30
+    for row in rows:
+        feature, *peers, ours = [cell.strip() for cell in row.strip("|").split("|")]
+        assert len(peers) == 2, feature
+        assert ours == "–" or "](" in ours, f"{feature}: ours has no link"
+    for version in ("4.9.0", "0.20.0", "1.3.1"):
+        assert version in text
+
+
 def test_the_first_example_is_short() -> None:
     lines = [line for line in BLOCKS["README.md-0"].splitlines() if line.strip()]
     assert 0 < len(lines) <= 10  # the formatter decides how many are empty

@@ -2,6 +2,7 @@
 there, and nothing is loaded from elsewhere.
 """
 
+import inspect
 import os
 import re
 import shutil
@@ -12,6 +13,8 @@ from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
+
+import noregret as nr
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -163,3 +166,20 @@ def test_pictures_are_small_and_used() -> None:
     for picture in (DOCS / "figures").iterdir():
         assert picture.name in text, f"{picture.name} is on no page"
         assert picture.stat().st_size < LARGEST, picture.name
+
+
+def test_the_reference_has_parameters_in_tables() -> None:
+    """Of the calls that most programs make: every argument has its line."""
+    for call in (
+        nr.maximize,
+        nr.Study.create,
+        nr.Study.ask,
+        nr.Study.tell,
+        nr.Study.run,
+        nr.Study.reclaim,
+        nr.Study.derived,
+    ):
+        said = (call.__doc__ or "").split("Args:\n")[1].split("Returns:")[0]
+        listed = re.findall(r"^ +(\w+): [A-Z\"`]", said, flags=re.MULTILINE)
+        wanted = [name for name in inspect.signature(call).parameters if name != "self"]
+        assert listed == wanted, call.__qualname__

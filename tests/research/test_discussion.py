@@ -29,7 +29,7 @@ def test_jobs_runs_and_the_figure(tmp_path: Path) -> None:
     assert len(result["simple"]) == 9
     assert np.all(np.diff(result["simple"]) <= 0)
     assert np.all(np.diff(result["cumulative"]) >= 0)
-    results = {job: result for job in jobs}
+    results = dict.fromkeys(jobs, result)
     summary = discussion.summarise(results)
     assert summary["panels"]["branches"]["log-EI"]["runs"] == 1
     drawn = [axis.get_title() for axis in discussion.draw(results).axes]

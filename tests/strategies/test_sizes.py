@@ -87,3 +87,17 @@ def test_pure_chaos() -> None:
     study = played(lambda x, n: sizes[n % len(sizes)], trials=18)
     answer: Any = study.result()
     assert answer.best.value == 1.7e308
+
+
+@pytest.mark.parametrize("height", [1e2, 1e6])
+def test_a_value_far_above_the_rest_is_not_fenced(height: float) -> None:
+    """It may be the needle: the model believes it, and the search goes back there."""
+    study = played(lambda x, n: height if n == 5 else wave(x), trials=12)
+    needle = study.trials[5].params[0]
+    assert study.best.number == 5
+    belief = study.belief()
+    assert belief is not None
+    mean, _ = belief.predict(np.array([[needle], [1.0 - needle]]))
+    assert mean[0] > mean[1]
+    near = [abs(trial.params[0] - needle) < 0.1 for trial in study.trials[6:]]
+    assert any(near)

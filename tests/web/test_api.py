@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -460,7 +461,13 @@ def test_what_could_hide_is_said_for_any_number_of_inputs() -> None:
     assert said[1] is not None
     assert "reaches 50% of every input's range" in said[1]
     assert said[4] is not None
-    assert "or a wider one" in said[4]
+    assert said[4].startswith("Large parts of the space")  # a corner is 1 away from the middle
+    many = nr.Study([(0, 1)] * 4, "maximize")
+    for corner in itertools.product((0.1, 0.5, 0.9), repeat=4):
+        many.add(corner, 1.0)
+    filled = insights.hiding(many)
+    assert filled is not None
+    assert re.search(r"a peak that reaches [34]\d% of .*, or a wider one", filled)
     assert said[9] == (
         "With 9 inputs there is much room between the points: a narrow peak can hide."
     )
@@ -608,3 +615,50 @@ def test_a_failure_that_says_nothing_of_its_point_and_a_second_try(browser: Test
     assert again.json()["params"] == first["params"]
     assert browser.post(f"{base}/0/retry").status_code == 409
     assert "Tried again in" in browser.get(f"/studies/{key}/trials/0").text
+
+
+def test_steps_and_ordered_levels_come_from_the_form_and_survive_deriving(
+    browser: TestClient, storage: SQLStorage
+) -> None:
+    parameters = [
+        {"kind": "float", "name": "temperature", "low": 20, "high": 90, "step": 5},
+        {"kind": "float", "name": "x", "low": 0, "high": 1, "digits": 2},
+        {"kind": "int", "name": "rounds", "low": 10, "high": 50, "step": 10},
+        {"kind": "choice", "name": "speed", "options": ["slow", "fast"], "ordered": True},
+    ]
+    key = create(browser, "stepped", space={"kind": "box", "parameters": parameters})
+    space = {
+        "temperature": nr.Float(20, 90, step=5),
+        "x": nr.Float(0, 1, digits=2),
+        "rounds": nr.Int(10, 50, step=10),
+        "speed": nr.Choice(["slow", "fast"], ordered=True),
+    }
+    study = nr.Study.open("stepped", storage=storage)
+    assert dict(study.space.parameters) == space
+    (asked,) = browser.post(f"/api/studies/{key}/ask", json={}).json()
+    assert asked["params"]["temperature"] % 5 == 0
+    study.tell(0, 3.0)
+    wider = [{**parameters[0], "high": 120}, *parameters[1:]]
+    more = {"kind": "float", "name": "pH", "low": 3, "high": 9}
+    body = {
+        "name": "wider",
+        "goal": "minimize",
+        "space": {"kind": "box", "parameters": [*wider, more]},
+        "past": {"pH": 7},
+    }
+    assert browser.post(f"/api/studies/{key}/derive", json=body).status_code == 201
+    made = nr.Study.open("wider", storage=storage)
+    assert dict(made.space.parameters) == space | {
+        "temperature": nr.Float(20, 120, step=5),
+        "pH": nr.Float(3, 9),
+    }
+    assert (made.trials[0].value, made.trials[0].params["pH"]) == (3.0, 7.0)
+    fewer = {**body, "name": "fewer", "past": {}, "space": {"kind": "box", "parameters": wider[:2]}}
+    refused = browser.post(f"/api/studies/{key}/derive", json=fewer)
+    assert refused.status_code == 422
+    assert "fewer" not in storage.names()
+    gone = {**body, "name": "again"}
+    assert browser.post("/api/studies/nothing/derive", json=gone).status_code == 404
+    odd = [{**parameters[0], "step": 7.3}]
+    wrong = {"name": "odd", "goal": "minimize", "space": {"kind": "box", "parameters": odd}}
+    assert browser.post("/api/studies", json=wrong).status_code == 422

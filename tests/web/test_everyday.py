@@ -264,6 +264,9 @@ def test_a_study_from_another_brings_its_trials(page: Page, empty: SQLStorage) -
     assert made.space.parameters["temperature"] == nr.Float(20, 150)
     assert [trial.value for trial in made.trials] == [trial.value for trial in old.trials]
     assert {trial.params["stirring"] for trial in made.trials} == {300.0}
+    assert made.origin is not None
+    assert made.origin["study"] == "yield"
+    assert "Made from “yield”" in page.text("#origin")
 
 
 # -- what is drawn --
@@ -280,7 +283,7 @@ def test_the_band_is_promised_where_there_is_one(page: Page, empty: SQLStorage) 
         page.go(f"/studies/{name}")
         drawn(page)
         figure = '[data-chart="convergence"]'
-        assert ("best possible" in page.text(f"{figure} .plot")) is there
+        assert ("range for the best" in page.text(f"{figure} .plot")) is there
         assert ("shaded band" in page.text(f"{figure} .note")) is there
 
 

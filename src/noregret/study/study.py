@@ -110,9 +110,20 @@ class Study:
         outcomes: Mapping[str, Limit] | None = None,
         context: Sequence[str] = (),
     ) -> Study:
-        """A new stored study. storage: a file or a URL (sqlite:///…, postgresql://…); by default
-        NOREGRET_STORAGE or noregret.db in the working folder. resume: a study of this name that is
-        there already, with the same space and goal, is opened instead.
+        """A new stored study.
+
+        Args:
+            name: By which it is opened again.
+            space: A dict of parameters, SciPy's bounds, a ``Space`` or ``Candidates``.
+            goal: "maximize" or "minimize".
+            strategy: How points are chosen; None is the default, ``InsuredGPUCB()``.
+            seed: Of the random numbers.
+            storage: A file or a URL (sqlite:///…, postgresql://…); None is NOREGRET_STORAGE, or
+                noregret.db in the working folder.
+            resume: A study of this name that is there already, with the same space and goal, is
+                opened instead.
+            outcomes: Limits of what is measured beside the value, by name.
+            context: Names of inputs that nobody chooses.
         """
         place = as_storage(storage, must_exist=False)
         try:
@@ -239,9 +250,14 @@ class Study:
         """The next point to evaluate; with ``count``, that many at once. Points asked and not told
         yet are taken into account.
 
-        Trials that wait (enqueued, or their worker died) come first. fixed: values that some
-        parameters must have this time; the rest is chosen best for them. context: what the inputs
-        that nobody chooses are now, all of them, where the study has any.
+        Trials that wait (enqueued, or their worker died) come first.
+
+        Args:
+            count: How many; then a list is returned.
+            fixed: Values that some parameters must have this time; the rest is chosen best for
+                them.
+            context: What the inputs that nobody chooses are now, all of them, where the study has
+                any.
         """
         return asking.ask(self, count, fixed, context)
 
@@ -267,13 +283,19 @@ class Study:
         ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
         it: neither a value nor a failure, and not proposed again. The first tell stands.
 
-        outcomes: each by its name, or the pair of it and its noise's std. Where one is beyond its
-        limit the value may be missing.
-
-        params: what was really run, as far as it is not what was asked for. note and attributes
-        (JSON values by name) are kept with the trial, and shown and exported with it. transient:
-        the failure had nothing to do with the point; no strategy sees it, and ``retry`` gives the
-        point out again.
+        Args:
+            trial: The trial, or its number.
+            value: What was measured; None for one that failed or was withdrawn.
+            noise_std: Standard deviation of this value's noise, if it is known.
+            outcomes: Where some have limits: each by its name, or the pair of it and its noise's
+                std. Where one is beyond its limit the value may be missing.
+            state: "complete", "failed" or "withdrawn".
+            params: What was really run, as far as it is not what was asked for.
+            reason: Why it failed.
+            note: Words to keep with it.
+            attributes: JSON values by name to keep with it; shown and exported, as the note is.
+            transient: The failure had nothing to do with the point; no strategy sees it, and
+                ``retry`` gives the point out again.
         """
         told = remarks.Told(params, reason, note, attributes, transient)
         end = telling.Ending.checked(self, value, noise_std, state, outcomes)
@@ -339,7 +361,8 @@ class Study:
     ) -> Trial:
         """Another outcome for a finished trial. Nothing is overwritten: a new trial takes its place
         in the history, in ``best`` and in ``recommended``. Note and attributes go along, and
-        ``outcomes`` if they are not told anew.
+        ``outcomes`` if they are not told anew. With ``state="withdrawn"`` the result is struck out.
+        The arguments are those of ``tell``.
         """
         told, which = remarks.Told(params, reason, note, attributes, transient), number_of(trial)
         return telling.correct(self, which, value, noise_std, state, outcomes, told)
@@ -360,9 +383,12 @@ class Study:
         """Takes back running trials whose worker gave no sign of life for ``grace`` seconds;
         ``run`` does so by itself.
 
-        They are given out again by the next ask, three times at most, or with then="fail" have
-        failed. Trials of a plain ask have no worker that could give a sign: name them by
-        ``numbers``.
+        Args:
+            grace: Seconds of silence.
+            then: "retry": they are given out again by the next ask, three times at most; "fail":
+                they have failed.
+            numbers: These trials, silent or not: those of a plain ask have no worker that could
+                give a sign.
         """
         return telling.reclaim(self, grace, then, numbers)
 
@@ -384,29 +410,36 @@ class Study:
         trial_timeout: float | None = None,
         context: evaluating.Context | None = None,
     ) -> Study:
-        """Evaluates ``objective(params)`` until ``trials`` were started here, the study has
-        ``total``, ``timeout`` seconds have passed, ``until(study)`` says yes or ``stop()`` was
-        called. After each trial that ended here, every ``callback(study, trial)`` is called.
+        """Evaluates ``objective(params)`` until one of the ends below is reached, or ``stop()`` was
+        called.
 
-        The objective returns its value, or the pair (value, noise std). Where outcomes have limits:
-        the pair (value, outcomes), or a dict with "value" and each outcome by its name. context:
-        what the inputs are that nobody chooses, or a function that says so before each trial.
+        An exception marks its trial failed and, unless named in ``catch``, stops the run once the
+        others in flight have been told. After Ctrl-C those in flight wait to be given out again;
+        the study is intact, and ``run`` goes on. With a shared storage it sends heartbeats.
 
-        ``workers`` evaluations are kept in flight, in threads or in any
-        ``concurrent.futures.Executor`` (processes, Dask's ``client.get_executor()``, mpi4py's);
-        points in flight are taken into account. An exception marks its trial failed and, unless
-        named in ``catch``, stops the run once the others in flight have been told. After Ctrl-C
-        those in flight wait to be given out again; the study is intact, and ``run`` goes on.
-
-        With a shared storage it sends heartbeats, and takes over trials whose worker gave none for
-        ``grace`` seconds: they are given out again (reclaim="retry", three times at most), have
-        failed ("fail") or stay as they are (None). With ``total`` it waits for trials that run
-        elsewhere.
-
-        ``timeout`` starts nothing new; what then does not end within ``grace`` seconds waits to be
-        given out again. ``trial_timeout``: each evaluation in a process of its own, ended after so
-        many seconds; its trial has failed and the run goes on. The objective must be one that can
-        be pickled, and ``executor`` is then ours.
+        Args:
+            objective: Returns its value, or the pair (value, noise std). Where outcomes have
+                limits: the pair (value, outcomes), or a dict with "value" and each outcome.
+            trials: How many to start here.
+            total: How many the study shall have, whoever ran them; waits for those that run
+                elsewhere.
+            workers: Evaluations kept in flight; points in flight are taken into account.
+            executor: Any ``concurrent.futures.Executor`` to run them in (processes, Dask's
+                ``client.get_executor()``, mpi4py's); None: threads.
+            catch: Exceptions that do not stop the run.
+            timeout: Seconds after which nothing new is started; what then does not end within
+                ``grace`` seconds waits to be given out again.
+            until: Asked with the study after each trial: whether to stop.
+            callbacks: Each called with the study and the trial after a trial has ended here.
+            grace: Seconds without a sign after which a trial's worker is taken to be dead.
+            reclaim: Its trial is given out again ("retry", three times at most), has failed
+                ("fail") or stays as it is (None).
+            progress: Whether a progress bar is drawn; None: on a terminal and in a notebook.
+            trial_timeout: Each evaluation in a process of its own, ended after so many seconds; its
+                trial has failed and the run goes on. The objective must be one that can be pickled,
+                and ``executor`` is then ours.
+            context: What the inputs are that nobody chooses, or a function that says so before
+                each trial.
         """
         ends = evaluating.Ends(trials, total, timeout, trial_timeout, until)
         settings = evaluating.Settings(workers, executor, catch, grace, reclaim, progress)
@@ -437,11 +470,22 @@ class Study:
     ) -> Study:
         """A new study with the trials of this one, which stays as it is.
 
-        parameters: those with another range, and new ones; past: the value that a new input had in
-        the old trials. constraints, space, goal, strategy, seed, outcomes and context likewise
-        replace those of this study. Under the same settings it is a copy with every decision;
-        otherwise the outcomes go along as data. storage: by default this study's own. ``origin``
-        says where a study came from.
+        Under the same settings it is a copy with every decision; otherwise the outcomes go along as
+        data. ``origin`` says where a study came from.
+
+        Args:
+            name: Of the new study.
+            parameters: Those with another range, and new ones.
+            past: The value that a new input had in the old trials.
+            constraints: Other constraints on the inputs.
+            space: Another space altogether.
+            goal: Another goal.
+            strategy: Another strategy.
+            seed: Another seed.
+            storage: None: this study's own.
+            note: Words to keep with it.
+            outcomes: Other limits.
+            context: Other inputs that nobody chooses.
         """
         change = changes.Change(
             name,

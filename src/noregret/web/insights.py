@@ -12,6 +12,8 @@ from noregret.search import SAYS_LITTLE_ABOVE
 from noregret.strategies import Belief
 from noregret.study import Study
 
+WIDE = 0.5  # of every range: half of the space may be empty
+
 
 def importance(belief: Belief | None, study: Study) -> list[dict[str, Any]] | None:
     """Which inputs matter, most important first, each with its uncertainty; None without a model or
@@ -36,6 +38,10 @@ def hiding(study: Study) -> str | None:
     if inputs > SAYS_LITTLE_ABOVE:
         return (
             f"With {inputs} inputs there is much room between the points: a narrow peak can hide."
+        )
+    if round(found.radius, 2) > WIDE:
+        return (
+            "Large parts of the space have no point near them: even a wide peak could still hide."
         )
     reach = f"{max(found.radius, 0.001):.1%}" if found.radius < 0.1 else f"{found.radius:.0%}"
     if not found.exact:

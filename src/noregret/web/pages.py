@@ -134,7 +134,9 @@ async def overview_page(
             model=model,
             recommended=recommended,
             listed=isinstance(seen.study.space, Candidates),
-            progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
+            progress_note=words.progress_note(
+                seen.convergence.upper, seen.tally["failed"], seen.study.strategy.proved
+            ),
         )
 
     return await run_in_threadpool(made)

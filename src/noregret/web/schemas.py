@@ -26,7 +26,7 @@ from noregret.space import (
     read_only,
 )
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
-from noregret.study import read_limit
+from noregret.study import Study, read_limit
 from noregret.trials import Limit, Trial
 from noregret.web.keys import KEY, key_of
 
@@ -68,6 +68,8 @@ class FloatIn(Body):
     low: Real
     high: Real
     log: StrictBool = False
+    step: Positive | None = None
+    digits: Annotated[StrictInt, Field(ge=0, le=20)] | None = None
 
 
 class IntIn(Body):
@@ -76,12 +78,14 @@ class IntIn(Body):
     low: Whole
     high: Whole
     log: StrictBool = False
+    step: Annotated[StrictInt, Field(ge=1, le=LARGEST_INT)] = 1
 
 
 class ChoiceIn(Body):
     kind: Literal["choice"]
     name: Name
     options: Annotated[list[Scalar], Field(min_length=1, max_length=1000)]
+    ordered: StrictBool = False
 
 
 class BoxIn(Body):
@@ -178,6 +182,37 @@ class StudyIn(Body):
                 return RandomSearch()
 
 
+class DerivedIn(StudyIn):
+    """A new study with the trials of another. past: what an added input was in them."""
+
+    past: Params = {}
+
+    def changes(self, old: Study) -> dict[str, Any]:
+        """As ``Study.derived`` takes them: inputs by name where none goes, so that what else the
+        space has stays.
+        """
+        space = self.made_space()
+        kept = (
+            isinstance(old.space, Space)
+            and isinstance(space, Space)
+            and space.branches == old.space.branches
+            and set(old.space.parameters) <= set(space.parameters)
+        )
+        return {
+            "past": self.past,
+            "goal": self.goal,
+            "strategy": self.made_strategy(),
+            "seed": self.seed,
+            "outcomes": self.made_limits(),
+            "context": self.context,
+            **(
+                {"parameters": dict(space.parameters), "constraints": space.constraints}
+                if kept and isinstance(space, Space)
+                else {"space": space}
+            ),
+        }
+
+
 def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
@@ -185,11 +220,12 @@ def _float(value: float | None) -> float | None:
 def _parameter(given: FloatIn | IntIn | ChoiceIn) -> Float | Int | Choice:
     match given:
         case FloatIn():
-            return Float(float(given.low), float(given.high), given.log)
+            step = _float(given.step)
+            return Float(float(given.low), float(given.high), given.log, step, given.digits)
         case IntIn():
-            return Int(given.low, given.high, given.log)
+            return Int(given.low, given.high, given.log, given.step)
         case ChoiceIn():
-            return Choice(given.options)
+            return Choice(given.options, ordered=given.ordered)
 
 
 class AskIn(Body):

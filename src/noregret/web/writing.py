@@ -17,6 +17,7 @@ from noregret.web.api import PROBLEMS, Number, Studies, StudyName
 from noregret.web.reading import Library
 from noregret.web.schemas import (
     AskIn,
+    DerivedIn,
     NoteIn,
     PointIn,
     StudyIn,
@@ -45,6 +46,19 @@ def create_study(studies: Studies, body: StudyIn) -> Any:
     )
     if attributes:
         study.annotate(attributes=attributes)
+    return next(
+        summary_out(summary) for summary in studies.summaries() if summary.name == body.name
+    )
+
+
+@router.post("/studies/{key}/derive", status_code=201, response_model=schemas.StudyOut)
+def derive_study(studies: Studies, name: StudyName, body: DerivedIn) -> Any:
+    """A new study with the trials of this one, which stays as it is."""
+    old = studies.study(name)
+    made = old.derived(body.name, **body.changes(old))
+    attributes = {**old.attributes, **body.attributes()}
+    if attributes:
+        made.annotate(attributes=attributes)
     return next(
         summary_out(summary) for summary in studies.summaries() if summary.name == body.name
     )

@@ -75,7 +75,7 @@ const builders = {
     return [[
       ...(banded ? [
         { x: c.number, y: c.lower, type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false },
-        { x: c.number, y: c.upper, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "best possible", hoverinfo: "skip" },
+        { x: c.number, y: c.upper, type: "scatter", mode: "lines", line: { width: 0 }, fill: "tonexty", fillcolor: color("band"), name: "range for the best", hoverinfo: "skip" },
       ] : []),
       { x: c.number, y: inside, type: "scatter", mode: "markers", name: "observed", marker: { color: color("faint"), size: 5, opacity: 0.75 } },
       { x: far, y: far.map((n) => (c.value[c.number.indexOf(n)] > top ? top : bottom)), text: far.map((n) => `trial ${n}: ${c.value[c.number.indexOf(n)]}`), hoverinfo: "text", type: "scatter", mode: "markers", name: "far off", showlegend: far.length > 0, marker: { color: color("faint"), size: 6, symbol: far.map((n) => (c.value[c.number.indexOf(n)] > top ? "triangle-up" : "triangle-down")) } },
@@ -168,7 +168,7 @@ function axis(values, name) {
 
 const label = (values) => (values.every((v) => typeof v === "number") ? values : values.map((v) => plain(v)));
 
-function lineSlice(s) {
+function lineSlice(s, level = Math.min(...s.low)) {
   const x = label(s.xs), marks = s.kind === "list" || typeof s.xs[0] !== "number";
   const told = s.data.number.map((_, i) => i).filter((i) => s.data.value[i] !== null);
   const open = s.data.number.map((_, i) => i).filter((i) => s.data.value[i] === null);
@@ -180,7 +180,6 @@ function lineSlice(s) {
         line(x, s.mean, "expected", 0),
       ];
   if (told.length) traces.push({ x: label(told.map((i) => s.data.x[i])), y: told.map((i) => s.data.value[i]), text: told.map((i) => `trial ${s.data.number[i]}`), type: "scatter", mode: "markers", name: "trials", marker: { color: color("ink"), size: 6, opacity: told.map((i) => faded(s.data.weight[i])) } });
-  const level = Math.min(...s.low);
   if (open.length) traces.push({ x: label(open.map((i) => s.data.x[i])), y: open.map(() => level), type: "scatter", mode: "markers", name: "under way", marker: { symbol: "diamond", color: series(1), size: 9, opacity: open.map((i) => faded(s.data.weight[i])) } });
   if (s.next !== null && s.next !== undefined) traces.push({ x: label([s.next.x]), y: [level], type: "scatter", mode: "markers", name: "next", marker: { symbol: "triangle-up", color: series(1), size: 11 } });
   return [traces, { showlegend: true, xaxis: axis(s.xs, s.x), yaxis: { title: { text: plain(page.quantity) } } }];
@@ -228,13 +227,15 @@ async function drawSlices() {
   const through = sliced?.querySelector("[name=through]")?.value;
   const found = await call(overview.dataset.slices + (through ? `?${new URLSearchParams({ through })}` : ""));
   slices = found.slices;
-  const ends = slices.flatMap((s) => [...s.low, ...s.high]);
-  const range = [Math.min(...ends), Math.max(...ends)];
+  // Means and the trials on a slice set the scale, not ranges far from all data: differences are to be seen.
+  const ends = slices.flatMap((s) => [...s.mean, ...s.data.value.filter((v, i) => v !== null && s.data.weight[i] > 0.5)]);
+  const low = Math.min(...ends), high = Math.max(...ends), room = 0.15 * (high - low || Math.abs(high) || 1);
+  const range = [low - room, high + room];
   await Promise.all([...overview.querySelectorAll("figure")].map(async (figure, i) => {
     const s = slices[i], place = figure.querySelector(".plot");
     figure.querySelector(".words").textContent = s ? `From ${round(Math.min(...s.mean))} to ${round(Math.max(...s.mean))} is expected.` : found.error ?? "\u00a0";
     if (nothing(place, !s)) return;
-    const [traces, extra] = lineSlice(s);
+    const [traces, extra] = lineSlice(s, low - 0.6 * room);
     place.dataset.slice = s.version;
     await draw(place, traces, { ...extra, showlegend: false, xaxis: { ...extra.xaxis, title: undefined }, yaxis: { range } });
   }));

@@ -20,7 +20,7 @@ function shown() {
   for (const input of inputs.children) {
     const choice = input.querySelector("[data-field=kind]").value === "choice";
     input.querySelectorAll("[data-range]").forEach((part) => { part.hidden = choice; });
-    input.querySelector("[data-options]").hidden = !choice;
+    input.querySelectorAll("[data-options]").forEach((part) => { part.hidden = !choice; });
     const name = input.querySelector("[data-field=name]").value.trim();
     input.querySelector("[data-past]").hidden = !known || name === "" || known.includes(name);
   }
@@ -32,13 +32,17 @@ function parameter(input) {
   if (kind === "choice") {
     const options = field("options").value.split(",").map((each) => scalar(each.trim()));
     if (options.length < 2) throw new Wrong("At least two options are needed.", field("options"));
-    return { kind, name, options };
+    return { kind, name, options, ordered: field("ordered").checked };
   }
   const low = numeral(field("low").value, field("low")), high = numeral(field("high").value, field("high")), log = field("log").checked;
   if (kind === "int") for (const [value, end] of [[low, "low"], [high, "high"]]) if (!Number.isInteger(value)) throw new Wrong("A whole number is needed.", field(end));
   if (low >= high) throw new Wrong(`It must be more than ${low}.`, field("high"));
   if (log && low <= 0) throw new Wrong("On a log scale it must be more than 0.", field("low"));
-  return { kind, name, low, high, log };
+  if (field("step").value.trim() === "") return { kind, name, low, high, log };
+  const step = numeral(field("step").value, field("step"));
+  if (step <= 0) throw new Wrong("It must be more than 0: leave it empty if any value will do.", field("step"));
+  if (kind === "int" && !Number.isInteger(step)) throw new Wrong("A whole number is needed.", field("step"));
+  return { kind, name, low, high, log, step };
 }
 
 // Fields with commas or line breaks stand in double quotes, as in every CSV file.
@@ -104,21 +108,22 @@ async function fill() {
     const set = more(), field = (part) => set.querySelector(`[data-field=${part}]`);
     field("name").value = name;
     field("kind").value = given.type.toLowerCase();
-    if (given.options) field("options").value = given.options.join(", ");
+    if (given.options) [field("options").value, field("ordered").checked] = [given.options.join(", "), given.ordered ?? false];
     else [field("low").value, field("high").value, field("log").checked] = [given.low, given.high, given.log];
+    if (given.digits !== undefined && given.digits !== null) field("step").value = Number(`1e-${given.digits}`);
+    else if (given.step && !(given.type === "Int" && given.step === 1)) field("step").value = given.step;
   }
 }
 
-async function trials(parameters) {
-  const answer = await fetch(`/api/studies/${source}/export/csv`, { credentials: "same-origin" });
-  const [head, ...rows] = table(await answer.text());
+// The value that each added input had until now.
+function past(parameters) {
   const added = known ? parameters.filter(({ name }) => !known.includes(name)) : [];
-  const past = added.map(({ name }) => {
+  return Object.fromEntries(added.map(({ name, kind }) => {
     const field = [...inputs.children].find((each) => each.querySelector("[data-field=name]").value.trim() === name).querySelector("[data-field=past]");
-    if (field.value.trim() === "") throw new Wrong("Which value did it have until now?", field);
-    return field.value.trim();
-  });
-  return { count: rows.length, text: [[...head, ...added.map(({ name }) => name)], ...rows.map((row) => [...row, ...past])].map((row) => row.map(cell).join(",")).join("\n") };
+    const text = field.value.trim();
+    if (text === "") throw new Wrong("Which value did it have until now?", field);
+    return [name, kind === "choice" ? scalar(text) : numeral(text, field)];
+  }));
 }
 
 form.addEventListener("change", shown);
@@ -137,22 +142,15 @@ form.addEventListener("submit", async (event) => {
     const { name, goal, space, seed } = form.elements, listed = space.value === "candidates";
     const parameters = listed ? [] : [...inputs.children].map(parameter);
     const limits = form.elements.constraints, constraints = listed ? [] : limits.value.split("\n").map((each) => each.trim()).filter((each) => each !== "");
-    const old = source && form.elements.bring.checked ? await trials(parameters) : null;
-    const made = await post("/api/studies", {
+    const along = source && form.elements.bring.checked;
+    const made = await post(along ? `/api/studies/${source}/derive` : "/api/studies", {
       name: name.value, goal: goal.value, seed: numeral(seed.value, seed), strategy: strategy(),
       outcomes: form.elements.outcomes.value.split("\n").map((each) => each.trim()).filter((each) => each !== ""),
       context: form.elements.context.value.split(",").map((each) => each.trim()).filter((each) => each !== ""),
       space: listed ? { kind: "candidates", rows: designs(form.elements.designs.value) } : { kind: "box", parameters, constraints },
+      ...(along ? { past: past(parameters) } : {}),
       ...Object.fromEntries(["value_name", "unit"].filter((key) => form.elements[key]?.value.trim()).map((key) => [key, form.elements[key].value.trim()])),
     }).catch((error) => { throw error.status === 409 ? new Wrong("There is a study of this name already.", name) : constraints.length && /constraint|combination|satisfies|feasible/.test(error.message) ? new Wrong(error.message, limits) : error; });
-    if (old?.count) {
-      try {
-        await call(`/api/studies/${made.key}/import`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: old.text });
-      } catch (error) {
-        await call(`/api/studies/${made.key}`, { method: "DELETE" }); // all of it or nothing
-        throw error;
-      }
-    }
     location.assign(`/studies/${made.key}/lab`);
   } catch (error) {
     complain(form, error);
