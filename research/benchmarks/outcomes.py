@@ -20,7 +20,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -466,7 +466,9 @@ def _least(problem: Contextual, z: float) -> float:
 
 
 def ranks(rows: Sequence[dict[str, Any]], problems: Sequence[str]) -> dict[str, float]:
-    """Mean rank of each method over problems and seeds; who found nothing feasible comes last."""
+    """Mean rank of each method over problems and seeds; who found nothing feasible comes last.
+    What not every method has ended does not count.
+    """
     methods = sorted({row["method"] for row in rows})
     total: dict[str, list[float]] = {method: [] for method in methods}
     for problem in problems:
@@ -476,6 +478,8 @@ def ranks(rows: Sequence[dict[str, Any]], problems: Sequence[str]) -> dict[str, 
                 for row in rows
                 if row["problem"] == problem and row["seed"] == seed
             }
+            if len(score) < len(methods):
+                continue
             for method, own in score.items():
                 better = sum(each < own for each in score.values())
                 same = sum(each == own for each in score.values())
@@ -520,8 +524,8 @@ def main(arguments: Sequence[str]) -> None:
         ]
         rows = []
         with ProcessPoolExecutor(os.cpu_count()) as pool:
-            for row in pool.map(play, *zip(*jobs, strict=True)):
-                rows.append(row)
+            for done in as_completed([pool.submit(play, *job) for job in jobs]):
+                rows.append(done.result())
                 folder.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(rows), encoding="utf-8")
     print(table(json.loads(file.read_text(encoding="utf-8"))))

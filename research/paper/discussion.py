@@ -49,7 +49,13 @@ def rough(index: int) -> Problem:
     def value(x: Array) -> float:
         return float((covariance(Matern(0.5), theta, np.atleast_2d(x), Z) @ weights)[0])
 
-    top = max(value(z) for z in Z)  # kinks of positive weight are where the maxima are
+    center, step, top = np.full(2, 0.5), 0.5, max(value(z) for z in Z)  # at a kink, or between
+    for _ in range(6):
+        axis = np.linspace(-step, step, 61)
+        cloud = np.clip(center + np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2), 0, 1)
+        found = covariance(Matern(0.5), theta, cloud, Z) @ weights
+        center, step = cloud[int(np.argmax(found))], step / 8
+        top = max(top, float(found.max()))
     return _boxed(f"rough-{index}", 2, value, top, 40)
 
 
