@@ -40,6 +40,7 @@ TITLES = {
     "faults": (
         "Faults: a tenth of the space fails, 5 % crash anywhere, 2 % of the values are disastrous"
     ),
+    "constrained": "Constrained: shares that sum to one, and sums with limits, known beforehand",
 }
 
 

@@ -135,6 +135,7 @@ def test_the_largest_empty_ball_has_its_centre_in_the_feasible_set(space: nr.Spa
     many = inside.uniform(40_000, rng)
     naive = np.sqrt(((many[:, None, :] - X[None]) ** 2).sum(axis=-1)).min(axis=1).max()
     assert inside.feasible(found.centre[None, :])[0]
+    assert found.exact
     assert naive - 2e-3 <= found.radius <= naive + 0.03
     assert found.radius < largest_empty_ball(X).radius - 0.05  # negative control: of the cube
 

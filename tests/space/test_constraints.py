@@ -9,6 +9,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import SpaceError, StorageError
+from noregret.space import constraints
 from noregret.space.constraints import Constraint
 from noregret.storage import codec
 
@@ -142,3 +143,20 @@ def test_a_stored_function_is_looked_up_when_it_is_needed(
     with pytest.raises(SpaceError, match="cannot be loaded here"):
         there.ask()
     assert len(there.trials) == 1
+
+
+def test_what_a_file_names_is_not_run_unasked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, path = tmp_path / "s.db", "tests.space.test_constraints:is_round"
+    nr.Study.create("s", mixture(nr.Satisfies(path)), "maximize", storage=place)
+    monkeypatch.setattr(constraints, "_named_here", set())  # another program
+    there = nr.Study.open("s", storage=place)
+    with pytest.raises(SpaceError, match="NOREGRET_FUNCTIONS=tests"):
+        there.ask()
+    assert there.trials == []
+    monkeypatch.setenv("NOREGRET_FUNCTIONS", "lab, tests.space.test_constraints")
+    there.tell(there.ask(), 1.0)
+    monkeypatch.delenv("NOREGRET_FUNCTIONS")
+    nr.Satisfies(path)  # or the program names it itself
+    nr.Study.open("s", storage=place).ask()

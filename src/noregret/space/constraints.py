@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ from noregret.space.parameters import Choice, Float, Parameter
 
 TOLERANCE = 1e-6  # of a linear constraint's range: by how much what was run may miss it
 FORM = "Linear({'a': 1, 'b': 1}, at_most=1.0)"
+FUNCTIONS = "NOREGRET_FUNCTIONS"  # modules whose functions stored studies may name, by commas
+_named_here: set[str] = set()  # paths that this program named itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,9 @@ class Satisfies:
     or the function itself.
 
     It must answer always the same. A stored study keeps the import path ``module:function``;
-    a function without one (a lambda, one of ``__main__``) serves in memory only.
+    a function without one (a lambda, one of ``__main__``) serves in memory only. Where a study is
+    opened, the function is called if the program there named it too, or NOREGRET_FUNCTIONS its
+    module.
     """
 
     function: str | Callable[[dict[str, Any]], Any]
@@ -192,16 +197,26 @@ class Satisfies:
     def __post_init__(self) -> None:
         if isinstance(self.function, str):
             _check_path(self.function)
+            _named_here.add(self.function)
         elif callable(self.function):
             self._called.append(self.function)
             path = import_path(self.function)
             if path is not None:
+                _named_here.add(path)
                 object.__setattr__(self, "function", path)
         else:
             raise SpaceError(
                 "Satisfies needs a function of a point, or its import path such as"
                 f" 'module:function', got {self.function!r}"
             )
+
+    @staticmethod
+    def stored(function: str) -> Satisfies:
+        """From a study's row, which names a function and is not trusted to have it called."""
+        made = object.__new__(Satisfies)
+        object.__setattr__(made, "function", function)
+        object.__setattr__(made, "_called", [])
+        return made
 
     def __str__(self) -> str:
         if isinstance(self.function, str):
@@ -270,7 +285,15 @@ def _check_path(path: str) -> None:
 
 
 def _imported(path: str) -> Callable[[dict[str, Any]], Any]:
+    _check_path(path)
     module, _, name = path.partition(":")
+    allowed = [each.strip() for each in os.environ.get(FUNCTIONS, "").split(",")]
+    if path not in _named_here and module not in allowed:
+        raise SpaceError(
+            f"this study has the constraint 'satisfies {path}', and what a file names is not run"
+            f" unasked: set {FUNCTIONS}={module}, or write nr.Satisfies({path!r}) in your program"
+            " before it opens the study"
+        )
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):

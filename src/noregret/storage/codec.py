@@ -84,7 +84,9 @@ def from_json(data: Any) -> Any:
         raise StorageError(f"a stored study holds {data!r}, which names no type: it is damaged")
     fields = {key: from_json(item) for key, item in data.items() if key != "type"}
     made = stored_kind(kind)
-    return made.stored(**fields) if made is Space else made(**fields)
+    if made is Space or made is Satisfies:
+        return made.stored(**fields)
+    return made(**fields)
 
 
 def _is_unused(name: str, space: Space) -> bool:
