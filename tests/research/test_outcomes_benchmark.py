@@ -1,5 +1,8 @@
 """The problems of the suite ``outcomes`` are those of the literature, and ranks are ranks."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -62,3 +65,11 @@ def test_ranks_are_means_over_problems_and_seeds() -> None:
     ]
     assert ranks(rows, ["p"]) == {"a": 1.75, "b": 2.25, "c": 2.0}
     assert "mean rank" in table(rows)
+
+
+def test_the_page_has_the_table_that_the_results_give() -> None:
+    root = Path(__file__).parents[2]
+    text = (root / "research/benchmarks/results/outcomes.json").read_text(encoding="utf-8")
+    page = (root / "docs/outcomes.md").read_text(encoding="utf-8")
+    for line in table(json.loads(text)).splitlines():
+        assert line in page
