@@ -98,6 +98,6 @@ def test_a_value_far_above_the_rest_is_not_fenced(height: float) -> None:
     belief = study.belief()
     assert belief is not None
     mean, _ = belief.predict(np.array([[needle], [1.0 - needle]]))
-    assert mean[0] > mean[1]
+    assert mean[0] > max(mean[1], 0.05 * height)  # other values are 1 at most
     near = [abs(trial.params[0] - needle) < 0.1 for trial in study.trials[6:]]
     assert any(near)
