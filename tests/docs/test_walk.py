@@ -13,6 +13,7 @@ import pytest
 
 import noregret as nr
 import noregret.strategies.insured_gp_ucb as insured
+import noregret.strategies.modelling as modelling
 import noregret.strategies.units as units
 import noregret.study.study as study_module
 from noregret.space import Space
@@ -80,7 +81,7 @@ def test_the_costly_stations_of_an_ask_are_visited_once(
     stations = [
         (study_module, "history_of"),
         (insured, "robust_frame"),
-        (insured, "fit_inputs"),
+        (modelling, "fit_inputs"),
         (units, "condition"),
         (insured, "argmax"),
         (Space, "encode"),
@@ -101,6 +102,6 @@ def test_the_costly_stations_of_an_ask_are_visited_once(
 
 def test_a_result_makes_one_fit(count: Callable[[Any, str], Counter[str]]) -> None:
     study = nr.maximize(lambda x: float(-((x[0] - 0.3) ** 2)), [(0, 1)], trials=6)
-    calls = count(insured, "fit_inputs")
+    calls = count(modelling, "fit_inputs")
     study.result()
     assert calls == {"fit_inputs": 1}
