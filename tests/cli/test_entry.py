@@ -79,6 +79,7 @@ def test_without_a_database(name: str, shell: Shell) -> None:
         "delete": "lab",
         "derive": "other",
         "annotate": "--note x",
+        "retry": "0",
     }
     message = shell.fails(f"{name} {arguments.get(name, '')} --json")
     assert json.loads(message)["error"] == "StorageError"
@@ -168,8 +169,8 @@ def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
         assert done.stderr == ""
         return {answer.partition(",")[2] for answer in done.stdout.split()}
 
-    assert complete("noregret re") == {"replay", "reclaim", "recover", "reproduce"}
-    assert complete("noregret ask --co") == {"--count"}
+    assert complete("noregret re") == {"replay", "reclaim", "recover", "reproduce", "retry"}
+    assert complete("noregret ask --co") == {"--context", "--count"}
     assert complete("noregret create s --strategy r") == {"rigorous", "random"}
     assert complete("noregret show --study ") == set()  # no database
     shell("create lab --float x 0 1 --goal maximize")

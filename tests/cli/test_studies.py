@@ -69,7 +69,6 @@ def test_a_width_that_is_no_bound_is_said_once(shell: Shell) -> None:
         ("a --float x 0 1 --goal best", "maximize"),
         ("a --float x 0 1 --goal maximize --seed -1", "--seed"),
         ("a --float x 0 1 --goal maximize --strategy magic", "choose one of insured"),
-        ("a --float x 0 1 --goal maximize --strategy rigorous", "needs noise_bound"),
         ("a --float x 0 1 --goal maximize --strategy rigorous --with noise_bound=-1", "positive"),
         ("a --float x 0 1 --goal maximize --strategy rigorous --with noise=1", "no option 'noise'"),
         ("a --float x 0 1 --goal maximize --strategy random --with x=1", "it has none"),

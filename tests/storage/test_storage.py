@@ -154,7 +154,7 @@ class Machine(RuleBasedStateMachine):
             assert trials == self.model
             assert [t.worker for t in trials] == self.holder
             summary = next(summary for summary in handle.summaries() if summary.name == self.name)
-            assert [summary.waiting, summary.running, summary.complete, summary.failed] == [
+            assert [getattr(summary, state) for state in STATES] == [
                 sum(t.state == state for t in self.model) for state in STATES
             ]
 

@@ -177,6 +177,14 @@ def test_random_search_has_nothing_to_stop_by() -> None:
         study.run(lambda x: 0.0, 5, until=nr.CertifiedWithin(0.1, heuristic=True))
 
 
+def test_a_certificate_that_depends_on_the_context_stops_nothing_silently() -> None:
+    space = {"x": nr.Float(0, 1), "weather": nr.Float(0, 1)}
+    study = nr.Study(space, "maximize", context=("weather",))
+    study.add({"x": 0.5, "weather": 0.5}, 1.0)
+    with pytest.raises(ConfigurationError, match="certificate_for"):
+        nr.CertifiedWithin(0.1, heuristic=True)(study)
+
+
 def test_points_under_way_do_not_narrow_a_proved_bound() -> None:
     """What decides counts them as known, and only the rigorous width pays for that; belief and
     certificate never see them.

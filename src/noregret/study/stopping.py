@@ -69,7 +69,10 @@ class CertifiedWithin:
             )
         if not any(trial.value is not None for trial in study.trials):
             return False
-        certificate = study.result(self.delta).certificate
+        result = study.result(self.delta)
+        certificate = result.certificate
+        if certificate is None and (result.belief is None or study.context):
+            certificate = study.certificate(self.delta)  # says why there is none
         if certificate is None or any(certificate.violations.values()):
             return False
         if certificate.refuted or not (certificate.proved or self.heuristic):
