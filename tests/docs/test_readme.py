@@ -99,7 +99,9 @@ def test_the_home_page_and_the_benchmarks_agree() -> None:
         assert f"{measured:.1g}" == f"{float(seconds):.1g}", f"the home page should say {measured}"
     assert "it is ahead of BoTorch's expected improvement" in home
     high = benchmarks.split("### High")[1].split("<details>")[0]
-    ranks = dict(re.findall(r"^\| \**([\w ().]+?)\** \| \d+ \| \d+ \| ([\d.]+)", high, re.MULTILINE))
+    ranks = dict(
+        re.findall(r"^\| \**([\w ().]+?)\** \| \d+ \| \d+ \| ([\d.]+)", high, re.MULTILINE)
+    )
     assert float(ranks["noregret"]) < float(ranks["botorch_logei"]), "not ahead with many inputs"
 
 
