@@ -171,7 +171,11 @@ def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
 
     assert complete("noregret re") == {"replay", "reclaim", "recover", "reproduce", "retry"}
     assert complete("noregret ask --co") == {"--context", "--count"}
-    assert complete("noregret create s --strategy r") == {"rigorous", "random"}
+    assert complete("noregret create s --strategy r") == {
+        "rigorous",
+        "random",
+        "randomised-gp-ucb",
+    }
     assert complete("noregret show --study ") == set()  # no database
     shell("create lab --float x 0 1 --goal maximize")
     shell("create other --float x 0 1 --goal maximize")
