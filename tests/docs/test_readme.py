@@ -154,6 +154,16 @@ def test_every_field_has_its_line_in_the_guide(heading: str, kind: Any) -> None:
     assert listed == [field.name for field in dataclasses.fields(kind)]
 
 
+def test_the_two_commands_are_named_and_ci_runs_the_tests() -> None:
+    readme, ci = (
+        (PAGES["README.md"].parent / name).read_text(encoding="utf-8")
+        for name in ("README.md", ".ci/run")
+    )
+    assert "`make demo`" in readme
+    assert "`make test`" in readme
+    assert "make test" in ci.splitlines()
+
+
 def test_every_strategy_is_in_the_guide() -> None:
     guide = PAGES["strategies.md"].read_text(encoding="utf-8")
     for name in NAMED:
