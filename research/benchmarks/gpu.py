@@ -36,6 +36,7 @@ from noregret.gp.device_posterior import LARGEST, DevicePosterior
 from noregret.space import Array
 from noregret.strategies import insured_gp_ucb
 from noregret.trials import Decision, Trial
+from research.benchmarks.sections import write_section
 
 RESULT = Path(__file__).resolve().parent / "results" / "gpu.json"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "gpu.md"
@@ -478,11 +479,7 @@ def section(result: dict[str, Any]) -> str:
 
 
 def write(result: dict[str, Any], page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    page.write_text(
-        f"{text.split(BEGIN)[0]}{BEGIN}\n{section(result)}\n{END}{text.split(END)[1]}",
-        encoding="utf-8",
-    )
+    write_section(page, BEGIN, END, section(result))
 
 
 def main() -> None:

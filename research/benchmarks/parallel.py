@@ -22,6 +22,7 @@ import noregret as nr
 from noregret.strategies import Strategy
 from noregret.study import Progress
 from research.benchmarks.problem import Problem
+from research.benchmarks.sections import write_section
 from research.benchmarks.synthetic import standard
 
 RESULT = Path(__file__).resolve().parent / "results" / "parallel.json"
@@ -108,11 +109,7 @@ def section(result: dict[str, Any]) -> str:
 
 
 def write(result: dict[str, Any], page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    page.write_text(
-        f"{text.split(BEGIN)[0]}{BEGIN}\n{section(result)}\n{END}{text.split(END)[1]}",
-        encoding="utf-8",
-    )
+    write_section(page, BEGIN, END, section(result))
 
 
 def main() -> int:

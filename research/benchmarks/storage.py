@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from noregret.study import Progress
+from research.benchmarks.sections import write_section
 
 ROOT = Path(__file__).resolve().parents[2]
 CLIENT = ROOT / "research" / "benchmarks" / "storage_client.py"
@@ -219,9 +220,7 @@ def section(result: dict[str, Any]) -> str:
 
 
 def write(result: dict[str, Any], page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n{section(result)}\n{END}{after}", encoding="utf-8")
+    write_section(page, BEGIN, END, section(result))
 
 
 def main() -> int:

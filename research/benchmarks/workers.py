@@ -33,6 +33,7 @@ import numpy as np
 import noregret as nr
 from noregret.strategies import Strategy
 from noregret.trials import Decision, Trial
+from research.benchmarks.sections import write_section
 from research.benchmarks.storage import postgresql
 from research.benchmarks.synthetic import standard
 
@@ -344,11 +345,7 @@ def section(result: dict[str, Any]) -> str:
 
 
 def write(result: dict[str, Any], page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    page.write_text(
-        f"{text.split(BEGIN)[0]}{BEGIN}\n{section(result)}\n{END}{text.split(END)[1]}",
-        encoding="utf-8",
-    )
+    write_section(page, BEGIN, END, section(result))
 
 
 def main() -> int:

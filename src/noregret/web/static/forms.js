@@ -79,12 +79,12 @@ document.addEventListener("submit", (event) => {
   });
 });
 
-async function withdraw(button) {
-  const { withdraw: then, number } = button.dataset;
+// A button's request about a trial; words: what is said when it is done, from the answer.
+async function settle(button, number, action, body, words) {
+  const api = location.pathname.replace(/\/lab$/, "").replace(/^\/studies/, "/api/studies");
   button.disabled = true;
   try {
-    await post(`${location.pathname.replace(/\/lab$/, "").replace(/^\/studies/, "/api/studies")}/trials/${number}/withdraw`, { then });
-    say(then === "later" ? `Experiment ${number} waits to be given out again.` : `Experiment ${number} is withdrawn.`);
+    say(words(await post(`${api}/trials/${number}/${action}`, body)));
     button.blur();
     await swap();
   } catch (error) {
@@ -94,18 +94,17 @@ async function withdraw(button) {
   }
 }
 
-async function retry(button) {
-  button.disabled = true;
-  try {
-    const made = await post(`${location.pathname.replace(/\/lab$/, "").replace(/^\/studies/, "/api/studies")}/trials/${button.dataset.retry}/retry`, {});
-    say(`Experiment ${made.number} waits in the place of ${button.dataset.retry}.`);
-    button.blur();
-    await swap();
-  } catch (error) {
-    say(error.message);
-  } finally {
-    button.disabled = false;
-  }
+function withdraw(button) {
+  const { withdraw: then, number } = button.dataset;
+  const later = `Experiment ${number} waits to be given out again.`;
+  const gone = `Experiment ${number} is withdrawn.`;
+  return settle(button, number, "withdraw", { then }, () => (then === "later" ? later : gone));
+}
+
+function retry(button) {
+  const number = button.dataset.retry;
+  const words = (made) => `Experiment ${made.number} waits in the place of ${number}.`;
+  return settle(button, number, "retry", {}, words);
 }
 
 document.addEventListener("click", async (event) => {
