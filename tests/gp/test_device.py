@@ -31,6 +31,7 @@ from noregret.gp import (
     device_kernels,
     log_evidence_gradient,
     panels,
+    shelf,
 )
 from noregret.gp.device_posterior import DevicePosterior
 from noregret.space import Array
@@ -177,7 +178,7 @@ def test_at_most_two_factors_are_kept() -> None:
     for scale in (1.0, 0.9, 0.8, 0.7):
         condition(KERNELS[0], scale * THETA, X, Y, NOISE)
         made()
-    assert len(panels._kept) == panels.KEPT
+    assert len(panels._kept) == shelf.KEPT
     assert any(np.array_equal(each.lengthscales, THETA) for each in panels._kept)
 
 

@@ -21,6 +21,7 @@ from noregret.gp import (
     covariance,
     growing,
     linalg,
+    shelf,
 )
 from noregret.space import Array
 
@@ -107,7 +108,7 @@ def test_a_factor_that_is_used_stays_while_others_are_tried() -> None:
         factor(n)
         for g in (1.2, 1.4, 1.7):
             factor(n, X, NOISE, THETA / g)
-        assert len(growing._kept) == growing.KEPT
+        assert len(growing._kept) == shelf.KEPT
         assert any(np.array_equal(each.lengthscales, THETA) for each in growing._kept)
     for g in (3.0, 4.0, 5.0):  # and one that is not used any more goes
         for n in (*SIZES, N, N):

@@ -13,18 +13,17 @@ later. docs/decisions/0022
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 import numpy as np
 
 from noregret.gp import linalg
 from noregret.gp.kernels import Covariance, covariance
+from noregret.gp.shelf import Shelf
 from noregret.space import Array
 
 HEAD = 512  # points that are factorised at once
 STEP = 64  # rows of a block after them
-KEPT = 2  # factors: of the fitted class, and of one that is tried beside it
 SPARE = 1.1  # room for rows to come
 
 
@@ -53,8 +52,7 @@ class Grown:
         return whole_blocks(n if same.all() else int(np.argmin(same)))
 
 
-_kept: list[Grown] = []
-_lock = threading.Lock()
+_kept: Shelf[Grown] = Shelf()
 
 
 def factor(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> Array:
@@ -79,7 +77,7 @@ def factor(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) 
     if whole < n:
         append_block(L, kernel, lengthscales, X, noise_var, slice(whole, n))
     grown.X, grown.noise_var = X[:whole].copy(), noise_var[:whole].copy()
-    _keep(grown)
+    _kept.keep(grown)
     return L
 
 
@@ -114,33 +112,13 @@ def append_block(
 
 def forget() -> None:
     """Frees what is kept."""
-    with _lock:
-        _kept.clear()
+    _kept.forget()
 
 
 def _taken(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> Grown:
-    """The kept factor that shares most rows, cut to them, or a new one. It is the caller's alone
-    until it is kept again: threads do not wait for each other.
-    """
-    with _lock:
-        best, most = None, 0
-        for each in _kept:
-            rows = each.shared(kernel, lengthscales, X, noise_var)
-            if rows > most:
-                best, most = each, rows
-        if best is None:
-            return Grown(kernel, lengthscales.copy(), X[:0], noise_var[:0], np.zeros((0, 0)))
-        _kept[:] = [each for each in _kept if each is not best]
+    """The kept factor that shares most rows, cut to them, or a new one."""
+    best, most = _kept.take(lambda each: each.shared(kernel, lengthscales, X, noise_var))
+    if best is None:
+        return Grown(kernel, lengthscales.copy(), X[:0], noise_var[:0], np.zeros((0, 0)))
     best.size, best.uses = most, best.uses + 1
     return best
-
-
-def _keep(grown: Grown) -> None:
-    """Beside the one that was of most use."""
-    with _lock:
-        _kept.append(grown)
-        if len(_kept) > KEPT:
-            least = min(_kept[-2::-1], key=lambda each: each.uses)  # of equals the younger
-            _kept[:] = [each for each in _kept if each is not least]
-            for each in _kept[:-1]:
-                each.uses //= 2

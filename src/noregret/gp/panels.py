@@ -10,7 +10,6 @@ operations (docs/decisions/0022). Everything above PANEL rows is matrix products
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,11 +19,11 @@ from noregret.gp.device import Device, Tensor
 from noregret.gp.device_kernels import differences, values
 from noregret.gp.kernels import Kernel
 from noregret.gp.linalg import not_positive_definite
+from noregret.gp.shelf import Shelf
 from noregret.space import Array
 
 PANEL = 512
 WIDE = 4_096  # columns from which on a product is worth being cut
-KEPT = 2  # factors: of the fitted class, and of one that is tried beside it
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +154,7 @@ class Kept:
         return (n if same.all() else int(np.argmin(same))) // PANEL
 
 
-_kept: list[Kept] = []
-_lock = threading.Lock()
+_kept: Shelf[Kept] = Shelf()
 
 
 def factor(
@@ -170,7 +168,9 @@ def factor(
     while len(made.panels) < whole:
         rows = slice(made.size, made.size + PANEL)
         made = made.grown(kernel, scaled, noise, rows, rows.stop)
-    _keep(Kept(kernel, lengthscales, X[: made.size], noise_var[: made.size], made, kept.uses))
+    if made.panels:
+        rows = slice(0, made.size)
+        _kept.keep(Kept(kernel, lengthscales, X[rows], noise_var[rows], made, kept.uses))
     if made.size < n:
         made = made.grown(kernel, scaled, noise, slice(made.size, n), n)
     return made
@@ -178,32 +178,12 @@ def factor(
 
 def forget() -> None:
     """Frees what is kept."""
-    with _lock:
-        _kept.clear()
+    _kept.forget()
 
 
 def _found(device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array) -> Kept:
     """What is kept and shares most panels, cut to them, or nothing yet."""
-    best, most = Kept(kernel, lengthscales, X[:0], noise_var[:0], Factor(device, ())), 0
-    with _lock:
-        for each in _kept:
-            count = each.shared(device, kernel, lengthscales, X, noise_var)
-            if count > most:
-                best, most = each, count
-        _kept[:] = [each for each in _kept if each is not best]
-    n = most * PANEL
-    cut = Factor(device, best.factor.panels[:most])
-    return Kept(kernel, lengthscales, X[:n], noise_var[:n], cut, best.uses + (most > 0))
-
-
-def _keep(made: Kept) -> None:
-    """Beside the one that was of most use."""
-    if not made.factor.panels:
-        return
-    with _lock:
-        _kept.append(made)
-        if len(_kept) > KEPT:
-            least = min(_kept[-2::-1], key=lambda each: each.uses)  # of equals the younger
-            _kept[:] = [each for each in _kept if each is not least]
-            for each in _kept[:-1]:
-                each.uses //= 2
+    best, most = _kept.take(lambda each: each.shared(device, kernel, lengthscales, X, noise_var))
+    n, panels = most * PANEL, () if best is None else best.factor.panels[:most]
+    uses = 0 if best is None else best.uses + 1
+    return Kept(kernel, lengthscales, X[:n], noise_var[:n], Factor(device, panels), uses)
