@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -34,12 +34,13 @@ from noregret.classes import (
 )
 from noregret.errors import ConfigurationError, GuaranteeWarning
 from noregret.gp import MAP, Kernel, SquaredExponential
+from noregret.search import Acquisition
 from noregret.space import SearchSpace
 from noregret.strategies.assumed import Assumed
 from noregret.strategies.estimation import estimate
 from noregret.strategies.guarantee import check_settings, needs, start_lengthscales
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
-from noregret.strategies.step import Step
+from noregret.strategies.step import Model, Step
 from noregret.strategies.strategy import Belief, Design, initial_proposal
 from noregret.strategies.units import frame
 from noregret.trials import History, Proposal
@@ -224,6 +225,18 @@ class AdaptiveGPUCB:
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
         return start or self.step(space, history, rng).propose()
+
+    def decided(
+        self,
+        space: SearchSpace,
+        history: History,
+        rng: np.random.Generator,
+        acquisition: Callable[[Model], Acquisition],
+        argmax_rng: np.random.Generator,
+    ) -> Proposal:
+        """The next initial point, or the argmax of what ``acquisition`` makes of the class."""
+        start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
+        return start or self.step(space, history, rng).decided(acquisition, argmax_rng)
 
     def step(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Step:
         """The decision to be made now."""

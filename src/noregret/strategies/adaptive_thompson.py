@@ -19,9 +19,9 @@ from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.randomised_gp_ucb import PRACTICAL, check_base
-from noregret.strategies.step import Choice, maximise
-from noregret.strategies.strategy import Belief, initial_proposal
-from noregret.trials import Decision, History, Proposal
+from noregret.strategies.step import Model
+from noregret.strategies.strategy import Belief
+from noregret.trials import History, Proposal
 
 EXACT = 1_000  # designs of a list for which the joint draw is exact
 
@@ -64,16 +64,11 @@ class AdaptiveThompson:
                 return thompson(space, shown.posteriors[index], shown.widths[index], own)
 
             return named(base.decided(space, history, rest, drawn))
-        start = initial_proposal(space, history, rest, base.initial_points, base.initial_design)
-        if start is not None:
-            return start
-        step = base.step(space, history, rest)
-        scaling = base.widening.scaling(step)
-        model = step.model(scaling.g, scaling.b)
-        acquisition = thompson(space, model.posterior, model.beta_sqrt, own)
-        x = maximise(acquisition, space, history, model.posterior, model.fitted, own)
-        reasons = step.reasons(scaling, Choice.at(x, model.posterior))
-        return named(Proposal(x, Decision("model", reasons)))
+
+        def of_class(model: Model) -> Acquisition:
+            return thompson(space, model.posterior, model.beta_sqrt, own)
+
+        return named(base.decided(space, history, rest, of_class, own))
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

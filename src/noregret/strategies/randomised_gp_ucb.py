@@ -16,13 +16,13 @@ import numpy as np
 from noregret.classes import AnchoredReference, ReferenceRegret
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, LogNormal, Matern
-from noregret.search import ucb
+from noregret.search import Acquisition, ucb
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
-from noregret.strategies.step import Choice, maximise
-from noregret.strategies.strategy import Belief, initial_proposal
-from noregret.trials import Decision, History, Proposal
+from noregret.strategies.step import Model
+from noregret.strategies.strategy import Belief
+from noregret.trials import History, Proposal
 
 MOST = 3.0  # times the width, at most: what the proof calls M
 
@@ -97,16 +97,15 @@ class RandomisedGPUCB:
         factor = self.factor(own)
         if isinstance(base, RadiusGPUCB):
             return base.decided(space, history, rest, lambda shown: ucb(shown, factor))
-        start = initial_proposal(space, history, rest, base.initial_points, base.initial_design)
-        if start is not None:
-            return start
-        step = base.step(space, history, rest)
-        scaling = base.widening.scaling(step)
-        model = step.model(scaling.g, scaling.b)
-        acquisition = ucb(model.posterior, factor * model.beta_sqrt)
-        x = maximise(acquisition, space, history, model.posterior, model.fitted, own)
-        reasons = step.reasons(scaling, Choice.at(x, model.posterior))
-        return Proposal(x, Decision("model", replace(reasons, exploration=factor)))
+
+        def of_class(model: Model) -> Acquisition:
+            return ucb(model.posterior, factor * model.beta_sqrt)
+
+        made = base.decided(space, history, rest, of_class, own)
+        if made.decision.model is None:
+            return made
+        reasons = replace(made.decision.model, exploration=factor)
+        return replace(made, decision=replace(made.decision, model=reasons))
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

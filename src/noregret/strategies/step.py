@@ -7,6 +7,7 @@ proposal. It lives for one ask; nothing in it outlives the call.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -174,6 +175,18 @@ class Step:
         scaling = self.strategy.widening.scaling(self)
         choice = self.choice(scaling.g, scaling.b)
         return Proposal(choice.x, Decision("model", self.reasons(scaling, choice)))
+
+    def decided(
+        self, acquisition: Callable[[Model], Acquisition], rng: np.random.Generator
+    ) -> Proposal:
+        """The argmax of what ``acquisition`` makes of the class in force."""
+        scaling = self.strategy.widening.scaling(self)
+        model = self.model(scaling.g, scaling.b)
+        x = maximise(
+            acquisition(model), self.space, self.history, model.posterior, model.fitted, rng
+        )
+        reasons = self.reasons(scaling, Choice.at(x, model.posterior))
+        return Proposal(x, Decision("model", reasons))
 
     def reasons(self, scaling: Scaling, choice: Choice) -> ModelDecision:
         s, framed, fit = self.strategy, self.framed, self.fit
