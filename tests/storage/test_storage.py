@@ -48,7 +48,7 @@ class Machine(RuleBasedStateMachine):
         self.holder: list[str | None] = []
 
     def is_over(self, number: int) -> bool:
-        return self.model[number].state in ("complete", "failed")
+        return self.model[number].state in ("complete", "failed", "withdrawn")
 
     @rule(
         handle=HANDLES,

@@ -149,3 +149,13 @@ def test_the_corrected_rules_leave_the_local_optimum(rule: Any) -> None:
     decisions = [t.decision.model for t in study.trials if t.decision.model is not None]
     assert decisions[-1].g > 1
     assert all(b.g >= a.g for a, b in itertools.pairwise(decisions))
+
+
+@pytest.mark.parametrize("base", [PRACTICAL, nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=50.0)])
+def test_the_width_that_was_drawn_is_kept_with_the_decision(base: Any) -> None:
+    study = nr.Study(SPACES["line"], "maximize", strategy=nr.RandomisedGPUCB(base), seed=4)
+    study.run(value, trials=14)
+    models = [trial.decision.model for trial in study.trials if trial.decision.model is not None]
+    drawn = {model.exploration for model in models}
+    assert len(drawn) == len(models) > 3
+    assert all(math.sqrt(0.5) <= factor <= MOST for factor in drawn)

@@ -95,13 +95,15 @@ class RandomisedGPUCB:
         base = self.base
         own, rest = rng.spawn(2)
         factor = self.factor(own)
-        if isinstance(base, RadiusGPUCB):
-            return base.decided(space, history, rest, lambda shown: ucb(shown, factor))
 
         def of_class(model: Model) -> Acquisition:
             return ucb(model.posterior, factor * model.beta_sqrt)
 
-        made = base.decided(space, history, rest, of_class, own)
+        made = (
+            base.decided(space, history, rest, lambda shown: ucb(shown, factor))
+            if isinstance(base, RadiusGPUCB)
+            else base.decided(space, history, rest, of_class, own)
+        )
         if made.decision.model is None:
             return made
         reasons = replace(made.decision.model, exploration=factor)
