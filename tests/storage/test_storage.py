@@ -141,8 +141,12 @@ class Machine(RuleBasedStateMachine):
                 (self.holder[number] is not None and dead) if numbers is None else number in numbers
             )
             if trial.state == "running" and meant and worker in (None, self.holder[number]):
-                state: State = "failed" if self.given_out[number] >= attempts else "waiting"
-                self.model[number] = replace(trial, state=state)
+                over = self.given_out[number] >= attempts
+                self.model[number] = replace(
+                    trial,
+                    state="failed" if over else "waiting",
+                    transient=over and attempts == 0,
+                )
                 self.holder[number] = None
                 expected.append(self.model[number])
         assert taken == expected
