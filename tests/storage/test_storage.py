@@ -17,6 +17,7 @@ import noregret as nr
 from noregret.classes import Schedule
 from noregret.errors import StorageError
 from noregret.storage import SQLStorage, Storage, StudyRecord, storage_url
+from noregret.storage.protocol import DIED
 from noregret.trials import STATES, Decision, State, Trial
 from tests.databases import KINDS, make_storage
 
@@ -145,6 +146,7 @@ class Machine(RuleBasedStateMachine):
                 self.model[number] = replace(
                     trial,
                     state="failed" if over else "waiting",
+                    error=DIED if over else None,
                     transient=over and attempts == 0,
                 )
                 self.holder[number] = None
