@@ -1,6 +1,6 @@
 // The charts over the trials, from the API's columns.
 
-import { color, draw, line, nothing, plain, series, short, trials } from "./drawing.js";
+import { NAMED, color, draw, line, nothing, plain, series, short, trials } from "./drawing.js";
 import { call } from "./page.js";
 
 const page = document.body.dataset;

@@ -13,7 +13,7 @@ export const plain = (text) =>
 
 // The first six are chosen by hand; beyond, hues evenly spaced, neighbours told apart by lightness
 // too: no two are alike.
-const NAMED = 6;
+export const NAMED = 6;
 export function series(index, total = NAMED) {
   if (total <= NAMED) return color(`series-${1 + index}`);
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

@@ -1,6 +1,6 @@
 // What is expected along one input or two, all else held.
 
-import { color, draw, nothing, plain, series, short } from "./drawing.js";
+import { color, draw, line, nothing, plain, series, short } from "./drawing.js";
 import { call, say } from "./page.js";
 
 const page = document.body.dataset;
