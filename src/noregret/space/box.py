@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from noregret.errors import SpaceError
 from noregret.space.array import Array
 from noregret.space.branch import Branch, Branching, Only, flattened
+from noregret.space.choice import Choice
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.parameters import Choice, Float, Int, Parameter, exact
+from noregret.space.parameters import Float, Int, Parameter, exact
 from noregret.space.region import Region
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 

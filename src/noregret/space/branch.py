@@ -16,7 +16,8 @@ import numpy as np
 
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Indices, Mask
-from noregret.space.parameters import Choice, Parameter
+from noregret.space.choice import Choice
+from noregret.space.parameters import Parameter
 
 WORDS = "only for"  # how a person writes where an input exists
 
