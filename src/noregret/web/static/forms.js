@@ -19,7 +19,7 @@ function bodyOf(form, button) {
   const failed = button?.name === "state" && button.value === "failed";
   const body = failed ? { state: "failed" } : {}, params = {}, nested = {};
   for (const field of form.elements) {
-    if (!field.name || field.tagName === "BUTTON" || (failed && ["value", "noise_std"].includes(field.name)) || (!failed && field.name === "transient")) continue;
+    if (!field.name || field.disabled || field.tagName === "BUTTON" || (failed && ["value", "noise_std"].includes(field.name)) || (!failed && field.name === "transient")) continue;
     const value = read(field);
     if (value === undefined) continue;
     if (field.dataset.param !== undefined) params[field.dataset.param] = value;
@@ -34,6 +34,22 @@ function bodyOf(form, button) {
   const asked = JSON.parse(form.dataset.asked); // what was really run is sent if it is something else
   return Object.entries(params).some(([name, value]) => asked[name] !== value) ? { ...body, [form.dataset.nest]: params } : body;
 }
+
+// Inputs that exist only for some options of a choice are there only then.
+function existing(form) {
+  const option = (name) => JSON.parse(form.querySelector(`[data-param="${CSS.escape(name)}"]`).value);
+  for (const label of form.querySelectorAll("label[data-exists]")) {
+    const gone = !JSON.parse(label.dataset.exists).every(([name, options]) => options.includes(option(name)));
+    label.hidden = gone;
+    label.querySelector("[data-param]").disabled = gone;
+  }
+}
+
+const allExisting = () => { for (const form of document.querySelectorAll("form:has([data-exists])")) existing(form); };
+document.addEventListener("change", (event) => event.target.form && existing(event.target.form));
+document.addEventListener("reset", (event) => setTimeout(() => existing(event.target)));
+document.addEventListener("toggle", (event) => { const form = event.target.closest("form"); if (form) existing(form); }, true); // of an experiment that came later
+allExisting();
 
 async function guarded(form, action) {
   const buttons = [...form.querySelectorAll("button")];
