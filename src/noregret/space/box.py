@@ -15,8 +15,9 @@ from noregret.errors import SpaceError
 from noregret.space.array import Array
 from noregret.space.branch import Branch, Only, flattened
 from noregret.space.branching import Branching
+from noregret.space.choice import Choice
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.parameters import Choice, Float, Int, Parameter, exact
+from noregret.space.parameters import Float, Int, Parameter, exact
 from noregret.space.region import Region
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from noregret.errors import SpaceError
-from noregret.space.parameters import Choice, Parameter
+from noregret.space.choice import Choice
+from noregret.space.parameters import Parameter
 
 WORDS = "only for"  # how a person writes where an input exists
 

@@ -16,7 +16,8 @@ import numpy as np
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.branch import Only
-from noregret.space.parameters import Choice, Parameter
+from noregret.space.choice import Choice
+from noregret.space.parameters import Parameter
 
 
 @dataclass(frozen=True, slots=True)
