@@ -27,6 +27,7 @@ function bodyOf(form, button) {
   for (const field of form.elements) {
     if (
       !field.name ||
+      field.disabled ||
       field.tagName === "BUTTON" ||
       (failed && ["value", "noise_std"].includes(field.name)) ||
       (!failed && field.name === "transient")
@@ -50,6 +51,23 @@ function bodyOf(form, button) {
     ? { ...body, [form.dataset.nest]: params }
     : body;
 }
+
+// Inputs that exist only for some options of a choice are there only then.
+function existing(form) {
+  const field = (name) => form.querySelector(`[data-param="${CSS.escape(name)}"]`);
+  const holds = ([name, options]) => options.includes(JSON.parse(field(name).value));
+  for (const label of form.querySelectorAll("label[data-exists]")) {
+    const gone = !JSON.parse(label.dataset.exists).every(holds);
+    label.hidden = gone;
+    label.querySelector("[data-param]").disabled = gone;
+  }
+}
+
+document.querySelectorAll("form").forEach(existing);
+document.addEventListener("change", ({ target }) => target.form && existing(target.form));
+document.addEventListener("reset", ({ target }) => setTimeout(() => existing(target)));
+const opened = ({ target }) => target.closest("form") && existing(target.closest("form"));
+document.addEventListener("toggle", opened, true); // of an experiment that came later
 
 async function guarded(form, action) {
   const buttons = [...form.querySelectorAll("button")];
