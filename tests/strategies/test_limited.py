@@ -10,7 +10,7 @@ import noregret as nr
 from noregret.gp import condition
 from noregret.space.array import Array
 from noregret.strategies.inputs import Inputs
-from noregret.strategies.limited import KERNEL, Limited, Scale, bilog
+from noregret.strategies.limited import KERNEL, Limited, Scale, missed_in_a_row
 from noregret.strategies.plausible import Plausible
 from noregret.trials import Limit
 
@@ -39,9 +39,9 @@ def learnt(study: nr.Study) -> Limited:
 
 def test_the_scale_is_fine_around_the_limit() -> None:
     y = np.array([-100.0, -1.0, 0.0, 0.5, 3.0])
-    naive = [math.copysign(math.log(1 + abs(v)), v) for v in y]
-    assert bilog(y) == pytest.approx(naive)
+    naive = [math.copysign(math.log(abs(v) + math.sqrt(1 + v**2)), v) for v in y]
     scale = Scale.of(y)
+    assert scale.offset + scale.spread * scale.forward(y) == pytest.approx(naive)
     assert scale.unit == 1.0  # the median of |y|
     assert scale.inverse(scale.forward(y)) == pytest.approx(y)
     assert scale.forward(np.zeros(1))[0] == pytest.approx(scale.limit)
@@ -59,7 +59,7 @@ def test_the_chance_is_that_of_independent_gaussians() -> None:
         told = np.array([trial.outcomes[name] for trial in study.trials])
         y = limit.sign * (told - limit.limit)
         unit = float(np.median(np.abs(y)))
-        u = np.sign(y) * np.log(1 + np.abs(y) / unit)
+        u = np.array([math.asinh(each / unit) for each in y])
         z, at_limit = (u - u.mean()) / u.std(), -u.mean() / u.std()
         X = np.array([study.space.encode(trial.params) for trial in study.trials])
         theta = model.fit.lengthscales

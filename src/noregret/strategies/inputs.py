@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from noregret.gp import MAP, Evidence, Fit, fit_map, log_evidence_gradient, starting_points
+from noregret.gp import (
+    MAP,
+    TOLERANCE,
+    Evidence,
+    Fit,
+    fit_map,
+    log_evidence_gradient,
+    starting_points,
+)
 from noregret.space import Array, Choice, Indices, Mask, SearchSpace
 from noregret.strategies.estimation import COARSE, ENOUGH, lasting_part
 
@@ -96,7 +104,11 @@ class InputEvidence(Evidence):
 
 
 def fit_inputs(
-    evidence: InputEvidence, rule: MAP, previous: Fit | None, rng: np.random.Generator
+    evidence: InputEvidence,
+    rule: MAP,
+    previous: Fit | None,
+    rng: np.random.Generator,
+    tolerance: float = TOLERANCE,
 ) -> Fit:
     """MAP lengthscales, one per input, written to all its coordinates; noise if it is unknown.
 
@@ -117,7 +129,7 @@ def fit_inputs(
     if previous is not None and n < rule.patience * previous.searched:
         if n < rule.refresh * previous.improved:
             return replace(previous, lengthscales=previous.lengthscales[group])
-        found = fit_map(evidence, lower, upper, starts[:1], previous.searched)
+        found = fit_map(evidence, lower, upper, starts[:1], previous.searched, tolerance)
         return replace(found, lengthscales=found.lengthscales[group], improved=n)
     if n > COARSE:  # the search on a part of the data, the estimate on all of them
         part = fit_map(
@@ -131,5 +143,5 @@ def fit_inputs(
         starts = np.array(
             [max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])]
         )
-    found = fit_map(evidence, lower, upper, starts, n)
+    found = fit_map(evidence, lower, upper, starts, n, tolerance)
     return replace(found, lengthscales=found.lengthscales[group], improved=n)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -360,8 +360,11 @@ class Insured:
             def values(A: Array) -> Array:
                 return np.where(index.find(A) < 0, inner.values(A), FORBIDDEN)
 
-            acquisition = Acquisition(values, inner.gradients)
-        incumbents = posterior.X[np.argsort(-self.fitted, kind="stable")[:3]]
+            acquisition = replace(inner, values=values, leading=None)
+        worth = self.fitted
+        if self.limited is not None:
+            worth = self.limited.worth(posterior.X, worth)
+        incumbents = posterior.X[np.argsort(-worth, kind="stable")[:3]]
         rng, nowhere = np.random.default_rng(self.seed), np.empty((0, self.space.dimension))
         return argmax(acquisition, self.space, posterior.lengthscales, rng, incumbents, nowhere)
 
