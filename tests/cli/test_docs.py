@@ -2,16 +2,15 @@
 they are said to print they print.
 """
 
-import os
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Shell
 from tests.cli.test_entry import COMMANDS, options
+from tests.components import program
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "cli.md").read_text(encoding="utf-8")
@@ -56,8 +55,7 @@ def loosely(text: str) -> str:
 
 
 def test_the_sessions_run_as_printed(shell: Shell) -> None:
-    if shutil.which("awk") is None and "CI" not in os.environ:
-        pytest.skip("the documented program needs awk")
+    program("awk", "the package gawk")
     (script,) = re.findall(r"```sh\n(.*?)```", PAGE, flags=re.DOTALL)
     Path("train.sh").write_text(script)
     Path("train.sh").chmod(0o755)

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 import noregret as nr
 from tests.cli.conftest import Shell
+from tests.components import needed
 
 POINT = "temperature=30 stirring=2 solvent=dmf"
 
@@ -210,12 +210,7 @@ def test_export_to_standard_output(measured: Shell) -> None:
 @pytest.mark.parametrize("name", ["out.csv", "out.json", "out.parquet", "OUT.CSV"])
 def test_export_to_a_file(measured: Shell, name: str) -> None:
     if name.endswith("parquet"):
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            if "CI" in os.environ:
-                raise
-            pytest.skip("needs pyarrow")
+        needed("pyarrow", "frame")
     document = measured(f"export {name} --json").json
     assert document == {
         "study": "lab",

@@ -1,15 +1,11 @@
 """Formulas of the documentation site."""
 
-import os
-
 import pytest
 
-if not os.environ.get("CI"):
-    pytest.importorskip("latex2mathml", reason="the documentation site needs the extra docs")
+from tests.components import needed
 
-import markdown
-
-from docs.making.mathml import formula, raised
+markdown, mathml = needed("markdown", "docs"), needed("docs.making.mathml", "docs")
+formula, raised = mathml.formula, mathml.raised
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urldefrag
 import pytest
 
 import noregret as nr
+from tests.components import needed
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -52,12 +53,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, Page]:
     """Built in a folder of its own, so that a site in the working tree stays as it is."""
-    try:
-        import zensical  # noqa: F401
-    except ImportError:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip("the documentation site needs the extra docs")
+    needed("zensical", "docs")
     folder = tmp_path_factory.mktemp("site")
     shutil.copy(ROOT / "mkdocs.yml", folder)
     shutil.copy(ROOT / "CHANGELOG.md", folder)

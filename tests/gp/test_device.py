@@ -4,7 +4,6 @@ processor, through PyTorch; what only a GPU has (its memory, its compiler) is pu
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -36,10 +35,9 @@ from noregret.gp import (
 from noregret.gp.device_posterior import DevicePosterior
 from noregret.space import Array
 from noregret.trials import Decision, Trial
+from tests.components import needed
 
-if not os.environ.get("CI"):
-    pytest.importorskip("torch", reason="the extra gpu is not installed")
-torch: Any = pytest.importorskip("torch") if not os.environ.get("CI") else __import__("torch")
+torch: Any = needed("torch", "gpu")
 
 KERNELS: list[Kernel] = [Matern(2.5), Matern(1.5), Matern(0.5), SquaredExponential()]
 N = panels.PANEL + 90

@@ -2,7 +2,6 @@
 experiment restored and continued.
 """
 
-import importlib.util
 import json
 import math
 import os
@@ -17,15 +16,12 @@ import scipy.stats
 
 import noregret as nr
 from noregret.errors import ConfigurationError, SpaceError
+from tests.components import needed
 
-if importlib.util.find_spec("ray") is None and not os.environ.get("CI"):
-    pytest.skip("Ray is not installed", allow_module_level=True)
-
-from ray import tune
-from ray.tune.search import ConcurrencyLimiter, Searcher
-
-from noregret.integrations import ray as adapter
-from noregret.integrations.ray import NoRegretSearch
+tune, searching = needed("ray.tune", "ray"), needed("ray.tune.search", "ray")
+adapter = needed("noregret.integrations.ray", "ray")
+ConcurrencyLimiter, Searcher = searching.ConcurrencyLimiter, searching.Searcher
+NoRegretSearch = adapter.NoRegretSearch
 
 SPACE: dict[str, Any] = {
     "x": tune.uniform(0, 1),
@@ -137,7 +133,7 @@ def test_domains() -> None:
         }
     )
     kinds = {name: axis.parameter for name, axis in axes.named.items()}
-    assert kinds.pop("n").low == pytest.approx(scipy.stats.norm(5, 2).ppf(1e-3))  # type: ignore[union-attr]
+    assert kinds.pop("n").low == pytest.approx(scipy.stats.norm(5, 2).ppf(1e-3))
     assert kinds == {
         "u": nr.Float(0, 2),
         "l": nr.Float(1e-3, 1, log=True),
@@ -169,7 +165,7 @@ def test_domains() -> None:
         assert theirs["qr"] in (4, 8, 12, 16)
         assert isinstance(theirs["qr"], int)
         assert theirs["qu"] * 4 == round(theirs["qu"] * 4)
-    lowest = axes.theirs(space.decode(np.zeros(space.dimension)))  # type: ignore[arg-type]
+    lowest = axes.theirs(space.decode(np.zeros(space.dimension)))
     assert lowest["n"] == pytest.approx(scipy.stats.norm(5, 2).ppf(1e-3))
 
 
@@ -347,10 +343,10 @@ def test_what_is_refused() -> None:
         NoRegretSearch(SPACE, "loss", "min").add_evaluated_point({"x": 2.0, "inner": {"k": 0}}, 1.0)
     for metric, mode in ((["a", "b"], ["min", "max"]), ("a", "lowest")):
         with pytest.raises(ConfigurationError, match="one metric"):
-            NoRegretSearch(SPACE, metric, mode)  # type: ignore[arg-type]
+            NoRegretSearch(SPACE, metric, mode)
         with pytest.raises(ConfigurationError, match="one metric"):
-            NoRegretSearch().set_search_properties(metric, mode, {})  # type: ignore[arg-type]
+            NoRegretSearch().set_search_properties(metric, mode, {})
     with pytest.raises(ConfigurationError, match="1 evaluated_rewards for 0"):
         NoRegretSearch(SPACE, "loss", "min", evaluated_rewards=[1.0])
     with pytest.raises(ConfigurationError, match="strategy must be"):
-        NoRegretSearch(SPACE, "loss", "min", strategy=nr.LogEI)  # type: ignore[arg-type]
+        NoRegretSearch(SPACE, "loss", "min", strategy=nr.LogEI)

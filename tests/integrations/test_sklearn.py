@@ -1,8 +1,13 @@
 """scikit-learn's own checks with the exceptions of its own searches, and what they do not ask."""
 
+import json
 import math
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +32,8 @@ from noregret.errors import ConfigurationError, SpaceError
 from noregret.integrations import sklearn as adapter
 from noregret.integrations.sklearn import NoRegretSearchCV
 from research.benchmarks.adapters import digits
+from tests.components import needed
+from tests.integrations.array_checks import SEARCHES, is_about_arrays
 
 X, Y = load_iris(return_X_y=True)
 
@@ -40,37 +47,42 @@ def excused(search: Any) -> dict[str, str]:
     )
 
 
+CHECKS = parametrize_with_checks(list(SEARCHES), expected_failed_checks=excused)
+HERE = [
+    each  # a pair, or pytest's pair with the mark that it is excused
+    for each in CHECKS.args[1]
+    if not is_about_arrays(getattr(each, "values", each)[1])
+]
+
+
 @pytest.mark.filterwarnings("default")  # the checks turn into errors what they mean to
-@parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [
-        NoRegretSearchCV(
-            Ridge(),
-            {"alpha": nr.Float(0.1, 1.0)},
-            n_iter=4,
-            cv=2,
-            error_score="raise",
-            random_state=0,
-        ),
-        NoRegretSearchCV(
-            LogisticRegression(),
-            {"C": nr.Float(0.1, 1.0, log=True)},
-            n_iter=4,
-            cv=2,
-            error_score="raise",
-            random_state=0,
-        ),
-        NoRegretSearchCV(
-            make_pipeline(StandardScaler(), Ridge()),
-            {"ridge__alpha": [0.1, 1.0]},
-            cv=2,
-            error_score="raise",
-            random_state=0,
-        ),
-    ],
-    expected_failed_checks=excused,
-)
+@pytest.mark.parametrize(CHECKS.args[0], HERE, **CHECKS.kwargs)
 def test_scikit_learn_checks(estimator: Any, check: Callable[[Any], None]) -> None:
     check(estimator)
+
+
+def test_scikit_learn_checks_with_other_arrays() -> None:
+    """Left out are those on devices: NVIDIA's (torch and cupy), Intel's (torch and dpnp) and
+    Apple's (torch).
+    """
+    needed("array_api_strict", "dev")
+    needed("torch", "gpu")
+    command = [sys.executable, "-m", "tests.integrations.array_checks"]
+    done = subprocess.run(
+        command,
+        env=os.environ | {"SCIPY_ARRAY_API": "1"},
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    found = json.loads(done.stdout)
+    assert not found["failed"]
+    for library in ("numpy", "array_api_strict", "torch/cpu"):
+        assert any(name.endswith(f": {library}") for name in found["passed"]), library
+    hardware = ("cupy", "dpnp", "torch/cuda", "torch/mps", "torch/xpu")
+    assert not [name for name in found["left out"] if not any(h in name for h in hardware)]
 
 
 def pipeline() -> Pipeline:

@@ -15,6 +15,7 @@ from research.benchmarks.peers.eliminated import Eliminated
 from research.benchmarks.peers.registry import adapters
 from research.benchmarks.peers.setting import Setting
 from research.benchmarks.regret import _describe, _sum, make, methods_of, problems
+from tests.components import needed
 
 
 def setting(space: Space) -> Setting:
@@ -76,7 +77,7 @@ def test_peers_are_told_the_same_constraints(name: str) -> None:
 
 
 def test_optunas_proportions_are_those_of_its_faq() -> None:
-    optuna_study = pytest.importorskip("research.benchmarks.peers.optuna_study")
+    optuna_study = needed("research.benchmarks.peers.optuna_study", "optuna")
     space = KNOWN["paint-6"][0]()
     mixture = optuna_study.Mixture(setting(space))
     u = dict(zip("abcdef", np.random.default_rng(0).uniform(0.2, 1, 6), strict=True))

@@ -9,7 +9,8 @@ from noregret.search.acquisition import Acquisition, log_ei, ucb
 from noregret.search.maximiser import argmax, low_discrepancy, refine
 from noregret.space import Candidates, SearchSpace, Space
 from noregret.space.array import Array
-from noregret.space.parameters import Choice, Float, Int
+from noregret.space.choice import Choice
+from noregret.space.parameters import Float, Int
 
 
 def cube(d: int) -> Space:

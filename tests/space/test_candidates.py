@@ -12,6 +12,7 @@ from noregret.errors import SpaceError
 from noregret.space import Candidates, candidates, columns
 from noregret.space.candidates import Rows
 from noregret.space.rows import nearest_rows
+from tests.components import needed
 
 ROWS: list[dict[str, Any]] = [
     {"t": 20, "c": 0.1, "s": "water", "dry": True},
@@ -23,7 +24,7 @@ BY_NAME = {name: [row[name] for row in ROWS] for name in ROWS[0]}
 
 
 def as_frame() -> Any:
-    return pytest.importorskip("pandas").DataFrame(ROWS)
+    return needed("pandas", "frame").DataFrame(ROWS)
 
 
 def as_structured() -> Any:
@@ -164,7 +165,7 @@ def test_a_csv_column_is_what_all_its_words_are(
 
 
 def test_parquet(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
+    needed("pyarrow", "frame")
     as_frame().to_parquet(tmp_path / "a.parquet")
     assert Candidates(tmp_path / "a.parquet") == Candidates(ROWS)
     (tmp_path / "b.parquet").write_text("no table")

@@ -6,12 +6,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import noregret as nr
+from tests.components import needed
 
-if not os.environ.get("CI"):
-    pytest.importorskip("distributed", reason="Dask is not installed")
+needed("distributed", "dev")
 
 TRIALS = 60
 

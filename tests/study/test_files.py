@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
 from noregret.trials.trial import Trial
+from tests.components import needed
 
 MIXED = {
     "x": nr.Float(1e-3, 10, log=True),
@@ -139,10 +139,7 @@ def test_json_is_complete(tmp_path: Path) -> None:
 
 
 def test_frames_and_parquet(tmp_path: Path) -> None:
-    if not os.environ.get("CI"):
-        pytest.importorskip("pandas")
-    import pandas
-
+    pandas = needed("pandas", "frame")
     study = mixed_study()
     frame = study.to_frame()
     assert list(frame.columns) == [

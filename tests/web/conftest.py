@@ -2,7 +2,6 @@
 script would.
 """
 
-import os
 import re
 import shutil
 import socket
@@ -30,6 +29,7 @@ from noregret.storage import SQLStorage
 from noregret.web.app import create_app
 from noregret.web.security import Access
 from noregret.web.server import bounded
+from tests.components import missing, program
 
 TOKEN = "a-token-that-is-long-enough"
 HERE = "http://127.0.0.1:8080"
@@ -123,14 +123,8 @@ HARMLESS = (
 
 @pytest.fixture(scope="session")
 def driver() -> Iterator[Any]:
-    chromium, chromedriver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or chromedriver is None:
-        missing = (
-            "chromium and chromedriver are not installed: apt-get install chromium chromium-driver"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
+    chromium = program("chromium", "the package chromium")
+    chromedriver = program("chromedriver", "the package chromium-driver")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
     for argument in (
@@ -267,18 +261,12 @@ def drawn(page: Page) -> None:
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """From npm into a folder of its own: nothing of it is kept."""
-    npm = shutil.which("npm")
-    if npm is None:
-        if os.environ.get("CI"):
-            pytest.fail("npm is missing: axe-core comes from there")
-        pytest.skip("npm is missing: axe-core comes from there")
+    npm = program("npm", "the package npm: axe-core comes from there")
     folder = tmp_path_factory.mktemp("axe")
     command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode:
-        if os.environ.get("CI"):
-            pytest.fail(done.stderr)
-        pytest.skip(f"npm could not install {AXE}: {done.stderr[-200:]}")
+        missing(f"npm could not install {AXE}: {done.stderr[-200:]}")
     script = Path(folder) / "node_modules" / "axe-core" / "axe.min.js"
     return script.read_text(encoding="utf-8")
 

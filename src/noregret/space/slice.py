@@ -14,6 +14,7 @@ import numpy as np
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.box import Space
+from noregret.space.branching import Branching
 from noregret.space.candidates import Candidates
 from noregret.space.parameters import Parameter, exact
 from noregret.space.region import Region
@@ -91,6 +92,8 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
             f"fixed names {unknown!r}, which this space does not have: its parameters are"
             f" {list(space.parameters)!r}"
         )
+    if isinstance(space, Space) and space.branching is not None:
+        _check_existing(space.branching, fixed)
     encoded = {
         name: np.array(_encode(name, space.parameters[name], value))
         for name, value in fixed.items()
@@ -119,7 +122,7 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
             space, {}, held, at, points, values
         )  # a design keeps its own values: 20 and not 20.0
     if space.constraints:
-        region = Region(space.parameters, space.constraints, encoded)
+        region = Region(space.parameters, space.constraints, encoded, space.branching)
         return Slice(space, values, held, at, region.enumeration(), values, region)
     few = math.prod(space.parameters[name].size for name in free) <= ENUMERATION_LIMIT
     levels = (
@@ -130,7 +133,20 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
         if few
         else []
     )
-    return Slice(space, values, held, at, product(levels) if few else None, values)
+    listed = product(levels) if few else None
+    if listed is not None and space.branching is not None:
+        listed = np.unique(space.branching.settled(listed), axis=0)
+    return Slice(space, values, held, at, listed, values)
+
+
+def _check_existing(branching: Branching, fixed: Mapping[str, Any]) -> None:
+    for name in fixed:
+        for each in branching.above(name):
+            if fixed.get(each.choice, each) not in each.options:
+                raise SpaceError(
+                    f"fixed names {name!r}, which exists {str(each).removeprefix(each.name + ' ')}:"
+                    f" fix {each.choice!r} to that as well"
+                )
 
 
 def _encode(name: str, parameter: Parameter, value: Any) -> list[float]:

@@ -94,13 +94,7 @@ class InputEvidence(Evidence):
         prior, by_prior = self.prior.log_density(phi[:d], d)
         value += prior
         gradient = np.bincount(self.group, weights=by_coordinate, minlength=d) + by_prior
-        if self.estimates_noise:
-            prior, by_prior = self.noise_prior.log_density(phi[d:], d)
-            value += prior
-            gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
-        if jacobian:
-            return value + float(np.sum(phi)), gradient + 1.0
-        return value, gradient
+        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)
 
 
 def fit_inputs(
