@@ -188,8 +188,7 @@ class Limited:
         to keep them.
         """
         X = X[: len(mean)]
-        chance = np.maximum(self.feasibility.values(X), -LARGEST_LOG)
-        return np.where(self.kept(X), mean - mean.min(), chance - 1)
+        return np.where(self.kept(X), mean - mean.min(), self.feasibility.values(X) - 1)
 
     def incumbent(self, X: Array, mean: Array) -> float | None:
         """The best mean where all limits are rather kept than not; None: nowhere yet."""
