@@ -32,11 +32,13 @@ class Inputs:
     repeatable: bool  # no coordinate moves freely: every design can be measured again
     # for each choice that decides where inputs exist: it, and those inputs
     branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    in_context: bool = False  # some are given at each ask
 
     @staticmethod
     def of(space: SearchSpace) -> Inputs:
         whole: Any = getattr(space, "space", space)  # a space with some parameters held
         held = getattr(space, "held", np.zeros(space.dimension, dtype=np.bool_))
+        in_context = bool(getattr(space, "is_context", False))
         parameters = getattr(whole, "parameters", None)
         if parameters is None:
             widths, choices = [1] * space.dimension, [False] * space.dimension
@@ -48,14 +50,15 @@ class Inputs:
         free = ~np.array([held[group == index].all() for index in range(len(widths))])
         owned = getattr(whole, "branches", ())
         if not owned or parameters is None:
-            return Inputs(group, np.array(choices), free, not space.continuous.any())
+            repeatable = not space.continuous.any()
+            return Inputs(group, np.array(choices), free, repeatable, (), in_context)
         names = [name for name, parameter in parameters.items() if parameter.width]
         branches = tuple(
             (names.index(choice), tuple(names.index(o.name) for o in owned if o.choice == choice))
             for choice in dict.fromkeys(each.choice for each in owned)
         )
         fixed = all(math.isfinite(each.size) for each in kept)
-        return Inputs(group, np.array(choices), free, fixed, branches)
+        return Inputs(group, np.array(choices), free, fixed, branches, in_context)
 
     @property
     def count(self) -> int:

@@ -52,6 +52,7 @@ BRANCHED = Branched()
 COMPRESS = 2  # passes: very bad values do not set the scale on which good ones differ
 WIDTH = 1.5  # β^½
 GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
+IN_CONTEXT = 0.25  # of the width: contexts that change look around by themselves
 LITTLE = 0.03  # prior stds, over √t: a value that would tell less is not worth an evaluation
 NOISE_SHARE = 0.5  # of the noise std: nor is one that would tell next to nothing but the noise
 SHARE_UNTIL = 100  # decisions up to which the insured share is the one that was asked for
@@ -126,7 +127,8 @@ class InsuredGPUCB:
         """β^½ of the promised decisions: full where the space is a list or has choices."""
         if inputs.repeatable or inputs.choices:
             return WIDTH
-        return WIDTH * min(1.0, GREEDY_ABOVE / inputs.count)
+        full = WIDTH * IN_CONTEXT if inputs.in_context else WIDTH
+        return full * min(1.0, GREEDY_ABOVE / inputs.count)
 
     def patrols(self, t: int, inputs: Inputs, listed: bool) -> float:
         """How many of t decisions are patrols, not rounded; surveys leave room for them.
