@@ -188,7 +188,7 @@ def replay(study: Study, tolerance: float) -> Replay:
         if not trial.decision.chosen:
             continue
         fixed = trial.decision.fixed
-        space = study.space
+        space: Space | Candidates | Slice = study.space
         if fixed is not None:
             space = hold(study.space, fixed, is_context=bool(study.context))
         known, draw = known_at(trials, trial.number), trial.decision.draw
