@@ -33,6 +33,7 @@ class Slice:
     points: Array | None
     given: dict[str, Any]  # what was asked for, as JSON values
     region: Region | None = None  # what constraints leave of it
+    is_context: bool = False  # held because nobody chooses them, not for this one ask
 
     @property
     def dimension(self) -> int:
@@ -80,7 +81,7 @@ class Slice:
         return self.points
 
 
-def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
+def hold(space: Space | Candidates, fixed: Mapping[str, Any], *, is_context: bool = False) -> Slice:
     """The points of a space at which the named parameters have the given values."""
     if not isinstance(fixed, Mapping) or not fixed:
         raise SpaceError(
@@ -119,11 +120,11 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
                 " listed design"
             )
         return Slice(
-            space, {}, held, at, points, values
+            space, {}, held, at, points, values, is_context=is_context
         )  # a design keeps its own values: 20 and not 20.0
     if space.constraints:
         region = Region(space.parameters, space.constraints, encoded, space.branching)
-        return Slice(space, values, held, at, region.enumeration(), values, region)
+        return Slice(space, values, held, at, region.enumeration(), values, region, is_context)
     few = math.prod(space.parameters[name].size for name in free) <= ENUMERATION_LIMIT
     levels = (
         [
@@ -136,7 +137,7 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
     listed = product(levels) if few else None
     if listed is not None and space.branching is not None:
         listed = np.unique(space.branching.settled(listed), axis=0)
-    return Slice(space, values, held, at, listed, values)
+    return Slice(space, values, held, at, listed, values, is_context=is_context)
 
 
 def _check_existing(branching: Branching, fixed: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ BRANCHED = Branched()
 COMPRESS = 2  # passes: very bad values do not set the scale on which good ones differ
 WIDTH = 1.5  # β^½
 GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
+IN_CONTEXT = 0.25  # of the width: contexts that change look around by themselves
 LITTLE = 0.03  # prior stds, over √t: a value that would tell less is not worth an evaluation
 NOISE_SHARE = 0.5  # of the noise std: nor is one that would tell next to nothing but the noise
 SHARE_UNTIL = 100  # decisions up to which the insured share is the one that was asked for
@@ -126,7 +127,8 @@ class InsuredGPUCB:
         """β^½ of the promised decisions: full where the space is a list or has choices."""
         if inputs.repeatable or inputs.choices:
             return WIDTH
-        return WIDTH * min(1.0, GREEDY_ABOVE / inputs.count)
+        full = WIDTH * IN_CONTEXT if inputs.in_context else WIDTH
+        return full * min(1.0, GREEDY_ABOVE / inputs.count)
 
     def patrols(self, t: int, inputs: Inputs, listed: bool) -> float:
         """How many of t decisions are patrols, not rounded; surveys leave room for them.
@@ -359,8 +361,11 @@ class Insured:
             def values(A: Array) -> Array:
                 return np.where(index.find(A) < 0, inner.values(A), FORBIDDEN)
 
-            acquisition = Acquisition(values, inner.gradients)
-        incumbents = posterior.X[np.argsort(-self.fitted, kind="stable")[:3]]
+            acquisition = replace(inner, values=values, leading=None)
+        worth = self.fitted
+        if self.limited is not None:
+            worth = self.limited.worth(posterior.X, worth)
+        incumbents = posterior.X[np.argsort(-worth, kind="stable")[:3]]
         rng, nowhere = np.random.default_rng(self.seed), np.empty((0, self.space.dimension))
         return argmax(acquisition, self.space, posterior.lengthscales, rng, incumbents, nowhere)
 
