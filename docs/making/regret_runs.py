@@ -118,7 +118,7 @@ def ranks(runs: list[Run], quantity: str) -> dict[str, float]:
     """Mean rank over the problems on which a method ran."""
     table = medians(runs, quantity)
     found: dict[str, float] = {}
-    for method in {run.method for run in runs}:
+    for method in sorted({run.method for run in runs}):
         places = []
         for row in table.values():
             if method in row:
@@ -162,7 +162,7 @@ def place(runs: list[Run], quantity: str, method: str = DEFAULT) -> Place:
     ]
     peers = {m for row in rows for m in row if m != method}
     ahead = {}
-    for peer in peers:
+    for peer in sorted(peers):  # equal ones by name
         both = [(row[peer], row[method]) for row in rows if peer in row]
         theirs, ours = (float(np.mean([pair[i] for pair in both])) for i in (0, 1))
         if theirs < ours - 1e-9:

@@ -160,7 +160,7 @@ def _others_off(runs: list[Run], quantity: str) -> str:
     every = len({run.problem for run in runs})
     shares = {
         m: float(np.mean([getattr(run, quantity) > OFF for run in of(runs, m)]))
-        for m in {run.method for run in runs if not is_ours(run.method)}
+        for m in sorted({run.method for run in runs if not is_ours(run.method)})
         if len({run.problem for run in of(runs, m)}) == every
     }
     if not shares:

@@ -23,8 +23,9 @@ import numpy as np
 
 import noregret as nr
 from noregret.classes import patrol_points
-from noregret.space import Array
+from noregret.space import Array, Space
 from noregret.strategies import Strategy
+from noregret.strategies.inputs import Inputs
 from noregret.study import Progress
 from research.benchmarks.methods import Unpatrolled
 
@@ -68,7 +69,8 @@ def run(
 
 def hole(points: Array, trials: int) -> tuple[float, float]:
     """Centre and radius of the bump. The patrol that is to find it comes in the first tenth."""
-    count = math.floor(nr.InsuredGPUCB().patrols(int(PATROLLED * trials)))
+    line = Inputs.of(Space.from_bounds([(0.0, 1.0)]))
+    count = math.floor(nr.InsuredGPUCB().patrols(int(PATROLLED * trials), line, listed=False))
     walked = patrol_points(1, max(count, 1), 1)[:, 0]
     gaps = np.array([np.abs(points - z).min() for z in walked])
     best = int(np.argmax(gaps))

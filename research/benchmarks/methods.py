@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import noregret as nr
 from noregret.strategies import Strategy
+from noregret.strategies.inputs import Inputs
 
 DEFAULT = "noregret"
 # kept from an earlier version of the library, see docs/decisions/0024: it cannot be run again here
@@ -19,7 +20,7 @@ INSURANCE = (0.0, 0.05, 0.1, 0.2, 0.4)  # of the curve on needle; the last is th
 class Unpatrolled(nr.InsuredGPUCB):
     """The default without patrols, and so without the rule of plausible points."""
 
-    def patrols(self, t: int) -> float:
+    def patrols(self, t: int, inputs: Inputs, listed: bool) -> float:
         return 0.0
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from noregret.gp.kernels import SquaredExponential
-from noregret.search import Bounded, limited_cover
+from noregret.search import Bounded, cube_cover
 from noregret.space.array import Array
 from noregret.testing.problems import RKHSFunction, rkhs_sample
 
@@ -37,11 +37,11 @@ def test_it_bounds_the_best_feasible_value(d: int, seed: int) -> None:
     least = float(np.quantile(np.asarray(g(points)), 0.7))
     within = np.asarray(g(points)) >= least
     best = float(np.asarray(f(points))[within].max())
-    cover = limited_cover(bounded(f), [bounded(g, least)], tolerance=0.02)
+    cover = cube_cover(bounded(f), 0.02, [bounded(g, least)])
     assert cover.proved
     assert best - 1e-9 <= cover.upper <= best + 0.1
     assert cover.found <= best + 1e-3
-    everywhere = limited_cover(bounded(f), [], tolerance=0.02)
+    everywhere = cube_cover(bounded(f), 0.02, [])
     assert float(np.asarray(f(points)).max()) - 1e-9 <= everywhere.upper
 
 
@@ -50,9 +50,9 @@ def test_nothing_feasible_is_proved_and_a_little_feasible_is_not(d: int) -> None
     f = rkhs_sample(1, dimension=d, lengthscale=THETA, norm=2.0)
     g = rkhs_sample(2, dimension=d, lengthscale=THETA, norm=2.0)
     top = float(np.asarray(g(grid(d))).max())
-    none = limited_cover(bounded(f), [bounded(g, top + 0.05)], tolerance=0.02)
+    none = cube_cover(bounded(f), 0.02, [bounded(g, top + 0.05)])
     assert none.upper == -math.inf
-    some = limited_cover(bounded(f), [bounded(g, top - 0.05)], tolerance=0.02)
+    some = cube_cover(bounded(f), 0.02, [bounded(g, top - 0.05)])
     assert some.upper > -math.inf
 
 
@@ -65,6 +65,6 @@ def test_two_margins_that_exclude_each_other_leave_nothing() -> None:
         return -np.asarray(g(A))
 
     opposite = Bounded(less, SquaredExponential(), np.array([THETA]), g.norm, 0.05)
-    assert limited_cover(bounded(f), [bounded(g, 0.05)], 0.02).upper > -math.inf
-    assert limited_cover(bounded(f), [opposite], 0.02).upper > -math.inf
-    assert limited_cover(bounded(f), [bounded(g, 0.05), opposite], 0.02).upper == -math.inf
+    assert cube_cover(bounded(f), 0.02, [bounded(g, 0.05)]).upper > -math.inf
+    assert cube_cover(bounded(f), 0.02, [opposite]).upper > -math.inf
+    assert cube_cover(bounded(f), 0.02, [bounded(g, 0.05), opposite]).upper == -math.inf

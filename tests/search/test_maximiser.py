@@ -9,7 +9,8 @@ from noregret.search.acquisition import Acquisition, log_ei, ucb
 from noregret.search.maximiser import argmax, low_discrepancy, refine
 from noregret.space import Candidates, SearchSpace, Space
 from noregret.space.array import Array
-from noregret.space.parameters import Choice, Float, Int
+from noregret.space.choice import Choice
+from noregret.space.parameters import Float, Int
 
 
 def cube(d: int) -> Space:
@@ -204,3 +205,25 @@ def test_low_discrepancy_beats_random_coverage() -> None:
         assert np.all((points >= 0) & (points < 1))
         error = [np.abs((p < 0.5).mean(axis=0) - 0.5).max() for p in (points, uniform)]
         assert error[0] < error[1]
+
+
+def test_a_logarithm_is_climbed_with_fewer_evaluations_and_as_high() -> None:
+    """log EI, steep where σ is small: steps back follow a parabola, and the last digits of a
+    logarithm are left out."""
+    rng = np.random.default_rng(4)
+    X, theta = rng.random((25, 3)), np.array([0.4, 0.6, 0.5])
+    posterior = condition(Matern(2.5), theta, X, np.sin(5 * X[:, 0]) + X[:, 1] - X[:, 2], 1e-4)
+    plain, counts = log_ei(posterior, 1.5), {True: 0, False: 0}
+    tops = {}
+    for is_log in (True, False):
+
+        def counted(A: Array, is_log: bool = is_log) -> tuple[Array, Array]:
+            counts[is_log] += 1
+            return plain.gradients(A)
+
+        acquisition = Acquisition(plain.values, counted, is_log=is_log)
+        tops[is_log] = [
+            plain.values(search(acquisition, cube(3), theta, seed)[None, :])[0] for seed in range(6)
+        ]
+    assert tops[True] == pytest.approx(tops[False], abs=1e-2)
+    assert counts[True] < 0.9 * counts[False]

@@ -170,7 +170,10 @@ def test_studies_run_and_find_the_branch(strategy: Any) -> None:
         lambda: nr.Branch({"a": {}, "b": 3}),  # type: ignore[dict-item]
         lambda: nr.Space({"m": nr.Branch({"a": {"x": nr.Int(1, 2)}, "b": {"x": nr.Int(1, 3)}})}),
         lambda: nr.Space({"m": nr.Branch({"a": {"m": nr.Int(1, 2)}, "b": {}})}),
-        lambda: nr.Space({"m": nr.Branch({"a": {"n": nr.Branch({"c": {}, "d": {}})}, "b": {}})}),
+        lambda: nr.Space(
+            {"c": nr.Choice(["a", "b"]), "d": nr.Choice(["a", "b"])},
+            branches=[Only("c", "d", ("a",)), Only("d", "c", ("a",))],
+        ),
         lambda: nr.Space({"x": nr.Float(0, 1)}, branches=[Only("x", "y", ("a",))]),
         lambda: nr.Space(
             {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])}, branches=[Only("x", "c", ("z",))]
@@ -179,9 +182,10 @@ def test_studies_run_and_find_the_branch(strategy: Any) -> None:
             {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])}, branches=[Only("x", "c", ())]
         ),
         lambda: nr.Space(
-            {"x": nr.Float(0, 1), "m": nr.Branch({"a": {"y": nr.Float(0, 1)}, "b": {}})},
-            constraints=[nr.Linear({"x": 1, "y": 1}, at_most=1.0)],
+            {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])}, True, (), [Only("x", "c", ("a",))]
         ),
+        lambda: hold(space(), {"C": 1.0}),
+        lambda: hold(space(), {"C": 1.0, "model": "none"}),
     ],
 )
 def test_mistakes(make: Any) -> None:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noregret.errors import SpaceError
-from noregret.space.parameters import Choice, Float, Int
+from noregret.space.choice import Choice
+from noregret.space.parameters import Float, Int
 
 BOUND = st.floats(-1e6, 1e6)
 

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from noregret.errors import SpaceError
 from noregret.space import Candidates, Space, as_space
-from noregret.space.parameters import Choice, Float, Int
+from noregret.space.choice import Choice
+from noregret.space.parameters import Float, Int
 
 MIXED = Space(
     {

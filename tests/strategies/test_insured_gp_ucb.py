@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,54 @@ def test_the_budget_is_sublinear_and_halves_with_each_number_beyond_three() -> N
     assert strategy.budget(10**6, three, False) < 0.5 * 0.4 * 10**6
     assert strategy.budget(50, five, False) == pytest.approx(5)
     assert strategy.budget(50, Inputs.of(MIXED), False) == pytest.approx(20)
+
+
+def numbers(count: int) -> Inputs:
+    return Inputs.of(Space.from_bounds([(0, 1)] * count))
+
+
+@pytest.mark.parametrize("insurance", [0.05, 0.4, 0.9])
+def test_patrols_are_paid_from_the_budget(insurance: float) -> None:
+    """theory.md#plausible: in up to six numbers, with a choice and in a list it never binds; in
+    more it does, but not for ever."""
+    strategy, times = InsuredGPUCB(insurance), [*range(1, 3000), 10**5, 10**7]
+    free = [free_at(t, insurance) for t in times]
+    for inputs, listed in [*((numbers(m), False) for m in range(1, 7)), (numbers(20), True)]:
+        made = [strategy.patrols(t, inputs, listed) for t in times]
+        assert [math.floor(n) for n in made] == [math.floor(n) for n in free]
+    assert strategy.patrols(100, Inputs.of(MIXED), False) == free[99]
+    for m in (8, 10, 20):
+        made = [strategy.patrols(t, numbers(m), False) for t in times]
+        assert all(
+            n <= strategy.budget(t, numbers(m), False) for t, n in zip(times, made, strict=True)
+        )
+        assert made[99] < free[99]
+        # t_1 of theory.md: (c/b)^(30/7), b the budget's factor of t^0.9; then the theorem's rate
+        late = math.ceil((2.0 ** (m - 3) * 0.25 / 100**0.1) ** (30 / 7))
+        for t, bound in [(late // 2, False), (2 * late, True)]:
+            assert (strategy.patrols(t, numbers(m), False) == free_at(t, insurance)) is bound
+
+
+def free_at(t: int, insurance: float) -> float:
+    return 0.25 * insurance * t ** (2 / 3)
+
+
+def test_when_the_first_patrol_comes_is_as_the_theory_page_says() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "theory.md").read_text(encoding="utf-8")
+    table = page[page.index("| numbers, and nothing else") :].replace("up to ", "").replace(",", "")
+    head, _, line = (row.split("|")[2:-1] for row in table.splitlines()[:3])
+    for count, first in zip(head, line, strict=True):
+        before, then = (
+            InsuredGPUCB().patrols(t, numbers(int(count)), False)
+            for t in (int(first) - 1, int(first))
+        )
+        assert before < 1 <= then, count
+
+
+def test_in_many_numbers_insured_decisions_stay_within_the_budget_too() -> None:
+    study = run([(0, 1)] * 12, lambda x: -float(np.sum((x - 0.4) ** 2)), 46, InsuredGPUCB(0.9))
+    kinds = {trial.why.kind for trial in study.trials if trial.decision.model is not None}
+    assert kinds == {"promise"}  # 0.9/2⁹ of the decisions
 
 
 def test_patrols_are_fixed_in_advance() -> None:

@@ -1,6 +1,7 @@
 """Limits in the default: the models of outcomes, the chance to keep them, what is sought."""
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -10,7 +11,7 @@ import noregret as nr
 from noregret.gp import condition
 from noregret.space.array import Array
 from noregret.strategies.inputs import Inputs
-from noregret.strategies.limited import KERNEL, Limited, Scale, bilog
+from noregret.strategies.limited import KERNEL, Limited, Scale, missed_in_a_row
 from noregret.strategies.plausible import Plausible
 from noregret.trials import Limit
 
@@ -39,9 +40,9 @@ def learnt(study: nr.Study) -> Limited:
 
 def test_the_scale_is_fine_around_the_limit() -> None:
     y = np.array([-100.0, -1.0, 0.0, 0.5, 3.0])
-    naive = [math.copysign(math.log(1 + abs(v)), v) for v in y]
-    assert bilog(y) == pytest.approx(naive)
+    naive = [math.copysign(math.log(abs(v) + math.sqrt(1 + v**2)), v) for v in y]
     scale = Scale.of(y)
+    assert scale.offset + scale.spread * scale.forward(y) == pytest.approx(naive)
     assert scale.unit == 1.0  # the median of |y|
     assert scale.inverse(scale.forward(y)) == pytest.approx(y)
     assert scale.forward(np.zeros(1))[0] == pytest.approx(scale.limit)
@@ -59,7 +60,7 @@ def test_the_chance_is_that_of_independent_gaussians() -> None:
         told = np.array([trial.outcomes[name] for trial in study.trials])
         y = limit.sign * (told - limit.limit)
         unit = float(np.median(np.abs(y)))
-        u = np.sign(y) * np.log(1 + np.abs(y) / unit)
+        u = np.array([math.asinh(each / unit) for each in y])
         z, at_limit = (u - u.mean()) / u.std(), -u.mean() / u.std()
         X = np.array([study.space.encode(trial.params) for trial in study.trials])
         theta = model.fit.lengthscales
@@ -180,3 +181,35 @@ def test_strategies_that_read_no_outcomes_refuse() -> None:
             nr.Study(PLANE, "maximize", strategy, outcomes=LIMITS)
     study = nr.Study(PLANE, "maximize", nr.RandomSearch(), outcomes=LIMITS)
     assert study.run(objective, 12).best.decision.source == "random"
+
+
+def test_points_that_keep_the_limits_come_first_whatever_the_others_promise() -> None:
+    """The search starts around the best of these: broken limits come with better values."""
+    study = studied()
+    limited, history = learnt(study), study._history(study.trials)
+    order = np.argsort(-limited.worth(history.X, history.y), kind="stable")
+    kept = limited.kept(history.X)
+    assert 0 < kept.sum() < len(kept)
+    assert history.y[~kept].max() > history.y[kept].max()
+    assert kept[order[: kept.sum()]].all()
+    assert list(history.y[order[: kept.sum()]]) == sorted(history.y[kept], reverse=True)
+    rest = order[kept.sum() :]
+    chances = limited.chance(history.X)
+    assert list(chances[rest]) == sorted(chances[~kept], reverse=True)
+
+
+def test_misses_in_a_row_make_it_careful() -> None:
+    study = studied()
+    limited, history = learnt(study), study._history(study.trials)
+    kept = [trial.feasible for trial in study.trials]
+    naive = len(kept) - 1 - max(row for row, each in enumerate(kept) if each)
+    assert missed_in_a_row(history.outcomes) == naive == limited.missed
+    short = replace(history.outcomes[1], y=history.outcomes[1].y[-3:])  # a limit that came later
+    assert missed_in_a_row((history.outcomes[0], short)) <= 3
+    none = replace(history.outcomes[0], y=-np.abs(history.outcomes[0].y) - 1)
+    assert missed_in_a_row((none,)) == 0
+    posterior = condition(KERNEL, np.array([0.4, 0.6]), history.X, history.y, 1e-3)
+    points = np.random.default_rng(2).random((5, 2))
+    usual = replace(limited, missed=0).acquisition(posterior, history.y).values(points)
+    careful = replace(limited, missed=4).acquisition(posterior, history.y).values(points)
+    assert careful - usual == pytest.approx(2.0 * np.log(limited.chance(points)))

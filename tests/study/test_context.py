@@ -214,3 +214,22 @@ def test_the_certificate_of_a_continuous_context_covers_its_actions() -> None:
     naive = largest - lower.max()
     assert certificate.proved
     assert naive - 1e-3 <= certificate.regret_bound <= naive + certificate.slack + 1e-3
+
+
+def test_in_context_the_default_is_greedier_and_replay_knows_it() -> None:
+    """Held for one ask is not context: there the width is the usual one."""
+    usual = nr.Study(SPACE, "maximize", seed=1)
+    given = nr.Study(SPACE, "maximize", seed=1, context=("weather",))
+    for k in range(8):
+        weather = -10 + 5.0 * k
+        for study, how in ((usual, "fixed"), (given, "context")):
+            ask: Any = {how: {"weather": weather}}
+            trial = study.ask(**ask)
+            study.tell(trial, -cost(trial.params))
+    widths = [
+        {trial.decision.model.exploration for trial in study.trials if trial.decision.model}
+        for study in (usual, given)
+    ]
+    assert widths == [{1.0}, {0.25}]
+    assert given.replay().number is None
+    assert usual.replay().number is None

@@ -27,7 +27,7 @@ from noregret.classes.radius import (
 )
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, Posterior, SquaredExponential, condition, covariance
-from noregret.search.cover import covered
+from noregret.search.cover import Bounded, covered
 from noregret.space import Array
 from noregret.testing.problems import rkhs_sample
 
@@ -328,7 +328,7 @@ def simulated(seed: int, d: int, noise: str, R: float, told: str = "none", worke
         if step % 4 == 3:
             lower = band.bounds(X)[0]
             best = int(np.argmax(lower))
-            whole = covered(band.upper, SE, theta, B, 0.02, -math.inf)
+            whole = covered(Bounded(band.upper, SE, theta, B), 0.02, -math.inf)
             assert whole.proved
             left = max(whole.upper - float(lower[best]), 1e-12)
             needed = (top - float(f(X[best]))) / left

@@ -1,16 +1,19 @@
 """Known constraints on the page: made, shown, refused, sliced."""
 
 import os
+import re
 from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 from starlette.testclient import TestClient
 
 import noregret as nr
 from noregret.storage import SQLStorage
 from noregret.web import fitting
 from noregret.web.fitting import SliceQuery, cut
+from noregret.web.schemas import StudyIn
 from noregret.web.security import Access
 from tests.web.conftest import Page, served
 
@@ -130,3 +133,71 @@ def test_inputs_that_exist_only_for_some_options(browser: TestClient) -> None:
     about = browser.get("/api/studies/mix").json()
     assert about["constraints"] == ["C only for model=svm"]
     assert "<code>C only for model=svm</code>" in browser.get("/studies/mix").text
+
+
+NESTED: dict[str, Any] = {
+    "kind": "box",
+    "parameters": [
+        {"kind": "choice", "name": "model", "options": ["svm", "forest"]},
+        {"kind": "float", "name": "C", "low": 0.1, "high": 10},
+        {"kind": "choice", "name": "kernel", "options": ["linear", "rbf"]},
+        {"kind": "float", "name": "gamma", "low": 0, "high": 1},
+        {"kind": "int", "name": "trees", "low": 1, "high": 9},
+    ],
+    "constraints": [
+        "C only for model=svm",
+        "kernel only for model=svm",
+        "gamma only for kernel=rbf",
+        "trees only for model=forest",
+        "C + gamma <= 5",
+    ],
+}
+
+
+def test_what_does_not_exist_is_a_dash(browser: TestClient) -> None:
+    """Branches inside branches and a constraint, by the page's own form."""
+    assert made(browser, NESTED).status_code == 201
+    forest = {"params": {"model": "forest", "trees": 4}, "value": 1}
+    assert browser.post("/api/studies/mix/trials", json=forest).status_code == 201
+    wrong = {"params": {"model": "svm", "C": 4.5, "kernel": "rbf", "gamma": 0.9}, "value": 1}
+    assert "C + gamma <= 5" in browser.post("/api/studies/mix/trials", json=wrong).text
+    right = {"params": {"model": "svm", "C": 9.5, "kernel": "linear"}, "value": 0.5}
+    assert browser.post("/api/studies/mix/trials", json=right).status_code == 201
+    page = browser.get("/studies/mix").text
+    best = page.split("Best result so far")[1].split("</dl>")[0]
+    rows = re.findall(r"<dt[^>]*>(.*?)</dt><dd>(.*?)</dd>", best)
+    assert rows == [
+        ("model", "forest"), ("C", "–"), ("kernel", "–"), ("gamma", "–"), ("trees", "4")
+    ]  # fmt: skip
+    cells = re.findall(r'<td class="num">(.*?)</td>', page.split("Table of trials")[1])
+    assert cells == ["0.5", "svm", "9.5", "linear", "–", "–", "1", "forest", "–", "–", "–", "4"]
+    assert "<span>gamma –</span>" in browser.get("/studies/mix/lab").text
+    assert "<dd>–</dd>" in browser.get("/studies/mix/trials/1").text
+
+
+@pytest.mark.xdist_group("browser")
+def test_a_form_has_the_inputs_that_exist(driver: Any, empty: SQLStorage) -> None:
+    given = {"name": "mix", "goal": "maximize", "space": NESTED}
+    space = StudyIn.model_validate(given).made_space()
+    nr.Study.create("mix", space, "maximize", storage=empty)
+    with served(empty, Access(write=True)) as address:
+        page = Page(driver, address)
+        page.go("/studies/mix/lab")
+        own = 'form[data-post$="/trials"] '
+
+        def seen() -> list[str]:
+            fields = page.all(f"{own}[data-param]")
+            return [str(f.get_attribute("data-param")) for f in fields if f.is_displayed()]
+
+        assert seen() == ["model", "C", "kernel"]
+        Select(page.one(f'{own}[data-param="kernel"]')).select_by_visible_text("rbf")
+        assert seen() == ["model", "C", "kernel", "gamma"]
+        Select(page.one(f'{own}[data-param="model"]')).select_by_visible_text("forest")
+        assert seen() == ["model", "trees"]
+        page.fill(f'{own}[data-param="trees"]', "3")
+        page.fill(f'{own}[name="value"]', "2.5")
+        page.one(f"{own}button").click()
+        page.until(lambda: "trees 3" in page.text("#done"), "the point in the table")
+        assert "C –" in page.text("#done")
+    (trial,) = nr.Study.open("mix", storage=empty).trials
+    assert space.active(trial.params) == {"model": "forest", "trees": 3}  # type: ignore[union-attr]

@@ -22,7 +22,7 @@ from noregret.gp.kernels import (
     simple,
     squared_distances,
 )
-from noregret.gp.map import MAP, Fit, fit_map, starting_points
+from noregret.gp.map import MAP, TOLERANCE, Fit, fit_map, starting_points
 from noregret.gp.pathwise import draw_at, draw_path
 from noregret.gp.posterior import (
     VARIANCE_FLOOR,
@@ -48,6 +48,7 @@ __all__ = [
     "MAP",
     "PRIORS",
     "SMALLEST_NOISE_VAR",
+    "TOLERANCE",
     "VARIANCE_FLOOR",
     "Composed",
     "Covariance",

@@ -62,8 +62,23 @@ class Evidence:
         )
         prior, by_prior = self.prior.log_density(phi[:d], d)
         value, gradient = value + prior, by_theta + by_prior
+        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)
+
+    def with_noise(
+        self,
+        value: float,
+        gradient: Array,
+        by_noise: Array,
+        phi: Array,
+        inputs: int,
+        *,
+        jacobian: bool,
+    ) -> tuple[float, Array]:
+        """The log posterior and its gradient with those of the noise, where it is estimated: the
+        last of φ.
+        """
         if self.estimates_noise:
-            prior, by_prior = self.noise_prior.log_density(phi[d:], d)
+            prior, by_prior = self.noise_prior.log_density(phi[self.dimension :], inputs)
             value += prior
             gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
         if jacobian:

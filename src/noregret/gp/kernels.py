@@ -141,6 +141,8 @@ def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
 
 def simple(kernel: Covariance) -> Kernel:
     """A kernel that is a function of the distance, or an error."""
+    if isinstance(kernel, Matern | SquaredExponential):  # asked a thousand times in an ask
+        return kernel
     if is_composed(kernel):
         raise ConfigurationError(
             f"{kernel!r} is no function of one distance: use SquaredExponential or Matern here"

@@ -15,6 +15,8 @@ from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.priors import Gamma, LogNormal, Prior
 from noregret.space import Array
 
+TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # of L-BFGS-B, SciPy's own
+
 
 @dataclass(frozen=True, slots=True)
 class MAP:
@@ -77,9 +79,16 @@ class Fit:
 
 
 def fit_map(
-    evidence: Evidence, lower: Array, upper: Array, starts: Array, searched: int = 0
+    evidence: Evidence,
+    lower: Array,
+    upper: Array,
+    starts: Array,
+    searched: int = 0,
+    tolerance: float = TOLERANCE,
 ) -> Fit:
-    """argmax of the posterior over lower ≤ θ ≤ upper; ``starts`` (k, d or d+1) are values of φ."""
+    """argmax of the posterior over lower ≤ θ ≤ upper; ``starts`` (k, d or d+1) are values of φ.
+    tolerance: a step that gains less of the logarithm, relative, is the last.
+    """
     d = evidence.dimension
     bounds = [(float(np.log(a)), float(np.log(b))) for a, b in zip(lower, upper, strict=True)]
     if evidence.estimates_noise:
@@ -103,7 +112,7 @@ def fit_map(
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            options={"maxiter": 100},
+            options={"maxiter": 100, "ftol": tolerance},
         )
         if result.fun < best_loss:
             best, best_loss = np.asarray(result.x), float(result.fun)

@@ -4,8 +4,7 @@ without an evaluation (resolution).
 """
 
 from noregret.search.acquisition import Acquisition, log_ei, log_h, remembering, ucb
-from noregret.search.cover import Cover, covered, cube_cover, searched
-from noregret.search.limited_cover import Bounded, limited_cover
+from noregret.search.cover import Bounded, Cover, covered, cube_cover, searched
 from noregret.search.maximiser import allowed, argmax, best, low_discrepancy, unlike
 from noregret.search.resolution import SAYS_LITTLE_ABOVE, Resolution, largest_empty_ball
 
@@ -21,7 +20,6 @@ __all__ = [
     "covered",
     "cube_cover",
     "largest_empty_ball",
-    "limited_cover",
     "log_ei",
     "log_h",
     "low_discrepancy",

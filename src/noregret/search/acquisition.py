@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr
@@ -22,6 +22,7 @@ class Acquisition:
     gradients: Callable[[Array], tuple[Array, Array]]
     # values of which only the so many largest must be right: cheaper, where there is a way
     leading: Callable[[Array, int], Array] | None = None
+    is_log: bool = False  # a logarithm: steep, and exact enough after fewer digits
 
 
 def remembering(acquisition: Acquisition) -> Acquisition:
@@ -35,7 +36,7 @@ def remembering(acquisition: Acquisition) -> Acquisition:
             last[:] = [(A, acquisition.values(A))]
         return last[0][1]
 
-    return Acquisition(values, acquisition.gradients, acquisition.leading)
+    return replace(acquisition, values=values)
 
 
 def ucb(posterior: Predictor, beta_sqrt: float) -> Acquisition:

@@ -5,14 +5,15 @@ interpolation by at most B·Σ_j e(h_j/θ_j), and that is at most the largest va
 
     max f on the cell ≤ max_v U(v) + B·Σ_j e(h_j/θ_j)      wherever f ≤ U,
 
-and cells whose bound is above what was found elsewhere are cut in halves. Proof: docs/theory.md,
-"Certificates".
+and cells whose bound is above what was found elsewhere are cut in halves. A cell in which that
+bound of some limit's margin is below zero holds no feasible point, and is left out; if none is
+left, there is no feasible point. Proofs: docs/theory.md, "Certificates" and "Limits".
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -70,12 +71,29 @@ def _rough_error(nu: float, step: float) -> float:
     return min(2.0, math.sqrt(squared))  # theory.md#certificates
 
 
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """A function with an upper bound at every point, and a norm bound at these lengthscales; in
+    units in which it matters from ``least`` on.
+    """
+
+    upper: Upper
+    kernel: Kernel
+    lengthscales: Array
+    norm_bound: float
+    least: float = -math.inf
+
+    def excess(self, sides: Array) -> float:
+        """What is added in a cell with these sides."""
+        steps = (sides / self.lengthscales).tolist()
+        error = sum(interpolation_error(self.kernel, step) for step in steps)
+        return self.norm_bound * error  # theory.md#certificates
+
+
 def cube_cover(
-    upper: Upper,
-    kernel: Kernel,
-    lengthscales: Array,
-    norm_bound: float,
+    f: Bounded,
     tolerance: float,
+    margins: Sequence[Bounded] = (),
     budget: int = BUDGET,
     region: Region | None = None,
     start: tuple[float, Array] | None = None,
@@ -83,19 +101,20 @@ def cube_cover(
     """A bound on max f over the unit cube, at most ``tolerance`` above the largest U found unless
     the budget ends first; it holds in either case.
 
-    region: over that part of the cube only: cells that do not meet it are left out. start: the
-    largest U in it that a search found, and where. theory.md#feasible
+    margins: over the points only at which none of them is surely below its ``least``. ``upper``
+    −∞: there is no such point. ``found`` −∞: none was found. region: over that part of the cube
+    only: cells that do not meet it are left out. start: the largest U in it that a search found,
+    and where. theory.md#feasible
     """
     if not tolerance > 0:
         raise ConfigurationError(f"tolerance must be positive, got {tolerance!r}")
-    theta = np.atleast_1d(np.asarray(lengthscales, dtype=np.float64))
+    theta = np.min([f.lengthscales, *(each.lengthscales for each in margins)], axis=0)
     d = len(theta)
     counts = np.maximum(np.ceil(1 / (COARSE * theta)), 1)
-    counts = np.minimum(counts, max(math.floor((budget / 4) ** (1 / d)) - 1, 1))
+    counts = np.minimum(counts, max(math.floor((budget / 4) ** (1 / d)) - 1, 1)).astype(np.int64)
     cells = np.stack(np.meshgrid(*[np.arange(c) for c in counts], indexing="ij"), axis=-1)
     cells = cells.reshape(-1, d).astype(np.int64)  # lower corners, in units of the sides
     corners = np.stack(np.meshgrid(*[[0, 1]] * d, indexing="ij"), axis=-1).reshape(-1, d)
-    counts = counts.astype(np.int64)
     settled, used = -math.inf, 0
     found, point = (-math.inf, np.full(d, 0.5)) if start is None else start
     while True:
@@ -107,33 +126,33 @@ def cube_cover(
         index = np.ravel_multi_index(tuple(nodes.T), tuple(counts + 1))
         unique, first, back = np.unique(index, return_index=True, return_inverse=True)
         points = nodes[first] / counts
-        values = upper(points)
         used += len(unique)
-        inside = values if region is None else _only(region, points, values, found)
-        if inside.max() > found:
-            found, point = float(inside.max()), points[int(np.argmax(inside))]
-        excess = norm_bound * sum(
-            interpolation_error(kernel, side) for side in (1 / counts / theta).tolist()
-        )
-        bounds = values[back.ravel()].reshape(len(cells), -1).max(axis=1) + excess
-        open_cells = bounds > found + tolerance
-        if not open_cells.all():
-            settled = max(settled, float(bounds[~open_cells].max()))
-        left = int(open_cells.sum())
+        vertices, sides = back.reshape(len(cells), -1), 1 / counts
+        values = f.upper(points)
+        counted = values > found
+        possible = np.ones(len(cells), dtype=np.bool_)
+        for each in margins:
+            at = each.upper(points)
+            counted &= at >= each.least
+            possible &= (
+                at[vertices].max(axis=1) + each.excess(sides) >= each.least
+            )  # theory.md#limits
+        if region is not None:
+            counted[counted] = region.feasible(points[counted])
+        if counted.any():
+            top = int(np.argmax(np.where(counted, values, -np.inf)))
+            found, point = float(values[top]), points[top]
+        bounds = values[vertices].max(axis=1) + f.excess(sides)
+        going = possible & (bounds > found + tolerance)
+        over = possible & ~going
+        if over.any():
+            settled = max(settled, float(bounds[over].max()))
+        left = int(going.sum())
         if left == 0 or used + left * 3**d > budget or np.any(counts > 2**30):
-            still = float(bounds[open_cells].max()) if left else -math.inf
+            still = float(bounds[going].max()) if left else -math.inf
             return Cover(max(settled, still), found, point, used, True)
-        cells = (2 * cells[open_cells][:, None, :] + corners).reshape(-1, d)
+        cells = (2 * cells[going][:, None, :] + corners).reshape(-1, d)
         counts = 2 * counts
-
-
-def _only(region: Region, points: Array, values: Array, found: float) -> Array:
-    """The values at feasible points that are above the largest found, −∞ elsewhere."""
-    better = np.flatnonzero(values > found)
-    inside = np.full(len(values), -math.inf)
-    good = better[region.feasible(points[better])]
-    inside[good] = values[good]
-    return inside
 
 
 def searched(
@@ -162,10 +181,7 @@ def searched(
 
 
 def covered(
-    upper: Upper,
-    kernel: Kernel,
-    lengthscales: Array,
-    norm_bound: float,
+    f: Bounded,
     tolerance: float,
     found: float,
     region: Region | None = None,
@@ -175,10 +191,7 @@ def covered(
     the lengthscales are tiny; else the measured slack of ``searched`` beside ``found``. region: of
     that part of the cube, ``found`` being U at its point ``at``."""
     start = None if region is None or at is None else (found, at)
-    proof = cube_cover(
-        upper, kernel, lengthscales, norm_bound, tolerance, region=region, start=start
-    )
-    if proof.slack <= 4 * tolerance or len(np.atleast_1d(lengthscales)) <= 2:
+    proof = cube_cover(f, tolerance, region=region, start=start)
+    if proof.slack <= 4 * tolerance or len(f.lengthscales) <= 2:
         return proof
-    dimension = len(np.atleast_1d(lengthscales))
-    return searched(upper, max(found, proof.found), dimension, region=region)
+    return searched(f.upper, max(found, proof.found), len(f.lengthscales), region=region)

@@ -33,6 +33,8 @@ STARTS_BUDGET = 128
 SHORTLIST = 8  # of the best candidates per start
 ITERATIONS = 60
 PRECISION = 1e-11  # of the acquisition, relative: a start that can gain no more has arrived
+LOG_ITERATIONS, LOG_PRECISION, LOG_HOPE = 20, 1e-7, 1.0  # where it is a logarithm
+BACK, LEAST_BACK = 0.35, 0.1  # the part of a step that is tried when all of it did not rise
 SETTLED = 4  # iterations after which the starts are compared: of two
 MEETING = 0.02  # lengthscales or less apart the better goes on, and none goes on for which
 HOPE = 10.0  # times the predicted gain does not reach the best
@@ -229,9 +231,11 @@ def refine(
         return value / scale, slope * (unit / scale)
 
     f, gradient = f / scale, gradient * (unit / scale)  # (K,), (K, d) in units of the lengthscales
+    precision = LOG_PRECISION if acquisition.is_log else PRECISION
+    hope = LOG_HOPE if acquisition.is_log else HOPE
     H = np.repeat(np.eye(x.shape[1])[None], len(x), axis=0)
     active = np.arange(len(x))
-    for iteration in range(ITERATIONS):
+    for iteration in range(LOG_ITERATIONS if acquisition.is_log else ITERATIONS):
         g, at = gradient[active], x[active]
         free = movable & ~((at <= 0) & (g < 0)) & ~((at >= 1) & (g > 0))
         g = g * free
@@ -249,9 +253,9 @@ def refine(
         p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
         p = p if bounds is None else p * bounds.reach(p)[:, None]
         uphill = np.einsum("ki,ki->k", p, g)
-        going = uphill > PRECISION
+        going = uphill > precision
         if iteration >= SETTLED:
-            going &= _distinct(at / unit, f[active]) & (f[active] + HOPE * promise >= f.max())
+            going &= _distinct(at / unit, f[active]) & (f[active] + hope * promise >= f.max())
         active, p, slope, at, free, uphill = (
             active[going],
             p[going],
@@ -262,7 +266,8 @@ def refine(
         )
         if len(active) == 0:
             break
-        moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill, region)
+        back = LEAST_BACK if acquisition.is_log else BACK
+        moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill, region, back)
         active = active[moved]
         fall = slope[moved] - gradient[active] * free[moved]
         _bfgs_update(H, active, (x[active] - at[moved]) / unit, fall)
@@ -287,9 +292,11 @@ def _line_search(
     p: Array,
     uphill: Array,
     region: Region | None,
+    back: float,
 ) -> Mask:
     """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which
-    starts moved.
+    starts moved. back: the smallest part of a step that is tried next: how far the parabola through
+    what is known asks for it.
     """
     moved = np.zeros(len(active), dtype=np.bool_)
     step = np.ones(len(active))
@@ -305,7 +312,12 @@ def _line_search(
         done = active[todo[ok]]
         x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok]
         moved[todo[ok]] = True
-        step[todo[~ok]] *= 0.35
+        if back < BACK:  # the top of the parabola
+            slack = np.maximum(step[todo] * uphill[todo] - (value - f[active[todo]]), 1e-300)
+            part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACK)
+            step[todo[~ok]] *= part[~ok]
+        else:
+            step[todo[~ok]] *= BACK
     return moved
 
 

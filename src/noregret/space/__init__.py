@@ -14,10 +14,11 @@ from noregret.space.box import Space
 from noregret.space.branch import WORDS as ONLY_FOR
 from noregret.space.branch import Branch, Only, read_only
 from noregret.space.candidates import Candidates, as_space
+from noregret.space.choice import Choice
 from noregret.space.columns import Column
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.naming import coordinate_names, named_params
-from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.parameters import Float, Int, Parameter
 from noregret.space.points import region_of, slice_points, spread_points
 from noregret.space.region import Region
 from noregret.space.rows import RowIndex

@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 
 from noregret.space.array import Array
-from noregret.space.parameters import Choice, Float, Parameter
+from noregret.space.choice import Choice
+from noregret.space.parameters import Float, Parameter
 
 Kind = Literal["line", "log", "levels"]
 

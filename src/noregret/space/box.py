@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
 from noregret.space.array import Array
-from noregret.space.branch import Branch, Branching, Only, flattened
+from noregret.space.branch import Branch, Only, flattened
+from noregret.space.branching import Branching
+from noregret.space.choice import Choice
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.parameters import Choice, Float, Int, Parameter, exact
+from noregret.space.parameters import Float, Int, Parameter, exact
 from noregret.space.region import Region
 from noregret.space.search_space import ENUMERATION_LIMIT, Params, product
 
@@ -34,6 +36,7 @@ class Space:
     constraints: tuple[Constraint, ...] = ()
     branches: tuple[Only, ...] = ()  # which inputs exist only for some options of a choice
     _slices: tuple[slice, ...] = field(init=False, repr=False, compare=False)
+    _branching: Branching | None = field(init=False, repr=False, compare=False)
     _region: list[Region] = field(init=False, repr=False, compare=False)  # made when needed first
 
     def __init__(
@@ -99,12 +102,14 @@ class Space:
                 )
         object.__setattr__(self, "constraints", tuple(constraints))
         object.__setattr__(self, "branches", (*owned, *branches))
-        if self.branches and (vector or constraints):
+        if self.branches and vector:
             raise SpaceError(
-                "a space with branches has named parameters and no constraints: write what is"
-                " impossible as options that do not exist"
+                "a space with branches has named parameters: its points are dicts, not arrays"
             )
-        self.branching  # noqa: B018  # mistakes are found here
+        branching = (
+            Branching.of(self.branches, self.parameters, self._slices) if self.branches else None
+        )
+        object.__setattr__(self, "_branching", branching)
         object.__setattr__(self, "_region", [])
 
     @property
@@ -113,15 +118,16 @@ class Space:
         if not self.constraints:
             return None
         if not self._region:
-            self._region.append(Region(self.parameters, self.constraints))
+            region = Region(self.parameters, self.constraints, branching=self._branching)
+            self._region.append(region)
         return self._region[0]
 
     @property
     def branching(self) -> Branching | None:
         """Where inputs exist that do not always; None: all always do."""
-        if not self.branches:
-            return None
-        return Branching.of(self.branches, self.parameters, self._slices)
+        if self._branching is None or self.region is None:
+            return self._branching
+        return self.region.branching
 
     def active(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A point without the inputs that do not exist for its choices."""

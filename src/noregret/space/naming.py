@@ -9,7 +9,7 @@ import numpy as np
 
 from noregret.space.box import Space
 from noregret.space.candidates import Candidates
-from noregret.space.parameters import Choice
+from noregret.space.choice import Choice
 
 
 def named_params(space: Space | Candidates, params: Any) -> dict[str, Any]:

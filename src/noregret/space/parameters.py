@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
-from noregret.space import code
 from noregret.space.array import Array
+from noregret.space.choice import Choice
+from noregret.space.levels import around, written
 
-SHOWN = 20  # options in an error message
-MOST_JUMPS = 512  # options of a long choice that are tried from one point
 LARGEST_INT = 2**53  # a float tells all smaller whole numbers apart
 
 
@@ -89,25 +86,6 @@ def _check_step(kind: str, low: float, high: float, given: Any, written: str) ->
         )
 
 
-def _written(parameter: Any, usual: Mapping[str, Any]) -> str:
-    """As it is typed, without what is as usual."""
-    shown = [each.name for each in fields(parameter) if each.repr]
-    pairs = ((name, getattr(parameter, name)) for name in shown)
-    given = (f"{name}={value!r}" for name, value in pairs if usual.get(name, ...) != value)
-    return f"{type(parameter).__name__}({', '.join(given)})"
-
-
-def _around(size: float, index: int) -> NDArray[np.intp]:
-    """Levels to jump to: all of a few; of many one and a few steps either way, and jumps across."""
-    if size <= 16:
-        return np.arange(int(size))
-    steps = np.unique(np.geomspace(1, size - 1, 8).astype(int))
-    near: NDArray[np.intp] = np.unique(
-        np.clip(np.concatenate([index - steps, index + steps]), 0, int(size) - 1)
-    )
-    return near
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Float:
     """A real parameter in ``[low, high]``, on a log scale if ``log``.
@@ -154,7 +132,7 @@ class Float:
         object.__setattr__(self, "digits", int(digits))
 
     def __repr__(self) -> str:
-        return _written(self, {"step": None, "digits": None})
+        return written(self, {"step": None, "digits": None})
 
     @property
     def resolution(self) -> float | None:
@@ -195,7 +173,7 @@ class Float:
 
     def around(self, u: Array) -> Array:
         """The levels next to a coordinate, and a few farther away."""
-        near = np.asarray(_around(self.size, int(self._index(u)[0])), dtype=np.float64)
+        near = np.asarray(around(self.size, int(self._index(u)[0])), dtype=np.float64)
         return self._position(self._level(near))[:, None]
 
     def encode(self, value: Any) -> list[float]:
@@ -248,7 +226,7 @@ class Int:
     step: int = 1
 
     def __repr__(self) -> str:
-        return _written(self, {"step": 1})
+        return written(self, {"step": 1})
 
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
@@ -302,7 +280,7 @@ class Int:
     def around(self, u: Array) -> Array:
         """The levels next to a coordinate, and a few farther away."""
         index = (self.decode(u) - self.low) // self.step
-        values = self.low + _around(self.size, index) * self.step
+        values = self.low + around(self.size, index) * self.step
         return self._position(np.asarray(values, dtype=np.float64))[:, None]
 
     def encode(self, value: Any) -> list[float]:
@@ -327,120 +305,7 @@ class Int:
         return self._position(values)[:, None]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Choice:
-    """One of several options, without order or, with ``ordered``, as levels of a scale.
-
-    Two options take one coordinate, more take one coordinate each (so that all are equally far
-    apart), from 128 on they share 127 (see ``space.code``), a single option takes none. Ordered
-    levels take one coordinate, on which they stand in the order given, equally far apart:
-    neighbours are alike, the ends are not. Options must be JSON values, so that a study can be
-    stored.
-    """
-
-    options: tuple[Any, ...]
-    ordered: bool = False
-    _places: dict[tuple[type, Any], int] = field(init=False, repr=False, compare=False)
-
-    def __repr__(self) -> str:
-        return _written(self, {"ordered": False})
-
-    def __init__(self, options: Sequence[Any], ordered: bool = False) -> None:
-        if isinstance(options, str) or not isinstance(options, Sequence):
-            raise SpaceError(
-                f"Choice needs a list of options, got {options!r}: write Choice([...])"
-            )
-        listed = tuple(options)
-        if not listed:
-            raise SpaceError("Choice needs at least one option, got an empty list")
-        for option in listed:
-            if not isinstance(option, (str, int, float, bool, type(None))):
-                raise SpaceError(
-                    f"a Choice option must be a string, number, bool or None, got {option!r}: name"
-                    " it by a string and look it up in the objective"
-                )
-        if len(listed) > code.LARGEST:
-            raise SpaceError(
-                f"a Choice has at most {code.LARGEST} options, got {len(listed)}: describe them by"
-                " numbers (Float, Int), or several choices"
-            )
-        places = {(type(option), option): index for index, option in enumerate(listed)}
-        if len(places) < len(listed):
-            raise SpaceError(f"Choice has the same option twice: {_shown(listed)}")
-        object.__setattr__(self, "options", listed)
-        object.__setattr__(self, "ordered", bool(ordered))
-        object.__setattr__(self, "_places", places)
-
-    @property
-    def width(self) -> int:
-        most = 1 if self.ordered else min(len(self.options), code.LENGTH)
-        return {1: 0, 2: 1}.get(len(self.options), most)
-
-    @property
-    def _coded(self) -> bool:
-        return len(self.options) > code.LENGTH and not self.ordered
-
-    @property
-    def size(self) -> float:
-        return len(self.options)
-
-    def levels(self) -> Array:
-        if self.width <= 1:
-            return np.linspace(0.0, 1.0, len(self.options))[:, None][:, : self.width]
-        return code.words(len(self.options)) if self._coded else np.eye(self.width)
-
-    def place(self, u: Array) -> int:
-        """The index of the option at a point of the cube."""
-        return int(self._index(np.asarray(u, dtype=np.float64)[None, :])[0])
-
-    def around(self, u: Array) -> Array:
-        """The levels to jump to: all of them, or of a long scale some."""
-        if not self.ordered and self.size <= MOST_JUMPS:
-            return self.levels()
-        if not self.ordered:  # as many, all over the list, from this one on
-            steps = np.linspace(1, self.size - 1, MOST_JUMPS).astype(np.intp)
-            return self.levels()[(self.place(u) + steps) % int(self.size)]
-        return self.levels()[_around(self.size, int(self._index(u[None, :])[0]))]
-
-    def _index(self, U: Array) -> NDArray[np.intp]:
-        if self.width == 0:
-            return np.zeros(len(U), dtype=np.intp)
-        if self.width == 1:
-            return np.rint(np.clip(U[:, 0], 0.0, 1.0) * (len(self.options) - 1)).astype(np.intp)
-        if self._coded:
-            return code.nearest(U, len(self.options))
-        return np.argmax(U, axis=1)
-
-    def encode(self, value: Any) -> list[float]:
-        plain = value.item() if isinstance(value, np.generic) else value
-        if isinstance(plain, (str, int, float, bool, type(None))):
-            other = {int: float, float: int}.get(type(plain), type(plain))  # 1 for 1.0
-            for kind in (type(plain), other):
-                index = self._places.get((kind, plain))
-                if index is not None:
-                    return self._coordinates(index)
-        raise SpaceError(f"{value!r} is not one of the options {_shown(self.options)}")
-
-    def _coordinates(self, index: int) -> list[float]:
-        if self._coded or self.width <= 1:
-            return [float(v) for v in self.levels()[index]]
-        return [float(place == index) for place in range(self.width)]
-
-    def decode(self, u: Array) -> Any:
-        return self.options[self.place(u)]
-
-    def snap(self, U: Array) -> Array:
-        return self.levels()[self._index(U)]
-
-
 Parameter = Float | Int | Choice
-
-
-def _shown(options: Sequence[Any]) -> str:
-    """The options as an error message has room for them."""
-    if len(options) <= SHOWN:
-        return repr(list(options))
-    return f"{list(options[:SHOWN])!r} and {len(options) - SHOWN} more"
 
 
 def _number(value: Any, parameter: Parameter) -> float:

@@ -1,13 +1,15 @@
 """The feasible part of a box: what its constraints leave, to be sampled, searched and shown.
 
 Constraints tie inputs together to blocks; inputs in no constraint are as they were. Functions
-(``Satisfies``) are asked last: points that they refuse are drawn again.
+(``Satisfies``) are asked last: points that they refuse are drawn again. So is a constraint between
+inputs that do not always exist together: it counts where all of them do.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -18,6 +20,7 @@ from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.axis import Axis
 from noregret.space.blocks import LIST_LIMIT, ListBlock
+from noregret.space.branching import Branching
 from noregret.space.constraints import Constraint, Forbidden, Satisfies
 from noregret.space.parameters import Parameter
 from noregret.space.polytope import seeded
@@ -32,13 +35,16 @@ ROUNDS = 200  # of drawing again what they refuse
 
 
 class Region:
-    """The points of a box that satisfy its constraints; ``held``: coordinates that are given."""
+    """The points of a box that satisfy its constraints; ``held``: coordinates that are given;
+    ``branching``: where inputs exist that do not always.
+    """
 
     def __init__(
         self,
         parameters: Mapping[str, Parameter],
         constraints: Sequence[Constraint],
         held: Mapping[str, Array] | None = None,
+        branching: Branching | None = None,
     ) -> None:
         starts = np.cumsum([0] + [parameter.width for parameter in parameters.values()])
         places = [slice(int(a), int(b)) for a, b in pairwise(starts)]
@@ -50,10 +56,33 @@ class Region:
         self.constraints, self._held = tuple(constraints), dict(held or {})
         for constraint in constraints:
             constraint.check(parameters)
-        self._functions = [each for each in constraints if isinstance(each, Satisfies)]
-        self._sums = Sums.of(self.axes, self.dimension, constraints)
-        self.blocks = blocks_of(self.axes, self._sums, self.constraints, self._held)
+        self.branching = branching
+        asked = [each for each in constraints if isinstance(each, Satisfies) or self._parted(each)]
+        self._functions = asked
+        self._solved = tuple(each for each in constraints if each not in asked)
+        self._sums = Sums.of(self.axes, self.dimension, self._solved)
+        self.blocks = blocks_of(self.axes, self._sums, self._solved, self._held)
+        if branching is not None and not self._held:
+            rest = branching.rest.copy()
+            for block in self.blocks:
+                rest[block.columns] = block.repair(rest[None, block.columns])[0]
+            self.branching = replace(branching, rest=rest)
         self._check_functions()
+
+    def _parted(self, constraint: Constraint) -> bool:
+        """Whether some of its inputs may exist where others do not."""
+        if self.branching is None or isinstance(constraint, Satisfies):
+            return False
+        return not self.branching.together(constraint.names)
+
+    def _counts(self, constraint: Constraint, values: Mapping[str, Any]) -> bool:
+        """Whether all that it names exists."""
+        if self.branching is None or isinstance(constraint, Satisfies):
+            return True
+        return all(self.branching.exists(name, values) for name in constraint.names)
+
+    def _settled(self, U: Array) -> Array:
+        return U if self.branching is None else self.branching.settled(U)
 
     # -- what holds --
 
@@ -66,7 +95,7 @@ class Region:
 
     def _plainly(self, U: Array, tolerance: float = INSIDE) -> Mask:
         good = self._sums.hold(U, tolerance)
-        for each in self.constraints:
+        for each in self._solved:
             if isinstance(each, Forbidden):
                 same = np.ones(len(U), dtype=np.bool_)
                 for name, value in each.values.items():
@@ -81,13 +110,19 @@ class Region:
             name: axis.parameter.decode(np.clip(u[axis.columns], 0.0, 1.0))
             for name, axis in self.axes.items()
         }
-        return all(each.holds(values) for each in self._functions)
+        parameters = {name: axis.parameter for name, axis in self.axes.items()}
+        return all(
+            each.holds(values)
+            if isinstance(each, Satisfies)
+            else not self._counts(each, values) or each.broken(values, parameters) is None
+            for each in self._functions
+        )
 
     def broken(self, values: Mapping[str, Any]) -> str | None:
         """The first constraint that a point breaks, and how; None: none."""
         parameters = {name: axis.parameter for name, axis in self.axes.items()}
         for each in self.constraints:
-            how = each.broken(values, parameters)
+            how = each.broken(values, parameters) if self._counts(each, values) else None
             if how is not None:
                 return f"breaks the constraint '{each}': {how}"
         return None
@@ -122,7 +157,7 @@ class Region:
         U = self._snapped(V)
         for block in self.blocks:
             U[:, block.columns] = block.mapped(V[:, block.columns])
-        return U
+        return self._settled(U)
 
     def _snapped(self, V: Array) -> Array:
         parts = [axis.parameter.snap(V[:, axis.columns]) for axis in self.axes.values()]
@@ -139,6 +174,7 @@ class Region:
             if len(rows):
                 part = np.ix_(rows, block.columns)
                 U[part] = block.repair(U[part])
+        U = self._settled(U)
         if self._functions:
             bad = np.flatnonzero([not self._agreed(u) for u in U])
             if len(bad):
@@ -158,6 +194,7 @@ class Region:
             part = np.ix_(rows, block.columns)
             if len(rows):
                 U[part] = block.through(U[part], kept[block.columns])
+        U = self._settled(U)
         return U, self.feasible(U, 1e-6)
 
     def jumps(self, u: Array) -> Array:
@@ -176,7 +213,7 @@ class Region:
                 moved = np.repeat(u[None, :], len(levels), axis=0)
                 moved[:, axis.columns] = levels
                 rows.append(moved[~np.all(moved == u, axis=1)])
-        found = np.vstack(rows) if rows else np.empty((0, self.dimension))
+        found = self._settled(np.vstack(rows) if rows else np.empty((0, self.dimension)))
         return found[self.feasible(found)]
 
     @property
@@ -209,6 +246,8 @@ class Region:
         order = [*(int(c) for block in lists for c in block.columns)]
         order += [column for axis in free for column in _range(axis)]
         found = product(parts)[:, np.argsort(order)]
+        if self.branching is not None:
+            found = np.unique(self._settled(found), axis=0)
         return found[self.feasible(found)] if self._functions else found
 
     def _levels(self, axis: Axis) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Mask
 from noregret.space.box import Space
+from noregret.space.branching import Branching
 from noregret.space.candidates import Candidates
 from noregret.space.parameters import Parameter, exact
 from noregret.space.region import Region
@@ -32,6 +33,7 @@ class Slice:
     points: Array | None
     given: dict[str, Any]  # what was asked for, as JSON values
     region: Region | None = None  # what constraints leave of it
+    is_context: bool = False  # held because nobody chooses them, not for this one ask
 
     @property
     def dimension(self) -> int:
@@ -79,7 +81,7 @@ class Slice:
         return self.points
 
 
-def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
+def hold(space: Space | Candidates, fixed: Mapping[str, Any], *, is_context: bool = False) -> Slice:
     """The points of a space at which the named parameters have the given values."""
     if not isinstance(fixed, Mapping) or not fixed:
         raise SpaceError(
@@ -91,6 +93,8 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
             f"fixed names {unknown!r}, which this space does not have: its parameters are"
             f" {list(space.parameters)!r}"
         )
+    if isinstance(space, Space) and space.branching is not None:
+        _check_existing(space.branching, fixed)
     encoded = {
         name: np.array(_encode(name, space.parameters[name], value))
         for name, value in fixed.items()
@@ -116,11 +120,11 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
                 " listed design"
             )
         return Slice(
-            space, {}, held, at, points, values
+            space, {}, held, at, points, values, is_context=is_context
         )  # a design keeps its own values: 20 and not 20.0
     if space.constraints:
-        region = Region(space.parameters, space.constraints, encoded)
-        return Slice(space, values, held, at, region.enumeration(), values, region)
+        region = Region(space.parameters, space.constraints, encoded, space.branching)
+        return Slice(space, values, held, at, region.enumeration(), values, region, is_context)
     few = math.prod(space.parameters[name].size for name in free) <= ENUMERATION_LIMIT
     levels = (
         [
@@ -130,7 +134,20 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any]) -> Slice:
         if few
         else []
     )
-    return Slice(space, values, held, at, product(levels) if few else None, values)
+    listed = product(levels) if few else None
+    if listed is not None and space.branching is not None:
+        listed = np.unique(space.branching.settled(listed), axis=0)
+    return Slice(space, values, held, at, listed, values, is_context=is_context)
+
+
+def _check_existing(branching: Branching, fixed: Mapping[str, Any]) -> None:
+    for name in fixed:
+        for each in branching.above(name):
+            if fixed.get(each.choice, each) not in each.options:
+                raise SpaceError(
+                    f"fixed names {name!r}, which exists {str(each).removeprefix(each.name + ' ')}:"
+                    f" fix {each.choice!r} to that as well"
+                )
 
 
 def _encode(name: str, parameter: Parameter, value: Any) -> list[float]:

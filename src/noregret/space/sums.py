@@ -11,8 +11,8 @@ import numpy as np
 
 from noregret.space.array import Array, Mask
 from noregret.space.axis import Axis
+from noregret.space.choice import Choice
 from noregret.space.constraints import Constraint, Linear
-from noregret.space.parameters import Choice
 
 INSIDE = 1e-7  # of a constraint's unit: what counts as satisfied in a search
 

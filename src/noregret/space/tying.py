@@ -10,9 +10,9 @@ from noregret.errors import SpaceError
 from noregret.space.array import Array
 from noregret.space.axis import Axis
 from noregret.space.blocks import Block, ListBlock, PolytopeBlock, Rows, combinations, written
+from noregret.space.choice import Choice
 from noregret.space.constraints import Constraint, Forbidden
 from noregret.space.mixed import MixedBlock
-from noregret.space.parameters import Choice
 from noregret.space.sums import INSIDE, Sums
 
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from noregret.errors import SpaceError
+from noregret.space.choice import Choice
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.parameters import Choice, Float, Parameter
+from noregret.space.parameters import Float, Parameter
 
 RELATION = re.compile(r"<=|>=|==|≤|≥|=|<|>")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+")

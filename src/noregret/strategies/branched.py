@@ -5,12 +5,15 @@ branches have something in common:
 
     k = k(common)·Π_choices (shared + (1 − shared)·[same option]·k(its own inputs))
 
-Written out it is a sum of products, one term for each branch and one for all of them. The inputs of
-other branches stand at the middle of their ranges, so they make no difference.
+Written out it is a sum of products, one term for each branch and one for all of them. A choice
+among the own inputs that has branches again stands there with such a factor of its own. The inputs
+of other branches rest where they are, so they make no difference.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -45,19 +48,43 @@ def branch_kernel(kernel: Kernel, inputs: Inputs, shared: float) -> Covariance:
     """The sum over branches; without branches the kernel itself."""
     if not inputs.branches:
         return kernel
-    special = {i for choice, owned in inputs.branches for i in (choice, *owned)}
-    common = np.flatnonzero(~np.isin(inputs.group, list(special)))
+    owned = {i for _, own in inputs.branches for i in own}
+    choices = {choice for choice, _ in inputs.branches}
+    common = np.flatnonzero(~np.isin(inputs.group, list(owned | choices)))
     first = (Factor(kernel, _plain(common)),) if len(common) else ()
-    terms = []
-    for own in product((False, True), repeat=len(inputs.branches)):
-        factors, share = list(first), 1.0
-        for is_own, (choice, owned) in zip(own, inputs.branches, strict=True):
-            share *= 1 - shared if is_own else shared
-            if is_own:
-                factors.append(Factor(None, _plain(np.flatnonzero(inputs.group == choice))))
-                factors.append(Factor(kernel, _plain(np.flatnonzero(np.isin(inputs.group, owned)))))
-        terms.append(Term(share, tuple(factors)))
-    return Structure(tuple(terms))
+    outer = [choice for choice, _ in inputs.branches if choice not in owned]
+    return Structure(
+        tuple(
+            Term(share, (*first, *factors))
+            for share, factors in _terms(outer, kernel, inputs, shared)
+        )
+    )
+
+
+Product = tuple[float, tuple[Factor, ...]]
+
+
+def _terms(
+    choices: Sequence[int], kernel: Kernel, inputs: Inputs, shared: float
+) -> Iterator[Product]:
+    """Π over choices of shared + (1 − shared)·[same option]·k(own inputs)·(that of its own
+    choices), written out.
+    """
+    own = dict(inputs.branches)
+    each_of: list[list[Product]] = []
+    for choice in choices:
+        inner = [i for i in own[choice] if i in own]
+        numbers = np.flatnonzero(np.isin(inputs.group, [i for i in own[choice] if i not in own]))
+        alike = [Factor(None, _plain(np.flatnonzero(inputs.group == choice)))]
+        alike += [Factor(kernel, _plain(numbers))] if len(numbers) else []
+        each_of.append([(shared, ())])
+        for share, factors in _terms(inner, kernel, inputs, shared):
+            each_of[-1].append(((1 - shared) * share, (*alike, *factors)))
+    for picked in product(*each_of):
+        yield (
+            math.prod(share for share, _ in picked),
+            tuple(factor for _, factors in picked for factor in factors),
+        )
 
 
 def _plain(indices: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[int, ...]:

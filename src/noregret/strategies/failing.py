@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -71,7 +71,7 @@ def succeeding(acquisition: Acquisition, failing: Failing) -> Acquisition:
         p = np.minimum(p, MOST)
         return value + np.log1p(-p), slope - dp / (1 - p)[:, None]
 
-    return Acquisition(values, gradients)
+    return replace(acquisition, values=values, gradients=gradients)
 
 
 def expected(acquisition: Acquisition, failing: Failing | None, loss: float) -> Acquisition:

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from noregret.gp import MAP, Evidence, Fit, fit_map, log_evidence_gradient, starting_points
+from noregret.gp import (
+    MAP,
+    TOLERANCE,
+    Evidence,
+    Fit,
+    fit_map,
+    log_evidence_gradient,
+    starting_points,
+)
 from noregret.space import Array, Choice, Indices, Mask, SearchSpace
 from noregret.strategies.estimation import COARSE, ENOUGH, lasting_part
 
@@ -24,11 +32,13 @@ class Inputs:
     repeatable: bool  # no coordinate moves freely: every design can be measured again
     # for each choice that decides where inputs exist: it, and those inputs
     branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    in_context: bool = False  # some are given at each ask
 
     @staticmethod
     def of(space: SearchSpace) -> Inputs:
         whole: Any = getattr(space, "space", space)  # a space with some parameters held
         held = getattr(space, "held", np.zeros(space.dimension, dtype=np.bool_))
+        in_context = bool(getattr(space, "is_context", False))
         parameters = getattr(whole, "parameters", None)
         if parameters is None:
             widths, choices = [1] * space.dimension, [False] * space.dimension
@@ -40,14 +50,15 @@ class Inputs:
         free = ~np.array([held[group == index].all() for index in range(len(widths))])
         owned = getattr(whole, "branches", ())
         if not owned or parameters is None:
-            return Inputs(group, np.array(choices), free, not space.continuous.any())
+            repeatable = not space.continuous.any()
+            return Inputs(group, np.array(choices), free, repeatable, (), in_context)
         names = [name for name, parameter in parameters.items() if parameter.width]
         branches = tuple(
             (names.index(choice), tuple(names.index(o.name) for o in owned if o.choice == choice))
             for choice in dict.fromkeys(each.choice for each in owned)
         )
         fixed = all(math.isfinite(each.size) for each in kept)
-        return Inputs(group, np.array(choices), free, fixed, branches)
+        return Inputs(group, np.array(choices), free, fixed, branches, in_context)
 
     @property
     def count(self) -> int:
@@ -86,17 +97,15 @@ class InputEvidence(Evidence):
         prior, by_prior = self.prior.log_density(phi[:d], d)
         value += prior
         gradient = np.bincount(self.group, weights=by_coordinate, minlength=d) + by_prior
-        if self.estimates_noise:
-            prior, by_prior = self.noise_prior.log_density(phi[d:], d)
-            value += prior
-            gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
-        if jacobian:
-            return value + float(np.sum(phi)), gradient + 1.0
-        return value, gradient
+        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)
 
 
 def fit_inputs(
-    evidence: InputEvidence, rule: MAP, previous: Fit | None, rng: np.random.Generator
+    evidence: InputEvidence,
+    rule: MAP,
+    previous: Fit | None,
+    rng: np.random.Generator,
+    tolerance: float = TOLERANCE,
 ) -> Fit:
     """MAP lengthscales, one per input, written to all its coordinates; noise if it is unknown.
 
@@ -117,7 +126,7 @@ def fit_inputs(
     if previous is not None and n < rule.patience * previous.searched:
         if n < rule.refresh * previous.improved:
             return replace(previous, lengthscales=previous.lengthscales[group])
-        found = fit_map(evidence, lower, upper, starts[:1], previous.searched)
+        found = fit_map(evidence, lower, upper, starts[:1], previous.searched, tolerance)
         return replace(found, lengthscales=found.lengthscales[group], improved=n)
     if n > COARSE:  # the search on a part of the data, the estimate on all of them
         part = fit_map(
@@ -131,5 +140,5 @@ def fit_inputs(
         starts = np.array(
             [max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])]
         )
-    found = fit_map(evidence, lower, upper, starts, n)
+    found = fit_map(evidence, lower, upper, starts, n, tolerance)
     return replace(found, lengthscales=found.lengthscales[group], improved=n)

@@ -10,22 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from noregret.classes import (
-    patrol_order,
-    patrol_points,
-)
+from noregret.classes import patrol_order, patrol_points
 from noregret.errors import ConfigurationError
-from noregret.gp import (
-    MAP,
-    LogNormal,
-    Matern,
-    Posterior,
-)
+from noregret.gp import MAP, LogNormal, Matern, Posterior
 from noregret.search import Acquisition, argmax, log_h, remembering, ucb
 from noregret.space import Array, RowIndex, SearchSpace, spread_points
 from noregret.strategies import surveys
@@ -60,11 +52,12 @@ BRANCHED = Branched()
 COMPRESS = 2  # passes: very bad values do not set the scale on which good ones differ
 WIDTH = 1.5  # β^½
 GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
+IN_CONTEXT = 0.25  # of the width: contexts that change look around by themselves
 LITTLE = 0.03  # prior stds, over √t: a value that would tell less is not worth an evaluation
 NOISE_SHARE = 0.5  # of the noise std: nor is one that would tell next to nothing but the noise
 SHARE_UNTIL = 100  # decisions up to which the insured share is the one that was asked for
 DECAY = 0.9  # the power of t with which it grows beyond: sublinear
-PATROL = 0.25  # of the insurance, over t^(1/3): patrols
+PATROL = 0.25  # of the insurance, over t^(1/3): patrols, as far as the budget goes
 FINE = 0.14  # times the numbers, up to three: a fitted class this fine is wide by itself
 OWN = 0.5  # largest lengthscale between options in a survey: each option is looked at as such
 LOOKS = 3  # at one design: more tell the noise, not the design
@@ -134,11 +127,16 @@ class InsuredGPUCB:
         """β^½ of the promised decisions: full where the space is a list or has choices."""
         if inputs.repeatable or inputs.choices:
             return WIDTH
-        return WIDTH * min(1.0, GREEDY_ABOVE / inputs.count)
+        full = WIDTH * IN_CONTEXT if inputs.in_context else WIDTH
+        return full * min(1.0, GREEDY_ABOVE / inputs.count)
 
-    def patrols(self, t: int) -> float:
-        """How many of t decisions are patrols, not rounded; surveys leave room for them."""
-        return PATROL * self.insurance * t ** (2 / 3)
+    def patrols(self, t: int, inputs: Inputs, listed: bool) -> float:
+        """How many of t decisions are patrols, not rounded; surveys leave room for them.
+
+        They are insured decisions: the budget is theirs too. It binds in seven numbers and more,
+        for a time, and grows faster than they do: docs/theory.md#plausible.
+        """
+        return min(PATROL * self.insurance * t ** (2 / 3), self.budget(t, inputs, listed))
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         count = self.initial_points
@@ -231,8 +229,8 @@ class Insured:
     # -- the decision --
 
     def propose(self) -> Proposal:
-        number = math.floor(self.strategy.patrols(self.t))
-        if number > math.floor(self.strategy.patrols(self.t - 1)):
+        number = math.floor(self._patrols(self.t))
+        if number > math.floor(self._patrols(self.t - 1)):
             return self._proposal(self._patrol(number), "patrol")
         kind: Kind = "promise"
         x, g, posterior = self._argmax(), 1.0, self.posterior
@@ -247,6 +245,9 @@ class Insured:
             elif self.inputs.repeatable:
                 x, kind = self._elsewhere()
         return self._proposal(self._plausible(x), kind, g, posterior)
+
+    def _patrols(self, t: int) -> float:
+        return self.strategy.patrols(t, self.inputs, self.every is not None)
 
     def _patrol(self, number: int) -> Array:
         """The next point of a sequence that nothing observed influences: dense in the space."""
@@ -295,7 +296,7 @@ class Insured:
     def _survey_is_due(self) -> bool:
         done = sum(each.survey for each in self.earlier)
         budget = self.strategy.budget(self.t, self.inputs, self.every is not None)
-        return done + 1 <= budget - self.strategy.patrols(self.t) and not self._is_fine()
+        return done + 1 <= budget - self._patrols(self.t) and not self._is_fine()
 
     def _is_fine(self) -> bool:
         """Whether the fitted class is wide by itself: then what hides is looked for already."""
@@ -360,8 +361,11 @@ class Insured:
             def values(A: Array) -> Array:
                 return np.where(index.find(A) < 0, inner.values(A), FORBIDDEN)
 
-            acquisition = Acquisition(values, inner.gradients)
-        incumbents = posterior.X[np.argsort(-self.fitted, kind="stable")[:3]]
+            acquisition = replace(inner, values=values, leading=None)
+        worth = self.fitted
+        if self.limited is not None:
+            worth = self.limited.worth(posterior.X, worth)
+        incumbents = posterior.X[np.argsort(-worth, kind="stable")[:3]]
         rng, nowhere = np.random.default_rng(self.seed), np.empty((0, self.space.dimension))
         return argmax(acquisition, self.space, posterior.lengthscales, rng, incumbents, nowhere)
 

@@ -1,7 +1,8 @@
 """Limits on measured outcomes, for the default: a model of each, and the chance to keep them all.
 
 An outcome is seen as its margin y, feasible where y ≥ 0, on a scale that is fine around 0 and
-coarse far from it: sign(y)·log(1 + |y|/s), s the median of |y| (Eriksson and Poloczek 2021).
+coarse far from it: asinh(y/s), s the median of |y|. As smooth as y itself, unlike the bilog of
+Eriksson and Poloczek 2021. What was tried: docs/decisions/0029.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scipy.special import log_ndtr
 
 from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior, condition
 from noregret.search import Acquisition, argmax, log_ei
-from noregret.space import Array, Indices, SearchSpace
+from noregret.space import Array, Indices, Mask, SearchSpace
 from noregret.strategies.compression import standard_units
 from noregret.strategies.inputs import InputEvidence, fit_inputs
 from noregret.strategies.strategy import Belief, OutcomeBelief
@@ -33,13 +34,15 @@ ESTIMATION = MAP(
     refresh=1.1,
 )
 LEAST_SPREAD = 1e-6  # of the margins on their scale
+CLOSE = 1e-5  # tolerance of an estimate: of the log posterior, relative
 LARGEST_LOG = 600.0  # beyond, e^u is no number
+CAUTION = 0.5  # by which the chance counts more for each point in a row that broke a limit
 LEAST_TOLD, MOST_TOLD = 1e-5, 1e5  # std of a told noise, in model units
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Margins as the model sees them: z = (bilog(y/unit) − offset)/spread."""
+    """Margins as the model sees them: z = (asinh(y/unit) − offset)/spread."""
 
     unit: float
     offset: float
@@ -48,27 +51,23 @@ class Scale:
     @staticmethod
     def of(y: Array) -> Scale:
         unit = float(np.median(np.abs(y))) or float(np.max(np.abs(y))) or 1.0
-        u = bilog(y / unit)
+        u = np.arcsinh(y / unit)
         return Scale(unit, float(np.mean(u)), max(float(np.std(u)), LEAST_SPREAD))
 
     def forward(self, y: Array) -> Array:
-        return (bilog(y / self.unit) - self.offset) / self.spread
+        return np.asarray((np.arcsinh(y / self.unit) - self.offset) / self.spread)
 
     def inverse(self, z: Array) -> Array:
         u = np.clip(self.offset + self.spread * z, -LARGEST_LOG, LARGEST_LOG)
-        return np.asarray(self.unit * np.sign(u) * np.expm1(np.abs(u)))
+        return np.asarray(self.unit * np.sinh(u))
 
     def slope(self, y: Array) -> Array:
-        return 1 / (self.spread * (self.unit + np.abs(y)))
+        return np.asarray(1 / (self.spread * np.hypot(self.unit, y)))
 
     @property
     def limit(self) -> float:
         """Where feasible begins."""
         return -self.offset / self.spread
-
-
-def bilog(y: Array) -> Array:
-    return np.asarray(np.sign(y) * np.log1p(np.abs(y)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +96,7 @@ class MarginModel:
         told = np.where(np.isnan(margins.noise_std), np.nan, std**2)
         prior, noise_prior = ESTIMATION.prior, ESTIMATION.noise_prior
         evidence = InputEvidence(KERNEL, margins.X, z, told, prior, noise_prior, group)
-        fit = fit_inputs(evidence, ESTIMATION, previous, rng)
+        fit = fit_inputs(evidence, ESTIMATION, previous, rng, CLOSE)
         common = fit.noise_var if math.isfinite(fit.noise_var) else float(np.nanmedian(told))
         noise = np.where(np.isnan(told), common, told)
         posterior = condition(KERNEL, fit.lengthscales, margins.X, z, noise, unknown, common)
@@ -138,9 +137,12 @@ class MarginModel:
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """All outcomes of a study, each with its own model."""
+    """All outcomes of a study, each with its own model. missed: how many of the last points in a
+    row did not keep them all.
+    """
 
     models: tuple[MarginModel, ...]
+    missed: int = 0
 
     @staticmethod
     def learnt(history: History, group: Indices, rng: np.random.Generator) -> Limited | None:
@@ -155,7 +157,8 @@ class Limited:
             tuple(
                 MarginModel.fitted(margins, unknown, group, earlier.get(margins.name), stream)
                 for margins, stream in zip(told, streams, strict=True)
-            )
+            ),
+            missed_in_a_row(told),
         )
 
     def chance(self, A: Array) -> Array:
@@ -173,31 +176,45 @@ class Limited:
             each = [model.gradients(A) for model in self.models]
             return np.asarray(sum(v for v, _ in each)), np.asarray(sum(g for _, g in each))
 
-        return Acquisition(values, gradients)
+        return Acquisition(values, gradients, is_log=True)
+
+    def kept(self, X: Array) -> Mask:
+        """Where all limits are rather kept than not."""
+        each = [model.log_chance(X) >= math.log(0.5) for model in self.models]
+        return np.asarray(np.all(each, axis=0))
+
+    def worth(self, X: Array, mean: Array) -> Array:
+        """An order of points: by their mean where all limits are rather kept, then by the chance
+        to keep them.
+        """
+        X = X[: len(mean)]
+        return np.where(self.kept(X), mean - mean.min(), self.feasibility.values(X) - 1)
 
     def incumbent(self, X: Array, mean: Array) -> float | None:
         """The best mean where all limits are rather kept than not; None: nowhere yet."""
-        kept = np.all([model.log_chance(X) >= math.log(0.5) for model in self.models], axis=0)
+        kept = self.kept(X)
         return float(mean[kept].max()) if kept.any() else None
 
     def acquisition(self, posterior: Posterior, mean: Array) -> Acquisition:
         """log(expected improvement over the best feasible mean × chance to keep all limits), or the
         chance alone as long as nothing feasible is known (Gardner et al. 2014, Ament et al. 2023).
+        The chance counts the more the more points in a row kept it not: the models are then too
+        sure of it, or the reward of a rare success too large.
         """
         best = self.incumbent(posterior.X[: len(mean)], mean)
         weight = self.feasibility
         if best is None:
             return weight
-        gain = log_ei(posterior, best)
+        gain, power = log_ei(posterior, best), 1 + CAUTION * self.missed
 
         def values(A: Array) -> Array:
-            return gain.values(A) + weight.values(A)
+            return gain.values(A) + power * weight.values(A)
 
         def gradients(A: Array) -> tuple[Array, Array]:
             (value, slope), (log_chance, rise) = gain.gradients(A), weight.gradients(A)
-            return value + log_chance, slope + rise
+            return value + power * log_chance, slope + power * rise
 
-        return Acquisition(values, gradients)
+        return Acquisition(values, gradients, is_log=True)
 
     def least_known(self, x: Array) -> float:
         """The largest std of a margin at a point, in model units."""
@@ -212,6 +229,15 @@ class Limited:
 
     def decisions(self, x: Array) -> tuple[OutcomeDecision, ...]:
         return tuple(model.decision(x) for model in self.models)
+
+
+def missed_in_a_row(outcomes: Sequence[Margins]) -> int:
+    """How many of the last points in a row broke a limit; 0 as long as none ever kept them. A limit
+    that came later was told of the last points only.
+    """
+    least = min(len(margins.y) for margins in outcomes)
+    kept = np.all([margins.y[-least:] >= 0 for margins in outcomes], axis=0)
+    return int(np.argmax(kept[::-1])) if kept.any() else 0
 
 
 def previous_fits(decisions: Sequence[ModelDecision]) -> Mapping[str, Fit]:

@@ -124,10 +124,4 @@ class WarpedEvidence(Evidence):
         bent = phi[d:end] / self.spread  # log-normal around no bend at all
         value += prior - 0.5 * float(bent @ bent)
         gradient = np.concatenate([by_theta + by_prior, by_shape - bent / self.spread])
-        if self.estimates_noise:
-            prior, by_prior = self.noise_prior.log_density(phi[end:], d)
-            value += prior
-            gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
-        if jacobian:
-            return value + float(np.sum(phi)), gradient + 1.0
-        return value, gradient
+        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)

@@ -63,7 +63,7 @@ def searched(
     twice = [name for name in fixed or {} if name in study.context]
     if twice:
         raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
-    return hold(study.space, {**given, **(fixed or {})})
+    return hold(study.space, {**given, **(fixed or {})}, is_context=True)
 
 
 def check_given(study: Study, context: Any) -> Mapping[str, Any]:
@@ -185,7 +185,9 @@ def replay(study: Study, tolerance: float) -> Replay:
         if not trial.decision.chosen:
             continue
         fixed = trial.decision.fixed
-        space = study.space if fixed is None else hold(study.space, fixed)
+        space: Space | Candidates | Slice = study.space
+        if fixed is not None:
+            space = hold(study.space, fixed, is_context=bool(study.context))
         known, draw = known_at(trials, trial.number), trial.decision.draw
         derived = space.decode(propose(study, space, known, draw).x)
         recorded = study.space.encode(trial.proposed)

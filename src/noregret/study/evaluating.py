@@ -15,8 +15,9 @@ import numpy as np
 from noregret.errors import ConfigurationError
 from noregret.study.asking import next_trial
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled, needs_pickling
+from noregret.study.plan import Plan, Reclaim, Work, check_grace, check_run
 from noregret.study.progress_bar import Progress
-from noregret.study.running import Plan, Reclaim, Run, Work, check_grace, check_run
+from noregret.study.running import Run
 from noregret.trials import Trial
 
 if TYPE_CHECKING:

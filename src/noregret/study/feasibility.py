@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from noregret.gp import Matern, SquaredExponential
-from noregret.search import Bounded, Cover, limited_cover
+from noregret.search import Bounded, Cover, cube_cover
 from noregret.space import Array, Mask, SearchSpace, Slice, region_of, spread_points
 from noregret.strategies import Belief
 from noregret.trials import Limit, Trial, html_table, margin, standing
@@ -124,10 +124,10 @@ def largest_feasible(space: SearchSpace, belief: Belief) -> Cover:
     known = (SquaredExponential, Matern)
     if not all(isinstance(b.kernel, known) and b.norm_bound is not None for b in parts):
         return _searched(space, belief)
-    value, *margins = (_bounded(each, free, at) for each in parts)
+    value, *margins = (bounded(each, free, at) for each in parts)
     assert belief.norm_bound is not None
     tolerance = COVERED * belief.norm_bound
-    cover = limited_cover(value, margins, tolerance, region=region_of(space))
+    cover = cube_cover(value, tolerance, margins, region=region_of(space))
     if cover.upper == -math.inf or cover.slack <= 4 * tolerance or free.sum() <= 2:
         return cover
     return _searched(space, belief)
@@ -142,7 +142,7 @@ def free_part(space: SearchSpace) -> tuple[Mask, Array]:
     return np.ones(space.dimension, dtype=np.bool_), np.zeros(space.dimension)
 
 
-def _bounded(belief: Belief, free: Mask, at: Array) -> Bounded:
+def bounded(belief: Belief, free: Mask, at: Array) -> Bounded:
     """On the free coordinates: a restriction has no larger norm (Aronszajn 1950)."""
     upper = belief.optimism.values
 

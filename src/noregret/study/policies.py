@@ -105,9 +105,10 @@ def _score(belief: Belief) -> Acquisition:
         return np.where(kept, score, np.prod(chances, axis=0) - AFAR)
 
     def gradients(A: Array) -> tuple[Array, Array]:
-        model = belief.predictor if belief.radius is None else belief.radius
+        band = belief.radius if belief.proved else None
+        model = belief.predictor if band is None else band
         middle, half, d_middle, d_half = model.predict_gradients(A)
-        width = belief.beta_sqrt if belief.radius is None else 1.0
+        width = belief.beta_sqrt if band is None else 1.0
         slope = d_middle + sign * width * d_half
         if not belief.outcomes:
             return middle + sign * width * half, slope

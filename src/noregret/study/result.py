@@ -12,12 +12,10 @@ import numpy as np
 from noregret.errors import TrialError
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Cover, argmax, covered, searched
-from noregret.space import Array, SearchSpace, Slice, region_of
+from noregret.space import Array, SearchSpace, region_of
 from noregret.strategies import Belief
-from noregret.study.feasibility import closest, largest_feasible
+from noregret.study.feasibility import COVERED, bounded, closest, free_part, largest_feasible
 from noregret.trials import Goal, Limit, Trial, html_table, sign_of
-
-COVERED = 0.01  # of the norm bound: the slack up to which a cover is refined
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +172,5 @@ def _largest(space: SearchSpace, belief: Belief, top: Array) -> Cover:
     if not isinstance(belief.kernel, (SquaredExponential, Matern)):
         return searched(upper, found, space.dimension, region=region)
     assert belief.norm_bound is not None
-    tolerance = COVERED * belief.norm_bound
-    theta = belief.lengthscales
-    if isinstance(space, Slice) and region is None:
-        upper, theta = _on_free(upper, space), theta[~space.held]
-    return covered(upper, belief.kernel, theta, belief.norm_bound, tolerance, found, region, top)
-
-
-def _on_free(upper: Callable[[Array], Array], space: Slice) -> Callable[[Array], Array]:
-    """A function of the coordinates that are not held: its norm is no larger (Aronszajn 1950)."""
-
-    def restricted(A: Array) -> Array:
-        full = np.repeat(space.at[None, :], len(A), axis=0)
-        full[:, ~space.held] = A
-        return upper(full)
-
-    return restricted
+    inside = bounded(belief, *free_part(space))
+    return covered(inside, COVERED * belief.norm_bound, found, region, top)

@@ -14,81 +14,37 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
     CancelledError,
-    Executor,
     Future,
     wait,
 )
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from noregret.errors import (
-    ConfigurationError,
     StorageError,
     TransientError,
     TrialTimeoutError,
     UnavailableError,
     WorkerDiedError,
 )
-from noregret.storage import Storage
+from noregret.study.heartbeat import Heartbeat
+from noregret.study.plan import ATTEMPTS, Plan, Work
 from noregret.study.progress_bar import Progress
-from noregret.trials import About, Limit, Trial, failure_text, returned
+from noregret.trials import About, Trial, failure_text, returned
 
-Reclaim = Literal["retry", "fail"]
-# how often a trial is given out whose worker dies each time: the point may be what kills them
-ATTEMPTS = 3
 UNLIMITED = 2**31 - 1
 AGES = 1e9  # seconds
 BEAT = 5.0  # seconds between heartbeats, less if the grace is short
 PATIENCE = 600.0  # seconds for which a value is kept while the storage does not answer
 T = TypeVar("T")
 log = logging.getLogger("noregret")
-
-
-def check_grace(grace: Any) -> None:
-    if isinstance(grace, bool) or not isinstance(grace, (int, float)) or not 0 < grace < math.inf:
-        raise ConfigurationError(f"grace is a positive number of seconds, got {grace!r}")
-
-
-def check_run(
-    *,
-    trials: Any,
-    total: Any,
-    workers: Any,
-    timeout: Any,
-    until: Any,
-    reclaim: Any,
-    trial_timeout: Any = None,
-    callbacks: Any = (),
-) -> None:
-    if callable(callbacks) or not all(callable(each) for each in callbacks):
-        raise ConfigurationError(
-            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
-        )
-    if trial_timeout is not None and not 0 < trial_timeout < math.inf:
-        raise ConfigurationError(
-            f"trial_timeout is a positive number of seconds, got {trial_timeout!r}"
-        )
-    if trials is None and total is None and timeout is None and until is None:
-        raise ConfigurationError("run needs an end: trials, total, timeout (in seconds) or until")
-    for name, count, least in (("trials", trials, 0), ("total", total, 0), ("workers", workers, 1)):
-        if count is not None and (
-            isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < least
-        ):
-            raise ConfigurationError(
-                f"{name} must be a whole number of at least {least}, got {count!r}"
-            )
-    if timeout is not None and not timeout >= 0:
-        raise ConfigurationError(f"timeout is a number of seconds of at least 0, got {timeout!r}")
-    if reclaim not in ("retry", "fail", None):
-        raise ConfigurationError(f'reclaim is "retry", "fail" or None, got {reclaim!r}')
 
 
 def plain_point(params: Any) -> str:
@@ -110,73 +66,6 @@ def worker_died(error: BaseException) -> bool:
         "distributed"
     )
     return dask or isinstance(error, WorkerDiedError)
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a run needs of a study. next: a trial to evaluate for this worker, None if there is none
-    to start now.
-    """
-
-    name: str
-    storage: Storage
-    next: Callable[[str, float], Trial | None]
-    note: Callable[[Trial], str]
-    ended: Callable[[int], None] = lambda number: None  # after each trial of this run
-    limits: Mapping[str, Limit] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How to run and when to stop."""
-
-    trials: float = math.inf  # started here
-    total: float = math.inf  # of the study, whoever runs them
-    deadline: float = math.inf
-    until: Callable[[], bool] = lambda: False
-    workers: int = 1
-    executor: Executor | None = None  # None: one at a time, in this thread
-    catch: tuple[type[Exception], ...] = ()
-    grace: float = 60.0
-    reclaim: Reclaim | None = "retry"
-
-    @property
-    def attempts(self) -> int:
-        return ATTEMPTS if self.reclaim == "retry" else 0
-
-
-@dataclass(slots=True)
-class Heartbeat:
-    """A thread that says every few seconds which trials are alive. It starts late: executors may
-    fork before, not after.
-    """
-
-    work: Work
-    worker: str
-    period: float
-    numbers: frozenset[int] = frozenset()
-    _over: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        if self._thread is None and self.work.storage.shared:
-            self._thread = threading.Thread(
-                target=self._beat, name="noregret-heartbeat", daemon=True
-            )
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _beat(self) -> None:
-        while not self._over.wait(self.period):
-            if self.numbers:
-                try:
-                    self.work.storage.heartbeat(self.work.name, sorted(self.numbers), self.worker)
-                except StorageError as error:
-                    log.warning("no heartbeat this time: %s", error)
 
 
 @contextmanager

@@ -28,10 +28,10 @@ from noregret.study.changes import same_study
 from noregret.study.feasibility import Feasibility, feasibility_of
 from noregret.study.files import Source, Target
 from noregret.study.making import Place, as_storage
+from noregret.study.plan import Reclaim
 from noregret.study.policies import Recommendation
 from noregret.study.result import Certificate, Result, best_of
 from noregret.study.retrying import retried
-from noregret.study.running import Reclaim
 from noregret.trials import (
     Goal,
     History,

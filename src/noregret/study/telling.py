@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
 from noregret.study import remarks
-from noregret.study.running import ATTEMPTS, UNLIMITED, check_grace
+from noregret.study.plan import ATTEMPTS, check_grace
+from noregret.study.running import UNLIMITED
 from noregret.trials import (
     About,
     Decision,

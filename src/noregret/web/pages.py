@@ -101,7 +101,8 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
         "blank": False,
         "names": list(space.parameters),
         "point": lambda trial: named_params(space, trial.params),
-        "named": lambda params: named_params(space, params),
+        "shown": lambda params: words.shown(space, params),
+        "conditions": words.conditions(space),
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from noregret.space import Candidates, Space, named_params
 from noregret.strategies import (
     AdaptiveGPUCB,
     InsuredGPUCB,
@@ -17,6 +18,8 @@ from noregret.strategies import (
     Strategy,
     display_name,
 )
+
+NOTHING = "–"  # where there is no value
 
 METHODS: dict[type, str] = {
     InsuredGPUCB: "Standard method",
@@ -123,3 +126,23 @@ def when(text: str | None) -> str:
 def settings(strategy: Strategy) -> dict[str, str]:
     names = [field.name for field in dataclasses.fields(strategy)]  # type: ignore[arg-type]
     return {name: str(getattr(strategy, name)) for name in names}
+
+
+def shown(space: Space | Candidates, params: Any) -> dict[str, Any]:
+    """A point by name; an input that does not exist in its branch has a dash for a value."""
+    point = named_params(space, params)
+    if not isinstance(space, Space) or not space.branches:
+        return point
+    active = space.active(point)
+    return {name: active.get(name, NOTHING) for name in point}
+
+
+def conditions(space: Space | Candidates) -> dict[str, list[list[Any]]]:
+    """Of each input that does not always exist: choices and the options for which it does."""
+    branching = space.branching if isinstance(space, Space) else None
+    if branching is None:
+        return {}
+    return {
+        each.name: [[above.choice, list(above.options)] for above in branching.above(each.name)]
+        for each in branching.owned
+    }

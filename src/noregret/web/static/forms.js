@@ -8,44 +8,84 @@ function read(field) {
   if (text === "") return undefined;
   if (field.dataset.type === "json") return JSON.parse(text);
   if (field.dataset.type !== "number" && field.dataset.type !== "int") return text;
-  const value = numeral(text, field), { low, high } = field.dataset;
-  if (field.dataset.type === "int" && !Number.isInteger(value)) throw new Wrong(`A whole number is needed, not ${text}.`, field);
-  if (field.dataset.positive !== undefined && value <= 0) throw new Wrong("It must be more than 0: leave it empty if it is not known.", field);
-  if (low !== undefined && (value < Number(low) || value > Number(high))) throw new Wrong(`${text} is outside ${Number(low)} to ${Number(high)}.`, field);
+  const value = numeral(text, field),
+    { low, high } = field.dataset;
+  if (field.dataset.type === "int" && !Number.isInteger(value))
+    throw new Wrong(`A whole number is needed, not ${text}.`, field);
+  if (field.dataset.positive !== undefined && value <= 0)
+    throw new Wrong("It must be more than 0: leave it empty if it is not known.", field);
+  if (low !== undefined && (value < Number(low) || value > Number(high)))
+    throw new Wrong(`${text} is outside ${Number(low)} to ${Number(high)}.`, field);
   return value;
 }
 
 function bodyOf(form, button) {
   const failed = button?.name === "state" && button.value === "failed";
-  const body = failed ? { state: "failed" } : {}, params = {}, nested = {};
+  const body = failed ? { state: "failed" } : {},
+    params = {},
+    nested = {};
   for (const field of form.elements) {
-    if (!field.name || field.tagName === "BUTTON" || (failed && ["value", "noise_std"].includes(field.name)) || (!failed && field.name === "transient")) continue;
+    if (
+      !field.name ||
+      field.disabled ||
+      field.tagName === "BUTTON" ||
+      (failed && ["value", "noise_std"].includes(field.name)) ||
+      (!failed && field.name === "transient")
+    )
+      continue;
     const value = read(field);
     if (value === undefined) continue;
     if (field.dataset.param !== undefined) params[field.dataset.param] = value;
-    else if (field.dataset.outcome !== undefined) { if (!failed) (nested.outcomes ??= {})[field.dataset.outcome] = value; }
-    else if (field.dataset.context !== undefined) (nested.context ??= {})[field.dataset.context] = value;
+    else if (field.dataset.outcome !== undefined) {
+      if (!failed) (nested.outcomes ??= {})[field.dataset.outcome] = value;
+    } else if (field.dataset.context !== undefined)
+      (nested.context ??= {})[field.dataset.context] = value;
     else if (failed && field.name === "note") body.reason = value;
     else body[field.name] = value;
   }
   Object.assign(body, nested);
   if (!form.dataset.nest) return body;
   if (!form.dataset.asked) return { ...body, [form.dataset.nest]: params };
-  const asked = JSON.parse(form.dataset.asked); // what was really run is sent if it is something else
-  return Object.entries(params).some(([name, value]) => asked[name] !== value) ? { ...body, [form.dataset.nest]: params } : body;
+  const asked = JSON.parse(form.dataset.asked); // what was run is sent if it is something else
+  return Object.entries(params).some(([name, value]) => asked[name] !== value)
+    ? { ...body, [form.dataset.nest]: params }
+    : body;
 }
+
+// Inputs that exist only for some options of a choice are there only then.
+function existing(form) {
+  const field = (name) => form.querySelector(`[data-param="${CSS.escape(name)}"]`);
+  const holds = ([name, options]) => options.includes(JSON.parse(field(name).value));
+  for (const label of form.querySelectorAll("label[data-exists]")) {
+    const gone = !JSON.parse(label.dataset.exists).every(holds);
+    label.hidden = gone;
+    label.querySelector("[data-param]").disabled = gone;
+  }
+}
+
+document.querySelectorAll("form").forEach(existing);
+document.addEventListener("change", ({ target }) => target.form && existing(target.form));
+document.addEventListener("reset", ({ target }) => setTimeout(() => existing(target)));
+const opened = ({ target }) => target.closest("form") && existing(target.closest("form"));
+document.addEventListener("toggle", opened, true); // of an experiment that came later
 
 async function guarded(form, action) {
   const buttons = [...form.querySelectorAll("button")];
-  buttons.forEach((button) => { button.disabled = true; });
+  buttons.forEach((button) => {
+    button.disabled = true;
+  });
   clear(form);
   try {
     await action();
   } catch (error) {
-    buttons.forEach((button) => { button.disabled = false; });
+    buttons.forEach((button) => {
+      button.disabled = false;
+    });
     complain(form, error);
   } finally {
-    buttons.forEach((button) => { button.disabled = false; });
+    buttons.forEach((button) => {
+      button.disabled = false;
+    });
   }
 }
 
@@ -64,12 +104,22 @@ document.addEventListener("submit", (event) => {
   guarded(form, async () => {
     if (form.dataset.upload) {
       const file = form.elements.file.files[0];
-      const done = await call(form.dataset.upload, { method: "POST", headers: { "Content-Type": "text/csv" }, body: file });
+      const done = await call(form.dataset.upload, {
+        method: "POST",
+        headers: { "Content-Type": "text/csv" },
+        body: file,
+      });
       say(`${done.imported} trials imported.`);
       form.reset();
     } else {
       const made = await post(form.dataset.post, bodyOf(form, event.submitter));
-      say(Array.isArray(made) ? (made.length > 1 ? `${made.length} experiments are ready.` : `Experiment ${made[0].number} is ready.`) : "Saved.");
+      say(
+        Array.isArray(made)
+          ? made.length > 1
+            ? `${made.length} experiments are ready.`
+            : `Experiment ${made[0].number} is ready.`
+          : "Saved.",
+      );
       if (form.id !== "ask" && form.dataset.keep === undefined) form.reset();
     }
     form.closest("dialog")?.close();
@@ -112,8 +162,13 @@ document.addEventListener("click", async (event) => {
   if (!button) return;
   const { copy, print, correct, value, noise } = button.dataset;
   if (copy) {
-    const rows = [...document.querySelectorAll(`#${copy} .params div`)].map((row) => `${row.children[0].textContent}: ${row.children[1].textContent}`);
-    await navigator.clipboard.writeText(rows.join("\n")).then(() => say("Copied."), () => say("The browser does not allow copying here."));
+    const rows = [...document.querySelectorAll(`#${copy} .params div`)].map(
+      (row) => `${row.children[0].textContent}: ${row.children[1].textContent}`,
+    );
+    await navigator.clipboard.writeText(rows.join("\n")).then(
+      () => say("Copied."),
+      () => say("The browser does not allow copying here."),
+    );
   } else if (print) {
     document.getElementById(print).classList.add("printed");
     document.body.classList.add("printing");
@@ -121,7 +176,8 @@ document.addEventListener("click", async (event) => {
     document.body.classList.remove("printing");
     document.getElementById(print).classList.remove("printed");
   } else if (correct !== undefined) {
-    const dialog = document.getElementById("correct"), form = dialog.querySelector("form");
+    const dialog = document.getElementById("correct"),
+      form = dialog.querySelector("form");
     form.dataset.post = `${form.dataset.base}${correct}/correct`;
     dialog.querySelector("h2").textContent = `Correct the result of trial ${correct}`;
     form.reset();

@@ -1,4 +1,5 @@
-// What every page shares: talking to the API, messages, and swapping what has changed without touching what a person is typing.
+// What every page shares: talking to the API, messages, and swapping what has changed without
+// touching what a person is typing.
 
 export const csrf = document.querySelector('meta[name="csrf-token"]').content;
 
@@ -48,31 +49,68 @@ export function complain(form, error) {
 
 // The server names what it refuses: a field of the body, or an input in quotes.
 function blamed(form, message) {
-  const fields = [...form.elements].filter((field) => field.name && field.tagName !== "BUTTON" && !field.closest("[hidden]"));
+  const fields = [...form.elements].filter(
+    (field) => field.name && field.tagName !== "BUTTON" && !field.closest("[hidden]"),
+  );
   const named = (field) => field.dataset.param ?? field.dataset.column ?? field.name;
-  return fields.find((field) => message.startsWith(`body.${named(field)}:`) || message.includes(`'${named(field)}'`) || message.includes(`"${named(field)}"`))
-    ?? fields.find((field) => field.type === "file") ?? null;
+  return (
+    fields.find(
+      (field) =>
+        message.startsWith(`body.${named(field)}:`) ||
+        message.includes(`'${named(field)}'`) ||
+        message.includes(`"${named(field)}"`),
+    ) ??
+    fields.find((field) => field.type === "file") ??
+    null
+  );
 }
 
 // Numbers as people write them: 65.5, 65,5, 1e-3, −4, 65.5 °C.
 export function numeral(text, field = null) {
-  const plain = text.trim().replaceAll("\u2212", "-").replace(/[\u00a0\u202f]/g, " ");
-  const found = /^([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.,;+-].*)?$/.exec(plain);
-  if (!found || ["k", "e", "E"].includes(found[2])) throw new Wrong(text.trim() === "" ? "A number is missing." : `“${text.trim()}” is not a number.`, field);
-  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(found[1])) throw new Wrong(`“${found[1]}” may mean ${found[1].replace(",", ".")} or ${found[1].replace(",", "")}: write one of these.`, field);
+  const plain = text
+    .trim()
+    .replaceAll("\u2212", "-")
+    .replace(/[\u00a0\u202f]/g, " ");
+  const found = /^([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.,;+-].*)?$/.exec(
+    plain,
+  );
+  if (!found || ["k", "e", "E"].includes(found[2]))
+    throw new Wrong(
+      text.trim() === "" ? "A number is missing." : `“${text.trim()}” is not a number.`,
+      field,
+    );
+  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(found[1]))
+    throw new Wrong(
+      `“${found[1]}” may mean ${found[1].replace(",", ".")} or ${found[1].replace(",", "")}:` +
+        " write one of these.",
+      field,
+    );
   return Number(found[1].replace(",", "."));
 }
 
 export async function call(address, options = {}) {
-  const answer = await fetch(address, { credentials: "same-origin", ...options, headers: { "X-CSRF-Token": csrf, ...options.headers } });
+  const answer = await fetch(address, {
+    credentials: "same-origin",
+    ...options,
+    headers: { "X-CSRF-Token": csrf, ...options.headers },
+  });
   if (answer.status === 204) return null;
-  const body = await answer.json().catch(() => ({ detail: `the server answered ${answer.status}` }));
-  if (!answer.ok) throw Object.assign(new Wrong(body.detail || `the server answered ${answer.status}`), { status: answer.status });
+  const body = await answer
+    .json()
+    .catch(() => ({ detail: `the server answered ${answer.status}` }));
+  if (!answer.ok)
+    throw Object.assign(new Wrong(body.detail || `the server answered ${answer.status}`), {
+      status: answer.status,
+    });
   return body;
 }
 
 export const post = (address, body) =>
-  call(address, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  call(address, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
 
 // -- times, as the clock on the wall has them --
 
@@ -82,8 +120,13 @@ function localise(root) {
     const then = new Date(time.dateTime);
     if (Number.isNaN(then.getTime())) continue;
     const clock = then.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
-    const day = then.toLocaleDateString([], { day: "numeric", month: "short", ...(then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }) });
-    time.textContent = then.toDateString() === now.toDateString() ? `today, ${clock}` : `${day}, ${clock}`;
+    const day = then.toLocaleDateString([], {
+      day: "numeric",
+      month: "short",
+      ...(then.getFullYear() === now.getFullYear() ? {} : { year: "numeric" }),
+    });
+    time.textContent =
+      then.toDateString() === now.toDateString() ? `today, ${clock}` : `${day}, ${clock}`;
     time.title = then.toLocaleString();
   }
 }
@@ -96,7 +139,9 @@ const page = document.body.dataset;
 let swapping = null;
 
 export function swap() {
-  swapping ??= swapNow().finally(() => { swapping = null; });
+  swapping ??= swapNow().finally(() => {
+    swapping = null;
+  });
   return swapping;
 }
 
@@ -104,13 +149,15 @@ async function swapNow() {
   const answer = await fetch(location.href, { credentials: "same-origin" });
   if (!answer.ok || answer.redirected) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  if (fresh.body.dataset.blank !== page.blank) return location.reload(); // the first result: the page has more to show
+  // with the first result the page has more to show
+  if (fresh.body.dataset.blank !== page.blank) return location.reload();
   localise(fresh);
   for (const old of document.querySelectorAll("[data-live]")) {
     const now = fresh.getElementById(old.id);
     if (!now) continue;
     if (old.dataset.live === "each") swapEach(old, now);
-    else if (old.innerHTML !== now.innerHTML && !old.contains(document.activeElement)) old.replaceChildren(...now.childNodes);
+    else if (old.innerHTML !== now.innerHTML && !old.contains(document.activeElement))
+      old.replaceChildren(...now.childNodes);
   }
   Object.assign(page, fresh.body.dataset);
   document.dispatchEvent(new CustomEvent("changed"));
@@ -126,7 +173,9 @@ async function watch() {
   if (document.hidden) return;
   try {
     const seen = await call(page.watch);
-    const behind = seen.version !== page.version || (page.model !== undefined && seen.model && seen.model !== page.model);
+    const behind =
+      seen.version !== page.version ||
+      (page.model !== undefined && seen.model && seen.model !== page.model);
     live.textContent = seen.fitting ? "fitting the model…" : "live";
     if (behind) await swap();
   } catch {
