@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage.database import storage_url
-from noregret.storage.rows import read_outcomes
+from noregret.storage.rows import check_row, read_outcomes
 from noregret.trials import Trial
 
 COLUMNS = (
@@ -100,6 +100,7 @@ def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
     if any(isinstance(each, bytes) for each in row):
         raise ValueError("a text in it cannot be read")
     data = dict(zip(columns, row, strict=True))
+    check_row(data)
     data |= read_outcomes(data.get("outcomes"), data.get("feasible"))
     data |= {name: json.loads(data[name]) for name in ("params", "decision")}
     return Trial.from_json(data).to_json()
