@@ -3,15 +3,17 @@ them, and the context, as another process reads them.
 """
 
 import math
+from typing import Any
 
 import pytest
 
 import noregret as nr
 from noregret.storage import SQLStorage
+from noregret.trials import Limit
 from tests.databases import make_url
 
 SPACE = {"dose": nr.Float(0, 1), "weather": nr.Float(-10, 30)}
-LIMITS = {"toxicity": nr.AtMost(0.3), "purity: <b>β</b>": nr.AtLeast(50)}
+LIMITS: dict[str, Limit] = {"toxicity": nr.AtMost(0.3), "purity: <b>β</b>": nr.AtLeast(50)}
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -20,7 +22,7 @@ def test_limits_outcomes_and_context_are_kept(kind: str, request: pytest.Fixture
     made = nr.Study.create(
         "s", SPACE, "maximize", storage=SQLStorage(url), outcomes=LIMITS, context=("weather",)
     )
-    told = [
+    told: list[tuple[float | None, dict[str, Any]]] = [
         (1.5, {"toxicity": (0.1, 0.02), "purity: <b>β</b>": 60.0}),
         (None, {"toxicity": 0.9, "purity: <b>β</b>": (1e-300, 1e300)}),
         (2.0, {"toxicity": 0.3, "purity: <b>β</b>": 50.0}),  # just kept
