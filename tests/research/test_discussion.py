@@ -34,7 +34,7 @@ def test_jobs_runs_and_the_figure(tmp_path: Path) -> None:
     summary = discussion.summarise(results)
     assert summary["panels"]["branches"]["log-EI"]["runs"] == 1
     drawn = [axis.get_title() for axis in discussion.draw(results).axes]
-    assert "three branches" in drawn
+    assert "five branches" in drawn
 
 
 def rows(regrets: dict[str, float], problems: int = 4) -> dict[tuple[str, str, int], Any]:
