@@ -33,6 +33,7 @@ import numpy as np
 import noregret as nr
 from noregret.strategies import Strategy
 from noregret.trials import Decision, Trial
+from research.benchmarks.ask_phases import Watch, fairness, summary
 from research.benchmarks.sections import write_section
 from research.benchmarks.storage import postgresql
 from research.benchmarks.synthetic import standard
@@ -58,24 +59,22 @@ PROBLEM = standard("Hartmann-6", noisy=False)
 
 
 def work(url: str, begin: Any, ready: Any, seconds: float, answers: Any) -> None:
-    """One worker. Sends (asks, processor seconds in them, seconds evaluating, trials)."""
+    """One worker. Sends the seconds that it evaluated, and its asks."""
+    watch = Watch()
     study = nr.Study.open("workers", storage=url)
     study.trials  # noqa: B018  # the connection is made before the clock starts
     ready.release()
     begin.wait()
     end = time.monotonic() + seconds
-    busy = thought = 0.0
-    spent: list[float] = []
+    busy = 0.0
     while time.monotonic() < end:
-        clock, processor = time.monotonic(), time.process_time()
-        trial = study.ask()
-        thought += time.process_time() - processor
-        spent.append(time.monotonic() - clock)
+        with watch.ask():
+            trial = study.ask()
         started = time.monotonic()
         time.sleep(EVALUATION)
         busy += max(min(time.monotonic(), end) - started, 0.0)
         study.tell(trial, PROBLEM.value(trial.params))
-    answers.put((thought, busy, spent))
+    answers.put((busy, watch.asks))
 
 
 def processes(url: str, count: int, seconds: float) -> dict[str, Any]:
@@ -93,13 +92,8 @@ def processes(url: str, count: int, seconds: float) -> dict[str, Any]:
     found = [answers.get(timeout=seconds + 300) for _ in started]
     for process in started:
         process.join()
-    spent = [each for _, _, asks in found for each in asks]
-    return {
-        "utilisation": sum(busy for _, busy, _ in found) / (count * seconds),
-        "processor": sum(thought for thought, _, _ in found) / len(spent),
-        "ask": statistics.median(spent),
-        "slowest": max(spent),
-    }
+    shares = {"utilisation": sum(busy for busy, _ in found) / (count * seconds)}
+    return shares | summary([each for _, asks in found for each in asks])
 
 
 def threads(url: str, count: int, seconds: float) -> dict[str, Any]:
@@ -262,6 +256,7 @@ def measure(workers: tuple[int, ...], seconds: float, under_way: Any, asks: int)
         "python": platform.python_version(),
         "evaluation": EVALUATION,
         "seconds": seconds,
+        "load": os.getloadavg()[0],
         "rows": [],
     }
     with tempfile.TemporaryDirectory() as name, postgresql(Path(name)) as first:
@@ -284,12 +279,18 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def others(result: dict[str, Any]) -> str:
+    """Whether the machine was busy with other things when it began."""
+    load = result.get("load", 0.0)
+    return f"; other programs were at work, with a load of {load:.1f}" if load > 0.5 else ""
+
+
 def section(result: dict[str, Any]) -> str:
     lines = [
         f"Measured by `make bench-workers`: {result['cores']} cores, PostgreSQL on the same"
         f" machine, evaluations that sleep {result['evaluation']:g} s, {result['seconds']:g} s per"
-        " row, Hartmann-6. Utilisation is the share of the workers' time that went into"
-        " evaluations; the last column how many cores the asks of so many workers keep busy.",
+        f" row, Hartmann-6{others(result)}. Utilisation is the share of the workers' time that went"
+        " into evaluations; the last column how many cores the asks of so many workers keep busy.",
         "",
         "| workers | who thinks | trials | utilisation | an ask, processor | regret after 50 |"
         " at the end | cores that asks need |",
@@ -319,14 +320,16 @@ def section(result: dict[str, Any]) -> str:
         row for row in result["rows"] if row["strategy"] == "default" and row["utilisation"] >= GOAL
     ]
     most = max((row["workers"] for row in enough), default="none of the")
+    fair = [line for sentence in fairness(result["rows"]) for line in (sentence, "")]
     costs = ", ".join(f"{1000 * s:.0f} ms at {n:,}" for n, s in result["asks"])
     lines += [
         "",
-        f"At one second per evaluation {most} workers are busy for 95 % of the time here, the"
-        " largest number of these for which that is so. The"
+        f"At one second per evaluation {most} {'worker is' if most == 1 else 'workers are'} busy"
+        " for 95 % of the time here, the largest number of these for which that is so. The"
         f" storage's part of an ask and a tell is {1000 * result['storage']:.1f} ms. Processor time"
         f" of an ask by the points told and under way, half of them under way: {costs}.",
         "",
+        *fair,
         f"{SIMULATED:,} workers, simulated with these costs from an empty study to two evaluations"
         " each:",
         "",

@@ -1,8 +1,11 @@
 """The simulation of many workers, and the page made from a result."""
 
+from pathlib import Path
+
 import pytest
 
-from research.benchmarks import workers
+import noregret as nr
+from research.benchmarks import ask_phases, workers
 
 
 def test_workers_that_wait_for_nothing_are_always_busy() -> None:
@@ -76,3 +79,46 @@ def test_the_page_says_how_many_are_busy() -> None:
     assert "32 workers are busy for 95 %" in text
     assert "| 128 | each worker | 10 | 50 % | 20 ms | – | 0.5 | 2.5 |" in text
     assert text.count("trials/s") == 9
+
+
+def row(strategy: str, count: int, trials: int, slowest: float) -> dict[str, object]:
+    longest = {"seconds": slowest, "processor": 0.05, "thinking": 0.04, "thoughts": 2.0}
+    return {
+        "strategy": strategy,
+        "how": "processes",
+        "workers": count,
+        "trials": trials,
+        "ask": 0.1,
+        "slowest": slowest,
+        "dearest": 2.5,
+        "longest": longest | {"reading": 0.01, "numbering": 0.02},
+    }
+
+
+def test_the_page_says_whether_somebody_starved() -> None:
+    rows = [row("default", 1, 16, 0.2), row("default", 8, 120, 0.5), row("default", 128, 90, 0.29)]
+    default, longest = ask_phases.fairness(rows)
+    assert "1, 8 and 128 processes made 16, 120 and 90 trials" in default
+    assert "fell to 0.75 of the best at worst" in default
+    assert "2.0, 5.0 and 2.9 times the median (below 3 with 1 and 128)" in default
+    assert "8 processes: 500 ms, of which 40 ms in 2 thoughts, 10 ms reading" in longest
+    steady, _ = ask_phases.fairness([row("default", 1, 16, 0.4), row("default", 8, 16, 0.4)])
+    assert "never fell" in steady
+    assert "with none of them" in steady
+    assert ask_phases.fairness([{"how": "threads", "strategy": "default"}]) == []
+
+
+def test_an_ask_is_taken_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for owner, name, _ in ask_phases.CALLS:  # put back afterwards
+        monkeypatch.setattr(owner, name, getattr(owner, name))
+    watch = ask_phases.Watch()
+    study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "minimize", storage=tmp_path / "s.db")
+    for _ in range(2):
+        with watch.ask():
+            study.ask()
+    for each in watch.asks:
+        assert each["thoughts"] == 1
+        parts = each["reading"] + each["thinking"] + each["numbering"]
+        assert 0 < parts <= each["seconds"]
+    found = ask_phases.summary(watch.asks)
+    assert found["slowest"] == found["longest"]["seconds"] >= found["ask"]

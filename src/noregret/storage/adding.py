@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from noregret.errors import StorageError
 from noregret.storage.database import GoneError, TakenError
+from noregret.storage.kept_trials import read_trial
 from noregret.storage.lookup import must_exist, study_id
 from noregret.storage.protocol import made_anew
 from noregret.storage.rows import row_of
-from noregret.storage.statements import Statements
+from noregret.storage.statements import Statements, lock_of
 from noregret.trials import Trial
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
-
-ADVISORY = 0x6E6F5265  # a lock of PostgreSQL that is ours
 
 
 def insert(
@@ -55,12 +54,20 @@ def insert(
     return done or (attempts > 1 and holder(statements, study, numbers[0]) == ticket)
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """When nothing is added: beyond so many trials, or after a look at those that came."""
+
+    below: float = math.inf
+    unless: Callable[[Sequence[Trial]], bool] | None = None
+
+
 def append(
     statements: Statements,
     name: str,
     trials: Sequence[Trial],
-    worker: str | None = None,
-    below: float = math.inf,
+    worker: str | None,
+    bounds: Bounds,
 ) -> list[Trial] | None:
     if not trials:
         return []
@@ -68,17 +75,19 @@ def append(
     ticket = worker or uuid.uuid4().hex
     rows = [row_of(study, trial, ticket) for trial in trials]
     highest = sql.select(sql.func.max(t.number)).where(t.study == study)
-    lock = sql.select(sql.func.pg_advisory_xact_lock(ADVISORY, study))
+    lock = sql.select(lock_of(sql, study))
     mine = sql.select(t.number).where(
         *(t[name] == rows[0][name] for name in ("study", "worker", "created", "params")),
         t.decision == rows[0]["decision"],
     )
+    expected = trials[0].number
+    since = sql.select(*statements.columns).where(t.study == study, t.number >= expected)
     tried = False
 
     def add(connection: Connection) -> int | None:
         nonlocal tried
         with statements.database.transaction(connection):
-            if not statements.database.is_sqlite:  # others that append wait here, in their order
+            if not statements.database.is_sqlite:  # others that add wait here, in their order
                 connection.execute(lock)
             if tried:  # an attempt whose answer got lost may have succeeded
                 found: int | None = connection.execute(mine).scalars().first()
@@ -87,8 +96,12 @@ def append(
             tried = True
             last = connection.execute(highest).scalar_one()
             first = 0 if last is None else last + 1
-            if first + len(rows) > below:
+            if first + len(rows) > bounds.below:
                 return None
+            if bounds.unless is not None and first > expected:
+                came = connection.execute(since.order_by(t.number)).all()
+                if bounds.unless([read_trial(statements, row, name) for row in came]):
+                    return None
             numbered = [row | {"number": first + index} for index, row in enumerate(rows)]
             if worker is None:
                 connection.execute(statements.trials.insert(), numbered)
@@ -102,7 +115,7 @@ def append(
     while True:
         try:
             first = statements.database.attempt("append", add)
-        except TakenError:  # PostgreSQL: by an insert, which does not wait
+        except TakenError:  # PostgreSQL: by an older noregret, which does not wait its turn
             continue
         except GoneError:
             must_exist(statements, name, study)

@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -112,11 +112,15 @@ class MemoryStorage:
         trials: Sequence[Trial],
         worker: str | None = None,
         below: float = math.inf,
+        unless: Callable[[Sequence[Trial]], bool] | None = None,
     ) -> list[Trial] | None:
         with self._lock:
             kept = self._find(name)
             first = len(kept.trials)
             if trials and first + len(trials) > below:
+                return None
+            came = kept.trials[trials[0].number :] if trials else []
+            if came and unless is not None and unless(came):
                 return None
             _add(kept, [replace(trial, number=first + i) for i, trial in enumerate(trials)], worker)
             return kept.trials[first:]

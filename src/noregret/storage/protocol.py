@@ -5,7 +5,7 @@ locks for long.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -123,9 +123,12 @@ class Storage(Protocol):
         trials: Sequence[Trial],
         worker: str | None = None,
         below: float = math.inf,
+        unless: Callable[[Sequence[Trial]], bool] | None = None,
     ) -> list[Trial] | None:
         """Adds trials under the next free numbers, whatever these are, and returns them: all of
-        them, or none (None) if a number would not be smaller than ``below``.
+        them, or none (None) if a number would not be smaller than ``below``, or if ``unless`` says
+        True of those that came meanwhile, from the first one's number on: nobody adds any between
+        this look and the new ones.
         """
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from noregret.storage import adding, changing, lookup, overview, stored_studies
@@ -68,8 +68,10 @@ class SQLStorage:
         trials: Sequence[Trial],
         worker: str | None = None,
         below: float = math.inf,
+        unless: Callable[[Sequence[Trial]], bool] | None = None,
     ) -> list[Trial] | None:
-        return adding.append(self._statements, name, trials, worker, below)
+        bounds = adding.Bounds(below, unless)
+        return adding.append(self._statements, name, trials, worker, bounds)
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         return changing.claim(self._statements, self._kept, name, number, worker)

@@ -8,6 +8,15 @@ from noregret.storage.database import Database
 from noregret.storage.schema import tables
 from noregret.trials import STATES
 
+ADVISORY = 0x6E6F5265  # a lock of PostgreSQL that is ours
+
+
+def lock_of(sql: Any, study: Any) -> Any:
+    """PostgreSQL's turn to add trials to a study, until the transaction ends; who waits is served
+    in the order of arrival.
+    """
+    return sql.func.pg_advisory_xact_lock(ADVISORY, study)
+
 
 class Statements:
     """What the rest of the storage works with: a database, its tables, its clock."""
@@ -74,10 +83,14 @@ class Statements:
         names = [column.name for column in table.c]
         values = {name: bind(name, type_=t[name].type) for name in names}
 
+        turn = sql.select(lock_of(sql, bind("study", type_=sql.Integer)).label("turn")).subquery()
+
         def insert_next(row: dict[str, Any]) -> Any:
             chosen = sql.select(*(row[name].label(name) for name in names)).where(
                 sql.or_(values["number"] == 0, follows)
             )
+            if not database.is_sqlite:  # behind those who wait for a number, not before them
+                chosen = chosen.select_from(turn)
             return (
                 table.insert().from_select(names, chosen).execution_options(preserve_rowcount=True)
             )

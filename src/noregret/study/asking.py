@@ -6,6 +6,7 @@ import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,9 +18,6 @@ from noregret.trials import Proposal, Trial, corrections, known_at, sign_of, utc
 if TYPE_CHECKING:
     from noregret.study.study import Study
 
-# how often a number is taken only after a look at the points that came before it; then the next
-# free one is taken without: there must be an end
-TRIES = 8
 SAME_POINT = 1e-3  # of every coordinate's range: nearer than this two workers had the same thought
 
 
@@ -104,9 +102,9 @@ def next_trial(
     """None: the study has ``total`` trials already, and none of them waits."""
     space = searched(study, fixed, context)
     thought: Trial | None = None
-    seen = lost = 0
-    # no lock while thinking. If others took the number meanwhile, the point gets the next free
-    # one all the same; only if they took the point too is it thought about again, once
+    seen, overtaken = 0, False
+    # no lock while thinking. If others took the number meanwhile, the storage gives the point the
+    # next free one all the same; only if they took the point too is it thought about again, once
     while True:
         trials = study.trials
         waits = [trial for trial in trials if trial.state == "waiting"]
@@ -125,16 +123,15 @@ def next_trial(
             thought, seen = think(study, space, trials), len(trials)
         elif thought.decision.draw is None and is_among(study, thought, trials[seen:]):
             thought, seen = think(study, space, trials, secrets.randbelow(2**31)), len(trials)
-        number = len(trials)
-        decision = replace(thought.decision, seen=None if seen == number else seen)
-        trial = replace(thought, number=number, decision=decision)
-        if lost < TRIES:
+        trial = replace(thought, number=len(trials))
+        if not overtaken:
             if study._storage.insert(study._key, [trial], worker):
                 return trial
-            lost += 1
+            overtaken = True
             continue
-        trial = replace(trial, decision=replace(decision, seen=seen))
-        given = study._storage.append(study._key, [trial], worker, limit)
+        trial = replace(trial, decision=replace(trial.decision, seen=seen))
+        look = None if trial.decision.draw is not None else partial(is_among, study, trial)
+        given = study._storage.append(study._key, [trial], worker, limit, look)
         if given is not None:
             return given[0]
 

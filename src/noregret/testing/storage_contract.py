@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -70,6 +70,36 @@ class StorageContract(ABC):
         assert storage.append("s", two, below=2) is not None
         assert storage.append("s", two[:1], below=2) is None
         assert len(storage.trials("s")) == 2
+
+    def test_appending_looks_first_at_what_came_meanwhile(self) -> None:
+        storage, looked = self.filled(), list[list[Trial]]()
+
+        def refuses(others: Sequence[Trial]) -> bool:
+            looked.append(list(others))
+            return True
+
+        there = storage.append("s", [Trial(0, {"x": 0.1}), Trial(0, {"x": 0.2})], unless=refuses)
+        assert there is not None  # nothing came
+        assert looked == []
+        assert storage.append("s", [Trial(1, {"x": 0.3})], unless=refuses) is None
+        assert looked == [there[1:]]
+        assert storage.trials("s") == there
+        more = storage.append("s", [Trial(1, {"x": 0.3})], "w", unless=lambda others: not others)
+        assert more is not None
+        assert more[0].number == 2
+
+    def test_of_many_that_look_first_only_one_appends_the_same(self) -> None:
+        storage = self.filled()
+
+        def add(index: int) -> bool:
+            def is_there(others: Sequence[Trial]) -> bool:
+                return any(other.params == {"x": 0.5} for other in others)
+
+            return storage.append("s", [Trial(0, {"x": 0.5})], unless=is_there) is not None
+
+        with ThreadPoolExecutor(4) as pool:
+            assert sum(pool.map(add, range(8))) == 1
+        assert len(storage.trials("s")) == 1
 
     def test_many_append_at_once_without_a_gap(self) -> None:
         storage = self.filled()
