@@ -64,7 +64,10 @@ def test_what_joins_the_default_is_computed() -> None:
     given = rows({"default": 0.2, "warping": 0.1, "sparse": 0.8, "subspace": 0.202})
     assert extensions.verdict(given, "warping").startswith("joins")
     assert extensions.verdict(given, "sparse") == "no: worse on " + ", ".join(extensions.PROBLEMS)
-    assert extensions.verdict(given, "subspace") == "no: not better"
+    assert extensions.verdict(given, "subspace") == "no: not better beyond chance"
+    noisy = rows({"default": 0.2, "categorical": 0.1})
+    noisy["mixed-0", "categorical", 1000]["regret"] = 0.4  # half, half, half, and twice
+    assert extensions.verdict(noisy, "categorical") == "no: not better beyond chance"
     for key in [key for key in given if key[0].startswith("high") and key[1] == "warping"]:
         given[key]["regret"] = 0.3
     assert extensions.verdict(given, "warping") == "no: worse on high"
