@@ -11,15 +11,16 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
-from noregret.gp import HalfCauchy, Matern, SquaredExponential, Warped, covariance
+from noregret.gp import HalfCauchy, LogNormal, Matern, SquaredExponential, Warped, covariance
 from noregret.space import Array
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies import Additive, Categorical, Question, Smoothness, Sparse, Warping
+from noregret.strategies.additive import prior_of
 from noregret.strategies.categorical import product_kernel
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.inputs import Inputs
 from noregret.strategies.insured_gp_ucb import ESTIMATION, KERNEL
-from noregret.strategies.modelling import last_memory
+from noregret.strategies.modelling import height, last_memory
 from noregret.strategies.robust import robust_frame
 from noregret.strategies.warping import WarpedEvidence, bending
 from noregret.trials import history_of
@@ -112,6 +113,17 @@ def test_the_smoothness_is_that_of_the_data() -> None:
         assert sum(each in wanted for each in chosen) >= 3, chosen
 
 
+def test_in_doubt_the_rougher_one() -> None:
+    question = asked([(0, 1)], lambda x: float(x[0]), 4)  # says nothing of its smoothness
+    assert Smoothness(margin=50.0).modelled(question).kernel == Matern(0.5)
+    best = Smoothness(margin=0.0).modelled(question)
+    scores = []
+    for kernel in Smoothness().kernels:
+        alone = Smoothness((kernel, kernel), margin=0.0).modelled(question)
+        scores.append(height(question.evidence(kernel), alone.fit, np.array([0])))
+    assert best.kernel == Smoothness().kernels[int(np.argmax(scores))]
+
+
 # -- warping --
 
 
@@ -177,6 +189,32 @@ def test_ten_inputs_of_their_own() -> None:
     assert max(len(group) for group in groups) <= 2
 
 
+def test_a_group_is_a_space_of_its_own() -> None:
+    """Lengthscales of a group are expected as in a space of its size, and surveys as frequent."""
+    space = {f"x{i}": nr.Float(0, 1) for i in range(6)}
+    question = asked(space, lambda p: sum(math.sin(9 * v) for v in p.values()), 40)
+    log_value = np.random.default_rng(1).normal(0.0, 1.0, 6)
+    prior = prior_of(question, ((0, 1, 2, 3), (4,), (5,)))
+    value, gradient = prior.log_density(log_value, 6)
+    four, one = (LogNormal(math.sqrt(2) + 0.5 * math.log(size), math.sqrt(3)) for size in (4, 1))
+    parts = four.log_density(log_value[:4], 6)[0] + one.log_density(log_value[4:], 6)[0]
+    assert value == pytest.approx(parts)
+    numeric = numeric_gradient(lambda v: prior.log_density(v, 6)[0], log_value)
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-5)
+    assert Additive().modelled(question).together == 1
+    default, inputs = nr.InsuredGPUCB(), question.inputs
+    assert default.budget(50, inputs, False, 1) == 8 * default.budget(50, inputs, False)
+
+
+def test_sums_stay_sums_and_others_are_compressed() -> None:
+    study = nr.Study(BOX, "maximize", strategy=nr.InsuredGPUCB(model=Additive()), seed=1)
+    plain = nr.Study(BOX, "maximize", seed=1)
+    for each in (study, plain):
+        each.run(lambda p: -100.0 if p["x"] < 0.5 else p["y"], trials=12)
+    assert study.trials[-1].why.compression == ()
+    assert len(plain.trials[-1].why.compression) == 2
+
+
 def test_options_are_alike_whichever_two_they_are() -> None:
     """Typed out: Matérn of the numbers times e^(−1/θ²) where the options differ."""
     study = nr.Study(MIXED, "maximize")
@@ -209,15 +247,14 @@ def test_the_sparse_prior_and_its_gradient() -> None:
     for _ in range(5):
         log_value = rng.normal(1.0, 1.0, 6)
         value, gradient = prior.log_density(log_value, 6)
-        best = -math.inf
-        for tau in np.geomspace(1e-4, 10, 41):
-            rho = np.exp(-2 * log_value)
-            each = np.log(rho / tau / (1 + (rho / tau) ** 2)).sum()
-            best = max(best, float(each + math.log(tau / 0.1 / (1 + (tau / 0.1) ** 2))))
-        assert value == pytest.approx(best, rel=1e-9)
+        rho = [1 / math.exp(each) ** 2 for each in log_value]
+        expected = [math.log(2 / (math.pi * 0.1 * (1 + (each / 0.1) ** 2))) for each in rho]
+        none = 6 * math.log(2 / (math.pi * 0.1))  # the constant that is left out
+        assert value == pytest.approx(sum(expected) - none, rel=1e-9)
         numeric = numeric_gradient(lambda v: prior.log_density(v, 6)[0], log_value)
         np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-5)
-    assert np.all(np.isfinite(prior.draw(rng, 1000, 3)))
+    drawn = 1 / prior.draw(rng, 4000, 3) ** 2
+    assert 0.09 < np.median(drawn) < 0.11  # half of a half-Cauchy lies below its scale
     assert prior.center(3) == pytest.approx(0.1**-0.5)
 
 

@@ -662,3 +662,24 @@ def test_steps_and_ordered_levels_come_from_the_form_and_survive_deriving(
     odd = [{**parameters[0], "step": 7.3}]
     wrong = {"name": "odd", "goal": "minimize", "space": {"kind": "box", "parameters": odd}}
     assert browser.post("/api/studies", json=wrong).status_code == 422
+
+
+def test_the_page_promises_what_the_strategy_does(storage: SQLStorage, browser: TestClient) -> None:
+    for name, strategy in (
+        ("default", nr.InsuredGPUCB()),
+        ("bare", nr.InsuredGPUCB(insurance=0)),
+        ("rigorous", nr.AdaptiveGPUCB.rigorous(0.1)),
+    ):
+        study = nr.Study.create(
+            name, {"x": nr.Float(0, 1)}, "maximize", strategy=strategy, storage=storage
+        )
+        study.run(lambda p: p["x"], trials=9, progress=False)
+    promised = {
+        name: browser.get(f"/studies/{name}/trust").text.split('id="promise"')[1]
+        for name in ("default", "bare", "rigorous")
+    }
+    said = {name: " ".join(text.partition("</p>")[0].split()) for name, text in promised.items()}
+    assert "does not stick" in said["default"]
+    assert "rules of thumb" in said["default"]
+    assert "Nothing is guaranteed" in said["bare"]
+    assert "A guarantee" in said["rigorous"]

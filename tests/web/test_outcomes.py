@@ -68,3 +68,10 @@ def test_context_is_asked_for(browser: TestClient, storage: SQLStorage) -> None:
     assert [row["context"] for row in table["rows"]] == [-10, -5, 0, 5, 10, 15, 20, 25, 30]
     assert all(20 <= row["actions"][0] <= 60 for row in table["rows"])
     assert feasibility_text(study, study.trials) is None
+    [curve] = table["curves"]
+    assert (curve["context"], curve["action"]) == ("outside", "set")
+    assert curve["values"][::4] == [row["context"] for row in table["rows"]]
+    assert curve["best"][::4] == [row["actions"][0] for row in table["rows"]]
+    assert curve["tried"]["context"] == [0, 10, 20, 30, -5]
+    assert curve["tried"]["action"] == [trial.params["set"] for trial in study.trials]
+    assert table["others"] == []

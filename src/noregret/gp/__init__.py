@@ -32,7 +32,7 @@ from noregret.gp.posterior import (
     evidence_weights,
     log_evidence_gradient,
 )
-from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, Prior
+from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, LogNormals, Prior
 from noregret.gp.structure import Factor, Structure, Term, additive, scale_gradient
 from noregret.gp.warped import Warped
 
@@ -59,6 +59,7 @@ __all__ = [
     "HalfCauchy",
     "Kernel",
     "LogNormal",
+    "LogNormals",
     "Matern",
     "Mixture",
     "Posterior",

@@ -70,42 +70,50 @@ class LogNormal:
         return math.exp(self._location(dimension))
 
 
-SCALES = np.geomspace(1e-4, 10.0, 41)  # of τ: the largest of a smooth curve, to a percent
+@dataclass(frozen=True, slots=True)
+class LogNormals:
+    """log v_i ~ N(location_i, scale²): one location per input."""
+
+    locations: Array
+    scale: float
+
+    def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
+        """log p(v) up to a constant, of v = exp(log_value), and its gradient in log v."""
+        standard = (log_value - self.locations) / self.scale
+        return float(np.sum(-0.5 * standard**2 - log_value)), -standard / self.scale - 1.0
+
+    def draw(self, rng: np.random.Generator, size: int, dimension: int) -> Array:
+        return np.exp(self.locations + self.scale * rng.standard_normal(size))
+
+    def center(self, dimension: int) -> float:
+        return math.exp(float(np.mean(self.locations)))
 
 
 @dataclass(frozen=True, slots=True)
 class HalfCauchy:
-    """Sparse relevance: ρ = 1/v² is half-Cauchy around τ, and τ around ``scale``, both as densities
-    of their logarithms: log(ρ/τ) and log(τ/scale) have density 1/cosh up to a constant. Eriksson
-    and Jankowiak 2021 sample from it; here τ is at its best for the ρ at hand.
+    """Sparse relevance: the inverse squared lengthscale ρ = 1/v² is half-Cauchy around ``scale``.
 
-    As densities of ρ and τ themselves the maximum would be at τ = 0: all inputs irrelevant.
+    Eriksson and Jankowiak 2021 (SAAS) sample it with a scale that is half-Cauchy itself. At the
+    maximum that scale would be 0, all inputs irrelevant; so here it is given.
     """
 
-    scale: float = 0.1
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 < self.scale < math.inf:
             raise ConfigurationError(f"HalfCauchy needs a positive scale, got {self}")
 
     def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
-        """log p up to a constant, of v = exp(log_value), and its gradient in log v: a maximum over
-        τ, so τ's own slope does not count.
-        """
-        apart = -2 * log_value[None, :] - np.log(SCALES)[:, None]  # log(ρ/τ)
-        value = -np.logaddexp(apart, -apart).sum(axis=1)
-        own = np.log(SCALES / self.scale)
-        value -= np.logaddexp(own, -own)
-        at = int(np.argmax(value))
-        return float(value[at]), 2 * np.tanh(apart[at])
+        """log p(ρ) up to a constant, of ρ = exp(−2 log_value), and its gradient in log v."""
+        squared = (np.exp(-2 * log_value) / self.scale) ** 2
+        return -float(np.sum(np.log1p(squared))), 4 * squared / (1 + squared)
 
     def draw(self, rng: np.random.Generator, size: int, dimension: int) -> Array:
-        tau = self.scale * np.exp(np.clip(rng.standard_cauchy(), -3.0, 3.0))
-        log_ratio = np.log(np.tan(np.pi / 2 * rng.uniform(0.01, 0.99, size)))
-        return np.asarray((tau * np.exp(log_ratio)) ** -0.5)
+        rho = self.scale * np.tan(np.pi / 2 * rng.uniform(0.01, 0.99, size))
+        return np.asarray(rho**-0.5)
 
     def center(self, dimension: int) -> float:
         return float(self.scale**-0.5)
 
 
-Prior = Gamma | LogNormal | HalfCauchy
+Prior = Gamma | LogNormal | LogNormals | HalfCauchy

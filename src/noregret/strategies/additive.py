@@ -2,18 +2,20 @@
 2011, whom JMLR sec. 4.2 names), the groups found from the data.
 
 From one group per input, the two groups whose union raises the posterior most are joined, again and
-again; one kernel of all inputs competes at the end.
+again; one kernel of all inputs competes at the end. A group is a space of its own: lengthscales are
+expected as in so many inputs, and surveys look as often as there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Covariance, Fit, additive
+from noregret.gp import Covariance, Fit, LogNormal, LogNormals, Prior, additive
 from noregret.strategies.inputs import fit_inputs
 from noregret.strategies.modelling import Modelled, Question, height
 
@@ -25,6 +27,8 @@ class Additive:
     """joins: how often at most two groups are joined. margin: by how many nats a union, or a sum
     instead of one kernel of all inputs, must be better.
     """
+
+    as_they_are: ClassVar[bool] = True
 
     joins: int = 4
     margin: float = 1.0
@@ -46,7 +50,8 @@ class Additive:
         else:
             fit = self._fit(question, groups)
         memory = {"groups": [list(group) for group in groups]}
-        return Modelled(kernel_of(question, groups), fit, memory)
+        together = max(len(group) for group in groups) if len(groups) > 1 else None
+        return Modelled(kernel_of(question, groups), fit, memory, together)
 
     def _sought(self, question: Question, whole: Groups) -> tuple[Groups, Fit]:
         groups: Groups = tuple((i,) for i in whole[0])
@@ -67,12 +72,26 @@ class Additive:
         return groups, fit
 
     def _fit(self, question: Question, groups: Groups) -> Fit:
-        evidence = question.evidence(kernel_of(question, groups))
-        return fit_inputs(evidence, question.rule, question.previous, question.rng)
+        prior = prior_of(question, groups)
+        evidence = question.evidence(kernel_of(question, groups), prior)
+        rule = replace(question.rule, prior=prior)
+        return fit_inputs(evidence, rule, question.previous, question.rng)
 
     def _height(self, question: Question, groups: Groups, fit: Fit) -> float:
         first = np.unique(question.inputs.group, return_index=True)[1]
-        return height(question.evidence(kernel_of(question, groups)), fit, first)
+        evidence = question.evidence(kernel_of(question, groups), prior_of(question, groups))
+        return height(evidence, fit, first)
+
+
+def prior_of(question: Question, groups: Groups) -> Prior:
+    """The default's prior of lengthscales in a space of the group's size, for each group."""
+    prior = question.rule.prior
+    if not (isinstance(prior, LogNormal) and prior.dimension_scaled):
+        return prior
+    sizes = np.ones(int(question.inputs.group[-1]) + 1)
+    for group in groups:
+        sizes[list(group)] = len(group)
+    return LogNormals(prior.location + 0.5 * np.log(sizes), prior.scale)
 
 
 def kernel_of(question: Question, groups: Groups) -> Covariance:

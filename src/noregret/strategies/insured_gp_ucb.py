@@ -114,13 +114,14 @@ class InsuredGPUCB:
     def proved(self) -> bool:
         return False  # of bands and certificates: theirs is an estimated condition
 
-    def budget(self, t: int, inputs: Inputs, listed: bool) -> float:
-        """How many of t decisions may be insured.
+    def budget(self, t: int, inputs: Inputs, listed: bool, together: int | None = None) -> float:
+        """How many of t decisions may be insured. together: the inputs that act together at most.
 
         Where there are numbers only, each beyond three halves it: a survey sees ever less of the
         space. What hides behind a choice, or in a list, can be looked for in any number of inputs.
         """
-        share = 1.0 if listed or inputs.choices else 2.0 ** min(0, GREEDY_ABOVE - inputs.numbers)
+        numbers = inputs.numbers if together is None else together
+        share = 1.0 if listed or inputs.choices else 2.0 ** min(0, GREEDY_ABOVE - numbers)
         return self.insurance * share * min(t, SHARE_UNTIL ** (1 - DECAY) * t**DECAY)
 
     def width(self, inputs: Inputs) -> float:
@@ -201,7 +202,9 @@ class Insured:
         self.strategy, self.space, self.history = strategy, space, history
         self.seed = int(argmax_rng.integers(2**63))
         self.inputs, self.every = Inputs.of(space), space.enumeration()
-        self.framed = framed = robust_frame(history, strategy.noise_std, COMPRESS)
+        model = strategy.model or (BRANCHED if self.inputs.branches else PLAIN)
+        passes = 0 if getattr(model, "as_they_are", False) else COMPRESS
+        self.framed = framed = robust_frame(history, strategy.noise_std, passes)
         self.earlier = history.model_decisions
         self.t = len(self.earlier) + 1
         question = Question(
@@ -213,9 +216,9 @@ class Insured:
             last_memory(history),
             fit_rng,
         )
-        usual = BRANCHED if self.inputs.branches else PLAIN
-        modelled = (strategy.model or usual).modelled(question)
+        modelled = model.modelled(question)
         self.kernel, self.fit, self.memory = modelled.kernel, modelled.fit, modelled.memory
+        self.together = modelled.together
         self.noise_var = framed.known_noise(self.fit.noise_var)[1]
         self.posterior = self._class_at(self.fit.lengthscales)
         self.fitted = fitted_mean(framed, self.posterior)
@@ -295,7 +298,8 @@ class Insured:
 
     def _survey_is_due(self) -> bool:
         done = sum(each.survey for each in self.earlier)
-        budget = self.strategy.budget(self.t, self.inputs, self.every is not None)
+        listed = self.every is not None
+        budget = self.strategy.budget(self.t, self.inputs, listed, self.together)
         return done + 1 <= budget - self._patrols(self.t) and not self._is_fine()
 
     def _is_fine(self) -> bool:
@@ -304,7 +308,7 @@ class Insured:
         if not numbers.any():
             return False
         mean = math.exp(float(np.mean(np.log(self.fit.lengthscales[numbers]))))
-        return mean < FINE * min(self.inputs.numbers, GREEDY_ABOVE)
+        return mean < FINE * min(self.together or self.inputs.numbers, GREEDY_ABOVE)
 
     def _survey(self) -> tuple[Array, float, Posterior]:
         cloud = surveys.cloud_of(self.space, self.seed)

@@ -54,16 +54,21 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """A kernel with its estimates, and what the next decision wants to know of them; plain JSON."""
+    """A kernel with its estimates, and what the next decision wants to know of them; plain JSON.
+    together: how many inputs act together at most, if not all of them.
+    """
 
     kernel: Covariance
     fit: Fit
     memory: Mapping[str, Any] = field(default_factory=dict)
+    together: int | None = None
 
 
 @runtime_checkable
 class Modelling(Protocol):
-    """Bring your own by writing this one."""
+    """Bring your own by writing this one. With ``as_they_are = True`` on the class values are
+    modelled as they are; otherwise very bad ones are compressed first, which bends a sum.
+    """
 
     def modelled(self, question: Question) -> Modelled: ...
 

@@ -1,5 +1,5 @@
-"""The smoothness by evidence: Matérn 1/2, 3/2, 5/2 or squared exponential, whichever explains the
-values best. JMLR sec. 4.2 suggests to adapt ν.
+"""The smoothness by evidence: Matérn 1/2, 3/2, 5/2 or squared exponential, the roughest that
+explains the values nearly as well as the best. JMLR sec. 4.2 suggests to adapt ν.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.gp import Fit, Kernel, Matern, SquaredExponential
 from noregret.strategies.inputs import fit_inputs
 from noregret.strategies.modelling import Modelled, Question, height
 
 
 @dataclass(frozen=True, slots=True)
 class Smoothness:
-    """Each kernel is fitted by itself, and the one with the highest posterior taken.
+    """Each kernel is fitted by itself; of those whose posterior is nearly the highest the first is
+    taken: in doubt the rougher one, whose class holds the others.
 
-    kernels: those that may be chosen. margin: by how many nats another one must be better than the
-    default's Matérn 5/2, or the one chosen before.
+    kernels: those that may be chosen, the roughest first. margin: by how many nats the best may be
+    better.
     """
 
     kernels: tuple[Kernel, ...] = (Matern(0.5), Matern(1.5), Matern(2.5), SquaredExponential())
@@ -36,17 +37,18 @@ class Smoothness:
 
     def modelled(self, question: Question) -> Modelled:
         at = int(question.memory.get("smoothness", -1))
-        held = self.kernels[at] if 0 <= at < len(self.kernels) else question.kernel
-        evidence = question.evidence(held)
-        fit = fit_inputs(evidence, question.rule, question.previous, question.rng)
-        if question.is_due:
-            first = np.unique(question.inputs.group, return_index=True)[1]
-            best = height(evidence, fit, first) + self.margin
-            for index, kernel in enumerate(self.kernels):
-                if kernel == held:
-                    continue
-                other = question.evidence(kernel)
-                tried = fit_inputs(other, question.rule, question.previous, question.rng)
-                if height(other, tried, first) > best:
-                    best, held, fit, at = height(other, tried, first), kernel, tried, index
-        return Modelled(held, fit, {"smoothness": at})
+        if not question.is_due:
+            held = self.kernels[at] if 0 <= at < len(self.kernels) else question.kernel
+            return Modelled(held, self._fit(question, held), {"smoothness": at})
+        first = np.unique(question.inputs.group, return_index=True)[1]
+        fits = [self._fit(question, kernel) for kernel in self.kernels]
+        heights = [
+            height(question.evidence(kernel), fit, first)
+            for kernel, fit in zip(self.kernels, fits, strict=True)
+        ]
+        at = next(i for i, each in enumerate(heights) if each >= max(heights) - self.margin)
+        return Modelled(self.kernels[at], fits[at], {"smoothness": at})
+
+    def _fit(self, question: Question, kernel: Kernel) -> Fit:
+        evidence = question.evidence(kernel)
+        return fit_inputs(evidence, question.rule, question.previous, question.rng)

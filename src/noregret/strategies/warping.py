@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ WIDEST = 8.0  # shapes lie between 1/8 and 8
 @dataclass(frozen=True, slots=True)
 class Warping:
     """spread: the standard deviation of the logarithm of a shape before the data; 1 is no bend."""
+
+    as_they_are: ClassVar[bool] = True
 
     spread: float = 0.75
 

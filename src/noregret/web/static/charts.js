@@ -1,6 +1,7 @@
 // Which charts are drawn, and when they are drawn again.
 
 import { drawChart } from "./curves.js";
+import { drawPolicies } from "./policy.js";
 import { drawSlice, drawSlices, overview, sliceCsv, sliced, slicesCsv } from "./slices.js";
 
 const figures = [...document.querySelectorAll("[data-chart]")];
@@ -30,6 +31,7 @@ function drawAll() {
     quietly(drawSlice(sliced), sliced);
   }
   drawOverview();
+  drawPolicies();
 }
 document.addEventListener("changed", drawAll);
 document.getElementById("theory")?.addEventListener("toggle", drawAll);

@@ -9,7 +9,7 @@ export const sliced = document.querySelector("[data-slice]");
 
 let slice = null;
 
-function axis(values, name) {
+export function axis(values, name) {
   const numbers = values.every((v) => typeof v === "number");
   const sorted = numbers ? [...values].sort((a, b) => a - b) : [];
   const log =
@@ -24,7 +24,7 @@ function axis(values, name) {
   };
 }
 
-const label = (values) =>
+export const label = (values) =>
   values.every((v) => typeof v === "number") ? values : values.map((v) => plain(v));
 
 function lineSlice(s, level = Math.min(...s.low)) {
