@@ -28,6 +28,7 @@ from research.benchmarks.regret import ROOT, append, pack, read
 from research.benchmarks.sections import write_section
 
 SUITE = "outcomes"
+OURS = METHODS[0]
 BEGIN, END = "<!-- outcomes: begin -->", "<!-- outcomes: end -->"
 
 
@@ -107,27 +108,54 @@ def ranks(rows: Sequence[dict[str, Any]], problems: Sequence[str]) -> dict[str, 
     return {method: float(np.mean(each)) for method, each in total.items() if each}
 
 
+def duel(rows: Sequence[dict[str, Any]], problems: Sequence[str], method: str) -> str:
+    """In how many of the runs that both ended this library came before a method; a tie is a
+    half.
+    """
+    score = {
+        (row["problem"], row["seed"], row["method"]): math.inf
+        if row["score"] is None
+        else row["score"]
+        for row in rows
+        if row["problem"] in problems
+    }
+    both = [
+        (own, score[problem, seed, method])
+        for (problem, seed, who), own in score.items()
+        if who == OURS and method != OURS and (problem, seed, method) in score
+    ]
+    won = sum(0.5 * (own == other) + (own < other) for own, other in both)
+    return f"{won:g} of {len(both)}" if both else "–"
+
+
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Median scores by problem and method, and mean ranks, as Markdown."""
     methods = [m for m in METHODS if any(row["method"] == m for row in rows)]
-    lines = []
-    for title, problems in (("limits", list(LIMITED)), ("context", list(CONTEXTUAL))):
-        lines += [f"| {title} | {' | '.join(methods)} |", f"|---|{'---|' * len(methods)}"]
-        for problem in problems:
-            cells = []
-            for method in methods:
-                found = [
-                    math.inf if row["score"] is None else row["score"]
-                    for row in rows
-                    if row["problem"] == problem and row["method"] == method
-                ]
-                middle = float(np.median(found)) if found else math.nan
-                cells.append("none feasible" if middle == math.inf else f"{middle:.3g}")
-            lines.append(f"| {problem} | {' | '.join(cells)} |")
-        mean = ranks(rows, problems)
-        cells = [f"**{mean[method]:.2f}**" if method in mean else "–" for method in methods]
-        lines += [f"| mean rank | {' | '.join(cells)} |", ""]
-    return "\n".join(lines)
+    kinds = (("limits", list(LIMITED)), ("context", list(CONTEXTUAL)))
+    return "\n".join(block(rows, title, problems, methods) for title, problems in kinds)
+
+
+def block(
+    rows: Sequence[dict[str, Any]], title: str, problems: Sequence[str], methods: Sequence[str]
+) -> str:
+    lines = [f"| {title} | {' | '.join(methods)} |", f"|---|{'---|' * len(methods)}"]
+    for problem in problems:
+        cells = []
+        for method in methods:
+            found = [
+                math.inf if row["score"] is None else row["score"]
+                for row in rows
+                if row["problem"] == problem and row["method"] == method
+            ]
+            middle = float(np.median(found)) if found else math.nan
+            text = "none feasible" if middle == math.inf else f"{middle:.3g}"
+            cells.append(text if found else "–")
+        lines.append(f"| {problem} | {' | '.join(cells)} |")
+    mean = ranks(rows, problems)
+    cells = [f"**{mean[method]:.2f}**" if method in mean else "–" for method in methods]
+    lines.append(f"| mean rank | {' | '.join(cells)} |")
+    cells = [duel(rows, problems, method) for method in methods]
+    return "\n".join([*lines, f"| noregret before it | {' | '.join(cells)} |", ""])
 
 
 def section(rows: Sequence[dict[str, Any]]) -> str:

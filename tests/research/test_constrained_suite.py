@@ -10,11 +10,12 @@ import pytest
 from noregret.space import Space, region_of
 from noregret.strategies import random_points
 from research.benchmarks.constrained import KNOWN, PEERS, constrained
+from research.benchmarks.constrained_report import BEGIN, END, section
 from research.benchmarks.methods import DEFAULT, RANDOM
 from research.benchmarks.peers.eliminated import Eliminated
 from research.benchmarks.peers.registry import adapters
 from research.benchmarks.peers.setting import Setting
-from research.benchmarks.regret import _describe, _sum, make, methods_of, problems
+from research.benchmarks.regret import ROOT, _describe, _sum, make, methods_of, problems, read
 from tests.components import needed
 
 
@@ -105,3 +106,8 @@ def test_what_follows_from_an_equality_is_left_out() -> None:
         last = 1 - sum(point.values())
         full = np.array([*point.values(), last]) / 0.6
         assert holds == bool(0 <= last <= 0.6 and inside.feasible(full[None, :])[0])
+
+
+def test_the_page_has_the_table_that_the_results_give() -> None:
+    page = (ROOT / "docs/constraints.md").read_text(encoding="utf-8")
+    assert page.split(BEGIN)[1].split(END)[0].strip() == section(read("constrained")).strip()

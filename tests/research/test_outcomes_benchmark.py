@@ -7,7 +7,7 @@ import pytest
 
 from research.benchmarks import limited_tuning
 from research.benchmarks.limited import CONTEXTUAL, LIMITED
-from research.benchmarks.outcomes import BEGIN, END, SUITE, play, ranks, section, table
+from research.benchmarks.outcomes import BEGIN, END, SUITE, duel, play, ranks, section, table
 from research.benchmarks.outcomes_methods import Ours, initial
 from research.benchmarks.regret import read
 
@@ -68,6 +68,19 @@ def test_ranks_are_means_over_problems_and_seeds() -> None:
     ]
     assert ranks(rows, ["p"]) == {"a": 1.75, "b": 2.25, "c": 2.0}
     assert "mean rank" in table(rows)
+
+
+def test_a_duel_counts_the_runs_that_both_ended() -> None:
+    rows = [
+        {"problem": "p", "method": "noregret", "seed": 0, "score": 1.0},
+        {"problem": "p", "method": "ax", "seed": 0, "score": None},  # nothing feasible
+        {"problem": "p", "method": "noregret", "seed": 1, "score": 2.0},
+        {"problem": "p", "method": "ax", "seed": 1, "score": 2.0},
+        {"problem": "p", "method": "noregret", "seed": 2, "score": 3.0},
+        {"problem": "other", "method": "ax", "seed": 2, "score": 9.0},
+    ]
+    assert duel(rows, ["p"], "ax") == "1.5 of 2"
+    assert duel(rows, ["p"], "noregret") == duel(rows, ["p"], "botorch") == "–"
 
 
 def test_the_page_has_the_table_that_the_results_give() -> None:

@@ -72,6 +72,54 @@ def test_a_damaged_row_is_named_and_the_others_are_saved(tmp_path: Path) -> None
         nr.Study.open("lab", storage=tmp_path / "s.db")
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *("number = x'00ff'", "number = 'zz'", "number = 1e300"),
+        *("state = 'zz'", "state = x'00'", "value = 'zz'", "value = x'00ff'", "noise_std = 'zz'"),
+        *("attributes = -7", "revision = 'zz'", "created = x'00ff'", "finished = x'00ff'"),
+    ],
+)
+def test_a_value_that_none_of_ours_wrote_is_named(tmp_path: Path, broken: str) -> None:
+    """SQLite keeps it in any column; it was a TypeError or KeyError of Python's own."""
+    filled(tmp_path / "s.db")
+    raw = sqlite3.connect(tmp_path / "s.db")
+    raw.execute(f"UPDATE noregret_trials SET {broken} WHERE number = 2")
+    raw.commit()
+    raw.close()
+    study = nr.Study.open("lab", storage=tmp_path / "s.db")
+    with pytest.raises(StorageError, match=r"of study 'lab'.*damaged.*noregret recover"):
+        study.ask()
+    assert nr.Study.summaries(storage=tmp_path / "s.db")[0].name == "lab"
+    found = recover(tmp_path / "s.db")
+    assert len(found.studies[0]["trials"]) in (4, 5)  # a damaged remark is none of the value's
+
+
+def test_rows_of_noise_cost_themselves_alone(tmp_path: Path) -> None:
+    """Bytes where a study's number or a text was, as a page overwritten by noise has them: once an
+    error of Python's own, and the rows between two such were passed over.
+    """
+    filled(tmp_path / "s.db", 6)
+    raw = sqlite3.connect(tmp_path / "s.db")
+    raw.execute("UPDATE noregret_trials SET study = x'ff00' WHERE number = 5")
+    raw.execute("UPDATE noregret_trials SET params = CAST(x'ff7b' AS TEXT) WHERE number IN (1, 3)")
+    raw.execute("UPDATE noregret_trials SET number = x'00ff' WHERE number = 4")
+    raw.commit()
+    raw.close()
+    found = recover(tmp_path / "s.db")
+    (lab,) = found.studies
+    assert [trial["number"] for trial in lab["trials"]] == [0, 2]
+    assert len(found.lost) == 4
+    assert "trials of a study without a number (b'\\xff\\x00')" in found.lost
+    raw = sqlite3.connect(tmp_path / "s.db")
+    raw.execute("UPDATE noregret_studies SET name = CAST(x'ff' AS TEXT)")
+    raw.commit()
+    raw.close()
+    (unnamed,) = recover(tmp_path / "s.db").studies
+    assert unnamed["name"] is None
+    assert len(unnamed["trials"]) == 2
+
+
 def test_a_damaged_file_is_named_and_what_is_readable_is_saved(tmp_path: Path) -> None:
     filled(tmp_path / "s.db", 200)
     data = bytearray((tmp_path / "s.db").read_bytes())

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.errors import StorageError, UnknownStudyError
+from noregret.errors import ConfigurationError, StorageError, UnknownStudyError
 from noregret.space import SearchSpace
 from noregret.storage import MemoryStorage, SQLStorage, Storage
 from noregret.storage.lookup import study_id
@@ -213,3 +213,9 @@ def test_a_name_given_anew_in_the_same_storage_is_another_study(tmp_path: Path) 
     assert nr.Study.open("study", storage=storage).trials[0].params == {"y": 5.5}
     with pytest.raises(StorageError, match="made anew"):
         first.ask()
+
+
+@pytest.mark.parametrize("place", ["s.db", Path("s.db")])
+def test_a_file_is_not_taken_for_a_storage(place: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"got 's\.db'.*Study\.create"):
+        nr.Study({"x": nr.Float(0, 1)}, "maximize", storage=place)

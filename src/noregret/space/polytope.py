@@ -21,7 +21,7 @@ TIDY = 1e-13  # 0 is written, not 1.6e-17
 EXACT_UP_TO = 4  # free coordinates: beyond, only one simplex is cut exactly
 LONGEST = 50_000  # simplices
 RESERVOIR, BURN_IN = 1024, 240  # of hit-and-run: points that are kept, and their steps
-STEPS = 1  # per coordinate, from a point that was kept to the next one: it is uniform before them
+STEPS = 4  # per coordinate, from a point that was kept to the next one
 SWEEPS = 40  # of alternating projections
 
 

@@ -22,6 +22,6 @@ def summaries(statements: Statements) -> list[StudySummary]:
 def _summary(row: Any) -> StudySummary:
     name, goal, count, *by_state = row[: 3 + len(STATES)]
     best, created, *activity = row[3 + len(STATES) :]
-    last = max([created, *(text for text in activity if text is not None)])
+    last = max([created, *(text for text in activity if isinstance(text, str))])
     states = dict(zip(STATES, by_state, strict=True))
     return StudySummary(name, goal, count, best=best, created=created, last_activity=last, **states)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage.database import storage_url
-from noregret.storage.rows import read_outcomes
+from noregret.storage.rows import check_row, read_outcomes
 from noregret.trials import Trial
 
 COLUMNS = (
@@ -51,10 +51,14 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     if not file.exists():
         raise StorageError(f"there is no file {str(file)!r}")
     connection = sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=ro", uri=True)
+    connection.text_factory = _text
     found = Recovered()
     try:
         studies = _rows(connection, "noregret_studies", ("id", "name", "space", "goal"), "", found)
-        ids = {row[0]: row for row in studies}
+        ids = {}
+        for row in studies:
+            if isinstance(row[0], int):
+                ids[row[0]] = [None if isinstance(each, bytes) else each for each in row]
         columns = (*COLUMNS, *_present(connection, NEWER))
         for study in sorted({*ids, *_orphans(connection, found)}):
             _, name, space, goal = ids.get(study, (study, None, None, None))
@@ -62,7 +66,7 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
             for row in _rows(connection, "noregret_trials", columns, f"study = {study}", found):
                 try:
                     trials.append(_trial(columns, row))
-                except (ValueError, TypeError, KeyError, AttributeError) as error:
+                except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
                     found.lost.append(f"trial {row[0]} of study {name or study!r}: {error}")
             found.studies.append(
                 {"study": study, "name": name, "space": space, "goal": goal, "trials": trials}
@@ -72,6 +76,14 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     finally:
         connection.close()
     return found
+
+
+def _text(value: bytes) -> str | bytes:
+    """A text that is none any more costs its own row, not those behind it."""
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        return value
 
 
 def _present(connection: Any, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -85,7 +97,10 @@ def _present(connection: Any, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
+    if any(isinstance(each, bytes) for each in row):
+        raise ValueError("a text in it cannot be read")
     data = dict(zip(columns, row, strict=True))
+    check_row(data)
     data |= read_outcomes(data.get("outcomes"), data.get("feasible"))
     data |= {name: json.loads(data[name]) for name in ("params", "decision")}
     return Trial.from_json(data).to_json()
@@ -94,7 +109,12 @@ def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
 def _orphans(connection: Any, found: Recovered) -> set[int]:
     """Studies by their trials, where their own row cannot be read."""
     rows = _rows(connection, "noregret_trials", ("study",), "", found)
-    return {row[0] for row in rows}
+    found.lost += [
+        f"trials of a study without a number ({each!r})"
+        for (each,) in rows
+        if not isinstance(each, int)
+    ]
+    return {each for (each,) in rows if isinstance(each, int)}
 
 
 def _rows(

@@ -8,7 +8,7 @@ from typing import Any
 
 from noregret.errors import StorageError
 from noregret.storage.protocol import StudyKey
-from noregret.trials import Trial, utc_now
+from noregret.trials import STATES, Trial, utc_now
 
 
 def key_of(name: str, study: int, created: str) -> StudyKey:
@@ -78,7 +78,30 @@ def read_outcomes(text: str | None, feasible: int | None) -> dict[str, Any]:
     }
 
 
+NUMBERS = ("value", "noise_std")
+TEXTS = ("created", "finished", "started", "note", "error")
+
+
+def check_row(row: Mapping[str, Any]) -> None:
+    """SQLite keeps whatever lands in a column. Raises ValueError for what none of ours wrote."""
+    for name in ("number", "revision"):
+        if name in row and (not isinstance(row[name], int) or row[name] < 0):
+            raise ValueError(f"its {name} is {row[name]!r}")
+    if row["state"] not in STATES:
+        raise ValueError(f"its state is {row['state']!r}")
+    for name in NUMBERS:
+        if not isinstance(row[name], float | int | None):
+            raise ValueError(f"its {name} is {row[name]!r}")
+    for name in TEXTS:
+        if not isinstance(row.get(name), str | None):
+            raise ValueError(f"its {name} is {row[name]!r}")
+    attributes = row.get("attributes")
+    if attributes and not (isinstance(attributes, str) and attributes.startswith("{")):
+        raise ValueError(f"its attributes are {attributes!r}")
+
+
 def trial_of(row: Any) -> Trial:
+    check_row(row._mapping)
     return Trial.from_json(
         {
             **row._mapping,

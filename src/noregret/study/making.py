@@ -10,7 +10,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, TrialError
 from noregret.space import as_space
-from noregret.storage import SQLStorage, Storage, StudyRecord
+from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.trials import Goal, Limit, Trial, check_limits
 
@@ -100,3 +100,14 @@ def as_storage(storage: Place, *, must_exist: bool = True) -> Storage:
     if storage is None or isinstance(storage, (str, os.PathLike)):
         return SQLStorage(storage, must_exist=must_exist)
     return storage
+
+
+def kept_in(storage: Any) -> Storage:
+    """The storage of ``Study(…)``: a file's name would be guessed at, since it has no study's."""
+    if isinstance(storage, (str, os.PathLike)):
+        raise ConfigurationError(
+            f"Study(…) is kept in memory or in a storage object, got {str(storage)!r}: to keep a"
+            " study in a file or database give it a name, Study.create(name, space, goal,"
+            " storage=…), and Study.open(name, storage=…) later"
+        )
+    return MemoryStorage() if storage is None else storage

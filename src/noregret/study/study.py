@@ -10,7 +10,7 @@ from noregret.diagnostics import Importance
 from noregret.errors import StudyExistsError
 from noregret.search import Resolution
 from noregret.space import Array, Candidates, Constraint, Parameter, Space, region_of
-from noregret.storage import MemoryStorage, Storage, StudyRecord, StudySummary
+from noregret.storage import Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
 from noregret.study import (
     answers,
@@ -79,7 +79,7 @@ class Study:
         given = list(trials)
         record = making.record_of(name, space, goal, strategy, seed, outcomes, context)
         making.check_numbers(given)
-        self._create(record, storage if storage is not None else MemoryStorage(), given)
+        self._create(record, making.kept_in(storage), given)
 
     def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial]) -> None:
         self._attach(record, storage)
