@@ -7,11 +7,12 @@ Usage: python -m docs.making.last_pages RESULTS, such as out/reproduction
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 import research.paper
 from research.benchmarks.sections import write_section
@@ -24,6 +25,7 @@ BEGIN, END = "<!-- discussion: written by the command -->", "<!-- discussion: en
 PLAIN = {"branches": "kernel of all inputs"}  # the default without the extension
 LEAST = 1e-4  # regrets below are as good as none
 NEAR = 1.05
+COLOURS = 128  # of the picture, as many as lines on paper need
 
 Panels = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
@@ -92,7 +94,9 @@ def section(panels: Panels) -> str:
 def main(results: Path) -> None:
     panels = json.loads((results / "discussion" / "summary.json").read_text())["panels"]
     SUMMARY.write_text(json.dumps(panels, indent=1) + "\n", encoding="utf-8")
-    shutil.copy(results / "discussion" / "discussion.png", ROOT / "docs" / "figures")
+    with Image.open(results / "discussion" / "discussion.png") as drawn:
+        few = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few.save(ROOT / "docs" / "figures" / "discussion.png", optimize=True)
     write_section(PAGE, BEGIN, END, section(panels))
 
 
