@@ -151,6 +151,7 @@ class Page:
     def __init__(self, driver: Any, address: str) -> None:
         self.driver, self.address = driver, address
         driver.delete_all_cookies()
+        driver.get_log("browser")  # what an earlier page complained about is not this one's
 
     def wide(self, width: int) -> None:
         """As on a screen of this width."""
