@@ -150,9 +150,12 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
                 [key.removeprefix("mean_test_") for key in results if key.startswith("mean_test_")],
                 metric,
             )
+        scores = None if results is None else results[f"mean_test_{metric}"]
         for trial in trials:
-            failed = trial.number in self._failed or results is None
-            score = self.error_score if failed else results[f"mean_test_{metric}"][trial.number]  # type: ignore[index]
+            if scores is None or trial.number in self._failed:
+                score = self.error_score
+            else:
+                score = scores[trial.number]
             if np.isfinite(score):
                 self.study_.tell(trial, score)
             else:
