@@ -19,7 +19,7 @@ from noregret.search import (
 )
 from noregret.search.ascent import Bounds
 from noregret.search.cover import searched
-from noregret.search.maximiser import refine
+from noregret.search.refining import refine
 from noregret.space import Array, Region, region_of
 
 MIXTURE = nr.Space(

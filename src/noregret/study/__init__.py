@@ -2,7 +2,7 @@
 
 from noregret.study.asking import Replay
 from noregret.study.feasibility import Feasibility
-from noregret.study.files import parsed, table
+from noregret.study.importing import parsed, table
 from noregret.study.isolated import Isolated, was_killed
 from noregret.study.numerals import numbers, read_number
 from noregret.study.one_call import last_study, maximize, minimize

@@ -26,7 +26,8 @@ from noregret.study import files as exchange
 from noregret.study.asking import Replay
 from noregret.study.changes import same_study
 from noregret.study.feasibility import Feasibility, feasibility_of
-from noregret.study.files import Source, Target
+from noregret.study.files import Target
+from noregret.study.importing import Source, read_csv
 from noregret.study.making import Place, as_storage
 from noregret.study.plan import Reclaim
 from noregret.study.policies import Recommendation
@@ -512,7 +513,7 @@ class Study:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
         ``value``, and if you like ``noise_std`` and ``state``.
         """
-        return telling.append(self, exchange.read_csv(source, self.space, self.outcomes))
+        return telling.append(self, read_csv(source, self.space, self.outcomes))
 
     def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
