@@ -93,6 +93,24 @@ def test_a_told_noise_only_raises_the_bound_and_is_named() -> None:
     assert "a noise was told" not in plain.condition
 
 
+@pytest.mark.parametrize("noise_std", [None, 0.4])
+def test_the_forecast_is_that_of_the_noise_that_counts(noise_std: float | None) -> None:
+    """c = 1: λ is the values' own R², not that of the bound which the told noise raised."""
+    study = nr.Study(
+        [(0, 1)], "maximize", strategy=RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=0.5)
+    )
+    X = np.array([[0.1], [0.3], [0.5], [0.7], [0.9]])
+    for x in X:
+        study.add(x.tolist(), float(np.sin(5 * x[0])), noise_std)
+    belief, at = study.belief(), np.array([[0.6]])
+    assert belief is not None
+    noise = 0.1 if noise_std is None else noise_std
+    k = np.exp(-0.5 * ((X - X.T) / belief.lengthscales[0]) ** 2) + (noise / 2) ** 2 * np.eye(5)
+    row = np.exp(-0.5 * ((at - X) / belief.lengthscales[0]) ** 2)[:, 0]
+    mean = row @ np.linalg.solve(k, np.sin(5 * X[:, 0]))
+    assert belief.predict(at)[0][0] == pytest.approx(mean)
+
+
 def test_equal_arguments_give_equal_proposals_and_rough_kernels_are_allowed() -> None:
     study = nr.Study(
         [(0, 1)] * 3, "maximize", strategy=RadiusGPUCB(0.1, kernel=Matern(0.5), initial_points=3)

@@ -27,7 +27,7 @@ from noregret.classes import (
     unpaired,
 )
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Posterior, SquaredExponential, simple
+from noregret.gp import Kernel, SquaredExponential, simple
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.assumed import Assumed
@@ -290,7 +290,7 @@ class RadiusGPUCB:
         """The forecast is that of the Gaussian process at c = 1; the width makes its upper end the
         band's.
         """
-        reference = self._reference(band)
+        reference = band.posteriors[band.reference]
         mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
         below, above = (float(part[0]) for part in shown.bounds(x[None, :]))
         offset, scale = history.sign * self.offset, self.norm_bound
@@ -317,16 +317,6 @@ class RadiusGPUCB:
             recommended_bound=offset + scale * float(lower.max()),
         )
 
-    def _reference(self, band: RadiusBand) -> Posterior:
-        """The posterior whose λ is R²/B_0²: c = 1."""
-        return band.posteriors[self.reference_index(band)]
-
-    def reference_index(self, band: RadiusBand) -> int:
-        """Which of the band's posteriors has c = 1."""
-        wanted = (self._bound / self.norm_bound) ** 2
-        ratios = [float(each.noise_var.min()) for each in band.posteriors]
-        return int(np.argmin([abs(math.log(ratio / wanted)) for ratio in ratios]))
-
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
@@ -348,7 +338,7 @@ class RadiusGPUCB:
             return None
         me, history = found
         chosen, band = me.followed(space, history, least=1.0)
-        index = me.reference_index(band)
+        index = band.reference
         held = chosen.function_class
         return Belief(
             band.posteriors[index],
