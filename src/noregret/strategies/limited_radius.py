@@ -196,7 +196,7 @@ def search(
 def outcome_beliefs(
     strategy: RadiusGPUCB, space: SearchSpace, history: History
 ) -> tuple[OutcomeBelief, ...]:
-    """From observed margins only, and never under a norm bound below the one that was given."""
+    """From observed margins only."""
     observed = history.observed
     made = []
     for margins in observed.outcomes:

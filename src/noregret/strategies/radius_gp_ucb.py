@@ -203,7 +203,8 @@ class RadiusGPUCB:
             chosen = self.following.followed(t, start, mixture, values, self.delta)
         held = chosen.function_class
         if held.norm_bound < least:
-            chosen = replace(chosen, function_class=FunctionClass(held.lengthscales, least))
+            lifted, b = FunctionClass(held.lengthscales, least), least / chosen.implied
+            chosen = replace(chosen, function_class=lifted, b=b)
         return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
@@ -321,8 +322,8 @@ class RadiusGPUCB:
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
         """From observed values only: points under way do not narrow it. Decisions start with an
-        eighth of B_0, which costs less regret where f is smaller than its norm; what is stated
-        about f never assumes a norm below B_0.
+        eighth of what B_0 implies, which costs less regret where f is smaller than its norm; what
+        is stated about f has at least B_0, and says so if that is not implied. theory.md#refuted
         """
         return self.belief_about(f"f − {self.offset:g}", space, history, delta)
 
@@ -366,11 +367,13 @@ class RadiusGPUCB:
         unit = self.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
         theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
-        least = chosen.norm_lower_bound * unit
+        least, implied = chosen.norm_lower_bound * unit, chosen.implied * unit
+        given = "" if chosen.b >= 1 else f"; the bound that was given implies only {implied:.3g}"
         text = (
             f"with probability at least {1 - self.delta:g} if {what} has RKHS norm at"
             f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]{under};"
-            f" the data require {least:.3g}. {needs(known._bound, history, at_least=True)} The"
+            f" the data require {least:.3g}{given}."
+            f" {needs(known._bound, history, at_least=True)} The"
             " class follows the data, so the bound need not fall for good."
         )
         if isinstance(self.noise_bound, FromRepeats):
