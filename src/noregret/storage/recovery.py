@@ -28,10 +28,7 @@ STUDY = (
     *("attributes", "origin", "outcomes", "context"),
 )
 DOCUMENTS = ("space", "strategy", "attributes", "origin", "outcomes", "context")  # JSON texts
-EMPTY: dict[str, Any] = {
-    **{"number": 0, "state": "waiting", "params": {}, "value": None, "noise_std": None},
-    "decision": {},
-}
+EMPTY = Trial(0, {}, "waiting").to_json()
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, StorageError)
 
 
