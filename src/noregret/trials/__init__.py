@@ -7,6 +7,7 @@ from noregret.trials.about import (
     check_transient,
     failure_text,
     merged,
+    unwritable,
 )
 from noregret.trials.decision import Decision, Kind, ModelDecision, OutcomeDecision, Source
 from noregret.trials.history import (
@@ -82,5 +83,6 @@ __all__ = [
     "shown",
     "sign_of",
     "standing",
+    "unwritable",
     "utc_now",
 ]
