@@ -46,7 +46,7 @@ def read_csv(
     except csv.Error as error:
         raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
     # a parameter may be called as a column that only newer versions write
-    ours = {name: guarded(column(name)) for name in space.parameters}
+    ours = {name: guarded(column(name, limits or ())) for name in space.parameters}
     place = {name: there if there in names else name for name, there in ours.items()}
     place |= {name: ours[name] for name in space.parameters if name in OLD}
     stripped = {

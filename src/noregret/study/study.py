@@ -40,7 +40,6 @@ from noregret.trials import (
     State,
     Trial,
     history_of,
-    number_of,
     sign_of,
 )
 
@@ -122,7 +121,7 @@ class Study:
             storage: A file or a URL (sqlite:///…, postgresql://…); None is NOREGRET_STORAGE, or
                 noregret.db in the working folder.
             resume: A study of this name that is there already, with the same space and goal, is
-                opened instead.
+                opened instead; it keeps its own seed.
             outcomes: Limits of what is measured beside the value, by name.
             context: Names of inputs that nobody chooses.
         """
@@ -300,7 +299,7 @@ class Study:
         """
         told = remarks.Told(params, reason, note, attributes, transient)
         end = telling.Ending.checked(self, value, noise_std, state, outcomes)
-        return telling.tell(self, number_of(trial), end, told)
+        return telling.tell(self, telling.number_in(self, trial), end, told)
 
     def add(
         self,
@@ -365,14 +364,15 @@ class Study:
         ``outcomes`` if they are not told anew. With ``state="withdrawn"`` the result is struck out.
         The arguments are those of ``tell``.
         """
-        told, which = remarks.Told(params, reason, note, attributes, transient), number_of(trial)
+        told = remarks.Told(params, reason, note, attributes, transient)
+        which = telling.number_in(self, trial)
         return telling.correct(self, which, value, noise_std, state, outcomes, told)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
         failure no longer counts. The next ask returns it.
         """
-        return retried(self._storage, self._key, number_of(trial))
+        return retried(self._storage, self._key, telling.number_in(self, trial))
 
     def reclaim(
         self,
