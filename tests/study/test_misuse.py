@@ -12,7 +12,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialError
-from noregret.trials import STATES
+from noregret.trials import STATES, State
 
 BATCH = {"batch": nr.Int(1, 8)}
 LINE = {"x": nr.Float(0, 1)}
@@ -130,7 +130,7 @@ def test_a_trial_of_another_study_is_refused(call: str) -> None:
 
 
 @pytest.mark.parametrize("state", [state for state in STATES if state != "failed"])
-def test_what_cannot_be_retried_says_why(state: str) -> None:
+def test_what_cannot_be_retried_says_why(state: State) -> None:
     study = study_of(LINE)
     trial = study.enqueue({"x": 0.5}) if state == "waiting" else study.ask()
     if state in ("complete", "withdrawn"):
@@ -172,13 +172,14 @@ def test_exceptions_to_catch_come_in_any_collection(catch: Any) -> None:
     def broken(params: Any) -> float:
         raise ValueError("no")
 
-    study = study_of(LINE).run(broken, 2, catch=catch, grace=np.int64(5), timeout=np.float64(60))
+    grace: Any = np.int64(5)
+    study = study_of(LINE).run(broken, 2, catch=catch, grace=grace, timeout=np.float64(60))
     assert [trial.state for trial in study.trials] == ["failed", "failed"]
 
 
 @pytest.mark.parametrize("given", [{"trials": 5.0}, {"catch": "x"}, {"callbacks": [3]}])
 def test_one_call_makes_no_study_that_it_cannot_run(given: dict[str, Any], tmp_path: Any) -> None:
-    where = {"storage": str(tmp_path / "e.db"), "name": "e"}
+    where: dict[str, Any] = {"storage": str(tmp_path / "e.db"), "name": "e"}
     with pytest.raises(ConfigurationError):
         nr.minimize(lambda p: p["x"], LINE, **{"trials": 2, **given}, **where)
     nr.minimize(lambda p: p["x"], LINE, trials=2, **where)
@@ -221,8 +222,9 @@ def test_an_outcome_is_not_called_as_the_noise() -> None:
 
 
 def test_limits_may_be_of_numpy() -> None:
-    assert nr.AtMost(np.int64(3)) == nr.AtMost(3.0)
-    assert type(nr.AtLeast(np.float32(0.5)).limit) is float
+    whole, half = np.int64(3), np.float32(0.5)
+    assert nr.AtMost(whole) == nr.AtMost(3.0)  # type: ignore[arg-type]
+    assert type(nr.AtLeast(half).limit) is float  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError):
         nr.AtMost(True)
 

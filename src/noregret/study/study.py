@@ -25,7 +25,7 @@ from noregret.study import (
 from noregret.study import files as exchange
 from noregret.study.asking import Replay
 from noregret.study.changes import same_study
-from noregret.study.feasibility import Feasibility, feasibility_of
+from noregret.study.feasibility import Feasibility, belief_of_limits, feasibility_of
 from noregret.study.files import Target
 from noregret.study.importing import Source, read_csv
 from noregret.study.making import Place, as_storage
@@ -560,7 +560,7 @@ class Study:
 
     def feasibility(self) -> Feasibility:
         """What is known of the limits: whether anything keeps them, and what comes closest."""
-        return feasibility_of(self, self.belief() if self.strategy.proved else None)
+        return feasibility_of(self, belief_of_limits(self))
 
     def recommended_for(self, context: Values) -> Recommendation:
         """What to use in a context, seen or not: the action with the best posterior mean there, or

@@ -8,7 +8,14 @@ from noregret.trials.about import (
     failure_text,
     merged,
 )
-from noregret.trials.decision import Decision, Kind, ModelDecision, OutcomeDecision, Source
+from noregret.trials.decision import (
+    WITHOUT_VALUE,
+    Decision,
+    Kind,
+    ModelDecision,
+    OutcomeDecision,
+    Source,
+)
 from noregret.trials.history import (
     Goal,
     History,
@@ -42,6 +49,7 @@ __all__ = [
     "LIMITS",
     "NOTHING",
     "STATES",
+    "WITHOUT_VALUE",
     "About",
     "AtLeast",
     "AtMost",

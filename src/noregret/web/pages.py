@@ -135,9 +135,7 @@ async def overview_page(
             model=model,
             recommended=recommended,
             listed=isinstance(seen.study.space, Candidates),
-            progress_note=words.progress_note(
-                seen.convergence.upper, seen.tally["failed"], seen.study.strategy.proved
-            ),
+            progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
         )
 
     return await run_in_threadpool(made)
