@@ -104,3 +104,10 @@ def test_limits_of_a_file() -> None:
     for word in ("toxicity", "a=1", "toxicity<0.3"):
         with pytest.raises(ConfigurationError, match="write an outcome's limit"):
             read_limits([word])
+
+
+def test_of_two_limits_on_one_outcome_none_is_lost(shell: Shell) -> None:
+    typed = "create oven --float x 0 1 --goal minimize --outcome 'temp>=20' --outcome 'temp<=80'"
+    shell.fails(typed, "temp has two limits", "temp_low")
+    with pytest.raises(ConfigurationError, match="temp has two limits, ≤ 80 and ≥ 20"):
+        read_limits(["temp>=20"], {"temp": {"at_most": 80}})

@@ -265,3 +265,10 @@ def test_derive(lab: Shell) -> None:
     assert (copied["origin"]["study"], copied["trials"]) == ("lab", 4)
     lab.fails("derive lab3 --study lab --float pH 3 9", "say which, past=")
     lab.fails("derive lab --study lab2", "exists already")
+
+
+def test_recover_says_what_could_be_read(lab: Shell) -> None:
+    assert "all that was found could be read" in lab("recover").out
+    (saved,) = lab("recover --json").json["studies"]
+    assert saved["strategy"]["type"] == "InsuredGPUCB"
+    assert saved["seed"] == 0

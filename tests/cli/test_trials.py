@@ -393,3 +393,10 @@ def test_a_failure_that_is_not_the_points_fault_is_tried_again(shell: Shell) -> 
     shell("ask")
     shell.fails("tell 3 1 --transient", "transient is for a trial that failed")
     shell.fails("retry 3", "it is under way")
+
+
+def test_texts_that_cannot_be_stored_end_in_a_line(lab: Shell) -> None:
+    lab("ask")
+    lab.fails("tell 0 1.5 --note 'caf\udce9'", "a note holds")
+    lab.fails("show --study 'caf\udce9'", "none that the database holds")
+    assert lab("show --json").json["trials"][0]["state"] == "running"

@@ -75,7 +75,7 @@ def test_a_damaged_row_is_named_and_the_others_are_saved(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "broken",
     [
-        *("number = x'00ff'", "number = 'zz'", "number = 1e300"),
+        *("number = x'00ff'", "number = 'zz'", "number = 1e300", "number = -2"),
         *("state = 'zz'", "state = x'00'", "value = 'zz'", "value = x'00ff'", "noise_std = 'zz'"),
         *("attributes = -7", "revision = 'zz'", "created = x'00ff'", "finished = x'00ff'"),
     ],
@@ -90,6 +90,8 @@ def test_a_value_that_none_of_ours_wrote_is_named(tmp_path: Path, broken: str) -
     study = nr.Study.open("lab", storage=tmp_path / "s.db")
     with pytest.raises(StorageError, match=r"of study 'lab'.*damaged.*noregret recover"):
         study.ask()
+    with pytest.raises(StorageError, match=r"of study 'lab'.*damaged"):  # nor the second time
+        _ = study.trials
     assert nr.Study.summaries(storage=tmp_path / "s.db")[0].name == "lab"
     found = recover(tmp_path / "s.db")
     assert len(found.studies[0]["trials"]) in (4, 5)  # a damaged remark is none of the value's

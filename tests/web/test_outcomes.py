@@ -48,6 +48,9 @@ def test_a_bad_limit_is_said(lab: Any) -> None:
     answer = lab.post("/api/studies", json=body)
     assert answer.status_code == 422
     assert "write an outcome's limit as" in answer.json()["detail"]
+    answer = lab.post("/api/studies", json={**body, "outcomes": ["temp >= 20", "temp <= 80"]})
+    assert answer.status_code == 422
+    assert "temp has two limits" in answer.json()["detail"]
 
 
 def test_context_is_asked_for(browser: TestClient, storage: SQLStorage) -> None:

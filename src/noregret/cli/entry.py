@@ -61,6 +61,9 @@ class Commands(click.Group):
                 f"{error.filename}: {error.strerror}" if error.filename else str(error),
                 as_json,
             )
+        except UnicodeError as error:
+            said = f"a text here cannot be read or written ({error}): is this terminal's in UTF-8?"
+            _fail(type(error).__name__, said, as_json)
         except NoRegretError as error:
             _fail(
                 type(error).__name__,

@@ -13,7 +13,8 @@ import click
 from noregret.cli.options import pairs, parse_point
 from noregret.cli.output import number
 from noregret.errors import ConfigurationError, TrialError
-from noregret.study import Study, read_limit, read_number
+from noregret.study import Study, read_number
+from noregret.study import read_limits as read_typed
 from noregret.trials import AtLeast, AtMost, Limit, Trial, returned
 
 NOISE = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
@@ -50,7 +51,7 @@ CONTEXT = click.option(
 
 def read_limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
     """Typed, or as a file has them: ``{"toxicity": {"at_most": 0.3}}``."""
-    limits: dict[str, Limit] = {}
+    known: list[tuple[str, Limit]] = []
     if written is not None and not isinstance(written, Mapping):
         raise ConfigurationError(
             f"outcomes must be a table such as toxicity = {{at_most = 0.3}}, got {written!r}"
@@ -62,10 +63,8 @@ def read_limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
                 f"the outcome {name!r} needs {{at_most = …}} or {{at_least = …}}, got {table!r}"
             )
         ((kind, value),) = table.items()
-        limits[name] = kinds[kind](value)
-    for word in words:
-        name, limit = read_limit(word)
-        limits[name] = limit
+        known.append((name, kinds[kind](value)))
+    limits = read_typed(words, known)
     for name in limits:
         if "=" in name or not name.isprintable():
             raise ConfigurationError(

@@ -294,17 +294,17 @@ def delete(target: Target, name: str, yes: bool) -> None:
 )
 @on_storage
 def recover(target: Target) -> None:
-    """Read every trial that a damaged SQLite file still holds, and name what is lost.
+    """Read what a damaged SQLite file still holds, and name what cannot be read.
 
-    With --json the studies with their trials, as noregret export writes them. The file is not
-    changed.
+    With --json the studies with all that is kept of them, their trials as noregret export writes
+    them. The file may be of an older version and is not changed.
     """
     found = recover_storage(target.existing())
     lines = [
         f"{each['name'] or 'study ' + str(each['study'])}: {len(each['trials'])} trials"
         for each in found.studies
     ]
-    lines += [f"lost: {each}" for each in found.lost] or ["nothing is lost"]
+    lines += [f"lost: {each}" for each in found.lost] or ["all that was found could be read"]
     target.emit({"studies": found.studies, "lost": found.lost}, "\n".join(lines))
 
 

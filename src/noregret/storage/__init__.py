@@ -3,12 +3,13 @@
 from noregret.storage import codec
 from noregret.storage.database import storage_url
 from noregret.storage.memory import MemoryStorage
-from noregret.storage.protocol import Storage, StudyKey, StudyRecord, StudySummary
+from noregret.storage.protocol import UNLIMITED, Storage, StudyKey, StudyRecord, StudySummary
 from noregret.storage.recovery import recover
 from noregret.storage.schema import upgrade
 from noregret.storage.sql import SQLStorage
 
 __all__ = [
+    "UNLIMITED",
     "MemoryStorage",
     "SQLStorage",
     "Storage",

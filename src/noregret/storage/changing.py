@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from noregret.storage.adding import holder
 from noregret.storage.kept_trials import KeptTrials, read_trial
 from noregret.storage.lookup import must_exist, study_id
-from noregret.storage.protocol import DIED
-from noregret.storage.rows import attributes_text, flag_of, outcomes_text, params_text
+from noregret.storage.protocol import DIED, UNLIMITED
+from noregret.storage.rows import flag_of, outcomes_text, params_text
 from noregret.storage.statements import Statements
-from noregret.trials import About, State, Trial, utc_now
+from noregret.trials import About, State, Trial, merged, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -88,14 +89,21 @@ def finish(
         "now": utc_now(),
         "new_error": about.error,
         "new_note": about.note,
-        "new_attributes": attributes_text(about.attributes),
+        "new_attributes": None,
         "new_transient": about.transient,
         "new_outcomes": outcomes_text(about.outcomes, about.outcome_noise),
         "new_feasible": flag_of(about.feasible),
     }
-    row, attempts = statements.database.counted(
-        "finish", lambda connection: connection.execute(statement, values).one_or_none()
-    )
+
+    def end(connection: Connection) -> Any:
+        if not about.attributes:
+            return connection.execute(statement, values).one_or_none()
+        with statements.database.transaction(connection):
+            where = (t.study == study, t.number == number)
+            both = _with(statements, connection, statements.trials, where, about.attributes)
+            return connection.execute(statement, {**values, "new_attributes": both}).one_or_none()
+
+    row, attempts = statements.database.counted("finish", end)
     if row is not None:
         return read_trial(statements, row, name)
     must_exist(statements, name, study)
@@ -120,23 +128,32 @@ def annotate(
     attributes: Mapping[str, Any],
 ) -> None:
     study, s, t = study_id(statements, name), statements.studies.c, statements.trials.c
-    new = {"note": note, "attributes": attributes_text(attributes)}
+    said = {} if note is None else {"note": note or None}
     mine = statements.studies.update().where(s.id == study)
     count_up = mine.values(revision=s.revision + 1).returning(s.revision)
+    table = statements.studies if number is None else statements.trials
+    where = (s.id == study,) if number is None else (t.study == study, t.number == number)
 
     def change(connection: Connection) -> None:
-        if number is None:
-            connection.execute(mine.values(**new))
-            return
         with statements.database.transaction(connection):  # the study's row makes others wait
             revision = connection.execute(count_up).scalar_one()
-            where = (t.study == study, t.number == number)
-            connection.execute(
-                statements.trials.update().where(*where).values(**new, revision=revision)
-            )
+            both = _with(statements, connection, table, where, attributes)
+            new = {**said, "attributes": both, **({} if number is None else {"revision": revision})}
+            connection.execute(table.update().where(*where).values(new))
 
     must_exist(statements, name, study)
     statements.database.attempt("annotate", change)
+
+
+def _with(
+    statements: Statements, connection: Connection, table: Any, where: Any, new: Mapping[str, Any]
+) -> str:
+    """A row's attributes with the new ones over them; nobody changes them before this transaction
+    has ended.
+    """
+    query = statements.sql.select(table.c.attributes).where(*where).with_for_update()
+    old = connection.execute(query).scalar_one_or_none()
+    return json.dumps(merged(json.loads(old or "{}"), new), allow_nan=False)
 
 
 def heartbeat(statements: Statements, name: str, numbers: Sequence[int], worker: str) -> None:
@@ -173,6 +190,7 @@ def reclaim(statements: Statements, name: str, attempts: int, meant: Meant) -> l
             transient=sql.and_(over, sql.literal(attempts == 0)),
             worker=None,
             heartbeat=None,
+            attempts=t.attempts - int(attempts == UNLIMITED),
         )
     )
     rows = statements.database.attempt(

@@ -164,6 +164,12 @@ class Database:
                     f" ({_reason(error.orig)}); nothing was changed. Its tables were altered, or"
                     " the value is none that they hold"
                 ) from None
+            except (errors.DataError, UnicodeEncodeError) as error:
+                refusal = getattr(error, "orig", error)
+                raise StorageError(
+                    f"could not {what} in {self.shown}: a text or a number is none that the"
+                    f" database holds ({_reason(refusal)}); nothing was changed"
+                ) from None
             except errors.DBAPIError as error:
                 advice = _lasting(error.orig)
                 passing = error.connection_invalidated or isinstance(error, errors.OperationalError)

@@ -45,6 +45,8 @@ class KeptTrials:
                 self._must_exist(name, study)
             for row in rows:
                 trial = read_trial(statements, row, name)
+                if trial.number > len(known):  # or all behind it would be read as others
+                    raise _damaged(statements, name, len(known), "there is no such row")
                 known[trial.number : trial.number + 1] = [trial]
                 self._revisions[study] = max(self._revisions.get(study, 0), row.revision)
                 (unfinished.discard if trial.is_finished else unfinished.add)(trial.number)
@@ -62,8 +64,13 @@ def read_trial(statements: Statements, row: Any, name: str) -> Trial:
     try:
         return trial_of(row)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise StorageError(
-            f"trial {row[0]} of study {str(name)!r} in {statements.database.shown} is damaged"
-            f" ({type(error).__name__}: {error}). The other trials are not concerned:"
-            " `noregret recover` exports every one that can be read"
-        ) from None
+        why = f"{type(error).__name__}: {error}"
+        raise _damaged(statements, name, row[0], why) from None
+
+
+def _damaged(statements: Statements, name: str, number: Any, why: str) -> StorageError:
+    return StorageError(
+        f"trial {number} of study {str(name)!r} in {statements.database.shown} is damaged"
+        f" ({why}). The other trials are not concerned:"
+        " `noregret recover` exports every one that can be read"
+    )

@@ -12,8 +12,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
-from noregret.storage.protocol import DIED, StudyKey, StudyRecord, StudySummary, made_anew
-from noregret.trials import About, State, Trial, standing, utc_now
+from noregret.storage.protocol import (
+    DIED,
+    UNLIMITED,
+    StudyKey,
+    StudyRecord,
+    StudySummary,
+    check_first,
+    made_anew,
+)
+from noregret.trials import About, State, Trial, merged, standing, utc_now
 
 
 @dataclass(slots=True)
@@ -54,13 +62,15 @@ class MemoryStorage:
         self._lock = threading.Lock()
         self._studies = state["_studies"]
 
-    def create(self, record: StudyRecord) -> StudyKey:
+    def create(self, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
+        check_first(trials)
         with self._lock:
             if record.name in self._studies:
                 raise StudyExistsError(
                     f"a study named {record.name!r} exists already: open it, or choose another name"
                 )
             kept = self._studies[record.name] = _Kept(record)
+            _add(kept, trials, None)
             return StudyKey(record.name, kept.identity)
 
     def _find(self, name: str) -> _Kept:
@@ -166,7 +176,7 @@ class MemoryStorage:
                 worker=None,
                 error=about.error,
                 note=about.note or trial.note,
-                attributes=about.attributes or trial.attributes,
+                attributes=merged(trial.attributes, about.attributes),
                 outcomes=about.outcomes,
                 outcome_noise=about.outcome_noise,
                 feasible=about.feasible,
@@ -178,11 +188,14 @@ class MemoryStorage:
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
     ) -> None:
         with self._lock:
-            kept, given = self._find(name), dict(attributes)
+            kept = self._find(name)
+            old = kept.record if number is None else kept.trials[number]
+            said = old.note if note is None else note or None
+            both = merged(old.attributes, attributes)
             if number is None:
-                kept.record = replace(kept.record, note=note, attributes=given)
+                kept.record = replace(kept.record, note=said, attributes=both)
             else:
-                kept.trials[number] = replace(kept.trials[number], note=note, attributes=given)
+                kept.trials[number] = replace(kept.trials[number], note=said, attributes=both)
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
         with self._lock:
@@ -223,6 +236,7 @@ class MemoryStorage:
                         transient=over and attempts == 0,
                     )
                     lease.heard = None
+                    lease.attempts -= attempts == UNLIMITED
                     taken.append(kept.trials[number])
             return taken
 

@@ -9,10 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from noregret.errors import StorageError
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
 from noregret.trials import About, Goal, Limit, State, Trial
 
+UNLIMITED = 2**31 - 1  # attempts: a trial is given back on purpose, which is no death of a worker
 DIED = "its worker gave no sign of life, or it was taken back"  # why a reclaimed trial failed
 
 
@@ -38,6 +40,13 @@ def made_anew(name: str) -> str:
         f"study {str(name)!r} was deleted and made anew under its name: open it again to work"
         " on the new one"
     )
+
+
+def check_first(trials: Sequence[Trial]) -> None:
+    """Those that a study is made with."""
+    numbers = [trial.number for trial in trials]
+    if numbers != list(range(len(numbers))):
+        raise StorageError(f"trials are numbered from 0 without gaps, got {numbers!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +101,10 @@ class Storage(Protocol):
     def shared(self) -> bool:
         """Whether other processes may work on the same studies."""
 
-    def create(self, record: StudyRecord) -> StudyKey:
-        """Raises StorageError if the name is taken or the record cannot be stored."""
+    def create(self, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
+        """A study with its first trials: all of it, or nothing. Raises StorageError if the name is
+        taken or the record cannot be stored.
+        """
 
     def open(self, name: str) -> StudyRecord:
         """With its key. Raises StorageError if there is no such study."""
@@ -146,15 +157,17 @@ class Storage(Protocol):
         about: About | None = None,
     ) -> Trial | None:
         """Ends a running or waiting trial; None if it has ended already or does not exist. worker:
-        only if it runs there still. about: what else was told; its attributes are merged by the
-        study.
+        only if it runs there still. about: what else was told; its attributes are added to those
+        that are there, and None takes one away.
         """
 
     def annotate(
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
     ) -> None:
-        """Sets note and attributes of a trial, or with None of the study; nothing else is touched.
-        Whoever reads the trials next sees them.
+        """Changes note and attributes of a trial, or with None of the study; nothing else is
+        touched. note: None leaves it, "" takes it away. attributes: added to those that are there,
+        None takes one away; what others add at the same moment is kept. Whoever reads the trials
+        next sees them.
         """
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
@@ -174,5 +187,6 @@ class Storage(Protocol):
 
         They wait to be given out again, or have failed if they were given out that many times
         already: after several attempts the point may be what kills its workers, while with 0 the
-        failure is transient.
+        failure is transient. With UNLIMITED they were given back on purpose: that time does not
+        count.
         """

@@ -10,35 +10,43 @@ from typing import Any
 from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
+from noregret.storage import codec
 from noregret.storage.database import storage_url
+from noregret.storage.lists import unpack
 from noregret.storage.rows import check_row, read_outcomes
-from noregret.trials import Trial
+from noregret.storage.schema import strategy_of_schema_2
+from noregret.trials import Decision, Trial, sign_of
 
-COLUMNS = (
-    "number",
-    "state",
-    "params",
-    "value",
-    "noise_std",
-    "decision",
-    "corrects",
-    "created",
-    "finished",
+NEEDED = ("number", "state", "params", "value", "noise_std")  # without which it is no trial
+# what costs itself alone; an older file lacks some, and had "info" for "decision"
+REMARKS = (
+    *("decision", "info", "corrects", "created", "finished", "started", "asked"),
+    *("error", "note", "attributes", "transient", "outcomes", "feasible"),
 )
-NEWER = ("error", "note", "transient", "outcomes", "feasible")  # an older file lacks some
+STUDY = (
+    *("name", "space", "goal", "strategy", "seed", "created", "library", "version", "note"),
+    *("attributes", "origin", "outcomes", "context"),
+)
+DOCUMENTS = ("space", "strategy", "attributes", "origin", "outcomes", "context")  # JSON texts
+EMPTY = Trial(0, {}, "waiting").to_json()
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, StorageError)
 
 
 @dataclass(slots=True)
 class Recovered:
-    """The studies of a file as far as they can be read, as JSON values, and what could not be."""
+    """The studies of a file as far as they can be read, as JSON values, and what could not be.
+
+    Space, strategy and limits are as ``noregret.storage.codec`` reads them, a list of designs with
+    its rows; trials as ``Trial.from_json`` does.
+    """
 
     studies: list[dict[str, Any]] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 
 
 def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
-    """Reads a SQLite file without changing it. Trials come in both directions of the table, so that
-    a page that cannot be read costs its own rows alone.
+    """Reads a SQLite file of any version without changing it. Trials come in both directions of the
+    table, so that a page that cannot be read costs its own rows alone.
     """
     try:
         import sqlite3
@@ -54,23 +62,19 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     connection.text_factory = _text
     found = Recovered()
     try:
-        studies = _rows(connection, "noregret_studies", ("id", "name", "space", "goal"), "", found)
-        ids = {}
-        for row in studies:
-            if isinstance(row[0], int):
-                ids[row[0]] = [None if isinstance(each, bytes) else each for each in row]
-        columns = (*COLUMNS, *_present(connection, NEWER))
-        for study in sorted({*ids, *_orphans(connection, found)}):
-            _, name, space, goal = ids.get(study, (study, None, None, None))
-            trials = []
-            for row in _rows(connection, "noregret_trials", columns, f"study = {study}", found):
-                try:
-                    trials.append(_trial(columns, row))
-                except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-                    found.lost.append(f"trial {row[0]} of study {name or study!r}: {error}")
-            found.studies.append(
-                {"study": study, "name": name, "space": space, "goal": goal, "trials": trials}
-            )
+        lists = _lists(connection, found)
+        columns = ("id", *_present(connection, "noregret_studies", STUDY))
+        rows = _rows(connection, "noregret_studies", columns, "", found)
+        known = {
+            row[0]: _study(dict(zip(columns, row, strict=True)), lists, found)
+            for row in rows
+            if isinstance(row[0], int)
+        }
+        for study in sorted({*known, *_orphans(connection, found)}):
+            if study not in known:
+                found.lost.append(f"all that was kept of study {study} besides its trials")
+            about = known.get(study) or {"study": study, **dict.fromkeys(STUDY)}
+            found.studies.append(about | {"trials": _trials(connection, about, found)})
     except sqlite3.DatabaseError as error:
         raise StorageError(f"nothing can be read from {str(file)!r} ({error})") from None
     finally:
@@ -86,24 +90,121 @@ def _text(value: bytes) -> str | bytes:
         return value
 
 
-def _present(connection: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+def _present(connection: Any, table: str, names: tuple[str, ...]) -> tuple[str, ...]:
     import sqlite3
 
     try:
-        there = {row[1] for row in connection.execute("PRAGMA table_info(noregret_trials)")}
+        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
     except sqlite3.DatabaseError:
         return ()
     return tuple([name for name in names if name in there])
 
 
-def _trial(columns: tuple[str, ...], row: tuple[Any, ...]) -> dict[str, Any]:
-    if any(isinstance(each, bytes) for each in row):
+def _lists(connection: Any, found: Recovered) -> dict[str, bytes]:
+    """Lists of designs by their digest, which the studies name."""
+    columns = ("digest", "content")
+    if _present(connection, "noregret_lists", columns) != columns:
+        return {}
+    return dict(_rows(connection, "noregret_lists", columns, "", found))
+
+
+def _study(row: dict[str, Any], lists: dict[str, bytes], found: Recovered) -> dict[str, Any]:
+    """All that a study's row says, each thing for itself."""
+    study = row.pop("id")
+    about: dict[str, Any] = dict.fromkeys(STUDY)
+    of = f"study {row['name']!r}" if isinstance(row.get("name"), str) else f"study {study}"
+    for name, value in row.items():
+        try:
+            about[name] = _read(name, value, DOCUMENTS)
+            if name == "seed" and value is not None:
+                about[name] = int(value)
+            elif name == "space":
+                about[name] = _space(about[name], lists)
+            elif name == "strategy" and row.get("version") in (1, 2):
+                about[name] = strategy_of_schema_2(about[name])
+        except UNREADABLE as error:
+            about[name] = value if isinstance(value, str) else None
+            found.lost.append(f"the {name} of {of}: {error}")
+    return {"study": study, **about}
+
+
+def _space(space: Any, lists: dict[str, bytes]) -> Any:
+    if not isinstance(space, dict) or "list" not in space:
+        return space
+    key = space["list"]
+    if key not in lists:
+        raise ValueError(f"the list of designs {key} is not there")
+    return codec.to_json(unpack(key, lists[key]))
+
+
+def _trials(connection: Any, about: dict[str, Any], found: Recovered) -> list[dict[str, Any]]:
+    columns = (*NEEDED, *_present(connection, "noregret_trials", REMARKS))
+    of, trials, seen = f"of study {about['name'] or about['study']!r}", [], set()
+    where = f"study = {about['study']}"
+    for row in _rows(connection, "noregret_trials", columns, where, found):
+        data = dict(zip(columns, row, strict=True))
+        remarks: dict[str, Exception] = {}
+        try:
+            trials.append(_trial(data, about["goal"], remarks))
+        except UNREADABLE as error:
+            found.lost.append(f"trial {row[0]} {of}: {error}")
+        else:
+            found.lost += [f"the {x} of trial {row[0]} {of}: {e}" for x, e in remarks.items()]
+        seen.add(row[0])
+    last = max((each for each in seen if isinstance(each, int)), default=-1)
+    gone = [number for number in range(last) if number not in seen]
+    if gone:
+        found.lost.append(f"the rows of trials {', '.join(map(str, gone))} {of}")
+    return trials
+
+
+def _read(name: str, value: Any, documents: tuple[str, ...]) -> Any:
+    if isinstance(value, bytes):
         raise ValueError("a text in it cannot be read")
-    data = dict(zip(columns, row, strict=True))
-    check_row(data)
-    data |= read_outcomes(data.get("outcomes"), data.get("feasible"))
-    data |= {name: json.loads(data[name]) for name in ("params", "decision")}
-    return Trial.from_json(data).to_json()
+    return json.loads(value) if name in documents and value is not None else value
+
+
+def _trial(data: dict[str, Any], goal: Any, lost: dict[str, Exception]) -> dict[str, Any]:
+    """A trial of any version; what of its remarks cannot be read is named and left out."""
+    if any(isinstance(data[name], bytes) for name in NEEDED):
+        raise ValueError("a text in it cannot be read")
+    plain: dict[str, Any] = {name: data.pop(name) for name in NEEDED}
+    check_row(plain)
+    plain["params"] = json.loads(plain["params"])
+    if not isinstance(plain["params"], dict | list):
+        raise ValueError(f"its point is {plain['params']!r}")
+    for name, value in data.items():
+        try:
+            plain |= _remark(name, value, goal)
+        except UNREADABLE as error:
+            lost[name] = error
+    return Trial.from_json({"decision": {}, **plain}).to_json()
+
+
+def _remark(name: str, value: Any, goal: Any) -> dict[str, Any]:
+    read = _read(name, value, ("decision", "info", "asked", "attributes"))
+    match name:
+        case "info":  # as the model saw values, which are negative where the goal is to minimize
+            old = Decision.from_json(read)
+            signed = old if goal not in ("maximize", "minimize") else old.signed(sign_of(goal))
+            return {"decision": signed.to_json()}
+        case "decision":
+            return {"decision": Decision.from_json(read).to_json()}
+        case "outcomes":
+            told = read_outcomes(read, None)
+            return {each: told[each] for each in ("outcomes", "outcome_noise")}
+        case "feasible" | "transient":
+            return {name: None if read is None else bool(read)}
+        case "corrects":
+            if not isinstance(read, int | None):
+                raise ValueError(f"it is {read!r}")
+            return {name: read}
+        case "attributes" | "asked":
+            Trial.from_json({**EMPTY, name: read}).to_json()
+            return {name: read}
+    if not isinstance(read, str | None):
+        raise ValueError(f"it is {read!r}")
+    return {name: read}
 
 
 def _orphans(connection: Any, found: Recovered) -> set[int]:

@@ -36,8 +36,8 @@ class SQLStorage:
 
     # -- studies --
 
-    def create(self, record: StudyRecord) -> StudyKey:
-        return stored_studies.create(self._statements, record)
+    def create(self, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
+        return stored_studies.create(self._statements, record, trials)
 
     def open(self, name: str) -> StudyRecord:
         return stored_studies.read(self._statements, name)

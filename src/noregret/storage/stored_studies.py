@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import uuid
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -12,17 +14,18 @@ from noregret.space import Candidates
 from noregret.storage import codec, lists
 from noregret.storage.database import GoneError, TakenError
 from noregret.storage.lookup import find, study_id, unknown
-from noregret.storage.protocol import StudyKey, StudyRecord
-from noregret.storage.rows import attributes_text, key_of
+from noregret.storage.protocol import StudyKey, StudyRecord, check_first
+from noregret.storage.rows import attributes_text, key_of, row_of
 from noregret.storage.schema import VERSION, space_of_list
 from noregret.storage.statements import Statements
-from noregret.trials import utc_now
+from noregret.trials import Trial, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
-def create(statements: Statements, record: StudyRecord) -> StudyKey:
+def create(statements: Statements, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
+    check_first(trials)
     listed = lists.pack(record.space) if isinstance(record.space, Candidates) else None
     space = codec.to_json(record.space) if listed is None else space_of_list(listed[0])
     row: dict[str, Any] = {
@@ -44,13 +47,16 @@ def create(statements: Statements, record: StudyRecord) -> StudyKey:
 
     def add(connection: Connection) -> int:
         statement = statements.studies.insert().values(row).returning(statements.studies.c.id)
-        if listed is None:
+        if listed is None and not trials:
             made: int = connection.execute(statement).scalar_one()
             return made
-        with statements.database.transaction(connection):
-            keep_list(statements, connection, *listed)
+        with statements.database.transaction(connection):  # others see all of it, or nothing
+            if listed is not None:
+                keep_list(statements, connection, *listed)
             made = connection.execute(statement).scalar_one()
-        assert isinstance(made, int)
+            if trials:
+                rows = [row_of(made, trial, uuid.uuid4().hex) for trial in trials]
+                connection.execute(statements.trials.insert(), rows)
         return made
 
     try:

@@ -11,7 +11,7 @@ from noregret.study.progress_bar import Progress
 from noregret.study.result import Certificate, Result
 from noregret.study.stopping import CertifiedWithin, Infeasible, Reached
 from noregret.study.study import Callback, Study
-from noregret.study.typed_limits import read_limit
+from noregret.study.typed_limits import read_limits
 
 __all__ = [
     "Callback",
@@ -33,7 +33,7 @@ __all__ = [
     "numbers",
     "parsed",
     "policy_of",
-    "read_limit",
+    "read_limits",
     "read_number",
     "table",
     "was_killed",

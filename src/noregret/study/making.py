@@ -12,7 +12,7 @@ from noregret.errors import ConfigurationError, TrialError
 from noregret.space import as_space
 from noregret.storage import MemoryStorage, SQLStorage, Storage, StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy
-from noregret.trials import Goal, Limit, Trial, check_limits
+from noregret.trials import Goal, Limit, Trial, check_limits, unwritable
 
 Place = Storage | str | os.PathLike[str] | None
 
@@ -80,6 +80,14 @@ def chosen_strategy(strategy: Any) -> Strategy:
             f"strategy must be a strategy value such as InsuredGPUCB(), got {chosen!r}"
         )
     return chosen
+
+
+def check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise ConfigurationError(f"a study's name is text, got {name!r}")
+    odd = unwritable(name)
+    if odd is not None:
+        raise ConfigurationError(f"a study's name holds {odd}: choose another name")
 
 
 def check_numbers(trials: Sequence[Trial]) -> None:

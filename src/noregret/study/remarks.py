@@ -48,12 +48,11 @@ def about(space: Space | Candidates, trial: Trial, state: State, told: Told) -> 
             f'a reason is for a trial that failed, got {told.reason!r} for state="{state}": nothing'
             ' was recorded; write note=…, or state="failed"'
         )
-    new = check_attributes(told.attributes)
     return About(
         really_run(space, trial, told.params),
         check_note(told.reason, "a reason"),
         check_note(told.note),
-        merged(trial.attributes, new) if new else {},
+        check_attributes(told.attributes),
         check_transient(told.transient, state),
     )
 
@@ -90,7 +89,7 @@ def corrected(old: Trial, about: About) -> Trial:
         asked=None if same(params, old.proposed) else old.proposed,
         error=about.error,
         note=about.note or old.note,
-        attributes=about.attributes or old.attributes,
+        attributes=merged(old.attributes, about.attributes),
         transient=about.transient,
     )
 

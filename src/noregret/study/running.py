@@ -34,12 +34,12 @@ from noregret.errors import (
     UnavailableError,
     WorkerDiedError,
 )
+from noregret.storage import UNLIMITED
 from noregret.study.heartbeat import Heartbeat
 from noregret.study.plan import ATTEMPTS, Plan, Work
 from noregret.study.progress_bar import Progress
 from noregret.trials import About, Trial, failure_text, returned
 
-UNLIMITED = 2**31 - 1
 AGES = 1e9  # seconds
 BEAT = 5.0  # seconds between heartbeats, less if the grace is short
 PATIENCE = 600.0  # seconds for which a value is kept while the storage does not answer

@@ -82,13 +82,14 @@ class Study:
         self._create(record, making.kept_in(storage), given)
 
     def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial]) -> None:
+        making.check_name(record.name)
         self._attach(record, storage)
         for trial in trials:
             self._encode(trial)
             if region_of(record.space) is not None:
                 record.space.normal(trial.params)
-        self._key = self._storage.create(record)
-        self._storage.insert(self._key, trials)
+        # a storage of one's own may know nothing of trials here: it is asked only if there are any
+        self._key = storage.create(record, trials) if trials else storage.create(record)
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
         self._record, self._storage = record, storage
@@ -204,17 +205,17 @@ class Study:
     @property
     def note(self) -> str | None:
         """What was written about the study with ``annotate``."""
-        return self._storage.open(self.name).note
+        return self._storage.open(self._key).note
 
     @property
     def attributes(self) -> Mapping[str, Any]:
         """JSON values by name, set with ``annotate``."""
-        return self._storage.open(self.name).attributes
+        return self._storage.open(self._key).attributes
 
     @property
     def origin(self) -> Mapping[str, Any] | None:
         """Of a derived study: the study it came from, what was changed, the trials' old numbers."""
-        return self._storage.open(self.name).origin
+        return self._storage.open(self._key).origin
 
     @property
     def trials(self) -> list[Trial]:
@@ -500,7 +501,7 @@ class Study:
             outcomes,
             context,
         )
-        old = self._storage.open(self.name)
+        old = self._storage.open(self._key)
         record, trials = changes.derived(old, change, self.trials, past or {})
         study = object.__new__(Study)
         place = self._storage if storage is None else as_storage(storage, must_exist=False)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
+from noregret.storage import UNLIMITED
 from noregret.study import remarks
 from noregret.study.plan import ATTEMPTS, check_grace
-from noregret.study.running import UNLIMITED, plain_point
+from noregret.study.running import plain_point
 from noregret.trials import (
     About,
     Decision,
@@ -23,7 +24,6 @@ from noregret.trials import (
     check_valued,
     corrections,
     latest,
-    merged,
     number_of,
 )
 
@@ -151,14 +151,10 @@ def annotate(
     attributes: Mapping[str, Any] | None,
 ) -> None:
     new, text = check_attributes(attributes), check_note(note)
-    if trial is None:
-        old: Any = study._storage.open(study.name)
-        number = None
-    else:
-        number = number_in(study, trial)
-        old = trial_of(study, number, "only a trial that is there can be annotated")
-    kept = old.note if note is None else text
-    study._storage.annotate(study.name, number, kept, merged(old.attributes, new))
+    number = None if trial is None else number_in(study, trial)
+    if number is not None:
+        trial_of(study, number, "only a trial that is there can be annotated")
+    study._storage.annotate(study._key, number, None if note is None else text or "", new)
 
 
 def correct(

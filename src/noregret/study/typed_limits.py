@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from noregret.errors import ConfigurationError
 from noregret.study.numerals import read_number
@@ -22,3 +23,17 @@ def read_limit(text: str) -> tuple[str, Limit]:
     assert value is not None
     kind = AtMost if found["how"] in ("<=", "≤") else AtLeast
     return found["name"], kind(value)
+
+
+def read_limits(texts: Iterable[str], known: Iterable[tuple[str, Limit]] = ()) -> dict[str, Limit]:
+    """All limits of a study by their outcome; an outcome has one."""
+    limits: dict[str, Limit] = {}
+    for name, limit in (*known, *map(read_limit, texts)):
+        if name in limits:
+            raise ConfigurationError(
+                f"{name} has two limits, {limits[name]} and {limit}, and an outcome has one:"
+                f" for a limit on either side make two outcomes of it, such as {name}_low and"
+                f" {name}_high, and tell the same number as both"
+            )
+        limits[name] = limit
+    return limits

@@ -17,7 +17,7 @@ from typing import Any
 
 from noregret.errors import StorageError
 from noregret.space import Float, Space
-from noregret.storage import Storage, StudyRecord
+from noregret.storage import UNLIMITED, Storage, StudyRecord
 from noregret.strategies import InsuredGPUCB, RandomSearch
 from noregret.study import Study, minimize
 from noregret.trials import About, Decision, ModelDecision, Trial
@@ -211,14 +211,34 @@ class StorageContract(ABC):
         assert [t.note for t in after] == ["seen again", None]
         assert [t.attributes for t in after] == [{"who": "anna"}, {"cell": 4}]
         assert [replace(t, note=None, attributes={}) for t in after] == before
-        storage.finish("s", 1, "complete", 3.0, None)
-        storage.annotate("s", 0, None, {})
+        storage.finish("s", 1, "complete", 3.0, None, about=About(attributes={"lid": "shut"}))
+        storage.annotate("s", 0, None, {"batch": 2})  # what is not named stays
+        storage.annotate("s", 0, "", {"who": None})  # "" and None take away
         said = [(t.note, t.attributes) for t in storage.trials("s")]
-        assert said == [(None, {}), (None, {"cell": 4})]
+        assert said == [(None, {"batch": 2}), (None, {"cell": 4, "lid": "shut"})]
         storage.annotate("s", None, "of the study", {"project": "x"})
+        storage.annotate("s", None, None, {"unit": "g"})
         opened = storage.open("s")
-        assert (opened.note, opened.attributes) == ("of the study", {"project": "x"})
+        assert (opened.note, opened.attributes) == ("of the study", {"project": "x", "unit": "g"})
         refused(lambda: storage.annotate("nope", None, "a", {}), "no study named 'nope'")
+
+    def test_remarks_of_many_at_once_are_all_kept(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1})])
+        jobs = [(number, f"{index}") for index in range(10) for number in (0, None)]
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda job: storage.annotate("s", job[0], None, {job[1]: 1}), jobs))
+        every = {f"{index}": 1 for index in range(10)}
+        assert storage.trials("s")[0].attributes == every
+        assert storage.open("s").attributes == every
+
+    def test_a_study_is_made_with_all_its_trials_or_not_at_all(self) -> None:
+        storage = self.make_storage()
+        two = [Trial(0, {"x": 0.1}, "complete", 1.0), Trial(1, {"x": 0.2}, "waiting")]
+        refused(lambda: storage.create(record("s"), two[1:]), "from 0 without gaps")
+        assert storage.names() == []
+        assert storage.trials(storage.create(record("s"), two)) == two
+        refused(lambda: storage.create(record("s"), two), "exists already")
 
     def test_when_a_trial_was_given_out_is_known(self) -> None:
         storage = self.filled()
@@ -271,6 +291,16 @@ class StorageContract(ABC):
             storage.claim("s", 0, "b")
         assert storage.reclaim("s", 3, numbers=[0]) == []
         assert storage.trials("s")[0].finished is not None
+
+    def test_what_is_given_back_on_purpose_did_not_kill_its_worker(self) -> None:
+        storage = self.filled()
+        storage.insert("s", [Trial(0, {"x": 0.1})], "a")
+        for _ in range(4):
+            assert [t.state for t in storage.reclaim("s", UNLIMITED, numbers=[0])] == ["waiting"]
+            storage.claim("s", 0, "b")
+        for expected in ("waiting", "waiting", "failed"):
+            assert [t.state for t in storage.reclaim("s", 3, numbers=[0])] == [expected]
+            storage.claim("s", 0, "b")
 
     def test_a_worker_gives_back_and_fails_only_what_is_its_own(self) -> None:
         storage = self.filled()

@@ -7,6 +7,7 @@ from noregret.trials.about import (
     check_transient,
     failure_text,
     merged,
+    unwritable,
 )
 from noregret.trials.decision import (
     WITHOUT_VALUE,
@@ -90,5 +91,6 @@ __all__ = [
     "shown",
     "sign_of",
     "standing",
+    "unwritable",
     "utc_now",
 ]

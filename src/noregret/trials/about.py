@@ -38,7 +38,19 @@ def check_note(note: Any, what: str = "a note") -> str | None:
             f"{what} has at most {LONGEST} characters, got {len(note)}: nothing was recorded; keep"
             " long texts in a file and note its name"
         )
+    odd = unwritable(note)
+    if odd is not None:
+        raise TrialError(f"{what} holds {odd}: nothing was recorded; leave it out")
     return note.strip() or None
+
+
+def unwritable(text: str) -> str | None:
+    """What in a text no database and no file in UTF-8 holds; None if there is no such thing."""
+    for position, each in enumerate(text):
+        if each == "\0" or "\ud800" <= each <= "\udfff":
+            kind = "the byte zero" if each == "\0" else f"half a character, {each!r},"
+            return f"{kind} at position {position} of {text[:80]!r}, which no database keeps"
+    return None
 
 
 def check_transient(transient: Any, state: str) -> bool:
@@ -80,8 +92,11 @@ def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def failure_text(error: BaseException) -> str:
-    """An exception for the record: what it says, and below that where it came from."""
+    """An exception for the record: what it says, and below that where it came from. What no
+    database holds is written as an escape.
+    """
     said = "".join(traceback.format_exception_only(error)).strip()
     frames = traceback.format_tb(error.__traceback__)
     text = said + ("\n\n" + "".join(frames[-5:]).rstrip() if frames else "")
-    return text[:LONGEST]
+    written = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+    return written[:LONGEST]

@@ -26,7 +26,7 @@ from noregret.space import (
     read_only,
 )
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
-from noregret.study import Study, read_limit
+from noregret.study import Study, read_limits
 from noregret.trials import Limit, Trial
 from noregret.web.keys import KEY, key_of
 
@@ -163,7 +163,7 @@ class StudyIn(Body):
 
     def made_limits(self) -> dict[str, Limit]:
         """Typed as toxicity<=0.3."""
-        return dict(read_limit(text) for text in self.outcomes)
+        return read_limits(self.outcomes)
 
     def made_strategy(self) -> Strategy:
         match self.strategy:
