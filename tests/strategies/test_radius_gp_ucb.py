@@ -17,7 +17,7 @@ from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.gp.posterior import condition
 from noregret.space.array import Array
-from noregret.testing.problems import bump, rkhs_sample
+from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
 
 GRID = np.linspace(0, 1, 101)[:, None]
 
@@ -91,6 +91,48 @@ def test_a_told_noise_only_raises_the_bound_and_is_named() -> None:
     assert less.regret_bound == pytest.approx(plain.regret_bound)
     assert "a noise was told" in more.condition
     assert "a noise was told" not in plain.condition
+
+
+@pytest.mark.parametrize("noise_std", [None, 0.4])
+def test_the_forecast_is_that_of_the_noise_that_counts(noise_std: float | None) -> None:
+    """c = 1: λ is the values' own R², not that of the bound which the told noise raised."""
+    study = nr.Study(
+        [(0, 1)], "maximize", strategy=RadiusGPUCB(0.1, norm_bound=2.0, lengthscales=0.5)
+    )
+    X = np.array([[0.1], [0.3], [0.5], [0.7], [0.9]])
+    for x in X:
+        study.add(x.tolist(), float(np.sin(5 * x[0])), noise_std)
+    belief, at = study.belief(), np.array([[0.6]])
+    assert belief is not None
+    noise = 0.1 if noise_std is None else noise_std
+    k = np.exp(-0.5 * ((X - X.T) / belief.lengthscales[0]) ** 2) + (noise / 2) ** 2 * np.eye(5)
+    row = np.exp(-0.5 * ((at - X) / belief.lengthscales[0]) ** 2)[:, 0]
+    mean = row @ np.linalg.solve(k, np.sin(5 * X[:, 0]))
+    assert belief.predict(at)[0][0] == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("rate", [1.0, 11.0])
+def test_what_was_given_implies_the_condition_or_it_says_so(rate: float) -> None:
+    """f has exactly the given norm at θ_0: with b ≥ 1 every class contains it, with less not all.
+    B_0 = 2, and the naive bound at θ is g^(d/2) of that."""
+    f = RKHSFunction(SquaredExponential(), np.full(2, 0.5), np.full((1, 2), 0.5), np.array([2.0]))
+    rule = Following(ball=LogGrowth(rate))
+    strategy = RadiusGPUCB(0.6, norm_bound=2.0, lengthscales=0.5, following=rule)
+    study = nr.Study([(0, 1)] * 2, "maximize", strategy)
+    rng, missed = np.random.default_rng(3), 0
+    for x in rng.random((12, 2)):
+        study.add(x.tolist(), float(f(x)) + 0.6 * float(rng.uniform(-1, 1)))
+        belief = study.belief()
+        assert belief is not None
+        assert belief.norm_bound is not None
+        implied = 2.0 * float(np.prod(0.5 / belief.lengthscales)) ** 0.5
+        bound = 2.0 * belief.norm_bound
+        assert f.norm_at(belief.lengthscales) <= implied + 1e-9
+        missed += f.norm_at(belief.lengthscales) > bound
+        said = f"the bound that was given implies only {implied:.3g}." in belief.condition
+        assert said == (bound < implied)
+        assert said == ("implies only" in belief.condition)
+    assert (missed > 0) == (rate == 1.0)
 
 
 def test_equal_arguments_give_equal_proposals_and_rough_kernels_are_allowed() -> None:

@@ -32,8 +32,15 @@ def value(params: Any) -> float:
     return -sum((float(v) - 0.4) ** 2 for v in params.values() if not isinstance(v, str))
 
 
+BASES = [
+    PRACTICAL,
+    nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=50.0, initial_points=6),
+    nr.AdaptiveGPUCB.rigorous(nr.FromRepeats(3), norm_bound=50.0, initial_points=6),
+]
+
+
 @pytest.mark.parametrize("space", SPACES)
-@pytest.mark.parametrize("base", [PRACTICAL, nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=50.0)])
+@pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("kind", [nr.AdaptiveThompson, nr.RandomisedGPUCB])
 def test_they_run_everywhere_and_can_be_derived_again(kind: Any, base: Any, space: str) -> None:
     strategy: Strategy = kind(base)
@@ -43,6 +50,7 @@ def test_they_run_everywhere_and_can_be_derived_again(kind: Any, base: Any, spac
         study.run(value, trials=14)
         studies.append([trial.params for trial in study.trials])
     assert studies[0] == studies[1]
+    assert study.trials[-1].decision.model is not None
     assert study.certificate().proved <= strategy.proved
 
 

@@ -33,6 +33,11 @@ class Followed:
     g: float
     b: float  # B_t = b·g^(d/2)·B_0
 
+    @property
+    def implied(self) -> float:
+        """g^(d/2)·B_0: what ‖f‖ ≤ B_0 at θ_0 implies at these lengthscales. theory.md#norm-lemma"""
+        return self.function_class.norm_bound / self.b
+
 
 @dataclass(frozen=True, slots=True)
 class Following:

@@ -184,8 +184,14 @@ class RadiusBand:
 
     posteriors: tuple[Posterior, ...]
     widths: tuple[float, ...]  # √(ρ²/c + B² − yᵀ(K + λ)⁻¹y), 0 if the class is refuted
+    scales: tuple[float, ...]  # the c of each: λ_i = c·R_i²
     function_class: FunctionClass
     refuted: bool  # no f of the class keeps within the radius
+
+    @property
+    def reference(self) -> int:
+        """Which of the posteriors has c = 1: its λ_i is the noise of value i, told or not."""
+        return int(np.argmin(np.abs(np.log(self.scales))))
 
     def bounds(self, A: Array) -> tuple[Array, Array]:
         """Lower and upper bound at the rows of A."""
@@ -230,7 +236,8 @@ def radius_band(
 ) -> RadiusBand:
     """The band of a class on the event of ``radius_sq``, which must belong to the same values."""
     posteriors, widths, refuted = [], [], False
-    for scale in _usable(scales, values):
+    usable = _usable(scales, values)
+    for scale in usable:
         noise_var = scale * values.noise_bounds**2
         posterior = condition(kernel, function_class.lengthscales, values.X, values.y, noise_var)
         explained = float(posterior.z @ posterior.z)  # yᵀ(K + λ)⁻¹y
@@ -238,7 +245,7 @@ def radius_band(
         refuted |= squared < 0
         posteriors.append(posterior)
         widths.append(math.sqrt(max(squared, 0.0)))
-    return RadiusBand(tuple(posteriors), tuple(widths), function_class, refuted)
+    return RadiusBand(tuple(posteriors), tuple(widths), tuple(usable), function_class, refuted)
 
 
 def _usable(scales: Sequence[float] | Array, values: Values) -> list[float]:

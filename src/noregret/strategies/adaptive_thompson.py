@@ -60,8 +60,8 @@ class AdaptiveThompson:
         if isinstance(base, RadiusGPUCB):
 
             def drawn(shown: RadiusBand) -> Acquisition:
-                index = base.reference_index(shown)
-                return thompson(space, shown.posteriors[index], shown.widths[index], own)
+                at = shown.reference
+                return thompson(space, shown.posteriors[at], shown.widths[at], own)
 
             return named(base.decided(space, history, rest, drawn))
 

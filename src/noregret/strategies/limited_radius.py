@@ -79,7 +79,7 @@ class OutcomeBand:
         return -self.strategy.offset / self.strategy.norm_bound
 
     def decision(self, x: Array) -> OutcomeDecision:
-        reference = self.strategy._reference(self.band)
+        reference = self.band.posteriors[self.band.reference]
         mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
         ends = [float(end[0]) for end in self.shown.bounds(x[None, :])]
         unit, offset = self.strategy.norm_bound, self.strategy.offset
@@ -196,7 +196,7 @@ def search(
 def outcome_beliefs(
     strategy: RadiusGPUCB, space: SearchSpace, history: History
 ) -> tuple[OutcomeBelief, ...]:
-    """From observed margins only, and never under a norm bound below the one that was given."""
+    """From observed margins only."""
     observed = history.observed
     made = []
     for margins in observed.outcomes:

@@ -27,7 +27,7 @@ from noregret.classes import (
     unpaired,
 )
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Posterior, SquaredExponential, simple
+from noregret.gp import Kernel, SquaredExponential, simple
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.assumed import Assumed
@@ -203,7 +203,8 @@ class RadiusGPUCB:
             chosen = self.following.followed(t, start, mixture, values, self.delta)
         held = chosen.function_class
         if held.norm_bound < least:
-            chosen = replace(chosen, function_class=FunctionClass(held.lengthscales, least))
+            lifted, b = FunctionClass(held.lengthscales, least), least / chosen.implied
+            chosen = replace(chosen, function_class=lifted, b=b)
         return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
@@ -290,7 +291,7 @@ class RadiusGPUCB:
         """The forecast is that of the Gaussian process at c = 1; the width makes its upper end the
         band's.
         """
-        reference = self._reference(band)
+        reference = band.posteriors[band.reference]
         mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
         below, above = (float(part[0]) for part in shown.bounds(x[None, :]))
         offset, scale = history.sign * self.offset, self.norm_bound
@@ -317,22 +318,12 @@ class RadiusGPUCB:
             recommended_bound=offset + scale * float(lower.max()),
         )
 
-    def _reference(self, band: RadiusBand) -> Posterior:
-        """The posterior whose λ is R²/B_0²: c = 1."""
-        return band.posteriors[self.reference_index(band)]
-
-    def reference_index(self, band: RadiusBand) -> int:
-        """Which of the band's posteriors has c = 1."""
-        wanted = (self._bound / self.norm_bound) ** 2
-        ratios = [float(each.noise_var.min()) for each in band.posteriors]
-        return int(np.argmin([abs(math.log(ratio / wanted)) for ratio in ratios]))
-
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
         """From observed values only: points under way do not narrow it. Decisions start with an
-        eighth of B_0, which costs less regret where f is smaller than its norm; what is stated
-        about f never assumes a norm below B_0.
+        eighth of what B_0 implies, which costs less regret where f is smaller than its norm; what
+        is stated about f has at least B_0, and says so if that is not implied. theory.md#refuted
         """
         return self.belief_about(f"f − {self.offset:g}", space, history, delta)
 
@@ -348,7 +339,7 @@ class RadiusGPUCB:
             return None
         me, history = found
         chosen, band = me.followed(space, history, least=1.0)
-        index = me.reference_index(band)
+        index = band.reference
         held = chosen.function_class
         return Belief(
             band.posteriors[index],
@@ -376,11 +367,13 @@ class RadiusGPUCB:
         unit = self.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
         theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
-        least = chosen.norm_lower_bound * unit
+        least, implied = chosen.norm_lower_bound * unit, chosen.implied * unit
+        given = "" if chosen.b >= 1 else f"; the bound that was given implies only {implied:.3g}"
         text = (
             f"with probability at least {1 - self.delta:g} if {what} has RKHS norm at"
             f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]{under};"
-            f" the data require {least:.3g}. {needs(known._bound, history, at_least=True)} The"
+            f" the data require {least:.3g}{given}."
+            f" {needs(known._bound, history, at_least=True)} The"
             " class follows the data, so the bound need not fall for good."
         )
         if isinstance(self.noise_bound, FromRepeats):
