@@ -186,7 +186,7 @@ def test_five_wrong_tokens_in_the_header_are_heard_and_then_one_in_ten_seconds(
     clients: Clients, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.monotonic()
-    monkeypatch.setattr(security.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     client = clients(token=TOKEN)
     guess = {"Authorization": "Bearer not-the-token-at-all"}
     codes = [client.get("/api/studies", headers=guess).status_code for _ in range(20)]
