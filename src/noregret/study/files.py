@@ -133,7 +133,9 @@ def write(
             options = {name: option_cells(p) for name, p in space.parameters.items()}
             cells = {column(name, outcomes): each for name, each in options.items()}
             for row in records(space, trials, outcomes):
-                _row(file, [_written(cells.get(name), value) for name, value in row.items()])
+                said = {name: guarded(row[name]) for name in SAID if row[name]}
+                written = {name: _written(cells.get(name), value) for name, value in row.items()}
+                _row(file, list((written | said).values()))
 
 
 def _columns(space: Space | Candidates, outcomes: Sequence[str]) -> list[str]:
@@ -213,6 +215,11 @@ def guarded(text: str) -> str:
     it has one already, so that the way back is clear.
     """
     return f"'{text}" if text.startswith((*FORMULA, "'")) else text
+
+
+def unguarded(cell: str) -> str:
+    """The text that ``guarded`` was given; an apostrophe that a person typed stays."""
+    return cell[1:] if cell.startswith(tuple(f"'{each}" for each in (*FORMULA, "'"))) else cell
 
 
 def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str] | None:
