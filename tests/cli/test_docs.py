@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from noregret.trials import STATES, Trial
 from tests.cli.conftest import Shell
 from tests.cli.test_entry import COMMANDS, options
 from tests.components import program
@@ -121,3 +122,10 @@ def test_commands_on_other_pages_exist_with_their_options(name: str) -> None:
 
 def test_there_are_sessions() -> None:
     assert {"tutorials/laboratory.md", "tutorials/cluster.md", "theory.md"} <= set(WITH_SESSIONS)
+
+
+def test_the_page_names_all_that_a_trial_has() -> None:
+    said = PAGE[PAGE.index("A trial has number") : PAGE.index("## Every command")]
+    assert all(f"`{state}`" in said for state in STATES)
+    trial = Trial(0, {}, "complete", 1.0, outcomes={"a": 1.0}).to_json()
+    assert [name for name in trial if name not in said] == []

@@ -175,5 +175,23 @@ def test_a_study_goes_on_where_no_value_exists_yet() -> None:
     for _ in range(6):
         study.tell(study.ask(), outcomes={"g": 0.5})
     assert study.feasibility().state == "unknown"
-    assert study.trials[-1].decision.source == "initial"
+    assert [t.why.t for t in study.trials if t.decision.model is not None][-1] >= 3
+    assert study.trials[-1].why.acquisition == "optimistic"
     assert study.belief() is None
+    assert study.replay().number is None
+
+
+@pytest.mark.parametrize("valued", [True, False])
+def test_infeasibility_is_declared_without_a_value_too(valued: bool) -> None:
+    assumed = {"g": Assumed(0.02, 1.5, 0.3, offset=0.0)}
+    made = AdaptiveGPUCB.rigorous(
+        0.02, 0.1, norm_bound=1.5, lengthscales=0.3, initial_points=2, outcomes=assumed
+    )
+    designs = nr.Candidates([{"x": float(x)} for x in np.linspace(0, 1, 31)])
+    study = nr.Study(designs, "maximize", made, outcomes={"g": nr.AtMost(-0.3)})
+    for _ in range(20):
+        trial = study.ask()
+        g = 0.3 + 0.4 * math.sin(5 * trial.params["x"]) ** 2
+        study.tell(trial, 1.0 if valued else None, outcomes={"g": g})
+    assert study.feasibility().state == "infeasible"
+    assert study.ask().why.acquisition == "infeasible"

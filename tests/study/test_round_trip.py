@@ -87,3 +87,21 @@ def test_files_of_people_are_understood_as_before(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text("t,t,solvent,value\n30,30,water,1\n")
     with pytest.raises(nr.NoRegretError, match="twice"):
         study.import_csv(tmp_path / "b.csv")
+
+
+@pytest.mark.parametrize(
+    "text", ["=HYPERLINK(1)", "-5 °C", "@SUM(A1)", "+1", "'tis cold", "''=x", "'", "plain", "'=1"]
+)
+def test_remarks_are_no_formulas_and_come_back(text: str) -> None:
+    study = nr.Study({"x": nr.Float(0, 1)}, "maximize")
+    study.add({"x": 0.5}, 1.0, note=text, attributes={"=cmd": text})
+    study.tell(study.ask(), state="failed", reason=text)
+    written = io.StringIO(newline="")
+    study.export(written)
+    header, *rows = csv.reader(io.StringIO(written.getvalue(), newline=""))
+    remarks = [row[header.index(name)] for row in rows for name in ("note", "error", "attributes")]
+    assert not any(cell.startswith(("=", "+", "-", "@")) for cell in remarks)
+    again = nr.Study({"x": nr.Float(0, 1)}, "maximize")
+    again.import_csv(io.StringIO(written.getvalue(), newline=""))
+    said = [[(t.note, t.error, t.attributes) for t in each.trials] for each in (study, again)]
+    assert said[0] == said[1]

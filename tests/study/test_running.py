@@ -99,15 +99,21 @@ def test_named_errors_are_caught_in_parallel_too() -> None:
 
 
 def test_after_an_interrupt_what_was_in_flight_waits_and_it_says_how_to_go_on() -> None:
-    study = nr.Study(SPACE, "minimize")
+    study, go_on = nr.Study(SPACE, "minimize"), threading.Event()
 
     def until(s: nr.Study) -> bool:
         if len(s.trials) == 5:
             raise KeyboardInterrupt
         return False
 
+    def objective(x: Any) -> float:  # trials 3 and 4 are still under way at the interrupt
+        if not any(np.array_equal(trial.params, x) for trial in study.trials[:3]):
+            go_on.wait(60)
+        return bowl(x)
+
     with pytest.raises(KeyboardInterrupt) as caught:
-        study.run(slow_bowl, 20, workers=3, until=until)
+        study.run(objective, 20, workers=3, until=until)
+    go_on.set()
     assert "2 trials in flight wait to be given out again (3 at [" in caught.value.__notes__[0]
     assert "everything told is kept. Call run again on this study" in caught.value.__notes__[0]
     assert {t.state for t in study.trials} <= {

@@ -3,6 +3,7 @@
 import logging
 import socket
 import time
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
@@ -179,3 +180,48 @@ def test_the_log_is_bounded() -> None:
     last = record()
     assert sparing.filter(last)
     assert "lines before it were left out" in last.getMessage()
+
+
+def test_five_wrong_tokens_in_the_header_are_heard_and_then_one_in_ten_seconds(
+    clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    client = clients(token=TOKEN)
+    guess = {"Authorization": "Bearer not-the-token-at-all"}
+    codes = [client.get("/api/studies", headers=guess).status_code for _ in range(20)]
+    assert codes == [401] * 5 + [429] * 15
+    now += security.WRONG_SECONDS  # those that were refused cost nothing
+    codes = [client.get("/api/studies", headers=guess).status_code for _ in range(2)]
+    assert codes == [401, 429]
+
+
+def test_what_a_proxy_sends_along_locks_nobody_out(clients: Clients) -> None:
+    client = clients(token=TOKEN)
+    basic = {"Authorization": "Basic YWRhOnMzY3JldA=="}
+    codes = {client.get("/api/studies", headers=basic).status_code for _ in range(9)}
+    assert codes == {401}  # no token at all, and no guess at one
+    https = {"X-Forwarded-Proto": "https", **basic}
+    entered = client.post("/login", content=f"token={TOKEN}", headers={**HEADERS, **https})
+    assert entered.status_code == 303
+    assert "; Secure" in entered.headers["set-cookie"]
+    session = {"Cookie": entered.headers["set-cookie"].partition(";")[0]}
+    for header in ("Basic YWRhOnMzY3JldA==", "Bearer of-somebody-else-entirely"):
+        sent = {**session, "Authorization": header}
+        codes = {client.get("/api/studies", headers=sent).status_code for _ in range(9)}
+        assert codes == {200}
+    plain = client.post("/login", content=f"token={TOKEN}", headers=HEADERS)
+    assert "; Secure" not in plain.headers["set-cookie"]
+
+
+def test_nobody_chooses_the_address_he_is_counted_by() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": str(scope["client"][0]).encode()})
+
+    config = server.bounded(app)
+    config.load()
+    answer = TestClient(config.loaded_app, client=("127.0.0.1", 5000)).get(
+        "/", headers={"X-Forwarded-For": "10.0.0.9"}
+    )
+    assert answer.text == "127.0.0.1"

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noregret.diagnostics.forecast_checks import Prediction
-from noregret.trials import Goal, ModelDecision, Trial, sign_of
+from noregret.trials import WITHOUT_VALUE, Goal, ModelDecision, Trial, sign_of
 
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
     """One entry per trial. best: the best value so far. (lower, upper): where the optimum of f lies
-    by the last decision's band; None without one.
+    by the last decision's band; None without one, and where the point was chosen otherwise than by
+    the whole band: by chance, by expected improvement, among what keeps limits.
 
     For maximising: the optimum is at least the lower bound at the recommended point and at most the
     largest upper bound, which is that at the point UCB chose. Their distance is the certificate of
@@ -53,8 +54,10 @@ def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[fl
     model, optimistic = trial.decision.model, _optimistic(made, sign)
     if model is None or model.recommended_bound is None or optimistic is None:
         return None
-    if model.survey or model.exploration < 1 or _elsewhere(model):
-        return None  # not where the whole band is highest
+    if model.acquisition != "ucb" or model.exploration != 1 or model.kind != "promise":
+        return None  # not where the whole band is highest, or not among what may be run
+    if model.survey or _elsewhere(model):
+        return None
     safe = model.recommended_bound
     if sign * (optimistic - safe) < 0:
         return None  # the point promised less than the recommended one: nor was this
@@ -100,13 +103,46 @@ ACTIVE = {
 }
 
 
+KINDS = {
+    "patrol": (
+        "A patrol: the next point of a fixed sequence that comes everywhere in time, whatever the"
+        " data say."
+    ),
+    "fresh": (
+        "The most promising point was measured already and would have told next to nothing, so a"
+        " design that was never measured was taken."
+    ),
+    "repeat": "Another look at a design that was measured already: it tells most about the best.",
+}
+RULES = {
+    "log_ei": "Expected improvement is largest here.",
+    "limited": (
+        "Expected improvement, times the chance to keep all limits, is largest here; as long as"
+        " nothing feasible is known, the chance alone."
+    ),
+    "optimistic": (
+        "Of all points that may keep the limits this one promised the most: its confidence bound"
+        " was the best."
+    ),
+    "infeasible": "No point seems to keep all limits: this one comes closest, at best.",
+    "thompson": "The best point of a function drawn from what is believed.",
+}
+WITHOUT_VALUE_RULES = {
+    "limits": "No limit was kept yet, so there is no value: here the chance to keep them is best.",
+    "patrol": KINDS["patrol"],
+}
+
+
 def why(trial: Trial, made: Prediction | None, goal: Goal) -> Reason:
     model = trial.decision.model
     if made is None or model is None:
         return Reason(_without_model(trial))
     active = _active(model)
+    if model.kind in KINDS:
+        return Reason(KINDS[model.kind], made.mean, None, active)
     if model.beta_sqrt is None or model.acquisition != "ucb":
-        return Reason("Expected improvement is largest here.", made.mean, None, active)
+        rule = RULES.get(model.acquisition, RULES["log_ei"])
+        return Reason(rule, made.mean, None, active)
     optimistic = _optimistic(made, sign_of(goal))
     exploration = None
     if optimistic is not None:
@@ -135,6 +171,8 @@ def _active(model: ModelDecision) -> str | None:
 
 
 def _without_model(trial: Trial) -> str:
+    if WITHOUT_VALUE in trial.decision.memory:
+        return WITHOUT_VALUE_RULES[trial.decision.memory[WITHOUT_VALUE]]
     if trial.decision.source == "initial":
         return "Part of the initial design: spread over the space before there is a model."
     if trial.decision.source == "random":

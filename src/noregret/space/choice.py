@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +50,11 @@ class Choice:
                 raise SpaceError(
                     f"a Choice option must be a string, number, bool or None, got {option!r}: name"
                     " it by a string and look it up in the objective"
+                )
+            if isinstance(option, float) and not math.isfinite(option):
+                raise SpaceError(
+                    f"a Choice option must be finite, got {option!r}: name it by a string, or use"
+                    " None, and look it up in the objective"
                 )
         if len(listed) > code.LARGEST:
             raise SpaceError(

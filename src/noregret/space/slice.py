@@ -95,8 +95,9 @@ def hold(space: Space | Candidates, fixed: Mapping[str, Any], *, is_context: boo
         )
     if isinstance(space, Space) and space.branching is not None:
         _check_existing(space.branching, fixed)
+    what = "context" if is_context else "fixed parameter"
     encoded = {
-        name: np.array(_encode(name, space.parameters[name], value))
+        name: np.array(_encode(name, space.parameters[name], value, what))
         for name, value in fixed.items()
     }
     values = {
@@ -150,11 +151,11 @@ def _check_existing(branching: Branching, fixed: Mapping[str, Any]) -> None:
                 )
 
 
-def _encode(name: str, parameter: Parameter, value: Any) -> list[float]:
+def _encode(name: str, parameter: Parameter, value: Any, what: str) -> list[float]:
     try:
         return parameter.encode(value)
     except SpaceError as error:
-        raise SpaceError(f"fixed parameter {name!r}: {error}") from None
+        raise SpaceError(f"{what} {name!r}: {error}") from None
 
 
 def _plain(parameter: Parameter, value: Any, encoded: Array) -> Any:

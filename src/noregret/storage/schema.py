@@ -242,7 +242,7 @@ def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any)
 
 
 def _separate_lists(connection: Connection, sql: Any, studies: Any) -> None:
-    """Schema 3 to 4: lists of designs move out of the studies' rows."""
+    """Schema 4 to 5: lists of designs move out of the studies' rows."""
     listed = studies.metadata.tables["noregret_lists"]
     listed.create(connection)
     connection.exec_driver_sql(

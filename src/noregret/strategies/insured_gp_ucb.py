@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from noregret.classes import patrol_order, patrol_points
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, LogNormal, Matern, Posterior
 from noregret.search import Acquisition, argmax, log_h, remembering, ucb
-from noregret.space import Array, RowIndex, SearchSpace, spread_points
+from noregret.space import Array, RowIndex, SearchSpace
 from noregret.strategies import surveys
 from noregret.strategies.branched import Branched
 from noregret.strategies.estimation import previous_fit
@@ -28,7 +27,7 @@ from noregret.strategies.guarantee import check_positive
 from noregret.strategies.inputs import Inputs
 from noregret.strategies.limited import Limited, margin_beliefs
 from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
-from noregret.strategies.plausible import Plausible
+from noregret.strategies.plausible import Plausible, patrol_point
 from noregret.strategies.robust import robust_frame
 from noregret.strategies.step import fitted_mean, recommended_bound
 from noregret.strategies.strategy import (
@@ -38,6 +37,7 @@ from noregret.strategies.strategy import (
     initial_proposal,
 )
 from noregret.strategies.suggested import REQUIRED, suggested_band
+from noregret.strategies.without_value import decisions_made, propose_without_value
 from noregret.trials import Decision, History, Kind, Limit, ModelDecision, Proposal
 
 KERNEL = Matern(2.5)
@@ -145,9 +145,7 @@ class InsuredGPUCB:
             count = default_initial_points(Inputs.of(space).count, "spread")
         start = initial_proposal(space, history, rng, count, "spread")
         if start is None and len(history.X) == 0:  # no limit was kept yet, and there is no value
-            limited = Limited.learnt(history, Inputs.of(space).group, rng)
-            assert limited is not None
-            return Proposal(limited.search(space, rng), Decision("initial"))
+            return propose_without_value(self, space, history, rng)
         return start or Insured(self, space, history, rng).propose()
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
@@ -206,7 +204,7 @@ class Insured:
         passes = 0 if getattr(model, "as_they_are", False) else COMPRESS
         self.framed = framed = robust_frame(history, strategy.noise_std, passes)
         self.earlier = history.model_decisions
-        self.t = len(self.earlier) + 1
+        self.t = decisions_made(history.decisions) + 1
         question = Question(
             framed,
             self.inputs,
@@ -234,7 +232,7 @@ class Insured:
     def propose(self) -> Proposal:
         number = math.floor(self._patrols(self.t))
         if number > math.floor(self._patrols(self.t - 1)):
-            return self._proposal(self._patrol(number), "patrol")
+            return self._proposal(patrol_point(self.space, self.every, number), "patrol")
         kind: Kind = "promise"
         x, g, posterior = self._argmax(), 1.0, self.posterior
         level = max(LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var))
@@ -252,12 +250,6 @@ class Insured:
     def _patrols(self, t: int) -> float:
         return self.strategy.patrols(t, self.inputs, self.every is not None)
 
-    def _patrol(self, number: int) -> Array:
-        """The next point of a sequence that nothing observed influences: dense in the space."""
-        if self.every is not None:
-            return self.every[patrol_order(len(self.every))[(number - 1) % len(self.every)]]
-        return spread_points(self.space, patrol_points(number, 1, self.space.dimension))[0]
-
     def _plausible(self, x: Array) -> Array:
         """x, or if the patrols rule it out the best by UCB among what they do not."""
         left = Plausible.of(
@@ -265,11 +257,8 @@ class Insured:
         )
         if left is None or bool(left.keeps(x[None, :])[0]):
             return x
-        points = np.vstack([left.places, surveys.cloud_of(self.space, self.seed)])
-        points = points[left.keeps(points)]  # without limits the best patrol always is
-        if len(points) == 0:
-            return x
-        return points[int(np.argmax(self._acquisition(self.posterior).values(points)))]
+        cloud = surveys.cloud_of(self.space, self.seed)
+        return left.best(x, self._acquisition(self.posterior), cloud)
 
     def _elsewhere(self) -> tuple[Array, Kind]:
         """Of a design never measured and of those measured fewer than LOOKS times the one whose
@@ -413,10 +402,4 @@ class Insured:
 
     def _of_outcomes(self, x: Array) -> dict[str, Any]:
         """What is recorded where there are limits."""
-        if self.limited is None:
-            return {}
-        return {
-            "acquisition": "limited",
-            "outcomes": self.limited.decisions(x),
-            "chance_feasible": float(self.limited.chance(x[None, :])[0]),
-        }
+        return {} if self.limited is None else self.limited.recorded(x)

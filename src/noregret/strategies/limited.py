@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -226,6 +227,14 @@ class Limited:
         top = X[np.argsort(-self.chance(X), kind="stable")[:3]]
         theta = np.min([model.fit.lengthscales for model in self.models], axis=0)
         return argmax(self.feasibility, space, theta, rng, top, np.empty((0, space.dimension)))
+
+    def recorded(self, x: Array) -> dict[str, Any]:
+        """What a decision for x notes of the limits."""
+        return {
+            "acquisition": "limited",
+            "outcomes": self.decisions(x),
+            "chance_feasible": float(self.chance(x[None, :])[0]),
+        }
 
     def decisions(self, x: Array) -> tuple[OutcomeDecision, ...]:
         return tuple(model.decision(x) for model in self.models)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.classes import PatrolBand, Plausibility
-from noregret.space import Array, Mask, SearchSpace
+from noregret.classes import PatrolBand, Plausibility, patrol_order, patrol_points
+from noregret.search import Acquisition
+from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.trials import Decision, History
 
 
@@ -44,6 +45,14 @@ class Plausible:
             kept &= band.bounds(A)[1] >= 0
         return kept
 
+    def best(self, x: Array, acquisition: Acquisition, cloud: Array) -> Array:
+        """x if it is left; else the best of the patrols and of a cloud that are."""
+        if self.keeps(x[None, :])[0]:
+            return x
+        points = np.vstack([self.places, cloud])
+        points = points[self.keeps(points)]  # without limits the best patrol always is
+        return points[int(np.argmax(acquisition.values(points)))] if len(points) else x
+
     def _sure(self) -> float:
         """The largest lower bound at a patrol, on the part of the space that is searched and where
         all limits are surely kept; −∞ if that is nowhere.
@@ -62,6 +71,13 @@ class Plausible:
         return self.space.snap(band.Z)
 
 
+def patrol_point(space: SearchSpace, every: Array | None, number: int) -> Array:
+    """The next point of a sequence that nothing observed influences: dense in the space."""
+    if every is not None:
+        return every[patrol_order(len(every))[(number - 1) % len(every)]]
+    return spread_points(space, patrol_points(number, 1, space.dimension))[0]
+
+
 def patrol_band(
     X: Array,
     y: Array,
@@ -69,19 +85,22 @@ def patrol_band(
     rows: Sequence[int | None],
     listed: int | None,
 ) -> PatrolBand | None:
-    """In units of the initial values; None before they have a spread, or without a patrol."""
+    """In units of the initial values; None before values have a spread, or without a patrol.
+
+    Where the initial values are all equal, the first values that are not give the unit, and
+    only patrols after them count: it must not depend on the noise of those.
+    """
     pairs = list(zip(decisions, rows, strict=True))
-    walked = [
-        row
-        for decision, row in pairs
-        if row is not None and decision.model is not None and decision.model.kind == "patrol"
-    ]
+    walked = [row for decision, row in pairs if row is not None and decision.is_patrol]
     if not walked:
         return None
-    first = [row for decision, row in pairs if decision.source == "initial" and row is not None]
+    first = [row for decision, row in pairs if decision.in_design and row is not None]
     values = y[first] if len(first) > 1 else y[:3]
+    if not np.std(values) > 0:
+        until = 1 + int(np.argmax(y != y[0]))  # of values: these have a spread
+        values, walked = y[:until], [row for row in walked if row >= until]
+        if until == 1 or not walked:
+            return None
     unit = float(np.std(values))
-    if not unit > 0:
-        return None
     rule = Plausibility(unit=unit, offset=float(np.mean(values)))
     return rule.band(X[walked], y[walked], listed)

@@ -45,9 +45,10 @@ from noregret.strategies.limited_radius import (
     optimistic,
     outcome_bands,
     outcome_beliefs,
+    propose_without_value,
     search,
 )
-from noregret.strategies.strategy import Belief, initial_proposal, random_point
+from noregret.strategies.strategy import Belief, OutcomeBelief, initial_proposal, random_point
 from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
@@ -248,11 +249,9 @@ class RadiusGPUCB:
         beliefs; where these leave nothing either, what comes closest. theory.md#limits
         """
         me, seed, failed = replace(self, delta=self.share), int(rng.integers(2**31)), history.failed
-        limits = outcome_bands(self, space, history)
         if len(history.X) == 0:  # no limit was kept yet, and there is no value
-            theta = limits[0].chosen.function_class.lengthscales
-            x = search(hope(limits), space, theta, rng, history.without_value[:3], failed)
-            return Proposal(x, Decision("initial"))
+            return propose_without_value(self, space, history, rng)
+        limits = outcome_bands(self, space, history)
         chosen, band = me.followed(space, history)
         rule = "optimistic"
         for least in (0.0, 1.0):
@@ -326,6 +325,10 @@ class RadiusGPUCB:
         is stated about f has at least B_0, and says so if that is not implied. theory.md#refuted
         """
         return self.belief_about(f"f − {self.offset:g}", space, history, delta)
+
+    def about_outcomes(self, space: SearchSpace, history: History) -> tuple[OutcomeBelief, ...]:
+        """What is held of the limits; needs no value."""
+        return outcome_beliefs(self, space, history)
 
     def belief_about(
         self, what: str, space: SearchSpace, history: History, delta: float | None = None

@@ -85,7 +85,7 @@ def check_given(study: Study, context: Any) -> Mapping[str, Any]:
     return {name: context[name] for name in study.context}
 
 
-def _is_there(study: Study, trial: Trial, space: SearchSpace) -> bool:
+def is_there(study: Study, trial: Trial, space: SearchSpace) -> bool:
     """Whether a waiting trial lies in the part of the space that is searched."""
     if not isinstance(space, Slice):
         return True
@@ -109,7 +109,7 @@ def next_trial(
         trials = study.trials
         waits = [trial for trial in trials if trial.state == "waiting"]
         if study.context:  # of those that wait, one in the context as it is now
-            waits = [trial for trial in waits if _is_there(study, trial, space)]
+            waits = [trial for trial in waits if is_there(study, trial, space)]
         waiting = waits[0] if waits else None
         if waiting is not None and fixed is None:
             claimed = study._storage.claim(study._key, waiting.number, worker)
@@ -168,7 +168,7 @@ def preview(study: Study, context: Mapping[str, Any] | None) -> Trial:
     """What the next ask would give; nothing is recorded."""
     trials, space = study.trials, searched(study, None, context)
     waits = [trial for trial in trials if trial.state == "waiting"]
-    waiting = next((trial for trial in waits if _is_there(study, trial, space)), None)
+    waiting = next((trial for trial in waits if is_there(study, trial, space)), None)
     if waiting is not None:
         return replace(waiting, state="running")
     proposal = propose(study, space, trials)

@@ -12,7 +12,7 @@ from noregret.errors import ConfigurationError, SpaceError, StorageError
 from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
 from noregret.storage import StudyRecord, codec
 from noregret.strategies import Strategy
-from noregret.study.making import check_context, check_seed, check_takes
+from noregret.study.making import check_context, check_seed, check_takes, chosen_strategy
 from noregret.trials import (
     Decision,
     Goal,
@@ -80,7 +80,7 @@ def derived(
         name=change.name,
         space=given or _changed_space(old.space, change),
         goal=change.goal or old.goal,
-        strategy=change.strategy or old.strategy,
+        strategy=old.strategy if change.strategy is None else chosen_strategy(change.strategy),
         seed=old.seed if seed is None else seed,
         note=note or old.note,
     )

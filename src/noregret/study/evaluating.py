@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.study.asking import next_trial
+from noregret.study.asking import is_there, next_trial, searched
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled, needs_pickling
-from noregret.study.plan import Plan, Reclaim, Work, check_grace, check_run
+from noregret.study.plan import (
+    Plan,
+    Reclaim,
+    Work,
+    check_catch,
+    check_grace,
+    check_objective,
+    check_run,
+)
 from noregret.study.progress_bar import Progress
 from noregret.study.running import Run
 from noregret.trials import Trial
@@ -67,7 +75,10 @@ def run_study(
         reclaim=settings.reclaim,
         trial_timeout=ends.trial_timeout,
         callbacks=callbacks,
+        executor=settings.executor,
     )
+    check_objective(objective)
+    caught = check_catch(settings.catch)
     check_grace(settings.grace)
     executor, trial_timeout, until = settings.executor, ends.trial_timeout, ends.until
     if executor is not None and trial_timeout is not None:
@@ -86,7 +97,7 @@ def run_study(
         until=lambda: study._stopping or (until is not None and until(study)),
         workers=settings.workers,
         executor=executor or own,
-        catch=settings.catch,
+        catch=caught,
         grace=settings.grace,
         reclaim=settings.reclaim,
     )
@@ -99,10 +110,14 @@ def run_study(
         now = context() if callable(context) else context
         return next_trial(study, worker, limit, context=now)
 
+    def may_take(trial: Trial) -> bool:
+        now = context() if callable(context) else context
+        return is_there(study, trial, searched(study, None, now))
+
     def note(trial: Trial) -> str:
         return progress_note(study, trial)
 
-    work = Work(study._key, study._storage, following, note, ended, study.outcomes)
+    work = Work(study._key, study._storage, following, note, ended, study.outcomes, may_take)
     shown = False if ends.trials is None else settings.progress
     study._runs, study._stopping = study._runs + 1, False
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -73,6 +73,17 @@ def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial | Non
         return None
     units = violation_units(trials, limits)
     return min(trials, key=lambda trial: violation(trial, limits, units))
+
+
+def belief_of_limits(study: Study) -> Belief | None:
+    """The proved belief with those about the limits; as long as no value is known, theirs alone."""
+    if not study.strategy.proved:
+        return None
+    belief, about = study.belief(), getattr(study.strategy, "about_outcomes", None)
+    if belief is not None or about is None:
+        return belief
+    outcomes = about(study.space, study._history(study.trials))
+    return replace(outcomes[0].margin, outcomes=outcomes) if outcomes else None
 
 
 def feasibility_of(study: Study, belief: Belief | None) -> Feasibility:

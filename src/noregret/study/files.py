@@ -35,12 +35,28 @@ AFTER = (
 )
 
 
+# files that a program would open by their name, and find text in
+BINARY = (
+    "xls",
+    "xlsx",
+    "ods",
+    "feather",
+    "arrow",
+    "pkl",
+    "pickle",
+    "h5",
+    "hdf5",
+    "db",
+    "zip",
+    "gz",
+)
 SAID = ("error", "note", "attributes")
 
 
-def column(name: str) -> str:
+def column(name: str, outcomes: Iterable[str] = ()) -> str:
     """The column of a parameter: its name, unless a trial's own columns have it."""
-    return f"params.{name}" if name in (*BEFORE, *AFTER) else name
+    taken = {*BEFORE, *AFTER, *_measured_columns(outcomes)}
+    return f"params.{name}" if name in taken else name
 
 
 def outcome_columns(names: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -48,6 +64,11 @@ def outcome_columns(names: Iterable[str]) -> dict[str, tuple[str, str]]:
     taken = (*BEFORE, *AFTER, "feasible")
     places = {name: f"outcomes.{name}" if name in taken else name for name in names}
     return {name: (place, f"{place}.noise_std") for name, place in places.items()}
+
+
+def _measured_columns(outcomes: Iterable[str]) -> list[str]:
+    pairs = outcome_columns(outcomes).values()
+    return [*(name for pair in pairs for name in pair), *(["feasible"] if pairs else [])]
 
 
 def _measured(trial: Trial, outcomes: Iterable[str]) -> dict[str, Any]:
@@ -68,7 +89,7 @@ def records(
         row = {
             "number": trial.number,
             "state": trial.state,
-            **{column(name): params[name] for name in space.parameters},
+            **{column(name, outcomes): params[name] for name in space.parameters},
         }
         said = json.dumps(dict(trial.attributes)) if trial.attributes else None
         after = {name: getattr(trial, name) for name in AFTER}
@@ -87,6 +108,11 @@ def write(
     suffix = (
         Path(target).suffix.lstrip(".").lower() if isinstance(target, (str, os.PathLike)) else ""
     )
+    if kind is None and suffix in BINARY:
+        raise ConfigurationError(
+            f"{Path(str(target)).name!r} names a kind of file that is not written here: end it in"
+            ' .csv, .json or .parquet, or say format="csv"'
+        )
     chosen = kind or (suffix if suffix in get_args(Format) else "csv")
     if chosen not in get_args(Format):
         raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
@@ -104,15 +130,18 @@ def write(
         else:
             names = [guarded(name) for name in _columns(space, outcomes)]
             _row(file, [*BEFORE, *names, *AFTER])
-            cells = {column(name): option_cells(p) for name, p in space.parameters.items()}
+            options = {name: option_cells(p) for name, p in space.parameters.items()}
+            cells = {column(name, outcomes): each for name, each in options.items()}
             for row in records(space, trials, outcomes):
-                _row(file, [_written(cells.get(name), value) for name, value in row.items()])
+                said = {name: guarded(row[name]) for name in SAID if row[name]}
+                written = {name: _written(cells.get(name), value) for name, value in row.items()}
+                _row(file, list((written | said).values()))
 
 
 def _columns(space: Space | Candidates, outcomes: Sequence[str]) -> list[str]:
     """Those of a study's own: its parameters and outcomes."""
-    measured = [name for pair in outcome_columns(outcomes).values() for name in pair]
-    return [*map(column, space.parameters), *measured, *(["feasible"] if measured else [])]
+    params = [column(name, outcomes) for name in space.parameters]
+    return [*params, *_measured_columns(outcomes)]
 
 
 def _row(file: IO[Any], cells: Sequence[Any]) -> None:
@@ -159,7 +188,8 @@ def _parquet(
             isinstance(parameter, Choice)
             and len({type(option) for option in parameter.options}) > 1
         ):
-            made[column(name)] = made[column(name)].map(json.dumps)  # a column has one type
+            there = column(name, outcomes)
+            made[there] = made[there].map(json.dumps)  # a column has one type
     try:
         made.to_parquet(target)
     except ImportError:
@@ -185,6 +215,11 @@ def guarded(text: str) -> str:
     it has one already, so that the way back is clear.
     """
     return f"'{text}" if text.startswith((*FORMULA, "'")) else text
+
+
+def unguarded(cell: str) -> str:
+    """The text that ``guarded`` was given; an apostrophe that a person typed stays."""
+    return cell[1:] if cell.startswith(tuple(f"'{each}" for each in (*FORMULA, "'"))) else cell
 
 
 def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str] | None:

@@ -12,7 +12,16 @@ from typing import IO, Any
 
 from noregret.errors import NoRegretError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space
-from noregret.study.files import AFTER, BEFORE, SAID, column, guarded, option_cells, outcome_columns
+from noregret.study.files import (
+    AFTER,
+    BEFORE,
+    SAID,
+    column,
+    guarded,
+    option_cells,
+    outcome_columns,
+    unguarded,
+)
 from noregret.study.numerals import read_number, split
 from noregret.trials import (
     STATES,
@@ -46,7 +55,7 @@ def read_csv(
     except csv.Error as error:
         raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
     # a parameter may be called as a column that only newer versions write
-    ours = {name: guarded(column(name)) for name in space.parameters}
+    ours = {name: guarded(column(name, limits or ())) for name in space.parameters}
     place = {name: there if there in names else name for name, there in ours.items()}
     place |= {name: ours[name] for name in space.parameters if name in OLD}
     stripped = {
@@ -130,7 +139,9 @@ def _trial(
         for name, parameter in space.parameters.items()
     }
     params = space.normal(values)
-    texts = {name: row.get(name) or None for name in SAID if name not in place.values()}
+    texts = {
+        name: unguarded(row.get(name) or "") or None for name in SAID if name not in place.values()
+    }
     said: dict[str, Any] = {
         "error": check_note(texts.get("error"), "an error"),
         "note": check_note(texts.get("note")),

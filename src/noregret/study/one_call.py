@@ -9,6 +9,7 @@ from typing import Any
 from noregret.errors import ConfigurationError, TrialError
 from noregret.storage import Storage
 from noregret.strategies import Strategy
+from noregret.study.plan import check_catch, check_objective, check_run
 from noregret.study.study import Callback, Study
 from noregret.trials import Goal
 
@@ -95,6 +96,9 @@ def _optimise(
 ) -> Study:
     """``kept``: storage, name and resume. ``how``: what goes to ``Study.run`` as it is."""
     storage, name, resume = kept
+    check_objective(objective)
+    check_catch(how["catch"])
+    check_run(trials=trials, callbacks=how["callbacks"])
     if storage is None:
         if resume:
             raise ConfigurationError(

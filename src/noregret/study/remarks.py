@@ -71,10 +71,10 @@ def really_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
             )
         params = {**known, **params}
     normal = space.normal(params)
-    return None if _same(normal, trial.params) else normal
+    return None if same(normal, trial.params) else normal
 
 
-def _same(one: Any, other: Any) -> bool:
+def same(one: Any, other: Any) -> bool:
     return np.array_equal(np.asarray(one, object), np.asarray(other, object))
 
 
@@ -86,7 +86,7 @@ def corrected(old: Trial, about: About) -> Trial:
         params=params,
         decision=Decision("correction"),
         corrects=old.number,
-        asked=None if _same(params, old.proposed) else old.proposed,
+        asked=None if same(params, old.proposed) else old.proposed,
         error=about.error,
         note=about.note or old.note,
         attributes=merged(old.attributes, about.attributes),

@@ -48,7 +48,8 @@ class Certificate:
 class Result:
     """best: the best observed value, partly luck under noise. recommended: the evaluated point with
     the best posterior mean, or with the best lower bound where that is proved. prediction: mean and
-    std of f there, in the values' sign. belief and certificate are None without a model; then
+    std of f there, in the values' sign. In a study with context both are over all contexts that
+    were met: see ``Study.recommended_for``. belief and certificate are None without a model; then
     recommended is best.
     """
 

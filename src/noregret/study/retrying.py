@@ -37,4 +37,5 @@ ADVICE = {
     "running": "it is under way; if its worker is gone, reclaim(numbers=[…]) takes it back",
     "complete": "only a failed trial can be given out again; enqueue() its point to measure it"
     " once more",
+    "withdrawn": "nobody was to run it; enqueue() its point to have it tried after all",
 }

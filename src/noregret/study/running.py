@@ -151,12 +151,12 @@ class Run:
             future: Future[Any] = Future()
             self._take_off(future, trial)
             try:
-                future.set_result(self.objective(trial.params))
+                future.set_result(self.objective(trial.params.copy()))
             except Exception as error:
                 future.set_exception(error)
             return
         try:
-            future = self.plan.executor.submit(self.objective, trial.params)
+            future = self.plan.executor.submit(self.objective, trial.params.copy())
         except Exception as error:
             self._give_back([trial], UNLIMITED)
             self.error = error
@@ -351,6 +351,6 @@ class Run:
         if math.isinf(self.plan.total) or self.plan.reclaim is None:
             return False
         return any(
-            trial.state == "waiting" or trial.worker is not None
+            trial.worker is not None or (trial.state == "waiting" and self.work.may_take(trial))
             for trial in self.work.storage.trials(self.work.name)
         )

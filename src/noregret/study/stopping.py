@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from noregret.errors import ConfigurationError, TrialError
+from noregret.study.plan import is_number
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
@@ -21,7 +22,7 @@ class Reached:
     value: float
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.value):
+        if not is_number(self.value) or not math.isfinite(self.value):
             raise ConfigurationError(f"the value to reach must be finite, got {self.value!r}")
 
     def __call__(self, study: Study) -> bool:
@@ -51,11 +52,11 @@ class CertifiedWithin:
     heuristic: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.regret < math.inf:
+        if not is_number(self.regret) or not 0 < self.regret < math.inf:
             raise ConfigurationError(
                 f"the regret to certify must be positive and finite, got {self.regret!r}"
             )
-        if self.delta is not None and not 0 < self.delta < 1:
+        if self.delta is not None and not (is_number(self.delta) and 0 < self.delta < 1):
             raise ConfigurationError(
                 f"delta is a failure probability in (0, 1), got {self.delta!r}"
             )

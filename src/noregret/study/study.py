@@ -25,7 +25,7 @@ from noregret.study import (
 from noregret.study import files as exchange
 from noregret.study.asking import Replay
 from noregret.study.changes import same_study
-from noregret.study.feasibility import Feasibility, feasibility_of
+from noregret.study.feasibility import Feasibility, belief_of_limits, feasibility_of
 from noregret.study.files import Target
 from noregret.study.importing import Source, read_csv
 from noregret.study.making import Place, as_storage
@@ -40,7 +40,6 @@ from noregret.trials import (
     State,
     Trial,
     history_of,
-    number_of,
     sign_of,
 )
 
@@ -123,7 +122,7 @@ class Study:
             storage: A file or a URL (sqlite:///…, postgresql://…); None is NOREGRET_STORAGE, or
                 noregret.db in the working folder.
             resume: A study of this name that is there already, with the same space and goal, is
-                opened instead.
+                opened instead; it keeps its own seed.
             outcomes: Limits of what is measured beside the value, by name.
             context: Names of inputs that nobody chooses.
         """
@@ -301,7 +300,7 @@ class Study:
         """
         told = remarks.Told(params, reason, note, attributes, transient)
         end = telling.Ending.checked(self, value, noise_std, state, outcomes)
-        return telling.tell(self, number_of(trial), end, told)
+        return telling.tell(self, telling.number_in(self, trial), end, told)
 
     def add(
         self,
@@ -366,14 +365,15 @@ class Study:
         ``outcomes`` if they are not told anew. With ``state="withdrawn"`` the result is struck out.
         The arguments are those of ``tell``.
         """
-        told, which = remarks.Told(params, reason, note, attributes, transient), number_of(trial)
+        told = remarks.Told(params, reason, note, attributes, transient)
+        which = telling.number_in(self, trial)
         return telling.correct(self, which, value, noise_std, state, outcomes, told)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
         failure no longer counts. The next ask returns it.
         """
-        return retried(self._storage, self._key, number_of(trial))
+        return retried(self._storage, self._key, telling.number_in(self, trial))
 
     def reclaim(
         self,
@@ -561,7 +561,7 @@ class Study:
 
     def feasibility(self) -> Feasibility:
         """What is known of the limits: whether anything keeps them, and what comes closest."""
-        return feasibility_of(self, self.belief() if self.strategy.proved else None)
+        return feasibility_of(self, belief_of_limits(self))
 
     def recommended_for(self, context: Values) -> Recommendation:
         """What to use in a context, seen or not: the action with the best posterior mean there, or

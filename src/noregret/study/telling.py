@@ -10,6 +10,7 @@ from noregret.errors import ConfigurationError, TrialError, UnknownTrialError
 from noregret.storage import UNLIMITED
 from noregret.study import remarks
 from noregret.study.plan import ATTEMPTS, check_grace
+from noregret.study.running import plain_point
 from noregret.trials import (
     About,
     Decision,
@@ -93,6 +94,22 @@ def tell(study: Study, number: int, end: Ending, told: remarks.Told) -> Trial:
     return finished
 
 
+def number_in(study: Study, trial: Trial | int) -> int:
+    """The number of a trial of this study; one of another study, or of a preview whose number
+    somebody else took, is refused.
+    """
+    number = number_of(trial)
+    if isinstance(trial, Trial):
+        there = trial_of(study, number, FIRST).proposed
+        if not remarks.same(there, trial.proposed):
+            raise TrialError(
+                f"trial {number} of this study is at {plain_point(there)}, the one given at"
+                f" {plain_point(trial.proposed)}: it is of another study, or was only previewed;"
+                " nothing was recorded. Give it to its own study, or add() the point here"
+            )
+    return number
+
+
 def trial_of(study: Study, number: int, advice: str) -> Trial:
     trials = study.trials
     if not 0 <= number < len(trials):
@@ -134,7 +151,7 @@ def annotate(
     attributes: Mapping[str, Any] | None,
 ) -> None:
     new, text = check_attributes(attributes), check_note(note)
-    number = None if trial is None else number_of(trial)
+    number = None if trial is None else number_in(study, trial)
     if number is not None:
         trial_of(study, number, "only a trial that is there can be annotated")
     study._storage.annotate(study._key, number, None if note is None else text or "", new)
@@ -178,7 +195,7 @@ def reclaim(
     storage, key = study._storage, study._key
     if numbers is None:
         return storage.reclaim(key, ATTEMPTS if then == "retry" else 0, grace=grace)
-    named = [number_of(number) for number in numbers]
+    named = [number_in(study, number) for number in numbers]
     for number in named:
         state = trial_of(study, number, "only a running trial can be reclaimed").state
         if state != "running":

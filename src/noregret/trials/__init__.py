@@ -9,7 +9,14 @@ from noregret.trials.about import (
     merged,
     unwritable,
 )
-from noregret.trials.decision import Decision, Kind, ModelDecision, OutcomeDecision, Source
+from noregret.trials.decision import (
+    WITHOUT_VALUE,
+    Decision,
+    Kind,
+    ModelDecision,
+    OutcomeDecision,
+    Source,
+)
 from noregret.trials.history import (
     Goal,
     History,
@@ -43,6 +50,7 @@ __all__ = [
     "LIMITS",
     "NOTHING",
     "STATES",
+    "WITHOUT_VALUE",
     "About",
     "AtLeast",
     "AtMost",

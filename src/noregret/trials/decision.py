@@ -18,6 +18,9 @@ Source = Literal[
     "initial", "random", "exhaustive", "model", "added", "enqueued", "correction", "retry"
 ]
 Kind = Literal["promise", "survey", "patrol", "fresh", "repeat"]
+# in a decision's memory: no limit was kept yet, so there was no value; what it was for, "limits"
+# or "patrol"
+WITHOUT_VALUE = "without_value"
 OF_OUTCOMES = ("outcomes", "chance_feasible")  # stored where there are any
 CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
 
@@ -129,6 +132,16 @@ class Decision:
     def chosen(self) -> bool:
         """Whether a strategy chose the point: not added, enqueued, a correction or a retry."""
         return self.source in CHOSEN
+
+    @property
+    def in_design(self) -> bool:
+        """Whether it is part of the initial design."""
+        return self.source == "initial" and WITHOUT_VALUE not in self.memory
+
+    @property
+    def is_patrol(self) -> bool:
+        kind = self.memory.get(WITHOUT_VALUE) if self.model is None else self.model.kind
+        return kind == "patrol"
 
     def signed(self, sign: float) -> Decision:
         """With the forecast times ``sign``: from what is maximised to the values, and back."""

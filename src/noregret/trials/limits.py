@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
 from noregret.trials.outcome import check_noise, check_value, measured
 from noregret.trials.trial import State, Trial
@@ -52,12 +54,13 @@ class AtLeast:
 
 
 Limit = AtMost | AtLeast
+OWN = {"value": "the value", "noise_std": "the std of its noise"}  # in what objectives return
 LIMITS: tuple[type, ...] = (AtMost, AtLeast)  # what can be stored
 
 
 def _finite(limit: Any, kind: str) -> float:
-    number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
-    if not (number and math.isfinite(limit)):
+    number = isinstance(limit, (int, float, np.integer, np.floating))
+    if isinstance(limit, bool) or not number or not math.isfinite(limit):
         raise ConfigurationError(
             f"a limit is a finite number, got {limit!r}: write {kind}(0.3), in the outcome's unit"
         )
@@ -86,11 +89,10 @@ def check_limits(outcomes: Any, parameters: Mapping[str, Any]) -> dict[str, Limi
                 f"the outcome {name!r} needs a limit, AtMost(number) or AtLeast(number), got"
                 f" {limit!r}: what has none is an attribute, tell(trial, value, attributes=…)"
             )
-        if name in parameters or name == "value":
+        taken = OWN.get(name, "a parameter is" if name in parameters else "")
+        if taken:
             raise ConfigurationError(
-                f"an outcome cannot be called {name!r}, as "
-                + ("the value" if name == "value" else "a parameter is")
-                + ": take another name"
+                f"an outcome cannot be called {name!r}, as {taken}: take another name"
             )
     return dict(outcomes)
 

@@ -76,9 +76,10 @@ def measured(result: Any) -> tuple[float, float | None]:
     value, noise_std = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     try:
         return check_value(value), check_noise(noise_std)
-    except NoRegretError:
+    except NoRegretError as error:
         what = "nothing (None)" if result is None else repr(result)[:200]
+        why = f" ({error})" if isinstance(result, tuple) and len(result) == 2 else ""
         raise TrialError(
-            f"the objective returned {what}: it must return one real number, finite, or the"
-            " pair (value, noise std). Its trial has failed"
+            f"the objective returned {what}{why}: it must return one real number, finite, or the"
+            " pair (value, noise std), the std positive. Its trial has failed"
         ) from None

@@ -12,6 +12,7 @@ import numpy as np
 from noregret.errors import TrialError
 from noregret.trials.decision import Decision, ModelDecision
 from noregret.trials.markup import html_table, shown
+from noregret.trials.point import fixed
 
 State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
 STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed", "withdrawn")
@@ -28,7 +29,8 @@ class Trial:
     """
 
     number: int
-    params: Any  # a dict by name, or an array if the space was given as bounds
+    # a dict by name, or an array if the space was given as bounds; both to read, not to change
+    params: Any
     state: State = "running"
     value: float | None = None
     noise_std: float | None = None
@@ -48,6 +50,10 @@ class Trial:
     feasible: bool | None = None  # within every limit; None: there are none, or not known
     # of a failure: it had nothing to do with the point, and no strategy sees it
     transient: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "params", fixed(self.params))
+        object.__setattr__(self, "asked", fixed(self.asked))
 
     def __repr__(self) -> str:
         noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"

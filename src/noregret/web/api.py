@@ -133,7 +133,7 @@ async def study_version(request: Request, name: StudyName, model: bool = False) 
     if not model:
         return {"version": seen.version}
     models: Models = request.app.state.models
-    answer, fitting = models.look(name, seen.version)
+    answer, fitting = models.look(name, seen.study.identity, seen.version)
     return {
         "version": seen.version,
         "model": None if answer is None else answer["version"],
@@ -201,7 +201,7 @@ async def study_model(request: Request, name: StudyName) -> Any:
     fit there is.
     """
     seen = await run_in_threadpool(request.app.state.library.snapshot, name)
-    answer, fitting = request.app.state.models.look(name, seen.version)
+    answer, fitting = request.app.state.models.look(name, seen.study.identity, seen.version)
     return (answer or {"version": None}) | {"fitting": fitting}
 
 

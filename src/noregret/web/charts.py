@@ -89,11 +89,7 @@ def convergence(snapshot: Snapshot) -> Chart:
     )
     if made.lower[-1] is not None and made.upper[-1] is not None:
         low, high = (measured(end, snapshot.noise) for end in (made.lower[-1], made.upper[-1]))
-        text += (
-            f" The best possible value lies between {low} and {high}."
-            if snapshot.study.strategy.proved
-            else f" Where the method itself expects the best value: between {low} and {high}."
-        )
+        text += f" Where the method itself expects the best value: between {low} and {high}."
     return Chart(text, columns)
 
 

@@ -30,6 +30,7 @@ PATIENCE = 9.0  # a study that changes all the time is fitted in at most a tenth
 class Fits:
     """Of one study: the last answer, how long it took, and whether the next is under way."""
 
+    identity: str
     answer: dict[str, Any] | None = None
     finished: float = 0.0
     seconds: float = 0.0
@@ -44,15 +45,18 @@ class Models:
         self._pool: ProcessPoolExecutor | None = None
         self._fits: dict[str, Fits] = {}
 
-    def last(self, name: str) -> dict[str, Any] | None:
-        """The last answer there is; nothing is started."""
-        return self._fits[name].answer if name in self._fits else None
+    def last(self, name: str, identity: str) -> dict[str, Any] | None:
+        """The last answer there is of the study with this name and identity; nothing is started."""
+        fits = self._fits.get(name)
+        return fits.answer if fits is not None and fits.identity == identity else None
 
-    def look(self, name: str, version: str) -> tuple[dict[str, Any] | None, bool]:
+    def look(self, name: str, identity: str, version: str) -> tuple[dict[str, Any] | None, bool]:
         """The last answer, whether or not it is of this version, and whether a newer one is on its
         way.
         """
-        fits = self._fits.setdefault(name, Fits())
+        fits = self._fits.get(name)
+        if fits is None or fits.identity != identity:  # a new study of that name starts anew
+            fits = self._fits[name] = Fits(identity)
         if fits.under_way is not None:
             return fits.answer, True
         if fits.answer is not None and fits.answer["version"] == version:

@@ -114,7 +114,8 @@ async def overview_page(
     page: Annotated[int, Query(ge=1, le=10**6)] = 1,
 ) -> Response:
     seen = await run_in_threadpool(studies.snapshot, name)
-    model = request.app.state.models.last(name)  # the page asks for a newer one once it is there
+    # the page asks for a newer one once it is there
+    model = request.app.state.models.last(name, seen.study.identity)
 
     def made() -> Response:
         pages = max(1, -(-len(seen.rows) // ROWS))
@@ -135,9 +136,7 @@ async def overview_page(
             model=model,
             recommended=recommended,
             listed=isinstance(seen.study.space, Candidates),
-            progress_note=words.progress_note(
-                seen.convergence.upper, seen.tally["failed"], seen.study.strategy.proved
-            ),
+            progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
         )
 
     return await run_in_threadpool(made)
@@ -216,7 +215,7 @@ async def log_in(request: Request) -> Response:
     answer.headers["Set-Cookie"] = cookie(
         request.scope["state"]["cookie_name"],
         access.new_session(),
-        secure=request.url.scheme == "https",
+        secure=request.scope["state"]["secure"],
     )
     return answer
 
@@ -228,7 +227,7 @@ def log_out(request: Request) -> Response:
     if request.scope["state"]["session"]:
         access.end_session(request.scope["state"]["session"])
     answer.headers["Set-Cookie"] = cookie(
-        request.scope["state"]["cookie_name"], "", secure=request.url.scheme == "https"
+        request.scope["state"]["cookie_name"], "", secure=request.scope["state"]["secure"]
     )
     return answer
 

@@ -41,9 +41,13 @@ class Snapshot:
                 study.seed,
                 study.strategy,
                 trials[0].created if trials else "",
-                len(trials),
-                sorted(self.counts.items()),
-                (study.note, [trial.note for trial in trials if trial.note]),
+                [trial.state for trial in trials],
+                (study.note, dict(study.attributes)),
+                [
+                    (trial.number, trial.note, dict(trial.attributes))
+                    for trial in trials
+                    if trial.note or trial.attributes
+                ],
             )
         )
         self.version = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -160,7 +160,9 @@ class Guard:
         session = self.access.session(_cookies(headers).get(cookie_name, ""))
         fresh = session is None and self.access.token is None
         session = self.access.new_session() if fresh else session
+        secure = "https" in (scope.get("scheme"), headers.get("x-forwarded-proto"))
         scope.setdefault("state", {}).update(
+            secure=secure,
             session=session,
             csrf=self.access.csrf(session) if session else "",
             cookie_name=cookie_name,
@@ -176,7 +178,7 @@ class Guard:
                 if fresh and scope["method"] in SAFE and not scope["path"].startswith("/static/"):
                     answer.append(
                         "Set-Cookie",
-                        cookie(cookie_name, str(session), secure=scope.get("scheme") == "https"),
+                        cookie(cookie_name, str(session), secure=secure),
                     )
             await send(message)
 
@@ -191,16 +193,17 @@ class Guard:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         by_header = scheme.lower() == "bearer" and access.knows(given.strip())
         address = (scope.get("client") or ("", 0))[0]
-        if access.token is not None and not by_header:  # a right token always passes
-            if given:
-                access.throttle.wrong(address)
-            tries = given or (path == "/login" and method not in SAFE)
-            if tries and access.throttle.refuses(address):
+        # a right token always passes; whoever has a session guesses no more
+        guesses = scheme.lower() == "bearer" and given and not by_header and session is None
+        if access.token is not None and (guesses or (path == "/login" and method not in SAFE)):
+            if not by_header and access.throttle.refuses(address):
                 return _no(
                     429,
                     f"too many wrong tokens: wait {WRONG_SECONDS:g} s and try again",
                     {"Retry-After": f"{WRONG_SECONDS:g}"},
                 )
+            if guesses:
+                access.throttle.wrong(address)
         if access.token is None and not is_loopback(_hostname(headers.get("host", ""))):
             return _no(
                 421,

@@ -80,6 +80,7 @@ def bounded(app: Any, **settings: Any) -> uvicorn.Config:
         app,
         http=Bounded,
         ws="none",
+        proxy_headers=False,  # or whoever is on this machine chooses the address he is counted by
         h11_max_incomplete_event_size=HEADER_BYTES,
         timeout_keep_alive=5,
         backlog=128,

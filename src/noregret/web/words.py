@@ -97,17 +97,15 @@ def number(value: Any, digits: int = 6) -> str:
     return f"{value:.{digits}g}".replace("-", "−")
 
 
-def progress_note(upper: Sequence[float | None], failed: int, proved: bool) -> str:
+def progress_note(upper: Sequence[float | None], failed: int) -> str:
     """What the drawing of the values shows, and nothing that it does not."""
     said = "Dots are values, the line is the best so far."
     if failed:
         said += " Crosses are failures."
     if any(end is not None for end in upper):
         said += (
-            " The best possible value lies in the shaded band."
-            if proved
-            else " In the shaded band the method itself expected the best value, step by step; the"
-            " box above says what it cannot exclude."
+            " In the shaded band the method itself expected the best value, step by step; the box"
+            " above says what it cannot exclude."
         )
     return said
 
