@@ -7,11 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, chi2
 
 import noregret as nr
 from noregret.classes import FunctionClass, Mixture, Values
-from noregret.classes.repeats import FromRepeats, first_pairs, strict_quantile, unpaired
+from noregret.classes.repeats import (
+    FromRepeats,
+    first_pairs,
+    pairs_at,
+    strict_quantile,
+    unpaired,
+)
 from noregret.errors import ConfigurationError
 from noregret.gp import Matern, SquaredExponential
 from noregret.space import Array
@@ -98,8 +104,10 @@ def test_the_radius_in_the_values_units_rises_with_the_noise(kernel: Any) -> Non
 def test_pairs_are_found_in_order_and_disjoint() -> None:
     X = np.array([[0.1], [0.2], [0.1 + 1e-12], [0.1], [0.2], [0.1]])
     y = np.array([1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
-    np.testing.assert_array_equal(first_pairs(X, y, 9), [1 - 4, 2 - 16, 8 - 32])
-    np.testing.assert_array_equal(first_pairs(X, y, 1), [1 - 4])
+    assert [y[i] - y[j] for i, j in first_pairs(X, 9)] == [1 - 4, 2 - 16, 8 - 32]
+    assert first_pairs(X, 1) == [(0, 2)]
+    assert pairs_at(X, X[[1, 0, 0]]) == [(1, 4), (0, 2), (3, 5)]
+    assert pairs_at(X[:4], X[[1, 0]]) == [(0, 2)]
     none = np.empty((0, 1))
     assert unpaired(X, none) is None
     again = unpaired(X[:3], none)
@@ -179,6 +187,41 @@ def test_points_under_way_are_repeated_once() -> None:
     assert fourth.params[0] not in (first.params[0], second.params[0])
     study.tell(third, state="failed")
     assert study.ask().params[0] == pytest.approx(first.params[0])
+
+
+def test_a_repeat_that_is_told_late_changes_nothing() -> None:
+    """By trial number it would be one of the first two pairs; the bound is that of the pairs that
+    were complete when the model decided first. Another order of telling, as from two workers.
+    """
+    strategy = nr.AdaptiveGPUCB.rigorous(FromRepeats(2), initial_points=2)
+    study = nr.Study([(0.0, 1.0)], "maximize", strategy, seed=0)
+    rng = np.random.default_rng(0)
+
+    def tell(trial: nr.Trial) -> float:
+        value = math.sin(6 * trial.params[0]) + 0.1 * float(rng.standard_normal())
+        study.tell(trial, value)
+        return value
+
+    tell(study.ask())
+    late = study.ask()  # at the first point again
+    values = [tell(study.ask()) for _ in range(4)]
+    asked = study.ask()
+    pairs = [values[0] - values[1], values[2] - values[3]]
+    naive = math.sqrt(sum(d * d for d in pairs) / 2 / chi2.ppf(0.05, 2))
+    assert asked.why.noise_std == pytest.approx(naive)
+    tell(asked)
+    assert study.belief() is not None
+    study.tell(late, 50.0)
+    for _ in range(2):
+        following = study.ask()
+        assert following.why.noise_std == pytest.approx(naive)
+        tell(following)
+    assert study.replay().number is None
+    slip = study.trials[2]
+    study.correct(slip, values[0] + 0.3)  # a corrected value counts as it is now
+    pairs[0] += 0.3
+    corrected = math.sqrt(sum(d * d for d in pairs) / 2 / chi2.ppf(0.05, 2))
+    assert study.ask().why.noise_std == pytest.approx(corrected)
 
 
 def test_values_without_noise() -> None:

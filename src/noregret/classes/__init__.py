@@ -34,7 +34,7 @@ from noregret.classes.radius import (
     radius_band,
     radius_squared,
 )
-from noregret.classes.repeats import FromRepeats, first_pairs, unpaired
+from noregret.classes.repeats import FromRepeats, first_pairs, pairs_at, unpaired
 from noregret.classes.shortening import Shortening
 from noregret.classes.widening import (
     AnchoredReference,
@@ -103,6 +103,7 @@ __all__ = [
     "is_patrol",
     "merge",
     "norm_lower_bound",
+    "pairs_at",
     "patrol_order",
     "patrol_points",
     "patrols",

@@ -83,20 +83,32 @@ def strict_quantile(m: int, delta: float) -> float:
     return max(float(-found.fun), 0.0)
 
 
-def first_pairs(X: Array, y: Array, count: int) -> Array:
-    """The differences of the first ``count`` disjoint pairs of values at one point, in order."""
+def first_pairs(X: Array, count: int) -> list[tuple[int, int]]:
+    """The rows of the first ``count`` disjoint pairs of values at one point, in order."""
     open_rows: list[int] = []
-    differences: list[float] = []
+    found: list[tuple[int, int]] = []
     for row in range(len(X)):
         near = [i for i in open_rows if float(cdist(X[[i]], X[[row]], "chebyshev")[0, 0]) <= SAME]
         if not near:
             open_rows.append(row)
             continue
         open_rows.remove(near[0])
-        differences.append(float(y[near[0]] - y[row]))
-        if len(differences) == count:
+        found.append((near[0], row))
+        if len(found) == count:
             break
-    return np.array(differences)
+    return found
+
+
+def pairs_at(X: Array, places: Array) -> list[tuple[int, int]]:
+    """The same, one at each of these points; fewer where values were struck out since."""
+    left = np.ones(len(X), dtype=np.bool_)
+    found: list[tuple[int, int]] = []
+    for place in places:
+        rows = np.flatnonzero(left & (cdist(X, place[None, :], "chebyshev")[:, 0] <= SAME))[:2]
+        if len(rows) == 2:
+            found.append((int(rows[0]), int(rows[1])))
+            left[rows] = False
+    return found
 
 
 def unpaired(X: Array, pending: Array) -> Array | None:

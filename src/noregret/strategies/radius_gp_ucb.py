@@ -22,7 +22,6 @@ from noregret.classes import (
     Mixture,
     RadiusBand,
     Values,
-    first_pairs,
     radius_band,
     unpaired,
 )
@@ -49,6 +48,7 @@ from noregret.strategies.limited_radius import (
     search,
 )
 from noregret.strategies.pending import with_pending
+from noregret.strategies.repeated import keeping, pairs
 from noregret.strategies.strategy import Belief, OutcomeBelief, initial_proposal, random_point
 from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
 
@@ -171,9 +171,10 @@ class RadiusGPUCB:
         rule = self.noise_bound
         if not isinstance(rule, FromRepeats):
             return self, history
-        differences = first_pairs(history.X, history.y, rule.pairs)
-        if len(differences) < rule.pairs:
+        rows = pairs(history, rule.pairs)
+        if len(rows) < rule.pairs:
             return None
+        differences = np.array([history.y[i] - history.y[j] for i, j in rows])
         bound = max(rule.bound(differences, self.delta / 2), LEAST * self.norm_bound)
         untold = replace(history, noise_std=np.full(len(history.y), math.nan))
         return replace(self, noise_bound=bound, delta=self.delta / 2), untold
@@ -227,8 +228,9 @@ class RadiusGPUCB:
             again = unpaired(history.X, history.pending)
             x = random_point(space, rng, history.failed) if again is None else again
             return Proposal(x, Decision("initial"))
-        if known[0] is not self:
-            return known[0].decided(space, known[1], rng, acquisition)
+        if isinstance(self.noise_bound, FromRepeats):
+            found = known[0].decided(space, known[1], rng, acquisition)
+            return keeping(found, history, self.noise_bound.pairs)
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
             return first
