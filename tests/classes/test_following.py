@@ -50,6 +50,23 @@ def test_the_lengthscale_is_that_of_the_evidence_shortened() -> None:
     assert 0.2 / 2.5 <= float(found.function_class.lengthscales[0]) <= 0.2  # truth .2, over √2
 
 
+def test_the_class_is_never_shorter_than_every_member_of_the_mixture() -> None:
+    """Values like noise ask for the shortest; beyond it A4 would compare with nothing."""
+    start, rng = FunctionClass(np.array([1.0]), 1.0), np.random.default_rng(0)
+    mixture = Mixture.around(SE, start)
+    X = np.linspace(0, 1, 40)[:, None]
+    wild = Values.equal(X, rng.standard_normal(40), 0.01)
+    found = Following().followed(100, start, mixture, wild, 0.1)
+    shortest = float(mixture.lengthscales.min())
+    assert float(found.function_class.lengthscales[0]) == pytest.approx(shortest)
+    later = 10**90  # the floor is beyond the fourteen members: more are taken
+    rule = Following(floor=LogGrowth(1.0))
+    longer = Mixture.around(SE, start, rule.floor(later))
+    found = rule.followed(later, start, longer, wild, 0.1)
+    assert found.g >= rule.floor(later) > float(1 / shortest)
+    assert float(found.function_class.lengthscales[0]) >= float(longer.lengthscales.min())
+
+
 def test_a_factor_below_one_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
         Following(factor=0.9)

@@ -104,3 +104,10 @@ def test_a_password_is_never_shown(shell: Shell) -> None:
         Target("postgresql://me:secret@h/db", False, "my lab").again("ask")
         == "noregret ask --study 'my lab' --storage 'postgresql://me:***@h/db'"
     )
+
+
+def test_a_file_may_have_any_name(shell: Shell) -> None:
+    shell("create lab --float x 0 1 --goal maximize --storage 'a?1.db'")
+    assert "lab" in shell("list --storage 'a?1.db'").out
+    assert "lab" in shell("list --storage 'sqlite:///a%3F1.db?timeout=5'").out
+    shell.fails("list --storage 'a?2.db'", "a?2.db")

@@ -350,3 +350,29 @@ def test_what_is_refused() -> None:
         NoRegretSearch(SPACE, "loss", "min", evaluated_rewards=[1.0])
     with pytest.raises(ConfigurationError, match="strategy must be"):
         NoRegretSearch(SPACE, "loss", "min", strategy=nr.LogEI)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_branches_of_a_space_are_kept(whole: bool) -> None:
+    options = {"svm": {"C": nr.Float(0.1, 10)}, "tree": {}}
+    given: Any = {"model": nr.Branch(options), "x": nr.Float(0, 1)}
+    search = NoRegretSearch(
+        nr.Space(given) if whole else given,
+        metric="loss",
+        mode="min",
+        strategy=nr.RandomSearch(),
+        seed=0,
+        points_to_evaluate=[{"model": "tree", "x": 0.5}],
+    )
+    axes, _ = search._axes()
+    assert [str(each) for each in axes.space.branches] == ["C only for model=svm"]
+    first = search.suggest("first")
+    assert first is not None
+    search.on_trial_complete("first", {"loss": 1.0})
+    configs = [search.suggest(f"{number}") for number in range(12)]
+    told = [config for config in configs if config is not None]
+    assert {config["model"] for config in told} == {"svm", "tree"}
+    # what does not exist is one value
+    assert len({config["C"] for config in told if config["model"] == "tree"}) == 1
+    with pytest.raises(SpaceError, match="'C' is given twice"):
+        NoRegretSearch({**given, "C": nr.Float(0, 1)}, metric="loss", mode="min")

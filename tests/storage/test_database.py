@@ -15,7 +15,7 @@ from noregret.errors import (
     UnknownStudyError,
     UnknownTrialError,
 )
-from noregret.storage import SQLStorage
+from noregret.storage import SQLStorage, recover
 from tests.databases import KINDS, make_storage, make_url
 
 SPACE = {"x": nr.Float(0, 1)}
@@ -102,3 +102,20 @@ def test_what_is_supported_is_said(url: str) -> None:
     assert "SQLite" in str(caught.value)
     assert "postgresql://" in str(caught.value)
     assert "secret" not in str(caught.value)
+
+
+def test_a_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a URL reads as its query or as an escape is part of a file's name."""
+    names = ["a?1.db", "a?2.db", "50%20.db", "50 .db", "a#b.db"]
+    for name in names:
+        storage = SQLStorage(tmp_path / name)
+        nr.Study.create(name, SPACE, "maximize", storage=storage).add({"x": 0.5}, 1.0)
+        assert SQLStorage(storage.url).names() == [name]  # as another process opens it
+        storage.close()
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == sorted(names)
+    monkeypatch.setattr("noregret.storage.database._can_write", lambda file: False)
+    for name in names:
+        assert SQLStorage(tmp_path / name, must_exist=True).names() == [name]
+        assert [each["name"] for each in recover(tmp_path / name).studies] == [name]
+    with pytest.raises(StorageError, match="there is no file"):
+        SQLStorage(tmp_path / "a", must_exist=True)

@@ -15,7 +15,8 @@ from noregret import AdaptiveGPUCB, Assumed
 from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
 from noregret.strategies.limited_radius import may_be_feasible, outcome_bands
-from noregret.strategies.radius_gp_ucb import RadiusGPUCB, with_pending
+from noregret.strategies.pending import with_pending
+from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.testing.problems import rkhs_sample
 
 NOISE, THETA, NORM, LIMIT = 0.02, 0.3, 1.5, 0.1
@@ -195,3 +196,25 @@ def test_infeasibility_is_declared_without_a_value_too(valued: bool) -> None:
         study.tell(trial, 1.0 if valued else None, outcomes={"g": g})
     assert study.feasibility().state == "infeasible"
     assert study.ask().why.acquisition == "infeasible"
+
+
+def test_withdrawn_points_are_left_alone_by_limits_too() -> None:
+    strategy = RadiusGPUCB(
+        0.05, lengthscales=0.5, outcomes={"c": nr.Assumed(0.05, lengthscales=0.5)}
+    )
+    study = nr.Study([(0.0, 1.0)], "maximize", strategy, outcomes={"c": nr.AtMost(0.3)}, seed=0)
+    for _ in range(5):
+        trial = study.ask()
+        x = float(trial.params[0])
+        study.tell(trial, 0.5 * np.sin(6 * x), outcomes={"c": x - 0.4})
+    gone = [study.tell(study.ask(), state="withdrawn") for _ in range(2)]
+    asked = study.ask()
+    xs = [float(trial.params[0]) for trial in [*gone, asked]]
+    assert np.abs(np.subtract.outer(xs, xs))[np.triu_indices(3, 1)].min() > 0.01
+    history = study._history(study.trials[:-1])
+    bands = outcome_bands(strategy, study.space, history)
+    low, high = bands[0].band.bounds(study.space.encode(asked.params)[None, :])
+    recorded = asked.why.outcomes[0]
+    assert recorded.upper is not None
+    assert recorded.lower is not None
+    assert recorded.upper - recorded.lower == pytest.approx(float(high[0] - low[0]))

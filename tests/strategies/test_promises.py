@@ -9,7 +9,8 @@ import pytest
 import noregret as nr
 from noregret.classes.widening import NoWidening
 from noregret.errors import ConfigurationError
-from noregret.gp.kernels import SquaredExponential
+from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.space import Array
 
 pytestmark = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
 Make = Callable[[], nr.strategies.Strategy]
@@ -120,3 +121,62 @@ def test_a_width_below_its_regulariser_says_so() -> None:
     assert (narrow.proved, wide.proved) == (False, True)
     assert narrow.theorem.startswith("none")
     assert not wide.theorem.startswith("none")
+
+
+class Own:
+    """A kernel of which nothing is known."""
+
+    decreasing_spectrum = True
+
+    def value(self, sq: Array) -> Array:
+        return 1 / (1 + sq)
+
+    def slope(self, sq: Array) -> Array:
+        return -1 / (1 + sq) ** 2
+
+    def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
+        return float(dimension)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "inputs", "sublinear"),
+    [
+        (SquaredExponential(), 9, True),
+        (Matern(2.5), 4, True),
+        (Matern(2.5), 5, False),
+        (Matern(1.5), 2, True),
+        (Matern(1.5), 3, False),
+        (Matern(0.5), 1, False),
+        (Own(), 1, False),
+    ],
+)
+def test_regret_is_claimed_only_where_it_is_sublinear(
+    kernel: Any, inputs: int, sublinear: bool
+) -> None:
+    """√T·γ_T with γ_T = T^(d/(2ν + d)): the power is below 1 only if 2ν > d. The band holds for
+    every kernel, and decides what is called proved.
+    """
+    theta = (0.3,) * inputs
+    known = nr.GPUCB(theta, kernel=kernel, width="mixture", noise_std=0.1)
+    fixed = nr.AdaptiveGPUCB(
+        kernel=kernel,
+        lengthscales=theta,
+        width="mixture",
+        widening=NoWidening(),
+        estimation=None,
+    )
+    if isinstance(kernel, Matern):
+        assert sublinear == (0.5 + inputs / (2 * kernel.nu + inputs) < 1)
+    for strategy in (known, fixed):
+        assert strategy.proved
+        assert "the band contains f" in strategy.theorem
+        assert ("regret is then sublinear" in strategy.theorem) == sublinear
+        assert ("Of the regret nothing is claimed" in strategy.theorem) != sublinear
+        assert ("one evaluation at a time and an argmax" in strategy.theorem) == sublinear
+
+
+def test_without_lengthscales_for_each_input_regret_is_claimed_up_to_so_many() -> None:
+    known = nr.GPUCB(0.3, kernel=Matern(2.5), width="mixture", noise_std=0.1)
+    assert "sublinear in up to 4 inputs" in known.theorem
+    rough = nr.GPUCB(0.3, kernel=Matern(0.5), width="mixture", noise_std=0.1)
+    assert "Of the regret nothing is claimed" in rough.theorem

@@ -111,6 +111,46 @@ def test_the_forecast_is_that_of_the_noise_that_counts(noise_std: float | None) 
     assert belief.predict(at)[0][0] == pytest.approx(mean)
 
 
+def wave(x: float) -> float:
+    return 0.5 * math.sin(6 * x)
+
+
+def test_withdrawn_points_cost_no_width_and_are_not_proposed_again() -> None:
+    """The band of the next decision is that of the values alone; the band counts one that is
+    really under way, as before."""
+    strategy = RadiusGPUCB(0.05, lengthscales=0.5)
+    study = nr.Study([(0.0, 1.0)], "maximize", strategy, seed=0)
+    study.run(lambda x: wave(x[0]), 6)
+    gone = [study.tell(study.ask(), state="withdrawn") for _ in range(3)]
+    history = study._history(study.trials)
+    assert len(history.pending) == len(history.given_up) == 3
+    assert len(history.under_way) == 0
+    _, band = strategy.followed(study.space, history)
+    asked = study.ask()
+    below, above = band.bounds(study.space.encode(asked.params)[None, :])
+    assert asked.why.instant_regret_bound == pytest.approx(float(above[0] - below[0]))
+    xs = [float(trial.params[0]) for trial in [*gone, asked]]
+    gaps = np.abs(np.subtract.outer(xs, xs))[np.triu_indices(4, 1)]
+    assert gaps.min() > 0.01
+    free = np.linspace(0, 1, 2001)
+    free = free[np.min(np.abs(np.subtract.outer(free, xs[:3])), axis=1) > 0.01]
+    assert float(above[0]) >= float(band.upper(free[:, None]).max()) - 1e-4  # the best of the rest
+    other = study._history(study.trials)
+    assert len(other.under_way) == 1
+    assert len(other.given_up) == 3
+    assert study.replay().number is None
+
+
+def test_withdrawn_designs_of_a_list_are_left_until_none_is() -> None:
+    designs = nr.Candidates([{"x": x / 5} for x in range(6)])
+    strategy = RadiusGPUCB(0.05, lengthscales=0.5, initial_points=2)
+    study = nr.Study(designs, "maximize", strategy, seed=1)
+    study.run(lambda params: wave(params["x"]), 2)
+    gone = [study.tell(study.ask(), state="withdrawn") for _ in range(6)]
+    assert len({trial.params["x"] for trial in gone}) == 6
+    assert study.ask().params["x"] in {x / 5 for x in range(6)}
+
+
 @pytest.mark.parametrize("rate", [1.0, 11.0])
 def test_what_was_given_implies_the_condition_or_it_says_so(rate: float) -> None:
     """f has exactly the given norm at θ_0: with b ≥ 1 every class contains it, with less not all.

@@ -11,8 +11,10 @@ import pytest
 from scipy.stats import binomtest, multivariate_normal, norm
 
 from noregret.classes import confidence
+from noregret.classes.following import FINENESS
 from noregret.classes.function_class import FunctionClass
 from noregret.classes.radius import (
+    LENGTHS,
     SCALES,
     Mixture,
     RadiusBand,
@@ -231,6 +233,34 @@ def test_never_wider_than_the_union_over_a_grid_of_kernels(kernel: Kernel) -> No
             2.0, gain, noise_bound=R, regulariser=R**2, delta=DELTA * float(weight)
         )
         assert new <= old + 1e-9
+
+
+@pytest.mark.parametrize("d", [1, 3, 24])
+def test_a_class_between_members_costs_little_more_than_the_next_shorter_one(d: int) -> None:
+    """A4 with the members, the amplitudes and the grid of the code: s = 1 up to 21 inputs. The
+    members at least as short as each class are looked for one by one.
+    """
+    rng, R, B = np.random.default_rng(d), 0.1, 2.0
+    X = rng.random((15, d))
+    values = Values.equal(X, np.sin(X @ rng.normal(size=d) * 3) + R * rng.standard_normal(15), R)
+    mixture = Mixture.around(SE, FunctionClass(np.full(d, 1.0), 1.0))
+    radius_sq = mixture.radius_squared(values, DELTA)
+    for k in range(4 * (LENGTHS - 1) + 1):
+        theta = np.full(d, 2.0 ** (-k / FINENESS))
+        posterior = condition(SE, theta, X, values.y, R**2)
+        K = covariance(SE, theta, X, X)
+        alpha = np.linalg.solve(K + R**2 * np.eye(15), values.y)
+        beta = radius_sq + B**2 - values.y @ alpha
+        shorter = np.flatnonzero(np.all(mixture.lengthscales <= theta * (1 + 1e-9), axis=1))
+        ratio = np.prod(theta / mixture.lengthscales[shorter], axis=1)
+        s = np.maximum(ratio / mixture.amplitudes[shorter] ** 2, 1.0)
+        j = shorter[np.argmin(s)]
+        assert s.min() <= max(1.0, 2 ** (3 * d / 8 - 8)) * (1 + 1e-9)
+        own = covariance(SE, mixture.lengthscales[j], X, X) * mixture.amplitudes[j] ** 2
+        gain = 0.5 * np.linalg.slogdet(np.eye(15) + own / R**2)[1]
+        paid = (s.min() - 1) * alpha @ K @ alpha  # ‖μ‖²
+        assert beta <= B**2 + 2 * gain - 2 * math.log(DELTA * mixture.weights[j]) + paid + 1e-8
+        assert posterior.z @ posterior.z == pytest.approx(values.y @ alpha)
 
 
 def test_a_misspecified_f_gets_a_larger_radius() -> None:

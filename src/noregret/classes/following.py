@@ -1,10 +1,10 @@
 """The class that the data ask for: lengthscales by the mixture's evidence, a norm bound above what
 the data refute, and a schedule under both that contains every f in the end.
 
-θ_t = θ_0/g_t with g_t = √2·ĝ_t between a floor and a cap, ĝ_t the geometric mean of the mixture's
-scalings under its evidence; B_t = max(b(t)·G_t^½·B_0, κ·b_t(θ_t)), G_t = g_t^d, and b_t(θ) the
-least norm within the radius. The radius names no class, so any choice made from the data is
-allowed. Proof: docs/theory.md, "A class can be refuted".
+θ_t = θ_0/g_t with g_t = √2·ĝ_t between a floor and a cap and not beyond the mixture, ĝ_t the
+geometric mean of the mixture's scalings under its evidence; B_t = max(b(t)·G_t^½·B_0, κ·b_t(θ_t)),
+G_t = g_t^d, and b_t(θ) the least norm within the radius. The radius names no class, so any choice
+made from the data is allowed. Proof: docs/theory.md, "A class can be refuted".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from noregret.classes.radius import Mixture, Values, norm_lower_bound, radius_sq
 from noregret.errors import ConfigurationError
 from noregret.space import Array
 
-FINENESS = 8  # θ_0·2^(−j/8): the grid of classes, without which no regret is proved for Matérn
+FINENESS = 8  # θ_0·2^(−k/8): the grid of classes, without which no regret is proved for Matérn
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ class Following:
         share = np.exp(evidence - evidence.max())
         fitted = math.exp(float(share @ np.log(scaling)) / float(share.sum()))
         root = 1 / len(start.lengthscales)
-        g = max(min(self.shortening * fitted, self.cap(t) ** root), self.floor(t) ** root)
+        most = min(self.cap(t) ** root, float(scaling.max()))  # theory.md#radius, A4
+        g = max(min(self.shortening * fitted, most), self.floor(t) ** root)
         g = 2.0 ** (math.ceil(FINENESS * math.log2(g) - 1e-9) / FINENESS)
         scheduled = start.widened(g, max(self.ball(t) / 8, 1.0))
         scheduled_bound = scheduled.norm_bound * min(self.ball(t) / 8, 1.0)

@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from noregret.errors import NoRegretError, SpaceError, StorageError
-from noregret.storage import SQLStorage, storage_url
+from noregret.storage import SQLStorage, storage_file, storage_url
 from noregret.study import Study, parsed, read_number
 
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
@@ -34,9 +34,8 @@ class Target:
 
     def existing(self) -> str | None:
         """The storage, which must be there already: only ``create`` makes a new file."""
-        url = storage_url(self.storage)
-        path = url.removeprefix("sqlite:///")
-        if path != url and not Path(path).exists():
+        path = storage_file(storage_url(self.storage))
+        if path is not None and not Path(path).exists():
             raise StorageError(
                 f"there is no database {path}: make a study with `noregret create`,"
                 " or name another database with --storage"

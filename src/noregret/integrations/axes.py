@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space import Choice, Constraint, Float, Int, Parameter, Space
+from noregret.space import Choice, Constraint, Float, Int, Only, Parameter, Space
 
 CUT = 1e-3  # probability left out at an end of a distribution that has no end there
 EDGE = 1e-6  # probability left out at an end that the distribution has
@@ -36,6 +36,7 @@ class Axes:
     named: Mapping[str, Axis]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
+    branches: tuple[Only, ...] = ()
 
     @property
     def space(self) -> Space:
@@ -45,10 +46,15 @@ class Axes:
                 " optimise"
             )
         parameters = {name: axis.parameter for name, axis in self.named.items()}
-        return Space(parameters, constraints=self.constraints)
+        return Space(parameters, constraints=self.constraints, branches=self.branches)
 
     def ours(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Raises SpaceError for a value that the axis does not have."""
+        """Raises SpaceError for a value that the axis does not have. What does not exist for the
+        point's choices may be missing.
+        """
+        if self.branches and any(name not in params for name in self.named):
+            branching = self.space.branching
+            params = params if branching is None else branching.filled(params)
         missing = [name for name in self.named if name not in params]
         if missing:
             raise SpaceError(f"the point {dict(params)!r} lacks {missing!r}")

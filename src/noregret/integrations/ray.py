@@ -16,7 +16,7 @@ import scipy.stats
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations import define_by_run
 from noregret.integrations.axes import Axes, Axis, listed, multiples, plain, quantiles
-from noregret.space import Choice, Float, Int, Space
+from noregret.space import Branch, Choice, Float, Int, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
 from noregret.trials import Decision, State, Trial
@@ -254,7 +254,9 @@ def _nested(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dict_axes(space: Any) -> Axes:
-    constraints = space.constraints if isinstance(space, Space) else ()
+    constraints, branches = (
+        (space.constraints, space.branches) if isinstance(space, Space) else ((), ())
+    )
     if isinstance(space, Space) and not space.vector:
         space = space.parameters
     if not isinstance(space, Mapping):
@@ -270,13 +272,20 @@ def _dict_axes(space: Any) -> Axes:
                 f"parameter {name.rpartition('/')[0]!r}: a grid search cannot be modelled: write"
                 " tune.choice([...])"
             )
-        if isinstance(spec, (Float, Int, Choice)):
+        inner = Space({name: spec}) if isinstance(spec, Branch) else None
+        twice = [each for each in (name, *(inner.parameters if inner else ())) if each in axes]
+        if twice:
+            raise SpaceError(f"{twice[0]!r} is given twice: by itself, and as an input of a Branch")
+        if inner is not None:
+            axes |= {each: plain(parameter) for each, parameter in inner.parameters.items()}
+            branches += inner.branches
+        elif isinstance(spec, (Float, Int, Choice)):
             axes[name] = plain(spec)
         elif isinstance(spec, sample.Domain):
             _add_domain(name, spec, axes, fixed)
         else:
             fixed[name] = spec
-    return Axes(axes, fixed, constraints)
+    return Axes(axes, fixed, constraints, branches)
 
 
 def _add_domain(

@@ -8,6 +8,7 @@ of local maxima. theory.md#argmax
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -42,26 +43,29 @@ def argmax(
     rng: np.random.Generator,
     incumbents: Array,
     excluded: Array,
+    withdrawn: Array | None = None,
 ) -> Array:
     """The best point found. ``incumbents``: good points to search around; ``excluded``: failed
-    points to stay away from.
+    points to stay away from; ``withdrawn``: points that nobody is going to run.
     """
     every = space.enumeration()
+    unwanted = np.empty((0, space.dimension)) if withdrawn is None else withdrawn
+    known = np.vstack([excluded, unwanted])
     if every is not None:
-        return best(
-            every,
-            np.where(unlike(space, every, excluded), acquisition.values(every), -np.inf),
-            excluded,
-        )
+        left = unlike(space, every, known)
+        return best(every, np.where(left, acquisition.values(every), -np.inf), known)
     points, shape = _sweep(space, lengthscales, rng, incumbents)
-    values = _swept(acquisition, points, shape, allowed(points, excluded))
+    mask = allowed(points, excluded) & apart(points, unwanted)
+    values = _swept(acquisition, points, shape, mask)
     starts = _starts(points, values, shape, lengthscales)
-    found = _refined(acquisition, space, points[starts], lengthscales)
+    climbed, outside = acquisition, starts[values[starts] > -np.inf]
+    if len(unwanted) and len(outside):
+        climbed, starts = _fenced(acquisition, unwanted), outside
+    found = _refined(climbed, space, points[starts], lengthscales)
     found = _jump(acquisition, space, found, lengthscales)
     found = np.vstack([found, points[np.argmax(values)][None, :]])
-    return best(
-        found, np.where(allowed(found, excluded), acquisition.values(found), -np.inf), excluded
-    )
+    mask = allowed(found, excluded) & apart(found, unwanted)
+    return best(found, np.where(mask, acquisition.values(found), -np.inf), known)
 
 
 def best(points: Array, values: Array, excluded: Array) -> Array:
@@ -96,6 +100,24 @@ def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) ->
     for center, reach in zip(excluded, radii, strict=True):
         mask &= ((points - center) ** 2).sum(axis=1) > reach**2
     return mask
+
+
+def apart(points: Array, withdrawn: Array) -> Mask:
+    """Which points are none of the withdrawn ones, as far as anybody would notice."""
+    mask = np.ones(len(points), dtype=np.bool_)
+    for center in withdrawn:
+        mask &= ((points - center) ** 2).sum(axis=1) > EXCLUSION_RADIUS**2
+    return mask
+
+
+def _fenced(acquisition: Acquisition, withdrawn: Array) -> Acquisition:
+    """For an ascent from outside that goes up to a withdrawn point, not into it."""
+
+    def gradients(A: Array) -> tuple[Array, Array]:
+        value, slope = acquisition.gradients(A)
+        return np.where(apart(A, withdrawn), value, -np.inf), slope
+
+    return replace(acquisition, gradients=gradients)
 
 
 def _sweep(

@@ -1,7 +1,7 @@
 """Where trials live: one protocol, in memory, and in SQLite or PostgreSQL."""
 
 from noregret.storage import codec
-from noregret.storage.database import storage_url
+from noregret.storage.database import storage_file, storage_url
 from noregret.storage.memory import MemoryStorage
 from noregret.storage.protocol import UNLIMITED, Storage, StudyKey, StudyRecord, StudySummary
 from noregret.storage.recovery import recover
@@ -18,6 +18,7 @@ __all__ = [
     "StudySummary",
     "codec",
     "recover",
+    "storage_file",
     "storage_url",
     "upgrade",
 ]

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from noregret.errors import MissingExtraError, StorageError, UnavailableError
 
@@ -52,7 +52,19 @@ def storage_url(storage: str | os.PathLike[str] | None = None) -> str:
     )
     if chosen.startswith(("postgres://", "postgresql://")):
         return "postgresql+psycopg://" + chosen.split("://", 1)[1]
-    return chosen if "://" in chosen else f"sqlite:///{Path(chosen)}"
+    if "://" in chosen:
+        return chosen
+    # in a file's name both are letters like others
+    return "sqlite:///" + str(Path(chosen)).replace("%", "%25").replace("?", "%3F")
+
+
+def storage_file(url: str) -> str | None:
+    """The file of a SQLite database's URL; None where there is none of its own name: PostgreSQL,
+    memory, and SQLite's own addresses (file:…).
+    """
+    path = unquote(url.partition(":///")[2].partition("?")[0])
+    is_file = url.startswith("sqlite") and path and not path.startswith((":", "file:"))
+    return path if is_file else None
 
 
 class SQLite(IntEnum):
@@ -113,13 +125,8 @@ class Database:
                 f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install"
                 " noregret[postgres]`"
             ) from None
-        file = self.url.partition(":///")[2].partition("?")[0]
-        if (
-            must_exist
-            and self.is_sqlite
-            and not file.startswith((":", "file:"))
-            and not Path(file).exists()
-        ):
+        file = storage_file(self.url)
+        if must_exist and file is not None and not Path(file).exists():
             raise StorageError(
                 f"there is no file {file!r}: create a study first, or say where it is (storage, or"
                 " NOREGRET_STORAGE)"
@@ -288,14 +295,14 @@ def _can_write(file: Path) -> bool:
     return not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
 
-def _read_only(file: Path) -> str:
+def _read_only(file: Path) -> dict[str, Any]:
     """The file as SQLite opens what cannot be written. Without a -wal beside it nobody is writing,
     and SQLite may do without its locks, which it could not take here.
     """
     log = file.with_name(file.name + "-wal")
     settled = not log.exists() or log.stat().st_size == 0
-    mode = "mode=ro" + ("&immutable=1" if settled else "")
-    return f"file:{quote(str(file.absolute()))}?{mode}&uri=true"
+    how = {"mode": "ro", "uri": "true"} | ({"immutable": "1"} if settled else {})
+    return {"database": f"file:{quote(str(file.absolute()))}", "query": how}
 
 
 def _engine(url: str) -> Engine:
@@ -316,11 +323,11 @@ def _engine(url: str) -> Engine:
             f"this Python's SQLite is {sqlite3.sqlite_version}, noregret needs 3.35 or newer: use a"
             " newer Python, or PostgreSQL"
         )
-    parsed = sqlalchemy.make_url(url)
-    file = parsed.database or ""
-    frozen = not file.startswith((":", "file:")) and file != "" and not _can_write(Path(file))
-    if frozen:
-        parsed = sqlalchemy.make_url(f"sqlite:///{_read_only(Path(file))}")
+    parsed, file = sqlalchemy.make_url(url), storage_file(url)
+    frozen = file is not None and not _can_write(Path(file))
+    if file is not None:  # the versions of SQLAlchemy read escapes in it differently
+        parsed = parsed.set(database=file)
+        parsed = parsed.set(**_read_only(Path(file))) if frozen else parsed
     engine = sqlalchemy.create_engine(
         parsed, isolation_level="AUTOCOMMIT", connect_args={"timeout": LOCK_SECONDS}
     )

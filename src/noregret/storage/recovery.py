@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage import codec
-from noregret.storage.database import storage_url
+from noregret.storage.database import storage_file, storage_url
 from noregret.storage.lists import unpack
 from noregret.storage.rows import check_row, read_outcomes
 from noregret.storage.schema import strategy_of_schema_2
@@ -52,10 +52,10 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
         import sqlite3
     except ImportError:
         raise MissingExtraError("this Python was built without SQLite") from None
-    url = storage_url(storage)
-    if not url.startswith("sqlite"):
+    name = storage_file(storage_url(storage))
+    if name is None:
         raise StorageError("recover reads SQLite files: a PostgreSQL server repairs its own tables")
-    file = Path(url.partition(":///")[2].partition("?")[0])
+    file = Path(name)
     if not file.exists():
         raise StorageError(f"there is no file {str(file)!r}")
     connection = sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=ro", uri=True)

@@ -38,7 +38,12 @@ from noregret.search import Acquisition
 from noregret.space import SearchSpace
 from noregret.strategies.assumed import Assumed
 from noregret.strategies.estimation import estimate
-from noregret.strategies.guarantee import check_settings, needs, start_lengthscales
+from noregret.strategies.guarantee import (
+    check_settings,
+    fixed_class_theorem,
+    needs,
+    start_lengthscales,
+)
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.step import Model, Step
 from noregret.strategies.strategy import Belief, Design, initial_proposal
@@ -161,11 +166,7 @@ class AdaptiveGPUCB:
     @property
     def theorem(self) -> str:
         if self.proved:
-            return (
-                f"Srinivas et al. 2012 with the {self.width} width on one fixed class: sublinear"
-                " regret with probability at least 1 − delta if f − offset has RKHS norm at most"
-                " norm_bound at exactly these lengthscales and the noise is noise_std-sub-Gaussian"
-            )
+            return fixed_class_theorem(str(self.width), self.kernel, self.lengthscales)
         if self.width == "paper":
             return (
                 "Theorem 1 of Berkenkamp et al. 2019 as printed. Its width is a confidence bound"

@@ -13,6 +13,7 @@ from noregret.classes import NoWidening
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
+from noregret.strategies.guarantee import fixed_class_theorem
 from noregret.strategies.strategy import Belief, Design
 from noregret.trials import History, Proposal
 
@@ -81,11 +82,7 @@ class GPUCB:
             )
         if not self.proved:
             return f"none: the {self.width} width is proved for a regulariser of at least 1 only"
-        return (
-            f"Srinivas et al. 2012 with the {self.width} width: sublinear regret with probability"
-            " at least 1 − delta if f − offset has RKHS norm at most norm_bound at exactly these"
-            " lengthscales and the noise is noise_std-sub-Gaussian"
-        )
+        return fixed_class_theorem(self.width, self.kernel, self.lengthscales)
 
     @property
     def proved(self) -> bool:

@@ -155,3 +155,39 @@ def needs(noise_bound: float | None, history: History, *, at_least: bool = False
         f"Needs noise that is {bound}{told}; trials that neither fail nor are told late or"
         " corrected because of their noise; offset and delta fixed before the data."
     )
+
+
+def fixed_class_theorem(
+    width: str, kernel: Kernel, lengthscales: float | tuple[float, ...] | None
+) -> str:
+    """GP-UCB on one class with a proved width: the band, and the regret where it is sublinear."""
+    return (
+        f"Srinivas et al. 2012 with the {width} width on one fixed class: with probability at least"
+        " 1 − delta the band contains f at all times if f − offset has RKHS norm at most norm_bound"
+        " at exactly these lengthscales and the noise is noise_std-sub-Gaussian."
+        f" {_regret_words(kernel, lengthscales)}"
+    )
+
+
+def _regret_words(kernel: Kernel, lengthscales: float | tuple[float, ...] | None) -> str:
+    """Whether √T·γ_T is sublinear for a fixed λ. theory.md#cap-and-floor"""
+    inputs = len(lengthscales) if isinstance(lengthscales, tuple) else None
+    condition = ""
+    if isinstance(kernel, Matern):
+        most = math.ceil(2 * kernel.nu) - 1  # the largest d < 2ν
+        if most < 1 or (inputs is not None and inputs > most):
+            return (
+                "Of the regret nothing is claimed: that is sublinear for a fixed regulariser only"
+                f" if 2ν > d, and {kernel!r} has 2ν = {2 * kernel.nu:g} (docs/theory.md#rough)."
+            )
+        if inputs is None:
+            condition = f" in up to {most} inputs of the unit cube (2ν > d)"
+    elif not isinstance(kernel, SquaredExponential):
+        return (
+            "Of the regret nothing is claimed: the information capacity of this kernel is not"
+            " known here."
+        )
+    return (
+        f"The cumulative regret is then sublinear{condition}, with one evaluation at a time and an"
+        " argmax of UCB found to precision."
+    )

@@ -17,8 +17,9 @@ from scipy.special import ndtr
 
 from noregret.classes import Followed, RadiusBand
 from noregret.errors import ConfigurationError
-from noregret.search import Acquisition, argmax
+from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
+from noregret.strategies.pending import with_pending
 from noregret.strategies.strategy import OutcomeBelief
 from noregret.trials import (
     Decision,
@@ -109,14 +110,12 @@ def outcome_bands(
     strategy: RadiusGPUCB, space: SearchSpace, history: History, least: float = 0.0
 ) -> tuple[OutcomeBand, ...]:
     """Of every outcome that was measured; the others may be anything."""
-    from noregret.strategies.radius_gp_ucb import with_pending
-
     made = []
     for margins in history.outcomes:
         own = of_outcome(strategy, margins.name, margins.limit)
         if len(margins.y):
             chosen, band = own.followed(space, history_of(history, margins), least)
-            shown = with_pending(band, history.pending)
+            shown = with_pending(band, history.under_way)
             made.append(OutcomeBand(own, margins, chosen, band, shown))
     return tuple(made)
 
@@ -182,10 +181,11 @@ def search(
     lengthscales: Array,
     rng: np.random.Generator,
     incumbents: Array,
-    failed: Array,
+    history: History,
 ) -> Array:
     """Its argmax. Gradients do not lead along the edge of a set: steps of chance do."""
-    x = argmax(acquisition, space, lengthscales, rng, incumbents, failed)
+    avoided = history.failed, history.given_up
+    x = argmax(acquisition, space, lengthscales, rng, incumbents, *avoided)
     if space.enumeration() is not None or not space.movable.any():
         return x
     best, width = float(acquisition.values(x[None, :])[0]), WIDEST
@@ -193,7 +193,8 @@ def search(
     while width > NARROWEST:
         steps = width * reach * rng.standard_normal((NEAR, space.dimension))
         near = space.snap(np.clip(x + steps, 0.0, 1.0))
-        values = acquisition.values(near)
+        kept = allowed(near, history.failed) & apart(near, history.given_up)
+        values = np.where(kept, acquisition.values(near), -np.inf)
         top = int(np.argmax(values))
         if values[top] > best:
             best, x = float(values[top]), near[top]
@@ -212,7 +213,7 @@ def propose_without_value(
     for least in (0.0, 1.0):
         bands = outcome_bands(strategy, space, history, least)
         theta = np.min([each.chosen.function_class.lengthscales for each in bands], axis=0)
-        x = search(hope(bands), space, theta, rng, history.without_value[:3], history.failed)
+        x = search(hope(bands), space, theta, rng, history.without_value[:3], history)
         if may_be_feasible(bands, x[None, :])[0]:
             rule = "optimistic"
             break

@@ -48,6 +48,7 @@ from noregret.strategies.limited_radius import (
     propose_without_value,
     search,
 )
+from noregret.strategies.pending import with_pending
 from noregret.strategies.strategy import Belief, OutcomeBelief, initial_proposal, random_point
 from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
 
@@ -114,7 +115,8 @@ class RadiusGPUCB:
             " the cumulative regret is sublinear (Matérn: if 2ν > d for the last kernel; below, the"
             f" band holds all the same). Needs noise that is {self._noise_words}, a finite RKHS"
             " norm of f − offset for some lengthscales ≤ θ_0, trials that neither fail nor are told"
-            " late because of their noise, and an argmax of UCB found to precision."
+            " late because of their noise, a bounded number of them under way at a time, and an"
+            " argmax of UCB found to precision."
         )
 
     @property
@@ -235,9 +237,10 @@ class RadiusGPUCB:
         chosen, band = self.followed(space, history)
         lower, upper = band.bounds(history.X)
         incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-        shown = with_pending(band, history.pending)
+        shown = with_pending(band, history.under_way)
         theta = chosen.function_class.lengthscales
-        x = argmax(acquisition(shown), space, theta, rng, incumbents, history.failed)
+        avoided = history.failed, history.given_up
+        x = argmax(acquisition(shown), space, theta, rng, incumbents, *avoided)
         return Proposal(
             x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
         )
@@ -248,7 +251,7 @@ class RadiusGPUCB:
         """By the classes of the decisions; where these leave nothing feasible, by those of the
         beliefs; where these leave nothing either, what comes closest. theory.md#limits
         """
-        me, seed, failed = replace(self, delta=self.share), int(rng.integers(2**31)), history.failed
+        me, seed = replace(self, delta=self.share), int(rng.integers(2**31))
         if len(history.X) == 0:  # no limit was kept yet, and there is no value
             return propose_without_value(self, space, history, rng)
         limits = outcome_bands(self, space, history)
@@ -258,16 +261,17 @@ class RadiusGPUCB:
             if least:
                 limits = outcome_bands(self, space, history, least)
                 chosen, band = me.followed(space, history, least)
-            shown, theta = with_pending(band, history.pending), chosen.function_class.lengthscales
+            shown = with_pending(band, history.under_way)
+            theta = chosen.function_class.lengthscales
             lower, upper = band.bounds(history.X)
             top = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-            x = search(optimistic(shown, limits, space, seed), space, theta, rng, top, failed)
+            x = search(optimistic(shown, limits, space, seed), space, theta, rng, top, history)
             if may_be_feasible(limits, x[None, :])[0]:
                 break
         else:
             rule = "infeasible"
             theta = np.min([each.chosen.function_class.lengthscales for each in limits], axis=0)
-            x = search(hope(limits), space, theta, rng, top, failed)
+            x = search(hope(limits), space, theta, rng, top, history)
         told = tuple(each.decision(x) for each in limits)
         reasons = replace(
             me._reasons(space, history, x, chosen, band, shown, lower),
@@ -382,19 +386,3 @@ class RadiusGPUCB:
         if isinstance(self.noise_bound, FromRepeats):
             text = f"{text} {self.noise_bound.words}"
         return f"refuted by the data: {text}" if band.refuted else text
-
-
-def with_pending(band: RadiusBand, pending: Array) -> RadiusBand:
-    """Smaller variances where points are under way, each width times e^I(pending) in return; for
-    what is asked next only.
-    """
-    if len(pending) == 0:
-        return band
-    posteriors, widths = [], []
-    for posterior, width in zip(band.posteriors, band.widths, strict=True):
-        full, noise_var = posterior, float(posterior.noise_var.min())  # c·R²
-        for x in pending:
-            full = full.append(x, None, noise_var)
-        posteriors.append(full)
-        widths.append(width * math.exp(full.pending_information))  # theory.md#pending
-    return replace(band, posteriors=tuple(posteriors), widths=tuple(widths))

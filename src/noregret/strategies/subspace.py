@@ -147,6 +147,7 @@ class Subspace:
             y=history.y[kept],
             noise_std=history.noise_std[kept],
             pending=pending[waiting],
+            withdrawn=tuple([int(np.sum(waiting[:i])) for i in history.withdrawn if waiting[i]]),
             failed=failed[broken],
             decisions=tuple(decisions),
             rows=tuple(rows),

@@ -42,7 +42,8 @@ class History:
     """What a strategy may know: unit cube, to be maximised, oldest first.
 
     X (n, d), y (n,): evaluated points; noise_std (n,): told with the value, NaN where it was not.
-    pending (m, d): asked and not told. failed (k, d). decisions: the strategy's earlier ones as
+    pending (m, d): asked and not told; withdrawn: which of its rows nobody is going to run.
+    failed (k, d). decisions: the strategy's earlier ones as
     they were recorded, their forecasts in the values' sign; rows: for each of them the row of X
     with its value, None while it is pending, if it failed, or if another point was run. sign: −1 if
     the values were told to be minimised, so that y is −value.
@@ -58,6 +59,7 @@ class History:
     sign: float = 1.0
     outcomes: tuple[Margins, ...] = ()  # of a study with limits, in its order
     valueless: Array | None = None  # (j, d): evaluated without a value, a limit was not kept
+    withdrawn: tuple[int, ...] = ()
 
     @staticmethod
     def empty(dimension: int) -> History:
@@ -72,7 +74,17 @@ class History:
     @property
     def observed(self) -> History:
         """Without the points under way, which say nothing about f yet."""
-        return replace(self, pending=self.pending[:0])
+        return replace(self, pending=self.pending[:0], withdrawn=())
+
+    @property
+    def under_way(self) -> Array:
+        """(m, d): points whose value is to come."""
+        return np.delete(self.pending, self.withdrawn, axis=0)
+
+    @property
+    def given_up(self) -> Array:
+        """(m, d): points that were chosen and withdrawn: no value comes, and none is known."""
+        return self.pending[list(self.withdrawn)]
 
     @property
     def without_value(self) -> Array:
@@ -107,9 +119,9 @@ def history_of(
     limits: Mapping[str, Limit] | None = None,
 ) -> History:
     """sign: see ``sign_of``. Waiting trials are as good as under way, and so for ever are those
-    that a strategy chose and a person withdrew: nothing is known there, nor proposed again. A
-    failure that had nothing to do with the point is not there at all, as long as the trial is not
-    given out again.
+    that a strategy chose and a person withdrew, which are marked: nothing is known there, nor
+    proposed again. A failure that had nothing to do with the point is not there at all, as long as
+    the trial is not given out again.
     """
     replaced_by = corrections(trials)
     of_state: dict[State, list[Trial]] = {state: [] for state in STATES}
@@ -127,6 +139,10 @@ def history_of(
         if trial.decision.chosen and latest(trial.number, replaced_by) not in nothing
     ]
     row_of = {trial.number: row for row, trial in enumerate(done) if trial.asked is None}
+
+    withdrawn = [trial for trial in of_state["withdrawn"] if trial.decision.chosen]
+    coming = of_state["waiting"] + of_state["running"] + withdrawn
+    coming.sort(key=lambda trial: trial.number)
 
     def points(chosen: Sequence[Trial]) -> Array:
         return np.array([encode(trial) for trial in chosen]).reshape(-1, dimension)
@@ -150,20 +166,14 @@ def history_of(
         noise_std=np.array(
             [math.nan if trial.noise_std is None else trial.noise_std for trial in done]
         ),
-        pending=points(
-            sorted(
-                of_state["waiting"]
-                + of_state["running"]
-                + [trial for trial in of_state["withdrawn"] if trial.decision.chosen],
-                key=lambda trial: trial.number,
-            )
-        ),
+        pending=points(coming),
         failed=points(of_state["failed"]),
         decisions=tuple([_of_dimension(trial.decision, dimension) for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
         sign=sign,
         outcomes=tuple([margins(name, each) for name, each in (limits or {}).items()]),
         valueless=points([trial for trial in ended if trial.value is None]) if limits else None,
+        withdrawn=tuple([row for row, each in enumerate(coming) if each.state == "withdrawn"]),
     )
 
 
