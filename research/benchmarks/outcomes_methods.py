@@ -134,8 +134,10 @@ class Optuna:
 
 
 class Botorch:
-    """SingleTaskGP per outcome with its defaults, qLogExpectedImprovement with constraints; while
-    nothing is feasible its best value is that of the least violation.
+    """SingleTaskGP with its defaults and an output per outcome, without noise as in
+    ``peers.botorch_loop``; LogConstrainedExpectedImprovement, LogProbabilityOfFeasibility while
+    nothing is feasible, and LogExpectedImprovement in context, by the tutorials' 10 restarts and
+    512 raw samples.
     """
 
     def __init__(self, bounds: Any, seed: int) -> None:
@@ -151,49 +153,52 @@ class Botorch:
 
     def ask(self, given: float | None) -> list[float]:
         import torch
-        from botorch.acquisition.logei import qLogExpectedImprovement
-        from botorch.acquisition.objective import GenericMCObjective
         from botorch.fit import fit_gpytorch_mll
-        from botorch.models import ModelListGP, SingleTaskGP
+        from botorch.models import SingleTaskGP
         from botorch.models.transforms import Standardize
         from botorch.optim import optimize_acqf
-        from gpytorch.mlls import SumMarginalLogLikelihood
+        from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        def tensor(values: Any) -> Any:
-            return torch.tensor(np.array(values), dtype=torch.double)
-
-        points = tensor(
-            [(np.array(x) - self.low) / (self.high - self.low) for x, _, _ in self.rows]
+        points = [(np.array(x) - self.low) / (self.high - self.low) for x, _, _ in self.rows]
+        told = [[-y, *g] for _, y, g in self.rows]
+        inputs, outputs = (
+            torch.tensor(np.array(each), dtype=torch.double) for each in (points, told)
         )
-        columns = [[-y for _, y, _ in self.rows]]
-        count = len(self.rows[0][2])
-        columns += [[g[i] for _, _, g in self.rows] for i in range(count)]
-        models = [
-            SingleTaskGP(points, tensor(column)[:, None], outcome_transform=Standardize(1))
-            for column in columns
-        ]
-        model = ModelListGP(*models)
-        fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
-        violation = [sum(max(each, 0.0) for each in g) for _, _, g in self.rows]
-        kept = [-y for (_, y, _), v in zip(self.rows, violation, strict=True) if v == 0]
-        best = max(kept) if kept else columns[0][int(np.argmin(violation))]
+        noise = torch.full_like(outputs, 1e-6) * outputs.var(0, correction=0).clamp_min(1e-12)
+        model = SingleTaskGP(
+            inputs, outputs, noise, outcome_transform=Standardize(outputs.shape[-1])
+        )
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         fixed = None
         if given is not None:
             fixed = {len(self.low) - 1: (given - self.low[-1]) / (self.high[-1] - self.low[-1])}
-            reach = 0.1 * (self.high - self.low)[-1]
-            near = [-y for x, y, _ in self.rows if abs(x[-1] - given) < reach]
-            best = max(near, default=best)
-        acquisition = qLogExpectedImprovement(
-            model,
-            best_f=best,
-            objective=GenericMCObjective(lambda samples, X=None: samples[..., 0]),
-            constraints=[lambda samples, i=i: samples[..., 1 + i] for i in range(count)] or None,
-        )
         unit = torch.stack([torch.zeros(len(self.low)), torch.ones(len(self.low))]).double()
         found, _ = optimize_acqf(
-            acquisition, unit, 1, num_restarts=4, raw_samples=128, fixed_features=fixed
+            self._acquisition(model, given),
+            unit,
+            1,
+            num_restarts=10,
+            raw_samples=512,
+            fixed_features=fixed,
         )
         return (self.low + (self.high - self.low) * found[0].detach().numpy()).tolist()
+
+    def _acquisition(self, model: Any, given: float | None) -> Any:
+        from botorch.acquisition.analytic import (
+            LogConstrainedExpectedImprovement,
+            LogExpectedImprovement,
+            LogProbabilityOfFeasibility,
+        )
+
+        if given is not None:  # over the best near this context, or over all
+            reach = 0.1 * (self.high - self.low)[-1]
+            near = [-y for x, y, _ in self.rows if abs(x[-1] - given) < reach]
+            return LogExpectedImprovement(model, max(near or [-y for _, y, _ in self.rows]))
+        limits = {1 + i: (None, 0.0) for i in range(len(self.rows[0][2]))}
+        kept = [-y for _, y, g in self.rows if max(g) <= 0]
+        if not kept:
+            return LogProbabilityOfFeasibility(model, limits)
+        return LogConstrainedExpectedImprovement(model, max(kept), 0, limits)
 
 
 class Ax:
