@@ -105,7 +105,7 @@ def needed(seed: int, noise: str) -> float:
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "rademacher"])
-def test_the_band_of_the_patrols_covers_and_a_fifth_of_it_does_not(noise: str) -> None:
+def test_the_band_of_the_patrols_covers_and_a_tenth_of_it_does_not(noise: str) -> None:
     runs = [needed(seed, noise) for seed in range(30)]
     assert sum(v <= 1 for v in runs) >= 24
     covered = sum(v <= 0.1 for v in runs)

@@ -1,11 +1,14 @@
 """Every reference in comments, docstrings and pages can be opened by a reader of the project."""
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
 from docs.making import references
+
+THEORY = references.ROOT / "docs" / "theory.md"
 
 
 def test_nothing_dangles() -> None:
@@ -20,7 +23,7 @@ def test_what_is_read_is_the_project() -> None:
 
 
 def test_every_anchor_of_the_theory_is_unique_and_the_code_uses_many() -> None:
-    text = (references.ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+    text = THEORY.read_text(encoding="utf-8")
     named = references.HEADING.findall(text)
     assert len(named) == len(set(named))
     used = {
@@ -30,6 +33,30 @@ def test_every_anchor_of_the_theory_is_unique_and_the_code_uses_many() -> None:
         for anchor in references.ANCHOR.findall(path.read_text(encoding="utf-8"))
     }
     assert len(used) > 15
+
+
+STATED = re.compile(r"^\*\*(?:Theorem |Corollary |Lemma )?([A-Z]\d?)(?=[.,:*])", re.MULTILINE)
+CITED = re.compile(r"\[(?:theorem )?([A-Z]\d?(?:, [A-Z]\d?)*)\]\((?:[./]*theory\.md)?#([\w-]+)\)")
+
+
+def test_every_theorem_has_a_letter_of_its_own_and_is_cited_by_it() -> None:
+    parts = re.split(
+        r"^#+ .*\{#([\w-]+)\}$", THEORY.read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
+    sections = zip(parts[1::2], parts[2::2], strict=True)
+    stated = {anchor: STATED.findall(text) for anchor, text in sections}
+    letters = [letter for those in stated.values() for letter in those]
+    assert len(letters) == len(set(letters)) > 15
+    families = {letter[0] for letter in letters if len(letter) == 1}
+    alone = {letter[0] for letter in letters if len(letter) == 2} - families
+    assert alone == {"N"}  # no theorem N beside N1 and N2, as there is A with its corollaries
+    cited = 0
+    for path in (references.ROOT / "docs").rglob("*.md"):
+        for those, anchor in CITED.findall(path.read_text(encoding="utf-8")):
+            for letter in those.split(", "):
+                assert letter in stated[anchor], (path.name, letter, anchor)
+                cited += 1
+    assert cited > 20
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ the data refute, and a schedule under both that contains every f in the end.
 θ_t = θ_0/g_t with g_t = √2·ĝ_t between a floor and a cap and not beyond the mixture, ĝ_t the
 geometric mean of the mixture's scalings under its evidence; B_t = max(b(t)·G_t^½·B_0, κ·b_t(θ_t)),
 G_t = g_t^d, and b_t(θ) the least norm within the radius. The radius names no class, so any choice
-made from the data is allowed. Proof: docs/theory.md, "A class can be refuted".
+made from the data is allowed. Proof: docs/theory.md#refuted.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A step down keeps every function: ‖f‖_lower ≤ c·‖f‖_upper at the same lengthscales, with c² the
 largest ratio of the two spectral densities, which is at |θω|² = d. A step up keeps none, and is
 refused. The radius names no kernel, so the rung may be chosen from the data.
-Proof: docs/theory.md, "Rougher kernels".
+Proof: docs/theory.md#ladder.
 """
 
 from __future__ import annotations

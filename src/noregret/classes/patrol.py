@@ -3,7 +3,7 @@
 At the decisions at which ⌈c·t^(2/3)⌉ rises the point is the next one of a sequence fixed in
 advance. From these N values alone follows a band for f, of half-width w_N, under a class that grows
 with N; the rule may choose only where the upper end of that band reaches the largest lower end.
-Proof: docs/theory.md, "The default: patrols and plausible points".
+Proof: docs/theory.md#plausible.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ data or not: with c > 0, λ_i = c·R_i² and the posterior μ_c, σ_c of the uni
     |f(x) − μ_c(x)| ≤ σ_c(x) √(ρ²/c + B² − yᵀ(K + λ)⁻¹y)      if ‖f‖_θ ≤ B,
     ‖f‖_θ² ≥ yᵀ(K + λ)⁻¹y − ρ²/c.
 
-Proofs: docs/theory.md, "One radius for all classes" and "A class can be refuted".
+Proofs: docs/theory.md#radius and docs/theory.md#refuted.
 """
 
 from __future__ import annotations

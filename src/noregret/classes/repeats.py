@@ -3,7 +3,7 @@
 With y, y' two values at one point, D = y − y' has variance 2R² and nothing of f in it. From m such
 differences R ≤ R̄ with probability at least 1 − δ, for one of two laws of the noise; and whoever
 knows R ≤ R̄ may use R̄ for R in the radius, although it was computed from the same values.
-Proofs: docs/theory.md, "Noise that nobody knows".
+Proofs: docs/theory.md#unknown-noise.
 """
 
 from __future__ import annotations

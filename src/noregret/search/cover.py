@@ -7,7 +7,7 @@ interpolation by at most B·Σ_j e(h_j/θ_j), and that is at most the largest va
 
 and cells whose bound is above what was found elsewhere are cut in halves. A cell in which that
 bound of some limit's margin is below zero holds no feasible point, and is left out; if none is
-left, there is no feasible point. Proofs: docs/theory.md, "Certificates" and "Limits".
+left, there is no feasible point. Proofs: docs/theory.md#certificates and docs/theory.md#limits.
 """
 
 from __future__ import annotations
