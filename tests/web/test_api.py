@@ -443,7 +443,7 @@ def test_importance_and_what_could_hide_are_shown(
     assert "could still hide" in made["resolution"]
     models = browser.app.state.models  # type: ignore[attr-defined]
     for answer, there in ((made, True), (made | {"importance": None, "resolution": None}, False)):
-        monkeypatch.setattr(models, "last", lambda name, answer=answer: answer)
+        monkeypatch.setattr(models, "last", lambda *of, answer=answer: answer)
         text = browser.get("/studies/first").text
         assert ("Which inputs matter" in text) is there
         assert (f"{100 * shares[0]:.0f}%" in text) is there
