@@ -126,7 +126,9 @@ UCB has the β = 0.2 of its docstring's example. bayesian-optimization's `alpha`
 variance over that of the values. CMA-ES in one dimension gets a second one that does nothing.
 GPSampler's `deterministic_objective` is set without noise. Peers without finite candidate lists
 propose in the box, and the nearest design not measured yet is taken. HEBO's pymoo runs uncompiled
-here, which makes it slower and nothing else. Seconds per ask were taken at different times on a
+here, which makes it slower and nothing else; on `tables` it ran compiled, and its search for equal
+designs looked them up instead of comparing all pairs: its proposals were the same in a trial of
+twelve asks, its seconds are fewer. Seconds per ask were taken at different times on a
 machine with other work on it: the comparison in seconds is the section on speed. Peers that take
 long ran on fewer seeds or functions: the tables say on how many, and ranks compare a method with
 those that ran on the same problem. Each of our own methods is ranked among the peers without our
