@@ -1,6 +1,7 @@
 """Small solves run on one BLAS thread: tests run one process per core."""
 
 import os
+import sys
 from collections.abc import Iterator
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -24,3 +25,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """
     with postgresql(tmp_path_factory.mktemp("pg"), tmp_path_factory.mktemp("run")) as running:
         yield running.get_uri()
+
+
+@pytest.fixture(autouse=True)
+def figures() -> Iterator[None]:
+    """Pictures that a test drew are closed: matplotlib warns of the twenty-first."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

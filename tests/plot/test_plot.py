@@ -4,7 +4,6 @@ import itertools
 import math
 import subprocess
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
@@ -36,12 +35,6 @@ SPACES: dict[str, Any] = {
     "list": nr.Candidates([{"t": t, "s": s} for t in (20, 40, 60, 80) for s in ("water", "dmf")]),
     "rows": nr.Candidates(np.array([[0.0, 1.0], [0.5, 2.0], [1.0, 4.0], [0.2, 3.0]])),
 }
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def value(params: Any) -> float:
