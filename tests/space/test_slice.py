@@ -71,7 +71,7 @@ def test_the_argmax_is_taken_over_the_rest() -> None:
     held = study.ask(fixed={"x0": 0.2})
     assert held.params[0] == 0.2
     assert belief.band(np.array([held.params]))[1][0] >= upper.max() - 1e-9
-    free = np.asarray(study.ask().params)
+    free = np.array(study.ask().params)
     free[0] = 0.2
     assert belief.band(free[None, :])[1][0] < upper.max() - 0.01
 
