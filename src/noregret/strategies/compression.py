@@ -24,11 +24,11 @@ class Compression:
     passes: tuple[tuple[float | Array, float | Array], ...] = ()  # arrays: one entry per value
 
     @staticmethod
-    def fitted(z: Array, count: int) -> Compression:
+    def fitted(z: Array, count: int, weights: Array | None = None) -> Compression:
         passes: list[tuple[float | Array, float | Array]] = []
         for _ in range(count):
             z = _bend(z)
-            mean, std = standard_units(z)
+            mean, std = standard_units(z, weights)
             passes.append((mean, std))
             z = (z - mean) / std
         return Compression(tuple(passes))
@@ -57,13 +57,16 @@ def _bend(z: Array) -> Array:
     return np.where(z < 0, -np.log1p(-np.minimum(z, 0.0)), z)
 
 
-def standard_units(values: Array) -> tuple[float, float]:
-    """Mean and standard deviation, safe from overflow; scale 1 where the values do not differ."""
+def standard_units(values: Array, weights: Array | None = None) -> tuple[float, float]:
+    """Mean and standard deviation, safe from overflow; scale 1 where the values do not differ.
+    weights: how much each value counts; None: all the same.
+    """
     largest = float(np.max(np.abs(values)))
     if largest == 0:
         return 0.0, 1.0
     scaled = values / largest
-    mean, std = float(np.mean(scaled)), float(np.std(scaled))
+    mean = float(np.average(scaled, weights=weights))
+    std = float(np.sqrt(np.average((scaled - mean) ** 2, weights=weights)))
     if std <= SAME:
         return mean * largest, max(largest if len(values) == 1 else 1e-6 * largest, SMALLEST)
     return mean * largest, max(std * largest, SMALLEST)

@@ -37,6 +37,7 @@ from noregret.strategies.strategy import (
     initial_proposal,
 )
 from noregret.strategies.suggested import REQUIRED, suggested_band
+from noregret.strategies.surveys import UNKNOWN
 from noregret.strategies.without_value import decisions_made, propose_without_value
 from noregret.trials import Decision, History, Kind, Limit, ModelDecision, Proposal
 
@@ -49,8 +50,8 @@ ESTIMATION = MAP(
     refresh=1.05,
 )
 BRANCHED = Branched()
-COMPRESS = 2  # passes: very bad values do not set the scale on which good ones differ
-WIDTH = 1.5  # β^½
+COMPRESS = 1  # passes: very bad values do not set the scale on which good ones differ
+WIDTH = 2.0  # β^½
 GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
 IN_CONTEXT = 0.25  # of the width: contexts that change look around by themselves
 LITTLE = 0.03  # prior stds, over √t: a value that would tell less is not worth an evaluation
@@ -161,7 +162,7 @@ class InsuredGPUCB:
         if len(history.X) == 0:
             return None
         made = Insured(self, space, history.observed, np.random.default_rng(0))
-        framed = robust_frame(history.observed, self.noise_std, compress=0)
+        framed = robust_frame(history.observed, space, self.noise_std, compress=0)
         slope = float(made.framed.compression.slope(np.ones(1))[0])
         noise_var = made.fit.noise_var / slope**2
         posterior = framed.condition(made.kernel, made.fit.lengthscales, noise_var)
@@ -202,7 +203,7 @@ class Insured:
         self.inputs, self.every = Inputs.of(space), space.enumeration()
         model = strategy.model or (BRANCHED if self.inputs.branches else PLAIN)
         passes = 0 if getattr(model, "as_they_are", False) else COMPRESS
-        self.framed = framed = robust_frame(history, strategy.noise_std, passes)
+        self.framed = framed = robust_frame(history, space, strategy.noise_std, passes)
         self.earlier = history.model_decisions
         self.t = decisions_made(history.decisions) + 1
         question = Question(
@@ -292,12 +293,16 @@ class Insured:
         return done + 1 <= budget - self._patrols(self.t) and not self._is_fine()
 
     def _is_fine(self) -> bool:
-        """Whether the fitted class is wide by itself: then what hides is looked for already."""
+        """Whether the fitted class is wide by itself, and most of the space known in it: then what
+        hides was looked for already.
+        """
         numbers = ~self.inputs.of_choices
         if not numbers.any():
             return False
         mean = math.exp(float(np.mean(np.log(self.fit.lengthscales[numbers]))))
-        return mean < FINE * min(self.together or self.inputs.numbers, GREEDY_ABOVE)
+        if mean >= FINE * min(self.together or self.inputs.numbers, GREEDY_ABOVE):
+            return False
+        return surveys.mean_std(self.posterior, surveys.cloud_of(self.space, self.seed)) < UNKNOWN
 
     def _survey(self) -> tuple[Array, float, Posterior]:
         cloud = surveys.cloud_of(self.space, self.seed)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import KDTree
 
+from noregret.search import low_discrepancy
+from noregret.space import Array, SearchSpace, spread_points
 from noregret.strategies.compression import Compression, standard_units
 from noregret.strategies.units import TOLD_STANDARDISED, Frame, scaled
 from noregret.trials import History
@@ -13,25 +16,57 @@ FAR_NOISE = (
     1.0  # noise variance of a value beyond it: it says "bad here", as firmly as the prior does
 )
 
+CLOUD = 512  # points that stand for the whole space
 
-def robust_frame(history: History, noise_std: float | None, compress: int) -> Frame:
+
+def shares(space: SearchSpace, X: Array) -> Array:
+    """The part of the space that is nearest to each point: polygonal declustering (Isaaks and
+    Srivastava 1989). Equal points share theirs.
+    """
+    whole: SearchSpace = getattr(space, "space", space)  # also what is held at an ask, or given
+    every, rng = whole.enumeration(), np.random.default_rng(0)
+    if every is None:
+        cloud = spread_points(whole, low_discrepancy(CLOUD, whole.dimension, rng))
+    else:
+        cloud = every[rng.integers(len(every), size=CLOUD)]
+    points, row, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)
+    nearest = KDTree(points).query(cloud)[1]
+    part = np.bincount(nearest, minlength=len(points)) / CLOUD
+    return np.asarray((part / count)[row.ravel()])
+
+
+def quantiles(values: Array, weights: Array, levels: Array) -> Array:
+    """Where that part of the weight lies below, between values by interpolation."""
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order]) - weights[order] / 2
+    return np.interp(levels, below, values[order])
+
+
+def robust_frame(
+    history: History, space: SearchSpace, noise_std: float | None, compress: int
+) -> Frame:
     """The data as the model sees them. Failed points have no value: they count as points under way
     do, in the variance and not in the mean, so that curiosity alone does not lead there again.
+
+    Mean, std and quartiles are those of f over the space: a value counts for the part of it that is
+    nearest (``shares``). A search piles its points up at the best place; each counting the same,
+    its own success would make of a good value an average one, and of all others outliers.
 
     Values below the fence Q1 − 3(Q3 − Q1) are moved to it before mean and std are taken, and the
     model sees them with a noise variance of 1 of its own: they set neither the scale, nor the noise
     of the rest, nor lengthscales. Several of them in one place still add up to a bad region. Good
     values have no fence: they are what is looked for.
     """
+    weights = shares(space, history.X)
     largest = float(np.max(np.abs(history.y))) or 1.0  # values may be of any size
-    low, high = np.quantile(history.y / largest, [0.25, 0.75])
+    low, high = quantiles(history.y / largest, weights, np.array([0.25, 0.75]))
     fence = max(low - FENCE * (high - low), -1.0) * largest
-    # more than half of the values equal: no spread to judge by
+    # more than half of the space has equal values: no spread to judge by
     far = (history.y < fence) & (high > low)
     kept = np.where(far, fence, history.y)
-    offset, scale = standard_units(kept)
+    offset, scale = standard_units(kept, weights)
     z = scaled(kept, offset, scale)
-    compression = Compression.fitted(z, compress)
+    compression = Compression.fitted(z, compress, weights)
     above = float(compression.slope(np.ones(1))[0])  # of a value to come: as above the average
     common = np.nan if noise_std is None else (noise_std / scale * above) ** 2
     least, most = TOLD_STANDARDISED

@@ -34,13 +34,18 @@ def cloud_of(space: SearchSpace, seed: int) -> Array:
     return every[rng.permutation(len(every))[:CLOUD]]
 
 
+def mean_std(posterior: Posterior, cloud: Array) -> float:
+    """Of a class over the space: 1 where all is unknown."""
+    return float(np.mean(posterior.predict(cloud[:MEAN])[1]))
+
+
 def widening_scale(widened: Callable[[float], Posterior], cloud: Array, last: float) -> float:
     """The g at which the widened class is unknown enough, sought from the last survey's."""
 
-    def mean_std(g: float) -> float:
-        return float(np.mean(widened(g).predict(cloud[:MEAN])[1]))
+    def unknown(g: float) -> float:
+        return mean_std(widened(g), cloud)
 
-    return crossing_near(mean_std, UNKNOWN, min(last, WIDEST), 1.0, WIDEST)
+    return crossing_near(unknown, UNKNOWN, min(last, WIDEST), 1.0, WIDEST)
 
 
 def most_taught(posterior: Posterior, cloud: Array, best_mean: float, noise_var: float) -> Array:
