@@ -170,7 +170,7 @@ def fits(n: int) -> None:
         y += problem.noise_std * rng.standard_normal(len(y))
         none = np.empty((0, d))
         history = History(X[:n], y[:n], np.full(n, np.nan), none, none)
-        framed = robust_frame(history, None, COMPRESS)
+        framed = robust_frame(history, problem.space, None, COMPRESS)
         evidence = inputs.InputEvidence(
             KERNEL,
             framed.X,

@@ -21,9 +21,11 @@ from noregret.strategies import insured_gp_ucb
 from noregret.strategies.failing import Failing, expected
 from noregret.strategies.inputs import InputEvidence, Inputs, fit_inputs
 from noregret.strategies.insured_gp_ucb import (
+    COMPRESS,
     ESTIMATION,
     KERNEL,
     LOOKS,
+    WIDTH,
     Insured,
     InsuredGPUCB,
 )
@@ -35,6 +37,7 @@ from noregret.testing.problems import rkhs_sample
 from noregret.trials import History
 
 MIXED = Space({"a": nr.Float(0, 1), "c": nr.Choice(list("vwxyz")), "n": nr.Int(1, 6)})
+SQUARE = Space.from_bounds([(0, 1)] * 2)
 
 
 def history_of(X: Array, y: Array, failed: Array | None = None) -> History:
@@ -65,8 +68,9 @@ def test_a_choice_counts_as_one_input() -> None:
     assert not inputs.repeatable
     held = Inputs.of(hold(MIXED, {"c": "w"}))
     assert (held.count, held.numbers, held.choices) == (2, 2, 0)
-    assert InsuredGPUCB().width(inputs) == 1.5  # a choice: explored whole
-    assert InsuredGPUCB().width(Inputs.of(Space.from_bounds([(0, 1)] * 9))) == pytest.approx(0.5)
+    assert InsuredGPUCB().width(inputs) == WIDTH  # a choice: explored whole
+    nine = Inputs.of(Space.from_bounds([(0, 1)] * 9))
+    assert InsuredGPUCB().width(nine) == pytest.approx(WIDTH / 3)
 
 
 def test_lengthscales_of_inputs_have_the_right_gradient() -> None:
@@ -98,7 +102,7 @@ def test_lengthscales_of_inputs_have_the_right_gradient() -> None:
 
 def fit_of(history: History, robust: bool) -> tuple[Array, float]:
     framed = (
-        robust_frame(history, None, 2)
+        robust_frame(history, SQUARE, None, COMPRESS)
         if robust
         else frame(
             history, standardise=True, offset=0.0, noise_std=None, regulariser=None, compress=2
@@ -144,7 +148,7 @@ def test_the_probability_of_failing_has_the_right_gradient() -> None:
         numeric = (failing.at(A + step) - failing.at(A - step)) / 2e-6
         np.testing.assert_allclose(slopes[:, i], numeric, rtol=1e-4, atol=1e-6)
     X, y = bowl(rng)
-    posterior = robust_frame(history_of(X, y), None, 2).condition(KERNEL, np.ones(2), 1e-3)
+    posterior = robust_frame(history_of(X, y), SQUARE, None, 1).condition(KERNEL, np.ones(2), 1e-3)
     flat = Failing.learnt(X, rng.random((4, 2)), np.arange(2))
     acquisition = expected(ucb(posterior, 1.5), flat, -2.0)
     B = rng.random((4, 2))

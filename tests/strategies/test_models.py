@@ -45,7 +45,7 @@ def question_of(study: nr.Study) -> Question:
     history = history_of(
         study.trials, lambda t: study.space.encode(t.params), study.space.dimension, 1.0
     )
-    framed = robust_frame(history, None, 0)
+    framed = robust_frame(history, study.space, None, 0)
     previous = previous_fit(history.model_decisions)
     return Question(
         framed,

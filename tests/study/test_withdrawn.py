@@ -37,7 +37,8 @@ def test_it_teaches_nothing_and_is_not_proposed_again(storage: Storage) -> None:
     assert before is not None
     assert after is not None
     X = np.random.default_rng(0).uniform(size=(50, 2))
-    np.testing.assert_array_equal(before.band(X), after.band(X))  # nor is any region avoided
+    # nor is any region avoided; the estimate starts from the one of the ask, and ends where it did
+    np.testing.assert_allclose(before.band(X), after.band(X), rtol=1e-3, atol=1e-5)
     history = study._history(study.trials)
     assert len(history.failed) == 0
     np.testing.assert_array_equal(history.pending, [study.space.encode(unwanted.params)])
