@@ -1,9 +1,11 @@
 """Problems on which the handling of limits and context was tuned; none of them is in the report.
 
-G4, G6, G8 and G24 of Liang et al., *Problem definitions for the CEC 2006 special session on
-constrained real-parameter optimization*; Townsend's and Mishra's bird as in their collections; the
-tubular column and the stepped cantilever as in Gandomi et al., *Cuckoo search algorithm*,
-Engineering with Computers 2013. Seeds of the tuning side begin at 100.
+G4, G6, G8, G9 and G24 of Liang et al., *Problem definitions for the CEC 2006 special session on
+constrained real-parameter optimization*; Townsend's, Simionescu's, Gomez and Levy's and Mishra's
+bird as in their collections; the tubular column, the stepped cantilever and the corrugated bulkhead
+as in Gandomi et al., *Cuckoo search algorithm*, Engineering with Computers 2013; two of Sasena,
+*Flexibility and efficiency enhancements for constrained global design optimization*, 2002. Seeds of
+the tuning side begin at 100.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import math
 
 from research.benchmarks.limited import Contextual, Limited, X
 
-SEEDS = (100, 101)
+TAU = 2 * math.pi
+SEEDS = tuple(range(100, 106))
 
 
 def _g4(x: X) -> list[float]:
@@ -44,6 +47,59 @@ def _column(x: X) -> list[float]:
     d, t = x
     buckling = 8 * 2500 * 250**2 / (math.pi**3 * 0.85e6 * d * t * (d**2 + t**2))
     return [2500 / (math.pi * d * t * 500) - 1, buckling - 1]
+
+
+def _bulkhead_g(x: X) -> list[float]:
+    width, depth, length, t = x
+    around = 8.94 * (width + math.sqrt(max(length**2 - depth**2, 0.0)))
+    return [
+        around - t * depth * (0.4 * width + length / 6),
+        2.2 * around ** (4 / 3) - t * depth**2 * (0.2 * width + length / 12),
+        0.0156 * width + 0.15 - t,
+        0.0156 * length + 0.15 - t,
+        1.05 - t,
+        depth - length,
+    ]
+
+
+def _bulkhead(x: X) -> float:
+    width, depth, length, t = x
+    return 5.885 * t * (width + length) / (width + math.sqrt(max(length**2 - depth**2, 0.0)))
+
+
+def _g9(x: X) -> float:
+    a, b, c, d, e, f, g = x
+    far = (a - 10) ** 2 + 5 * (b - 12) ** 2 + c**4 + 3 * (d - 11) ** 2 + 10 * e**6
+    return far + 7 * f**2 + g**4 - 4 * f * g - 10 * f - 8 * g
+
+
+def _g9_g(x: X) -> list[float]:
+    a, b, c, d, e, f, g = x
+    return [
+        2 * a**2 + 3 * b**4 + c + 4 * d**2 + 5 * e - 127,
+        7 * a + 3 * b + 10 * c**2 + d - e - 282,
+        23 * a + b**2 + 6 * f**2 - 8 * g - 196,
+        4 * a**2 + b**2 - 3 * a * b + 2 * c**2 + 5 * f - 11 * g,
+    ]
+
+
+def _sasena_g(x: X) -> list[float]:
+    a, b = x
+    return [
+        ((a - 3) ** 2 + (b + 2) ** 2) * math.exp(-(b**7)) - 12,
+        10 * a + b - 7,
+        (a - 0.5) ** 2 + (b - 0.5) ** 2 - 0.2,
+    ]
+
+
+def _branin(x: X) -> float:
+    a = x[1] - 5.1 / (4 * math.pi**2) * x[0] ** 2 + 5 / math.pi * x[0] - 6
+    return a**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x[0]) + 10
+
+
+def _camel(x: X) -> float:
+    a, b = x
+    return (4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (-4 + 4 * b**2) * b**2
 
 
 LIMITED = {
@@ -121,13 +177,51 @@ LIMITED = {
             1.33995,
             40,
         ),
+        Limited(
+            "sasena",
+            ((0, 1), (0, 1)),
+            lambda x: -((x[0] - 1) ** 2) - (x[1] - 0.5) ** 2,
+            _sasena_g,
+            -0.7483083,
+            30,
+        ),
+        Limited(
+            "new branin",
+            ((-5, 10), (0, 15)),
+            lambda x: -((x[0] - 10) ** 2) - (x[1] - 15) ** 2,
+            lambda x: [_branin(x) - 5],
+            -268.7885047,
+            30,
+        ),
+        Limited(
+            "gomez",
+            ((-1, 1), (-1, 1)),
+            _camel,
+            lambda x: [2 * math.sin(TAU * x[1]) ** 2 - math.sin(2 * TAU * x[0])],
+            -0.9711041,
+            30,
+        ),
+        Limited(
+            "simionescu",
+            ((-1.25, 1.25), (-1.25, 1.25)),
+            lambda x: 0.1 * x[0] * x[1],
+            lambda x: [
+                x[0] ** 2 + x[1] ** 2 - (1 + 0.2 * math.cos(8 * math.atan2(x[0], x[1]))) ** 2
+            ],
+            -0.072,
+            30,
+        ),
+        Limited(
+            "bulkhead",
+            ((20, 100), (10, 60), (20, 100), (0.5, 3)),
+            _bulkhead,
+            _bulkhead_g,
+            6.842958,
+            40,
+        ),
+        Limited("g9", ((-10, 10),) * 7, _g9, _g9_g, 680.6300574, 40),
     )
 }
-
-
-def _camel(x: X) -> float:
-    a, b = x
-    return (4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (-4 + 4 * b**2) * b**2
 
 
 def _dose(x: X) -> float:
@@ -143,6 +237,26 @@ def _ridge(x: X) -> float:
     return -ring * math.exp(-((b - z) ** 2) / 0.05) - 0.4 * math.exp(-((a - 0.8) ** 2) / 0.1)
 
 
+def _pump(x: X) -> float:
+    """Power grows with the cube of the speed; what the demand lacks is bought."""
+    speed, demand = x
+    lacking = demand - 1.2 * speed
+    return 0.8 * speed**3 + 0.3 * speed + 1.5 * math.log1p(math.exp(12 * lacking)) / 12
+
+
+def _tracking(x: X) -> float:
+    """The days differ more than the actions do."""
+    a, z = x
+    return 6 * (a - 0.5 - 0.35 * math.sin(4 * z)) ** 2 + 5 * z**2 + math.cos(6 * z)
+
+
+def _oven(x: X) -> float:
+    """Heat and hours for a batch's moisture: too little leaves it wet, too much burns it."""
+    heat, hours, moisture = x
+    dried = heat * (0.3 + hours) - moisture
+    return 3 * dried**2 + math.exp(4 * (heat - 0.8)) * 0.3 + 0.2 * hours
+
+
 CONTEXTUAL = {
     each.name: each
     for each in (
@@ -150,5 +264,9 @@ CONTEXTUAL = {
         Contextual("dose", ((0, 2), (0.5, 1.5)), _dose),
         Contextual("ridge", ((0, 1), (0, 1), (0, 1)), _ridge),
         Contextual("bird, given y", ((-10, 0), (-6.5, 0)), _bird),
+        Contextual("pump", ((0, 1), (0.1, 1)), _pump),
+        Contextual("tracking", ((0, 1), (0, 1)), _tracking),
+        Contextual("oven", ((0, 1), (0, 1), (0, 1)), _oven),
+        Contextual("wave", ((0, 1), (0, 1)), lambda x: math.sin(9 * x[0] + 5 * x[1]) * x[0]),
     )
 }

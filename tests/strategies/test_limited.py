@@ -10,6 +10,7 @@ import pytest
 import noregret as nr
 from noregret.gp import condition
 from noregret.space.array import Array
+from noregret.strategies import insured_gp_ucb
 from noregret.strategies.inputs import Inputs
 from noregret.strategies.limited import KERNEL, Limited, Scale, missed_in_a_row
 from noregret.strategies.plausible import Plausible
@@ -213,3 +214,43 @@ def test_misses_in_a_row_make_it_careful() -> None:
     usual = replace(limited, missed=0).acquisition(posterior, history.y).values(points)
     careful = replace(limited, missed=4).acquisition(posterior, history.y).values(points)
     assert careful - usual == pytest.approx(2.0 * np.log(limited.chance(points)))
+
+
+def edge(p: dict[str, float], noise: float = 0.0) -> tuple[float, dict[str, float]]:
+    """The optimum is where a circle touches a slope: digits are to be had for long."""
+    return p["x"] + p["y"] + noise, {"ring": p["x"] ** 2 + p["y"] ** 2 - 0.5 + noise}
+
+
+def surveyed(study: nr.Study) -> int:
+    return sum(t.why.survey for t in study.trials if t.decision.model is not None)
+
+
+def test_a_survey_waits_until_next_to_nothing_is_to_be_gained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    study = nr.Study(PLANE, "maximize", outcomes={"ring": nr.AtMost(0)}, seed=1)
+    study.run(edge, 24)
+    assert surveyed(study) == 0
+    assert 1.0 - float(study.best.value or 0) < 1e-4
+    monkeypatch.setattr(insured_gp_ucb, "LITTLE_GAIN", math.log(1e-2))
+    modest = nr.Study(PLANE, "maximize", outcomes={"ring": nr.AtMost(0)}, seed=1)
+    assert surveyed(modest.run(edge, 24)) > 0
+
+
+def test_where_noise_is_left_a_survey_does_not_wait_for_digits() -> None:
+    rng = np.random.default_rng(3)
+    study = nr.Study(PLANE, "maximize", outcomes={"ring": nr.AtMost(0)}, seed=1)
+    study.run(lambda p: edge(p, 0.1 * rng.standard_normal()), 40)
+    assert surveyed(study) > 0
+
+
+def test_the_noise_of_an_outcome_vanishes_where_there_is_none() -> None:
+    rng = np.random.default_rng(0)
+
+    def fitted(noise: float, trials: int) -> float:
+        study = nr.Study(PLANE, "maximize", outcomes={"ring": nr.AtMost(0)}, seed=1)
+        study.run(lambda p: edge(p, noise * rng.standard_normal()), trials)
+        return learnt(study).models[0].noise_var
+
+    assert fitted(0.0, 14) < 1e-6
+    assert fitted(0.1, 30) > 1e-2

@@ -53,8 +53,9 @@ BRANCHED = Branched()
 COMPRESS = 1  # passes: very bad values do not set the scale on which good ones differ
 WIDTH = 2.0  # β^½
 GREEDY_ABOVE = 3  # numbers: in more of them, and nothing else, σ is large nearly everywhere
-IN_CONTEXT = 0.25  # of the width: contexts that change look around by themselves
+IN_CONTEXT = 0.25  # of the width and of patrols: contexts that change look around by themselves
 LITTLE = 0.03  # prior stds, over √t: a value that would tell less is not worth an evaluation
+LITTLE_GAIN = math.log(1e-6)  # the same with limits, of the expected gain: digits are worth one
 NOISE_SHARE = 0.5  # of the noise std: nor is one that would tell next to nothing but the noise
 SHARE_UNTIL = 100  # decisions up to which the insured share is the one that was asked for
 DECAY = 0.9  # the power of t with which it grows beyond: sublinear
@@ -138,7 +139,8 @@ class InsuredGPUCB:
         They are insured decisions: the budget is theirs too. It binds in seven numbers and more,
         for a time, and grows faster than they do: docs/theory.md#plausible.
         """
-        return min(PATROL * self.insurance * t ** (2 / 3), self.budget(t, inputs, listed))
+        rate = PATROL * (IN_CONTEXT if inputs.in_context else 1.0) * self.insurance
+        return min(rate * t ** (2 / 3), self.budget(t, inputs, listed))
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         count = self.initial_points
@@ -202,7 +204,8 @@ class Insured:
         self.seed = int(argmax_rng.integers(2**63))
         self.inputs, self.every = Inputs.of(space), space.enumeration()
         model = strategy.model or (BRANCHED if self.inputs.branches else PLAIN)
-        passes = 0 if getattr(model, "as_they_are", False) else COMPRESS
+        as_they_are = getattr(model, "as_they_are", False) or self._in_context()
+        passes = 0 if as_they_are else COMPRESS
         self.framed = framed = robust_frame(history, space, strategy.noise_std, passes)
         self.earlier = history.model_decisions
         self.t = decisions_made(history.decisions) + 1
@@ -236,17 +239,32 @@ class Insured:
             return self._proposal(patrol_point(self.space, self.every, number), "patrol")
         kind: Kind = "promise"
         x, g, posterior = self._argmax(), 1.0, self.posterior
-        level = max(LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var))
-        told = float(posterior.predict(x[None, :])[1][0])
-        if self.limited is not None:
-            told = max(told, self.limited.least_known(x))
-        if told < level:  # it would tell next to nothing
+        if self._is_idle(x):
             if self._survey_is_due():
                 kind = "survey"
                 x, g, posterior = self._survey()
             elif self.inputs.repeatable:
                 x, kind = self._elsewhere()
         return self._proposal(self._plausible(x), kind, g, posterior)
+
+    def _is_idle(self, x: Array) -> bool:
+        """Whether a value at x would tell next to nothing; or with limits, where noise is not what
+        is left to learn, gain next to nothing.
+        """
+        little, noise = LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var)
+        if self.limited is not None and not self.inputs.repeatable and noise < little:
+            return float(self._acquisition(self.posterior).values(x[None, :])[0]) < LITTLE_GAIN
+        told = float(self.posterior.predict(x[None, :])[1][0])
+        if self.limited is not None:
+            told = max(told, self.limited.least_known(x))
+        return told < max(little, noise)
+
+    def _in_context(self) -> bool:
+        """Whether some inputs are held at every decision. A bad value may then be the best of its
+        context, so bad values are not compressed.
+        """
+        decided = [each.fixed for each in self.history.decisions if each.model is not None]
+        return self.inputs.in_context or (bool(decided) and None not in decided)
 
     def _patrols(self, t: int) -> float:
         return self.strategy.patrols(t, self.inputs, self.every is not None)
@@ -287,10 +305,16 @@ class Insured:
     # -- surveys --
 
     def _survey_is_due(self) -> bool:
-        done = sum(each.survey for each in self.earlier)
-        listed = self.every is not None
-        budget = self.strategy.budget(self.t, self.inputs, listed, self.together)
-        return done + 1 <= budget - self._patrols(self.t) and not self._is_fine()
+        """In a context those of this context count alone: a new one was never stood still in."""
+        earlier, t = self.earlier, self.t
+        if self.inputs.in_context:
+            given = getattr(self.space, "given", None)
+            here = [each.model for each in self.history.decisions if each.fixed == given]
+            earlier = tuple(each for each in here if each is not None)
+            t = len(earlier) + 1
+        done = sum(each.survey for each in earlier)
+        budget = self.strategy.budget(t, self.inputs, self.every is not None, self.together)
+        return done + 1 <= budget - self._patrols(t) and not self._is_fine()
 
     def _is_fine(self) -> bool:
         """Whether the fitted class is wide by itself, and most of the space known in it: then what

@@ -28,7 +28,7 @@ KERNEL = Matern(2.5)
 # fewer starts and rarer searches than for the value: there may be many outcomes
 ESTIMATION = MAP(
     prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True),
-    noise_prior=LogNormal(-6.0, 2.0),
+    noise_prior=LogNormal(-6.0, 3.0),
     ceiling=3.0,
     starts=2,
     patience=1.25,
