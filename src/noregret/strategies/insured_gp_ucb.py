@@ -37,7 +37,6 @@ from noregret.strategies.strategy import (
     initial_proposal,
 )
 from noregret.strategies.suggested import REQUIRED, suggested_band
-from noregret.strategies.surveys import UNKNOWN
 from noregret.strategies.without_value import decisions_made, propose_without_value
 from noregret.trials import Decision, History, Kind, Limit, ModelDecision, Proposal
 
@@ -60,7 +59,8 @@ NOISE_SHARE = 0.5  # of the noise std: nor is one that would tell next to nothin
 SHARE_UNTIL = 100  # decisions up to which the insured share is the one that was asked for
 DECAY = 0.9  # the power of t with which it grows beyond: sublinear
 PATROL = 0.25  # of the insurance, over t^(1/3): patrols, as far as the budget goes
-FINE = 0.14  # times the numbers, up to three: a fitted class this fine is wide by itself
+FINE = 0.14  # times the numbers, up to three: a fitted class this fine is wide by itself,
+KNOWN = 0.35  # and where its mean std is below this, known: half as unknown as surveys like it
 OWN = 0.5  # largest lengthscale between options in a survey: each option is looked at as such
 LOOKS = 3  # at one design: more tell the noise, not the design
 DELTA = 0.1  # the failure probability of that condition's band
@@ -251,13 +251,18 @@ class Insured:
         """Whether a value at x would tell next to nothing; or with limits, where noise is not what
         is left to learn, gain next to nothing.
         """
-        little, noise = LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var)
-        if self.limited is not None and not self.inputs.repeatable and noise < little:
+        little = LITTLE / math.sqrt(self.t)
+        if self.limited is not None and not self.inputs.repeatable and self._level <= little:
             return float(self._acquisition(self.posterior).values(x[None, :])[0]) < LITTLE_GAIN
         told = float(self.posterior.predict(x[None, :])[1][0])
         if self.limited is not None:
             told = max(told, self.limited.least_known(x))
-        return told < max(little, noise)
+        return told < self._level
+
+    @property
+    def _level(self) -> float:
+        """The std, in model units, below which a value tells next to nothing."""
+        return max(LITTLE / math.sqrt(self.t), NOISE_SHARE * math.sqrt(self.noise_var))
 
     def _in_context(self) -> bool:
         """Whether some inputs are held at every decision. A bad value may then be the best of its
@@ -276,7 +281,7 @@ class Insured:
         )
         if left is None or bool(left.keeps(x[None, :])[0]):
             return x
-        cloud = surveys.cloud_of(self.space, self.seed)
+        cloud = self._cloud()
         return left.best(x, self._acquisition(self.posterior), cloud)
 
     def _elsewhere(self) -> tuple[Array, Kind]:
@@ -314,11 +319,11 @@ class Insured:
             t = len(earlier) + 1
         done = sum(each.survey for each in earlier)
         budget = self.strategy.budget(t, self.inputs, self.every is not None, self.together)
-        return done + 1 <= budget - self._patrols(t) and not self._is_fine()
+        return done + 1 <= budget - self._patrols(t) and not self._is_over()
 
-    def _is_fine(self) -> bool:
-        """Whether the fitted class is wide by itself, and most of the space known in it: then what
-        hides was looked for already.
+    def _is_over(self) -> bool:
+        """Whether surveys have done their work: the fitted class is fine, and either something was
+        found that was not known when they began, or little is unknown in this class.
         """
         numbers = ~self.inputs.of_choices
         if not numbers.any():
@@ -326,10 +331,24 @@ class Insured:
         mean = math.exp(float(np.mean(np.log(self.fit.lengthscales[numbers]))))
         if mean >= FINE * min(self.together or self.inputs.numbers, GREEDY_ABOVE):
             return False
-        return surveys.mean_std(self.posterior, surveys.cloud_of(self.space, self.seed)) < UNKNOWN
+        return self._has_found() or surveys.mean_std(self.posterior, self._cloud()) < KNOWN
+
+    def _has_found(self) -> bool:
+        """Whether what is best now is better than all that was known at the first survey."""
+        decided = zip(self.history.decisions, self.history.rows, strict=True)
+        surveyed = [
+            row for each, row in decided if each.model and each.model.survey and row is not None
+        ]
+        mean = self.fitted[: len(self.history.X)]
+        if not surveyed or min(surveyed) == 0:
+            return False
+        return float(mean.max() - mean[: min(surveyed)].max()) > WIDTH * self._level
+
+    def _cloud(self) -> Array:
+        return surveys.cloud_of(self.space, self.seed)
 
     def _survey(self) -> tuple[Array, float, Posterior]:
-        cloud = surveys.cloud_of(self.space, self.seed)
+        cloud = self._cloud()
         last = next((each.g for each in reversed(self.earlier) if each.survey), 1.0)
         g = surveys.widening_scale(self._widened, cloud, last)
         widened = self._widened(g)
