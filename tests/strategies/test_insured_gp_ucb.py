@@ -465,3 +465,54 @@ def test_what_is_reported_is_in_the_values_sign_and_units() -> None:
     mean, _ = belief.predict(np.array([[0.3], [1.0]]))  # of −f
     assert mean[0] == pytest.approx(-1, abs=3)
     assert mean[1] < -10  # 66 there: beyond the fence, where bad values are just bad
+
+
+# -- when surveys end --
+
+
+def fine_after(found: bool, spread: int) -> Insured:
+    """A decision after a survey and ``spread`` points all over the line, in a class made fine;
+    the best point was found after the survey, or before."""
+    study = nr.Study([(0, 1)], "maximize", InsuredGPUCB(), 0)
+    for x in np.linspace(0, 1, 9):
+        study.add([x], float(x))
+    while not any(t.decision.model is not None and t.why.survey for t in study.trials):
+        trial = study.ask()
+        study.tell(trial, float(trial.params[0]))
+    for x in np.linspace(0, 1, spread):
+        study.add([x], float(x) if not (found and 0.3 < x < 0.4) else 2.0)
+    if found:
+        study.add([0.35], 2.0)
+    made = Insured(
+        InsuredGPUCB(), study.space, study._history(study.trials), np.random.default_rng(0)
+    )
+    made.fit = replace(made.fit, lengthscales=np.array([0.02]))
+    made.posterior = made._class_at(made.fit.lengthscales)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("found", "spread", "over"), [(False, 3, False), (True, 3, True), (False, 60, True)]
+)
+def test_surveys_end_in_a_fine_class_when_something_was_found_or_little_is_unknown(
+    found: bool, spread: int, over: bool
+) -> None:
+    made = fine_after(found, spread)
+    assert made._has_found() is found
+    assert made._is_over() is over
+    made.fit = replace(made.fit, lengthscales=np.array([0.5]))
+    assert not made._is_over()  # a coarse class hides things, whatever was found
+
+
+def test_after_a_hit_surveys_end() -> None:
+    study = nr.Study([(0, 1)], "maximize", InsuredGPUCB())
+    for x in np.linspace(0, 1, 9):
+        study.add([x], narrow(np.array([x])))
+    for _ in range(70):
+        trial = study.ask()
+        study.tell(trial, narrow(trial.params))
+    values = [float(trial.value or 0.0) for trial in study.trials]
+    hit = next(i for i, value in enumerate(values) if value > 1.6)
+    after = [trial.why.kind for trial in study.trials[hit + 5 :] if trial.decision.model]
+    assert len(after) > 15
+    assert after.count("survey") <= 2
