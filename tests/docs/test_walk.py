@@ -77,7 +77,7 @@ def count(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, str], Counter[str]]
 def test_the_costly_stations_of_an_ask_are_visited_once(
     count: Callable[[Any, str], Counter[str]],
 ) -> None:
-    study = nr.maximize(lambda x: float(-((x[0] - 0.3) ** 2)), [(0, 1)], trials=6)
+    study = nr.maximize(lambda x: float(-((x[0] - 0.3) ** 2)), [(0, 1)], trials=4)
     stations = [
         (study_module, "history_of"),
         (insured, "robust_frame"),
