@@ -20,6 +20,7 @@ from docs.making.references import ROOT, dangling
 AT_THE_ROOT = {"__init__", "__main__", "errors"}
 PRAGMA = re.compile(r"\s*# (?:type: ignore|noqa).*$")  # does not count, as for the linter
 SKIP = re.compile(r"# fmt: (?:skip|off)")
+MERGE = re.compile(r"^(?:<{7}|>{7}) ", re.M)  # what a merge leaves where two changes met
 WRITTEN = ("src", "tests", "research", "docs", "packaging", "examples")  # folders with Python
 
 
@@ -94,6 +95,16 @@ def layers(root: Path = ROOT) -> int:
     return max(len(contract["layers"]) for contract in contracts if contract["type"] == "layers")
 
 
+def unmerged(root: Path, written: Sequence[Path]) -> list[Path]:
+    """Files, pages included, in which a merge was left undecided."""
+    pages = [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+    return [
+        path
+        for path in [*written, *sorted(pages)]
+        if MERGE.search(path.read_text(encoding="utf-8"))
+    ]
+
+
 def measures(root: Path = ROOT) -> list[Measure]:
     package = root / "src" / "noregret"
     sources = sorted(package.rglob("*.py"))
@@ -105,7 +116,7 @@ def measures(root: Path = ROOT) -> list[Measure]:
     fullest = max(sources, key=lambda path: len(public(path)))
     strangers = {path.stem for path in package.glob("*.py")} - AT_THE_ROOT
     skips = sum(bool(SKIP.search(line)) for path in sources for line in lines(path))
-    lost = dangling(root)
+    lost, torn = dangling(root), unmerged(root, written)
 
     def at(path: Path) -> str:
         return path.relative_to(root).as_posix()
@@ -117,6 +128,7 @@ def measures(root: Path = ROOT) -> list[Measure]:
         Measure("longest line", width[widest], 100, at(widest)),
         Measure("fmt: skip in src", skips, 5),
         Measure("dangling references", len(lost), 0, "; ".join(lost[:3])),
+        Measure("undecided merges", len(torn), 0, ", ".join(at(path) for path in torn)),
         Measure("median file, lines", median(length.values())),
         Measure("longest file, lines", length[longest], None, at(longest)),
         Measure("most public names in a file", len(public(fullest)), None, at(fullest)),

@@ -89,6 +89,11 @@ def lost(root: Path) -> None:
     (root / "src" / "noregret" / "gp" / "lost.py").write_text(comment, encoding="utf-8")
 
 
+def torn(root: Path) -> None:
+    text = "<" * 7 + " HEAD\none\n=======\nother\n" + ">" * 7 + " theirs\n"
+    (root / "CHANGELOG.md").write_text(text, encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("spoil", "name"),
     [
@@ -97,6 +102,7 @@ def lost(root: Path) -> None:
         (skips, "fmt: skip in src"),
         (layer, "import layers"),
         (lost, "dangling references"),
+        (torn, "undecided merges"),
     ],
 )
 def test_a_broken_limit_is_noticed(spoil: Callable[[Path], None], name: str, small: Path) -> None:
