@@ -129,13 +129,13 @@ KNOWN: dict[str, tuple[Callable[[], Space], Callable[[Any], float], int, float]]
 def constrained(name: str) -> Problem:
     make, raw, trials, noise = KNOWN[name]
     space = make()
-    low, high = _range(space, raw)
+    low, high = range_of(space, raw)
     return Problem(
         name, "constrained", space, lambda p: (raw(p) - low) / (high - low), 1.0, trials, noise
     )
 
 
-def _range(space: Space, raw: Callable[[Any], float]) -> tuple[float, float]:
+def range_of(space: Space, raw: Callable[[Any], float]) -> tuple[float, float]:
     """The lowest value of a cloud of feasible points, and the maximum: of its best points, each
     climbed by shrinking feasible steps."""
     rng = np.random.default_rng(0)

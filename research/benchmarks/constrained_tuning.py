@@ -15,8 +15,8 @@ import numpy as np
 
 import noregret as nr
 from noregret.space import Float, Linear, Space
-from research.benchmarks.constrained import _range, shares, whole
-from research.benchmarks.limited_tuning import _camel
+from research.benchmarks.constrained import range_of, shares, whole
+from research.benchmarks.limited_tuning import camel
 
 
 def _glaze(p: Any) -> float:
@@ -53,7 +53,7 @@ KNOWN: dict[str, tuple[Callable[[], Space], Callable[[Any], float], int, float]]
                 Linear({"x": 1, "y": -1}, at_most=1.2),
             ],
         ),
-        lambda p: -_camel([p["x"], p["y"]]),
+        lambda p: -camel([p["x"], p["y"]]),
         30,
         0.0,
     ),
@@ -97,7 +97,7 @@ def left(name: str, seed: int, strategy: Any = None) -> float:
     """The simple regret at the end, of a range of 1."""
     make, raw, trials, noise = KNOWN[name]
     space = make()
-    low, high = _range(space, raw)
+    low, high = range_of(space, raw)
     rng, best = np.random.default_rng([seed, 3]), -math.inf
     study = nr.Study(space, "maximize", strategy, seed)
     for _ in range(trials):

@@ -97,7 +97,7 @@ def _branin(x: X) -> float:
     return a**2 + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x[0]) + 10
 
 
-def _camel(x: X) -> float:
+def camel(x: X) -> float:
     a, b = x
     return (4 - 2.1 * a**2 + a**4 / 3) * a**2 + a * b + (-4 + 4 * b**2) * b**2
 
@@ -196,7 +196,7 @@ LIMITED = {
         Limited(
             "gomez",
             ((-1, 1), (-1, 1)),
-            _camel,
+            camel,
             lambda x: [2 * math.sin(TAU * x[1]) ** 2 - math.sin(2 * TAU * x[0])],
             -0.9711041,
             30,
@@ -260,7 +260,7 @@ def _oven(x: X) -> float:
 CONTEXTUAL = {
     each.name: each
     for each in (
-        Contextual("camel, given y", ((-2, 2), (-1, 1)), _camel),
+        Contextual("camel, given y", ((-2, 2), (-1, 1)), camel),
         Contextual("dose", ((0, 2), (0.5, 1.5)), _dose),
         Contextual("ridge", ((0, 1), (0, 1), (0, 1)), _ridge),
         Contextual("bird, given y", ((-10, 0), (-6.5, 0)), _bird),
