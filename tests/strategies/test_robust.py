@@ -10,7 +10,8 @@ import pytest
 import noregret as nr
 from noregret.space import Array, Space, hold
 from noregret.strategies.compression import standard_units
-from noregret.strategies.robust import CLOUD, quantiles, robust_frame, shares
+from noregret.strategies.robust import quantiles, robust_frame, shares
+from noregret.strategies.surveys import CLOUD
 from noregret.trials import History
 
 SQUARE = Space.from_bounds([(0, 1)] * 2)

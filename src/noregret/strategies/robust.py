@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import KDTree
 
-from noregret.search import low_discrepancy
-from noregret.space import Array, SearchSpace, spread_points
+from noregret.space import Array, SearchSpace
 from noregret.strategies.compression import Compression, standard_units
+from noregret.strategies.surveys import CLOUD, cloud_of
 from noregret.strategies.units import TOLD_STANDARDISED, Frame, scaled
 from noregret.trials import History
 
@@ -16,19 +16,17 @@ FAR_NOISE = (
     1.0  # noise variance of a value beyond it: it says "bad here", as firmly as the prior does
 )
 
-CLOUD = 512  # points that stand for the whole space
-
 
 def shares(space: SearchSpace, X: Array) -> Array:
     """The part of the space that is nearest to each point: polygonal declustering (Isaaks and
     Srivastava 1989). Equal points share theirs.
     """
     whole: SearchSpace = getattr(space, "space", space)  # also what is held at an ask, or given
-    every, rng = whole.enumeration(), np.random.default_rng(0)
+    every = whole.enumeration()
     if every is None:
-        cloud = spread_points(whole, low_discrepancy(CLOUD, whole.dimension, rng))
-    else:
-        cloud = every[rng.integers(len(every), size=CLOUD)]
+        cloud = cloud_of(whole, 0)
+    else:  # drawn, not shuffled: a list may be long, and this is done at every ask
+        cloud = every[np.random.default_rng(0).integers(len(every), size=CLOUD)]
     points, row, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)
     nearest = KDTree(points).query(cloud)[1]
     part = np.bincount(nearest, minlength=len(points)) / CLOUD
