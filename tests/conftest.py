@@ -19,11 +19,11 @@ settings.load_profile("noregret")
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server() -> Iterator[str]:
     """The address of a real PostgreSQL from its wheel, on a socket in a temporary folder; starts
     when first asked for.
     """
-    with postgresql(tmp_path_factory.mktemp("pg"), tmp_path_factory.mktemp("run")) as running:
+    with postgresql() as running:
         yield running.get_uri()
 
 

@@ -1,7 +1,6 @@
 """run, with a function and with a program."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import noregret as nr
+from noregret.cli.running import _signals
 from tests.cli.conftest import Shell
 
 SCRIPT = """
@@ -222,30 +222,61 @@ def test_a_program_that_takes_too_long(tuning: Shell) -> None:
     assert states() == ["failed"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("how", "inherited"),
+    [
+        (signal.SIGINT, signal.SIG_DFL),
+        (signal.SIGINT, signal.SIG_IGN),  # as a script starts "noregret run … &"
+        (signal.SIGTERM, signal.SIG_IGN),
+    ],
+)
 @pytest.mark.parametrize(
     "words",
     [["train.py:slow", "--workers", "2"], ["-c", "sleep 60.{layers} {rate}"]],
     ids=["function", "program"],
 )
-def test_an_interrupt_loses_nothing(tuning: Shell, how: signal.Signals, words: list[str]) -> None:
+def test_an_interrupt_loses_nothing(
+    tuning: Shell, how: signal.Signals, inherited: signal.Handlers, words: list[str]
+) -> None:
     command = [sys.executable, "-m", "noregret", "run", *words, "--trials", "2", "--json"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
-    )
-    try:
-        while "running" not in states():
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
-        time.sleep(0.3)
-        process.send_signal(how)
-        out, err = process.communicate(timeout=40)
-    finally:
-        process.kill()
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, inherited),
+    ) as process:
+        try:
+            while "running" not in states():
+                assert process.poll() is None, process.communicate()
+                time.sleep(0.05)
+            time.sleep(0.3)
+            process.send_signal(how)
+            out, err = process.communicate(timeout=240)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert out == ""
     assert "again to go on" in json.loads(err.strip().splitlines()[-1])["message"]
     assert set(states()) == {"waiting"}
+
+
+@pytest.mark.parametrize("hang_up", [signal.SIG_DFL, signal.SIG_IGN])
+def test_only_a_hang_up_that_nohup_ignores_stays_ignored(hang_up: signal.Handlers) -> None:
+    requests = {
+        signal.SIGINT: signal.SIG_IGN,
+        signal.SIGTERM: signal.SIG_IGN,
+        signal.SIGHUP: hang_up,
+    }
+    before = {number: signal.signal(number, handler) for number, handler in requests.items()}
+    try:
+        with _signals():
+            ignored = {n for n in requests if signal.getsignal(n) is signal.SIG_IGN}
+        assert ignored == ({signal.SIGHUP} if hang_up is signal.SIG_IGN else set())
+        assert {number: signal.getsignal(number) for number in requests} == requests
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(

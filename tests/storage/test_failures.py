@@ -170,9 +170,9 @@ def test_a_lock_that_does_not_go_away_is_said(
 
 
 @pytest.fixture(scope="module")
-def weak_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def weak_server() -> Iterator[Any]:
     """A server of its own: it will be taken away."""
-    with postgresql(tmp_path_factory.mktemp("pg"), tmp_path_factory.mktemp("run")) as running:
+    with postgresql() as running:
         yield running
 
 

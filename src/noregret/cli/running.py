@@ -215,7 +215,7 @@ def run(
     last line of its output, or a JSON line such as {"value": 0.3, "noise_std": 0.01}; an exit code
     other than 0 is a failed trial. Outcomes with limits stand beside the value: (value,
     {"toxicity": 0.2}), or {"value": 0.3, "toxicity": 0.2}. Any number of shells and machines may
-    run one study at once. Ctrl-C loses nothing: type the same command again to go on.
+    run one study at once. Ctrl-C, or a kill, loses nothing: type the same command again to go on.
     """
     if (function is None) == (command is None):
         raise click.UsageError(
@@ -234,9 +234,10 @@ def run(
         raise click.UsageError(
             "say when to stop: --trials, --total, --timeout, --target or --certified"
         )
+    click.get_current_context().with_resource(_signals())
     study = target.open()
     before, started = len(study.trials), time.monotonic()
-    with _signals(), _objective(study, function, command, trial_timeout) as objective, _logging():
+    with _objective(study, function, command, trial_timeout) as objective, _logging():
         if dry_run:
             _try(target, study, objective, read_context(study, context))
             return
@@ -334,8 +335,10 @@ def _objective(
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """A polite request to end, as clusters send it, or a terminal that was closed, is Ctrl-C: the
-    programs under way are ended with it. What is ignored (nohup) stays ignored.
+    """SIGINT, SIGTERM (as clusters send it) and a closed terminal interrupt the run and end its
+    programs. A shell starts what a script puts into the background with SIGINT ignored: it is
+    caught all the same, or such a worker would outlive its script's Ctrl-C. An ignored SIGHUP stays
+    ignored: that is what nohup asks for.
     """
 
     def interrupt(*_: object) -> None:
@@ -344,16 +347,15 @@ def _signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    polite = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
-    previous = {each: signal.getsignal(each) for each in polite}
-    caught = [each for each in polite if previous[each] is not signal.SIG_IGN]
-    for each in caught:
-        signal.signal(each, interrupt)
+    caught = [signal.SIGINT, signal.SIGTERM]
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        caught.append(signal.SIGHUP)
+    previous = {each: signal.signal(each, interrupt) for each in caught}
     try:
         yield
     finally:
-        for each in caught:
-            signal.signal(each, previous[each])
+        for each, handler in previous.items():
+            signal.signal(each, handler)
 
 
 @contextmanager
