@@ -234,7 +234,20 @@ def test_writes_need_the_csrf_token_of_the_cookie(clients: Clients, sent: str) -
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "", "[", "169.254.169.254"],
+    [
+        "evil.example",
+        "evil.example:8080",
+        "127.0.0.1.evil.example",
+        "",
+        "[",
+        "169.254.169.254",
+        "[::1].evil.example",
+        "[::1]evil.example:8080",
+        "evil.example@127.0.0.1",
+        "127.0.0.1/.evil.example",
+        "127.0.0.1:80.evil.example",
+        "[[::1]]",
+    ],
 )
 def test_a_name_rebound_to_this_machine_is_refused(clients: Clients, host: str) -> None:
     assert clients().get("/", headers={"Host": host}).status_code == 421

@@ -134,15 +134,19 @@ def annotate(
     table = statements.studies if number is None else statements.trials
     where = (s.id == study,) if number is None else (t.study == study, t.number == number)
 
-    def change(connection: Connection) -> None:
+    def change(connection: Connection) -> bool:
         with statements.database.transaction(connection):  # the study's row makes others wait
-            revision = connection.execute(count_up).scalar_one()
+            revision = connection.execute(count_up).scalar_one_or_none()
+            if revision is None:
+                return False
             both = _with(statements, connection, table, where, attributes)
             new = {**said, "attributes": both, **({} if number is None else {"revision": revision})}
             connection.execute(table.update().where(*where).values(new))
+        return True
 
     must_exist(statements, name, study)
-    statements.database.attempt("annotate", change)
+    if not statements.database.attempt("annotate", change):
+        must_exist(statements, name, study)  # it was deleted in between
 
 
 def _with(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -25,7 +24,7 @@ from noregret.storage import SQLStorage
 from noregret.web import api, pages, writing
 from noregret.web.models import Models
 from noregret.web.reading import Library
-from noregret.web.security import Access, Guard
+from noregret.web.security import Access, Guard, outward
 
 STATUS = {  # the first that fits
     UnknownStudyError: 404,
@@ -34,8 +33,6 @@ STATUS = {  # the first that fits
     TrialError: 409,
     StorageError: 503,
 }
-
-log = logging.getLogger("noregret.web")
 
 
 def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
@@ -81,9 +78,7 @@ def _answer(request: Request, status: int, detail: str, headers: Any = None) -> 
 def _refused(request: Request, error: Exception) -> Response:
     """Our own errors say what, why and what to do: they are the answer."""
     status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
-    if isinstance(error, StorageError) and not isinstance(error, UnknownStudyError):
-        log.warning("storage: %s", error)
-    return _answer(request, status, str(error))
+    return _answer(request, status, outward(error, request.app.state.library.storage.url))
 
 
 def _invalid(request: Request, error: Exception) -> Response:

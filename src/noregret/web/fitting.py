@@ -109,6 +109,8 @@ def _judged(name: str) -> dict[str, Any]:
     try:
         if len(snapshot.rows) <= PREVIEWED:
             answer["next"] = _next[name] = plain(snapshot.study.preview())
+    except StorageError:
+        raise
     except NoRegretError as error:
         answer["error"] = str(error)
     return answer
@@ -123,11 +125,8 @@ def _policy(study: Study) -> dict[str, Any] | None:
 
 def _result(name: str) -> tuple[Snapshot, Result | str | None]:
     """From one fit, kept until the study changes; a text: why there is none; None: no value yet."""
-    try:
-        study = Study.open(name, storage=_library["storage"])
-        snapshot = Snapshot(study, study.trials)
-    except StorageError as error:
-        raise NoRegretError(str(error)) from None
+    study = Study.open(name, storage=_library["storage"])
+    snapshot = Snapshot(study, study.trials)
     known = _results.get(name)
     if known is None or known[0].version != snapshot.version:
         _next.pop(name, None)
@@ -135,6 +134,8 @@ def _result(name: str) -> tuple[Snapshot, Result | str | None]:
         try:
             told = any(trial.state == "complete" for trial in snapshot.trials)
             known = (snapshot, study.result() if told else None)
+        except StorageError:
+            raise
         except NoRegretError as error:
             return snapshot, str(error)
         _results[name] = known
@@ -146,10 +147,7 @@ def _result(name: str) -> tuple[Snapshot, Result | str | None]:
 
 def _identity(name: str) -> str:
     storage: SQLStorage = _library["storage"]
-    try:
-        return storage.key(name).identity
-    except StorageError as error:
-        raise NoRegretError(str(error)) from None
+    return storage.key(name).identity
 
 
 def plain(trial: Trial) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from noregret.errors import NoRegretError
 from noregret.web import fitting
+from noregret.web.security import outward
 
 log = logging.getLogger("noregret.web")
 
@@ -73,7 +74,7 @@ class Models:
             if not isinstance(error, NoRegretError):
                 log.exception("the model of %r could not be fitted", name)
             fits.answer, fits.seconds = (
-                fitting.failure(f"the model could not be fitted: {error}"),
+                fitting.failure(f"the model could not be fitted: {outward(error, self._url)}"),
                 RETRY_SECONDS,
             )
         finally:

@@ -12,19 +12,30 @@ import asyncio
 import hashlib
 import hmac
 import ipaddress
+import logging
+import re
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noregret.errors import ConfigurationError
+from noregret.errors import (
+    ConfigurationError,
+    StorageError,
+    StudyExistsError,
+    UnavailableError,
+    UnknownStudyError,
+)
+from noregret.storage.database import shown_url, storage_file
+
+log = logging.getLogger("noregret.web")
 
 SMALLEST_TOKEN = 16
 LARGEST_BODY = 4 * 2**20  # bytes: a CSV file of some ten thousand trials
@@ -36,6 +47,11 @@ WRONG, WRONG_SECONDS = 5, 10.0  # wrong tokens of one address at once, and one m
 MOST_ADDRESSES = 1024  # remembered
 SAFE = ("GET", "HEAD", "OPTIONS")
 OPEN = ("/login", "/static/")  # what a stranger may see
+HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]*)?")  # name or address, port
+UNAVAILABLE = (
+    "the database did not answer or could not be written; nothing was changed as far as is known."
+    " Try again; the server's log says why"
+)
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -287,6 +303,21 @@ def cookie(name: str, value: str, *, secure: bool) -> str:
     )
 
 
+def outward(error: Exception, url: str) -> str:
+    """An error as visitors see it: without the address of the database, which the log has."""
+    text = str(error)
+    if not isinstance(error, StorageError):
+        return text
+    if isinstance(error, (UnknownStudyError, StudyExistsError)):
+        return text
+    log.warning("storage: %s", error)
+    if isinstance(error, UnavailableError):
+        return UNAVAILABLE  # the driver's words may hold an address too
+    for address in filter(None, (shown_url(url), storage_file(url))):
+        text = text.replace(address, "the database")
+    return text
+
+
 def _no(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse({"detail": detail}, status, headers)
 
@@ -301,10 +332,9 @@ def _cookies(headers: Headers) -> dict[str, str]:
 
 
 def _hostname(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+    """Of a Host header; nothing if it is not written as one."""
+    found = HOST.fullmatch(host)
+    return "" if found is None else found[1].lower()
 
 
 def _same_origin(headers: Headers) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
-from noregret.errors import NoRegretError
+from noregret.errors import NoRegretError, UnknownStudyError
 from noregret.study import Study
 from noregret.web import schemas
 from noregret.web.api import PROBLEMS, Number, Studies, StudyName
@@ -46,9 +46,7 @@ def create_study(studies: Studies, body: StudyIn) -> Any:
     )
     if attributes:
         study.annotate(attributes=attributes)
-    return next(
-        summary_out(summary) for summary in studies.summaries() if summary.name == body.name
-    )
+    return _made(studies, body.name)
 
 
 @router.post("/studies/{key}/derive", status_code=201, response_model=schemas.StudyOut)
@@ -59,9 +57,14 @@ def derive_study(studies: Studies, name: StudyName, body: DerivedIn) -> Any:
     attributes = {**old.attributes, **body.attributes()}
     if attributes:
         made.annotate(attributes=attributes)
-    return next(
-        summary_out(summary) for summary in studies.summaries() if summary.name == body.name
-    )
+    return _made(studies, body.name)
+
+
+def _made(studies: Library, name: str) -> schemas.StudyOut:
+    for summary in studies.summaries():
+        if summary.name == name:
+            return summary_out(summary)
+    raise UnknownStudyError(f"study {name!r} was made, and deleted by somebody else at once")
 
 
 @router.post("/studies/{key}/ask", status_code=201, response_model=list[TrialOut])
