@@ -91,7 +91,7 @@ def noregret(*arguments: str, **environment: str) -> subprocess.CompletedProcess
         [sys.executable, "-m", "noregret", *arguments],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         env={**os.environ, **environment},
     )
@@ -143,7 +143,7 @@ def test_a_reader_that_leaves_early(shell: Shell) -> None:
         shell=True,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.stderr == ""

@@ -140,12 +140,9 @@ def test_much_output_and_undecodable_bytes() -> None:
 
 def test_a_timeout_ends_the_program_and_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    code = (
-        f"import subprocess, time; c = subprocess.Popen(['sleep', '60']); open({str(pid)!r},"
-        " 'w').write(str(c.pid)); time.sleep(60)"
-    )
-    with pytest.raises(EvaluationError, match=r"no answer after 1.5 s"):
-        Program(python(code) + " {x}", box("x"), timeout=1.5)({"x": 1})
+    command = shlex.join(["sh", "-c", f"sleep 60 & echo $! > {pid}; wait # {{x}}"])
+    with pytest.raises(EvaluationError, match=r"no answer after 2 s"):
+        Program(command, box("x"), timeout=2.0)({"x": 1})
     assert gone(int(pid.read_text()))
 
 
@@ -170,7 +167,7 @@ def test_leaving_ends_what_runs() -> None:
         thread.start()
         while not program._running:
             time.sleep(0.01)
-    thread.join(30)
+    thread.join(240)
     assert len(errors) == 1
     with pytest.raises(RunOverError):
         program({"x": 1})
@@ -178,7 +175,7 @@ def test_leaving_ends_what_runs() -> None:
 
 def gone(pid: int) -> bool:
     """Ended, or a zombie nobody waits for."""
-    for _ in range(100):
+    for _ in range(1200):
         try:
             os.kill(pid, 0)
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":

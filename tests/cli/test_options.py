@@ -44,7 +44,7 @@ def test_two_shells_share_a_study(
         )
         for _ in range(2)
     ]
-    answers = [process.communicate(timeout=120) for process in shells]
+    answers = [process.communicate(timeout=300) for process in shells]
     assert [process.returncode for process in shells] == [0, 0], answers
     assert max(json.loads(out)["complete"] for out, _ in answers) == 30
     trials = Study.open("shared").trials

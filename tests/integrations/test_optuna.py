@@ -449,7 +449,7 @@ def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureReques
     storage = optuna.storages.RDBStorage(url)
     study = optuna.create_study(study_name="shared", storage=storage, sampler=NoRegretSampler())
     workers = [subprocess.Popen([sys.executable, "-c", WORKER, url, str(seed)]) for seed in (0, 1)]
-    assert [worker.wait(timeout=120) for worker in workers] == [0, 0]
+    assert [worker.wait(timeout=300) for worker in workers] == [0, 0]
     trials = study.trials
     assert len(trials) == 60
     assert all(trial.state == TrialState.COMPLETE for trial in trials)

@@ -52,7 +52,7 @@ def test_forty_trials_four_at_once_through_a_crash(tmp_path: Path) -> None:
     ]
     home = {**os.environ, "HOME": str(tmp_path)}  # Ray keeps results there
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, env=home
+        command, capture_output=True, text=True, timeout=600, check=False, env=home
     )
     assert done.returncode == 0, done.stderr[-2000:]
     outcome = json.loads(done.stdout.strip().splitlines()[-1])

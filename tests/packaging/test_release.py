@@ -69,7 +69,7 @@ def test_the_smoke_test_runs() -> None:
         [sys.executable, str(RELEASE / "smoke.py")],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -346,7 +346,7 @@ def test_without_matplotlib() -> None:
         " nr.errors.MissingExtraError as error: print(error)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
     )
     assert "noregret[plot]" in done.stdout
 

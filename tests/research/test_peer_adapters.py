@@ -77,7 +77,7 @@ def work(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=300,
         env={**os.environ, **(variables or {})},
     )
 

@@ -176,8 +176,11 @@ def weak_server() -> Iterator[Any]:
         yield running
 
 
-def test_a_server_that_goes_away_during_a_tell_and_comes_back(weak_server: Any) -> None:
+def test_a_server_that_goes_away_during_a_tell_and_comes_back(
+    weak_server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The tell hangs behind a lock, so the server dies with the statement in its hands."""
+    monkeypatch.setattr("noregret.storage.database.PATIENCE", 240.0)
     storage = SQLStorage(weak_server.get_uri())
     study = nr.Study(SPACE, "maximize", name="mid-tell", storage=storage)
     trial = study.ask()
@@ -195,7 +198,7 @@ def test_a_server_that_goes_away_during_a_tell_and_comes_back(weak_server: Any) 
     blocker.invalidate()
     engine.dispose()
     _bring_back(weak_server)
-    teller.join(20)
+    teller.join(240)
     assert [trial.value for trial in told] == [1.0]
     assert [trial.value for trial in study.trials] == [1.0]
     assert study.ask().number == 1
@@ -242,7 +245,7 @@ def test_a_run_waits_for_a_server_with_the_value_in_its_hands(
 
 
 def _bring_back(server: Any) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 240
     while server.get_postmaster_info().is_running() and time.monotonic() < deadline:
         time.sleep(0.05)
     server.ensure_postgres_running()

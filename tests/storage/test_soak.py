@@ -23,7 +23,7 @@ def test_a_short_soak(kind: str, request: pytest.FixtureRequest) -> None:
         [*command, "--storage", make_url(kind, request)],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
         cwd=ROOT,
     )

@@ -141,7 +141,7 @@ def test_whoever_waits_for_a_number_of_postgresql_is_not_overtaken(
             asking.join(0.5)
             assert asking.is_alive()
             assert storage.trials("study") == []
-        asking.join(60)
+        asking.join(240)
     assert [trial.number for trial in asked] == [0]
 
 

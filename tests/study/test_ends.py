@@ -80,7 +80,7 @@ import sys, time
 import noregret as nr
 
 study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=sys.argv[1])
-study.run(lambda params: time.sleep(600), timeout=0.2, grace=0.3, workers=int(sys.argv[2]))
+study.run(lambda params: time.sleep(600), timeout=2.0, grace=0.3, workers=int(sys.argv[2]))
 print([trial.state for trial in study.trials])
 """
 
@@ -102,10 +102,10 @@ def test_what_ends_soon_after_the_timeout_is_told() -> None:
     study = nr.Study(SPACE, "maximize")
 
     def slow(params: Any) -> float:
-        time.sleep(0.3)
+        time.sleep(1.0)
         return float(params["x"])
 
-    study.run(slow, timeout=0.1)
+    study.run(slow, timeout=0.5)
     assert [trial.state for trial in study.trials] == ["complete"]
 
 
@@ -117,8 +117,8 @@ from noregret.storage import SQLStorage
 delay = float(sys.argv[2])
 study = nr.Study.open("s", storage=sys.argv[1])
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a script
-threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
+    threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     study.run(lambda params: params["x"], trials=10**6)
 except KeyboardInterrupt:
     sys.exit(7)

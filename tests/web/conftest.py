@@ -100,7 +100,7 @@ def served(storage: SQLStorage, access: Access) -> Iterator[str]:
             yield f"http://127.0.0.1:{bound.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(30)
+            thread.join(240)
 
 
 def with_csrf(client: TestClient) -> TestClient:
@@ -265,7 +265,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     npm = program("npm", "the package npm: axe-core comes from there")
     folder = tmp_path_factory.mktemp("axe")
     command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), AXE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         missing(f"npm could not install {AXE}: {done.stderr[-200:]}")
     script = Path(folder) / "node_modules" / "axe-core" / "axe.min.js"

@@ -285,12 +285,12 @@ def test_a_study_that_is_deleted_and_made_anew(browser: TestClient, storage: SQL
 def model_of(client: TestClient, key: str) -> dict[str, Any]:
     import time
 
-    for _ in range(600):
+    for _ in range(4800):
         answer = client.get(f"/api/studies/{key}/model").json()
         if not answer["fitting"]:
             return answer
         time.sleep(0.05)
-    raise AssertionError("no model after half a minute")
+    raise AssertionError("no model after four minutes")
 
 
 def test_the_model_is_that_of_the_study_and_is_fitted_once(

@@ -29,7 +29,7 @@ def test_what_cannot_be_served_is_said_in_a_line(
     options: list[str], expected: str, tmp_path: Path
 ) -> None:
     done = subprocess.run(
-        [*COMMAND, *options], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
+        [*COMMAND, *options], capture_output=True, text=True, timeout=300, cwd=tmp_path, check=False
     )
     assert done.returncode == 2
     assert expected in done.stderr
@@ -65,7 +65,7 @@ def test_it_serves_until_it_is_told_to_stop(ending: signal.Signals, tmp_path: Pa
             with urllib.request.urlopen(request) as answer:  # by the process that fits models
                 assert answer.status == 200
             process.send_signal(ending)
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=300)
         finally:
             process.kill()
     assert errors == ""
