@@ -272,6 +272,9 @@ def test_only_a_hang_up_that_nohup_ignores_stays_ignored(hang_up: signal.Handler
     try:
         with _signals():
             ignored = {n for n in requests if signal.getsignal(n) is signal.SIG_IGN}
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGTERM)  # once is enough
         assert ignored == ({signal.SIGHUP} if hang_up is signal.SIG_IGN else set())
         assert {number: signal.getsignal(number) for number in requests} == requests
     finally:

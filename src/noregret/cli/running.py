@@ -342,6 +342,8 @@ def _signals() -> Iterator[None]:
     """
 
     def interrupt(*_: object) -> None:
+        for each in caught:  # a second one, as scripts send it, does not disturb the cleaning up
+            signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():
