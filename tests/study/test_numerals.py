@@ -146,7 +146,7 @@ def test_the_noise_is_told_once_and_only_of_a_value() -> None:
         read_value("2", "value", noise="1±1")
     with pytest.raises(TrialError, match="the noise of value must be a number, got '1 g'"):
         read_value("2 mg", "value", noise="1 g")
-    with pytest.raises(TrialError, match="t must be one number, got '2±0.1': only a measured"):
+    with pytest.raises(TrialError, match=r"t must be one number, got '2±0.1': only a measured"):
         read_number("2±0.1", "t")
 
 
@@ -216,6 +216,6 @@ def test_a_file_is_read_by_the_grammar() -> None:
 
 def test_one_column_has_one_unit() -> None:
     study = nr.Study([(0, 1)], "maximize")
-    with pytest.raises(TrialError, match="row 2 .*got '41 g': its unit is g where mg is meant"):
+    with pytest.raises(TrialError, match=r"row 2 .*got '41 g': its unit is g where mg is meant"):
         study.import_csv(io.StringIO("x0,value\n0.1,41 mg\n0.2,41 g\n"))
     assert len(study.import_csv(io.StringIO("x0,value\n0.1,41 mg\n0.2,42\n"))) == 2

@@ -291,8 +291,8 @@ class NumberOut(BaseModel):
     def of(typed: TextIn) -> NumberOut:
         try:
             if not typed.noise:
-                return NumberOut(value=read_number(typed.text, "this", typed.unit))
-            value, noise_std, _ = read_value(typed.text, "this", typed.unit)
+                return NumberOut(value=read_number(typed.text, "This", typed.unit))
+            value, noise_std, _ = read_value(typed.text, "This", typed.unit)
         except NoRegretError as error:
             return NumberOut(error=str(error))
         return NumberOut(value=value, noise_std=noise_std)
