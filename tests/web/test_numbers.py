@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 from starlette.testclient import TestClient
 
@@ -13,7 +14,7 @@ STATIC = Path(app.__file__).parent / "static"
 
 
 def test_the_server_reads_what_was_typed(browser: TestClient) -> None:
-    texts = [
+    texts: list[dict[str, Any]] = [
         {"text": "1'000"},
         {"text": "41,5 ± 0,2 %", "unit": "%", "noise": True},
         {"text": "41 g", "unit": "mg"},
