@@ -58,7 +58,7 @@ def test_ask_many_with_values_held(lab: Shell) -> None:
         ("tell 0 1 --failed", "VALUE, or --failed"),
         ("tell zero 1", "not a valid integer"),
         ("tell 0 high", "must be a number, got 'high'"),
-        ("tell 0 1,500", "may mean 1.500 or 1500"),
+        ("tell 0 1,500", "may mean 1.5 or 1500"),
         ("tell 0 1 --param temperature=999", "outside"),
         ("tell 0 1 --param pressure=1", "no parameter 'pressure'"),
         ("tell 0 1 --reason late", "a reason is for a trial that failed"),
@@ -68,7 +68,7 @@ def test_ask_many_with_values_held(lab: Shell) -> None:
         ("tell 0 nan", "finite"),
         ("tell 0 -inf", "finite"),
         ("tell 0 1 --noise -1", "positive"),
-        ("tell 0 1 --noise nan", "positive"),
+        ("tell 0 1 --noise nan", "finite"),
         ("tell 9 1", "no trial 9"),
         ("tell -1 1", "no trial -1"),
         ("tell 0 1 2", "unexpected extra argument"),
@@ -400,3 +400,37 @@ def test_texts_that_cannot_be_stored_end_in_a_line(lab: Shell) -> None:
     lab.fails("tell 0 1.5 --note 'caf\udce9'", "a note holds")
     lab.fails("show --study 'caf\udce9'", "none that the database holds")
     assert lab("show --json").json["trials"][0]["state"] == "running"
+
+
+@pytest.mark.parametrize(
+    "text", ["1/2", "5 e3", "2–3", "0x10", "5o", "1_000", "41 g", "1.500,5", "nan"]
+)
+def test_a_number_in_doubt_is_refused_wherever_it_is_typed(lab: Shell, text: str) -> None:
+    units = '{"temperature": "°C"}'
+    lab(f"annotate --attribute unit=mg --attribute 'units={units}'")
+    lab("ask")
+    before = nr.Study.open("lab").trials
+    for words in (
+        f'tell 0 "{text}"',
+        f'tell 0 1 --noise "{text}"',
+        f'tell 0 "1 ± {text}"',
+        f'tell 0 1 --param "temperature={text}"',
+        f'ask --fix "temperature={text}"',
+        f'enqueue "temperature={text}" stirring=2 solvent=dmf',
+        f'add {POINT} "{text}"',
+        f'create other --float x 0 "{text.replace(" g", "±1")}" --goal maximize',
+    ):
+        assert "got " in lab.fails(words, "number")
+    assert nr.Study.open("lab").trials == before
+    lab.fails("tell 0 '41 g'", "its unit is g where mg is meant")
+
+
+def test_what_was_understood_is_echoed(lab: Shell) -> None:
+    lab("annotate --attribute unit=%")
+    lab("ask --count 3")
+    assert lab("tell 0 '41,5 ± 0,2 %'").out.startswith("trial 0: 41.5 ± 0.2 % at ")
+    assert lab("tell 1 \"1'234'567,25\"").out.startswith("trial 1: 1234567.25 % at ")
+    assert lab("correct 1 '−5×10³' --noise '1 %'").out.startswith("trial 3: -5000 ± 1 % at ")
+    trials = nr.Study.open("lab").trials
+    assert [(t.value, t.noise_std) for t in trials[:2]] == [(41.5, 0.2), (1234567.25, None)]
+    lab.fails("tell 2 2±1 --noise 1", "its noise twice")

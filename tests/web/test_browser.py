@@ -121,7 +121,7 @@ def test_the_laboratory(driver: Any, empty: SQLStorage, tmp_path: Path) -> None:
         page.one("#ask button").click()
         page.until(lambda: page.all("#experiment-4"), "a fourth one")
         page.one("#experiment-4 [name=value]").send_keys("abc", Keys.ENTER)
-        page.until(lambda: "is not a number" in page.text("#experiment-4 .error"), "the refusal")
+        page.until(lambda: "must be a number" in page.text("#experiment-4 .error"), "the refusal")
         assert study.trials[4].state == "running"
         # a point of one's own, and a file
         page.fill('form.card[data-nest] [data-param="x"]', "0.25")

@@ -77,7 +77,7 @@ def test_errors_stand_at_their_field(page: Page, empty: SQLStorage) -> None:
     page.press("forty", Keys.ENTER)
     page.until(lambda: page.all("#experiment-0 .error"), "the error")
     field = page.one("#experiment-0 [name=value]")
-    assert "“forty” is not a number" in page.text("#experiment-0 label .error")
+    assert "must be a number, got 'forty'" in page.text("#experiment-0 label .error")
     assert field.get_attribute("aria-invalid") == "true"
     assert field.get_attribute("aria-describedby") == page.one(".error").get_attribute("id")
     assert page.driver.switch_to.active_element == field
@@ -88,6 +88,7 @@ def test_errors_stand_at_their_field(page: Page, empty: SQLStorage) -> None:
     page.press(Keys.BACKSPACE, Keys.BACKSPACE, "0.5", Keys.ENTER)
     page.until(lambda: study.trials[0].state == "complete", "told")
     assert (study.trials[0].value, study.trials[0].noise_std) == (41.5, 0.5)
+    page.until(lambda: "Saved 41.5 ± 0.5." in page.text("#messages"), "what was understood")
     page.tab_to('[data-nest] [data-param="x"]')
     page.press("1.5", Keys.TAB, "2", Keys.ENTER)
     page.until(lambda: page.all("[data-nest] .error"), "refused")

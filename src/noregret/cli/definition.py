@@ -30,7 +30,7 @@ from noregret.errors import (
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
 from noregret.storage import codec
 from noregret.strategies import Strategy, named, random_points
-from noregret.study import numbers, read_number, table
+from noregret.study import designs, numbers, read_number
 from noregret.trials import History, Limit
 
 # -- all of it --
@@ -203,7 +203,10 @@ class ParameterType(click.ParamType[Flag]):
                 raise SpaceError(
                     f"write --{self.name} NAME OPTION OPTION …, such as --{self.name} {example}"
                 )
-            return Choice(numbers(words[1:]), ordered=self.name == "levels")
+            try:
+                return Choice(numbers(words[1:]), ordered=self.name == "levels")
+            except TrialError as error:
+                raise SpaceError(str(error)) from None
         extra = _extra(words[3:])
         if len(words) < 3 or extra is None:
             example = "lr 1e-5 1e-1 log" if self.name == "float" else "layers 1 8"
@@ -305,21 +308,11 @@ def read_candidates(path: Path) -> Candidates:
     if max(header.count(";"), header.count("\t")) <= header.count(","):
         return Candidates(path)
     try:
-        names, rows, comma = table(io.StringIO(_text(path)))
+        return Candidates(designs(io.StringIO(_text(path))))
     except csv.Error as error:
         raise SpaceError(f"{path} cannot be read as CSV: {error}") from None
-    if not names or not rows:
-        raise SpaceError(f"{path} needs a line of names and at least one line of values")
-    for number, row in enumerate(rows, start=2):
-        if "" in row or None in row.values():
-            cells = [cell for cell in row.values() if cell is not None]
-            there = len(cells) + (len(row[""]) - 1 if "" in row else 0)
-            raise SpaceError(
-                f"{path}: line {number} has {there} values, the first line names {len(names)}"
-            )
-    columns = [numbers([row[name].strip() for row in rows], comma=comma) for name in names]
-    made = (dict(zip(map(str.strip, names), v, strict=True)) for v in zip(*columns, strict=True))
-    return Candidates(list(made))
+    except (SpaceError, TrialError) as error:
+        raise SpaceError(f"{path}: {error}") from None
 
 
 def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:

@@ -20,7 +20,7 @@ from noregret.cli.studies import parameters_text, study_document
 from noregret.errors import ConfigurationError
 from noregret.storage import SQLStorage
 from noregret.strategies import NAMED, named, names
-from noregret.study import Study, parsed
+from noregret.study import Study, parsed, units_of
 
 PARAMETERS = {  # what is typed after --float, … and what it means
     "float": (
@@ -207,8 +207,9 @@ def derive(
     study = target.open()
     parameters = {flag.name: flag.parameter for flag in flags}
     known = {**study.space.parameters, **parameters}
+    units = units_of(study.attributes)
     values = {
-        key: parsed(text, key, known[key]) if key in known else text
+        key: parsed(text, key, known[key], units) if key in known else text
         for key, text in pairs(past).items()
     }
     limits = typed_constraints(constraints, known) if constraints or unconstrained else None

@@ -18,10 +18,10 @@ import click
 
 from noregret.errors import NoRegretError, SpaceError, StorageError
 from noregret.storage import SQLStorage, storage_file, storage_url
-from noregret.study import Study, parsed, read_number
+from noregret.study import Study, parsed, units_of
 
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
-NEGATIVE = re.compile(r"-(\d|\.\d|inf|nan)", re.IGNORECASE)
+NEGATIVE = re.compile(r"-([.,]?\d|inf|nan)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,26 +151,6 @@ class NumbersCommand(click.Command):
         )
 
 
-class NumberType(click.ParamType[float]):
-    """A number as people write it: 65,5 and 65.5 °C are 65.5."""
-
-    name = "number"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        if isinstance(value, float):
-            return value
-        try:
-            found = read_number(str(value), "it")
-        except NoRegretError as error:
-            return self.fail(str(error), param, ctx)
-        return self.fail("it is empty", param, ctx) if found is None else found
-
-
-NUMBER = NumberType()
-
-
 # -- points --
 
 
@@ -202,12 +182,12 @@ def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
     """The values named, read by the study's space; which names must be there is the
     study's to say.
     """
-    parameters = study.space.parameters
+    parameters, units = study.space.parameters, units_of(study.attributes)
     point = {}
     for name, text in pairs(words).items():
         if name not in parameters:
             raise SpaceError(
                 f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
             )
-        point[name] = parsed(text, name, parameters[name])
+        point[name] = parsed(text, name, parameters[name], units)
     return point

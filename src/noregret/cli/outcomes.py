@@ -4,20 +4,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
 from noregret.cli.options import pairs, parse_point
-from noregret.cli.output import number
 from noregret.errors import ConfigurationError, TrialError
-from noregret.study import Study, read_number
+from noregret.study import Study, read_value, understood, units_of
 from noregret.study import read_limits as read_typed
 from noregret.trials import AtLeast, AtMost, Limit, Trial, returned
-
-NOISE = re.compile(r"\s*(?:±|\+-|\+/-)\s*")
 
 LIMITS_OPTION = click.option(
     "--outcome",
@@ -77,15 +73,15 @@ def read_limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
 def read_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
     """What was typed of a trial; which must be there is the study's to say."""
     told: dict[str, Any] = {}
+    units = units_of(study.attributes)
     for name, text in pairs(words).items():
         if name not in study.outcomes:
             raise TrialError(
                 f"there is no outcome {name!r}: this study has"
                 f" {', '.join(study.outcomes) or 'none'}; nothing was recorded"
             )
-        value, *noise = NOISE.split(text, maxsplit=1)
-        numbers = [read_number(each, f"outcome {name!r}") for each in (value, *noise)]
-        told[name] = tuple(numbers) if noise else numbers[0]
+        value, noise, _ = read_value(text, f"outcome {name!r}", units.get(name, ""))
+        told[name] = value if noise is None else (value, noise)
     return told or None
 
 
@@ -111,9 +107,13 @@ def limits_document(study: Study) -> dict[str, Any]:
     return document
 
 
-def outcomes_text(trial: Trial) -> str:
+def outcomes_text(study: Study, trial: Trial) -> str:
     """What was measured beside the value, in a line."""
-    told = [f"{name} {number(value)}" for name, value in trial.outcomes.items()]
+    units = units_of(study.attributes)
+    told = [
+        f"{name} {understood(value, trial.outcome_noise.get(name), units.get(name, ''))}"
+        for name, value in trial.outcomes.items()
+    ]
     beyond = ["beyond a limit"] if trial.feasible is False else []
     return ", ".join([*told, *beyond])
 

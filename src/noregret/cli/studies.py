@@ -208,7 +208,7 @@ def _trial_text(study: Study, index: int) -> str:
         ["state", SAID[trial.state]],
         ["value", number(trial.value)],
         ["noise", number(trial.noise_std)],
-        ["outcomes", outcomes_text(trial)],
+        ["outcomes", outcomes_text(study, trial)],
         ["why", reason(trial)],
         ["asked (UTC)", trial.created or ""],
         ["begun (UTC)", trial.started or ""],

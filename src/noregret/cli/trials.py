@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from noregret.cli.options import (
-    NUMBER,
     NumbersCommand,
     Target,
     on_study,
@@ -19,13 +18,13 @@ from noregret.cli.options import (
 )
 from noregret.cli.outcomes import CONTEXT, OUTCOME, outcomes_text, read_context, read_outcomes
 from noregret.cli.output import attributes_text, number, point_text, trial_document, trial_table
-from noregret.study import Study
+from noregret.errors import TrialError
+from noregret.study import Study, read_value, understood, units_of
 from noregret.trials import State, Trial, standing
 
 NOISE = click.option(
     "--noise",
     "noise_std",
-    type=NUMBER,
     metavar="STD",
     help="Standard deviation of this value's noise, if it is known.",
 )
@@ -58,7 +57,7 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
 
     def decorated(recorded: Callable[..., Trial]) -> Callable[..., None]:
         @click.argument("trial", type=click.INT)
-        @click.argument("value", type=NUMBER, required=False)
+        @click.argument("value", required=False)
         @NOISE
         @REALLY
         @REASON
@@ -77,8 +76,8 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
         def command(
             target: Target,
             trial: int,
-            value: float | None,
-            noise_std: float | None,
+            value: str | None,
+            noise_std: str | None,
             failed: bool,
             withdrawn: bool,
             outcomes: tuple[str, ...],
@@ -88,9 +87,10 @@ def outcome(failed: str) -> Callable[[Callable[..., Trial]], Callable[..., None]
                 raise click.UsageError("give a VALUE, or --failed, or --withdrawn")
             study = target.open()
             state: State = "failed" if failed else "withdrawn" if withdrawn else "complete"
-            said = {"noise_std": noise_std, "state": state, **_remarks(study, **said)}
+            number, noise = _measured(study, value, noise_std)
+            said = {"noise_std": noise, "state": state, **_remarks(study, **said)}
             said["outcomes"] = read_outcomes(study, outcomes)
-            _told(target, study, recorded(study, trial, value, **said))
+            _told(target, study, recorded(study, trial, number, **said))
 
         return command
 
@@ -173,7 +173,7 @@ def correct(study: Study, trial: int, value: float | None, **said: Any) -> Trial
     epilog="Example: noregret add temperature=40 solvent=dmf 61.2 --noise 0.5",
 )
 @POINT
-@click.argument("value", type=NUMBER)
+@click.argument("value")
 @NOISE
 @NOTE
 @ATTRIBUTE
@@ -182,8 +182,8 @@ def correct(study: Study, trial: int, value: float | None, **said: Any) -> Trial
 def add(
     target: Target,
     point: tuple[str, ...],
-    value: float,
-    noise_std: float | None,
+    value: str,
+    noise_std: str | None,
     outcomes: tuple[str, ...],
     **said: Any,
 ) -> None:
@@ -191,7 +191,8 @@ def add(
     study = target.open()
     told = read_outcomes(study, outcomes)
     remarks = _remarks(study, **said)
-    added = study.add(parse_point(study, point), value, noise_std, outcomes=told, **remarks)
+    number, noise = _measured(study, value, noise_std)
+    added = study.add(parse_point(study, point), number, noise, outcomes=told, **remarks)
     _told(target, study, added)
 
 
@@ -259,6 +260,17 @@ def _remarks(
     return said
 
 
+def _measured(
+    study: Study, value: str | None, noise: str | None
+) -> tuple[float | None, float | None]:
+    """The value that was typed and its noise, ± behind it or by itself."""
+    unit = units_of(study.attributes)[None]
+    number, std, _ = read_value(value, "the value", unit, noise=noise)
+    if value is not None and number is None:
+        raise TrialError("the value is empty: write a number")
+    return number, std
+
+
 def _told(target: Target, study: Study, trial: Trial) -> None:
     """What was recorded, and how it compares."""
     document: dict[str, Any] = {
@@ -267,8 +279,9 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         "best": None,
     }
     ended = "failed, not the point's fault," if trial.transient else trial.state
-    told = ended if trial.value is None else number(trial.value)
-    told = "; ".join(each for each in (told, outcomes_text(trial)) if each)
+    unit = units_of(study.attributes)[None]
+    told = ended if trial.value is None else understood(trial.value, trial.noise_std, unit)
+    told = "; ".join(each for each in (told, outcomes_text(study, trial)) if each)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]
     if trial.asked is not None:
         lines.append(f"asked for: {point_text(study, trial.asked)}")

@@ -2,9 +2,9 @@
 
 from noregret.study.asking import Replay
 from noregret.study.feasibility import Feasibility
-from noregret.study.importing import parsed, table
+from noregret.study.importing import designs, parsed
 from noregret.study.isolated import Isolated, was_killed
-from noregret.study.numerals import numbers, read_number
+from noregret.study.numerals import numbers, read_number, read_value, understood, units_of
 from noregret.study.one_call import last_study, maximize, minimize
 from noregret.study.policies import Policy, Recommendation, policy_of
 from noregret.study.progress_bar import Progress
@@ -27,6 +27,7 @@ __all__ = [
     "Replay",
     "Result",
     "Study",
+    "designs",
     "last_study",
     "maximize",
     "minimize",
@@ -35,6 +36,8 @@ __all__ = [
     "policy_of",
     "read_limits",
     "read_number",
-    "table",
+    "read_value",
+    "understood",
+    "units_of",
     "was_killed",
 ]

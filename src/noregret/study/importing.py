@@ -7,10 +7,11 @@ import io
 import json
 import os
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import IO, Any
 
-from noregret.errors import NoRegretError, TrialError
+from noregret.errors import NoRegretError, SpaceError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space
 from noregret.study.files import (
     AFTER,
@@ -22,7 +23,15 @@ from noregret.study.files import (
     outcome_columns,
     unguarded,
 )
-from noregret.study.numerals import read_number, split
+from noregret.study.numerals import (
+    Decimal,
+    Units,
+    decimal_of,
+    numbers,
+    read,
+    read_exact,
+    read_value,
+)
 from noregret.trials import (
     STATES,
     Decision,
@@ -39,15 +48,37 @@ Source = str | os.PathLike[str] | IO[str]
 OLD = (*BEFORE, *AFTER[:5])  # columns that every version wrote
 
 
+@dataclass(frozen=True, slots=True)
+class Numerals:
+    """How the numbers of a file are read. units: by input and outcome, and of the values under
+    None; the first unit in a column is the unit of all its cells.
+    """
+
+    decimal: Decimal
+    units: Units
+
+    def value(
+        self, name: str | None, label: str, cell: str | None, noise: str | None
+    ) -> tuple[float | None, float | None]:
+        """A measured value and its noise."""
+        unit = self.units.get(name, "")
+        value, std, found = read_value(cell, label, unit, decimal=self.decimal, noise=noise)
+        self.units[name] = unit or found
+        return value, std
+
+
 def read_csv(
-    source: Source, space: Space | Candidates, limits: Mapping[str, Limit] | None = None
+    source: Source,
+    space: Space | Candidates,
+    limits: Mapping[str, Limit] | None = None,
+    units: Units | None = None,
 ) -> list[Trial]:
     """Trials not yet numbered. Without a column ``state`` every row needs a value; with one, rows
     may have failed or be still to try. limits: each outcome has a column of its own, and if you
-    like one for its noise.
+    like one for its noise. units: see ``numerals.units_of``.
     """
     try:
-        names, rows, comma = table(source)
+        names, rows, decimal = table(source)
     except UnicodeDecodeError:
         raise TrialError(
             "the CSV file is not text in UTF-8: save it as such; nothing was imported"
@@ -70,13 +101,13 @@ def read_csv(
             f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}, and has"
             f" {names!r}"
         )
-    trials = []
+    trials, numerals = [], Numerals(decimal, dict(units or {}))
     corrected = {row.get("corrects") for row in rows} - {None, ""}
     for index, row in enumerate(rows):
         if row.get("number") in corrected:
             continue
         try:
-            trials.append(_trial(row, space, place, comma, limits or {}))
+            trials.append(_trial(row, space, place, numerals, limits or {}))
         except NoRegretError as error:
             raise TrialError(
                 f"row {index + 1} of the CSV file: {error}; nothing was imported"
@@ -84,10 +115,8 @@ def read_csv(
     return trials
 
 
-def table(source: Source) -> tuple[list[str], list[dict[str, Any]], bool]:
-    """Names and rows of a file with commas, semicolons or tabs, and whether a comma in it stands
-    before decimals.
-    """
+def table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
+    """Names and rows of a file with commas, semicolons or tabs, and the decimal sign in it."""
     with (
         open(source, encoding="utf-8", errors="surrogatepass", newline="")
         if isinstance(source, (str, os.PathLike))
@@ -108,16 +137,34 @@ def table(source: Source) -> tuple[list[str], list[dict[str, Any]], bool]:
         row: dict[str, Any] = dict(zip(names, cells, strict=False))
         row |= dict.fromkeys(names[len(cells) :])
         listed.append(row | ({"": cells[len(names) :]} if len(cells) > len(names) else {}))
-    return names, listed, mark == ";"
+    every = (cell for row in listed for cell in row.values())
+    return names, listed, "." if ours else decimal_of(every, mark)
 
 
-def _outcomes(row: dict[str, Any], limits: Mapping[str, Limit], comma: bool) -> dict[str, Any]:
+def designs(source: Source) -> list[dict[str, Any]]:
+    """A file's rows as designs by name; a column of numbers is read as such."""
+    names, rows, decimal = table(source)
+    if not names or not rows:
+        raise SpaceError("a list of designs needs a line of names and at least one line of values")
+    for line, row in enumerate(rows, start=2):
+        if "" in row or None in row.values():
+            cells = [cell for cell in row.values() if cell is not None]
+            there = len(cells) + (len(row[""]) - 1 if "" in row else 0)
+            raise SpaceError(f"line {line} has {there} values, the first line names {len(names)}")
+    columns = [numbers([row[name].strip() for row in rows], decimal=decimal) for name in names]
+    stripped = [name.strip() for name in names]
+    return [dict(zip(stripped, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _outcomes(
+    row: dict[str, Any], limits: Mapping[str, Limit], numerals: Numerals
+) -> dict[str, Any]:
     """Each outcome with its noise, as far as the row has them."""
     told: dict[str, Any] = {}
     for name, (place, noise) in outcome_columns(limits).items():
-        pair = [read_number(row.get(at) or "", at, comma=comma) for at in (guarded(place), noise)]
+        pair = numerals.value(name, place, row.get(guarded(place)), row.get(noise))
         if pair[0] is not None:
-            told[name] = tuple(pair)
+            told[name] = pair
     return told
 
 
@@ -125,7 +172,7 @@ def _trial(
     row: dict[str, Any],
     space: Space | Candidates,
     place: Mapping[str, str],
-    comma: bool,
+    numerals: Numerals,
     limits: Mapping[str, Limit],
 ) -> Trial:
     if "" in row:
@@ -135,7 +182,7 @@ def _trial(
     if state is None:
         raise TrialError(f"state is one of {list(STATES)}, got {said_state!r}")
     values = {
-        name: parsed(row[place[name]], name, parameter, comma=comma)
+        name: parsed(row[place[name]], name, parameter, numerals.units, decimal=numerals.decimal)
         for name, parameter in space.parameters.items()
     }
     params = space.normal(values)
@@ -149,10 +196,8 @@ def _trial(
     }
     if state in ("waiting", "running"):
         return Trial(0, params, "waiting", decision=Decision("enqueued"), **said)
-    value, noise = (
-        read_number(row.get(name) or "", name, comma=comma) for name in ("value", "noise_std")
-    )
-    told = check_measured(_outcomes(row, limits, comma) or None, limits, state)
+    value, noise = numerals.value(None, "value", row.get("value"), row.get("noise_std"))
+    told = check_measured(_outcomes(row, limits, numerals) or None, limits, state)
     if state == "complete" and value is None and told.feasible is not False:
         raise TrialError(
             'it has no value: give one, or a column "state" that says "failed" or "waiting"'
@@ -180,36 +225,46 @@ def _attributes(text: str | None) -> dict[str, Any]:
         raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
 
 
-def parsed(text: str | None, name: str, parameter: Parameter, *, comma: bool = False) -> Any:
-    """A cell as the parameter's value."""
+def parsed(
+    text: str | None,
+    name: str,
+    parameter: Parameter,
+    units: Units | None = None,
+    *,
+    decimal: Decimal = ".",
+) -> Any:
+    """A cell as the parameter's value. units: by name; a number's own is kept there if there is
+    none.
+    """
     if isinstance(parameter, Choice):
         for (_, option), written in (option_cells(parameter) or {}).items():
             if written == (text or ""):
                 return option
     cell = (text or "").strip()
     if isinstance(parameter, Choice):
-        fitting = [option for option in parameter.options if _same(option, cell)]
+        fitting = [option for option in parameter.options if _same(option, cell, decimal)]
         if len(fitting) != 1:
             raise TrialError(
                 f"parameter {name!r}: {cell!r} is {'none' if not fitting else 'more than one'} of"
                 f" the options {list(parameter.options)!r}"
             )
         return fitting[0]
-    if isinstance(parameter, Int):
-        with suppress(ValueError):
-            return int(cell)
-    number = read_number(cell, f"parameter {name!r}", comma=comma)
-    if number is None:
+    known = {} if units is None else units
+    found = read_exact(cell, f"parameter {name!r}", known.get(name, ""), decimal=decimal)
+    if found is None:
         raise TrialError(f"parameter {name!r} is empty")
-    return int(number) if isinstance(parameter, Int) and number.is_integer() else number
+    known[name] = known.get(name) or found.unit
+    whole = isinstance(parameter, Int) and float(found.value).is_integer()
+    return int(found.value) if whole else float(found.value)
 
 
-def _same(option: Any, cell: str) -> bool:
+def _same(option: Any, cell: str, decimal: Decimal) -> bool:
     if option is None or isinstance(option, (bool, str)):
         return cell == ("" if option is None else str(option)) or (
             isinstance(option, bool) and cell.lower() == str(option).lower()
         )
     try:
-        return split(cell)[0] == option
+        found = read(cell, decimal=decimal)
     except ValueError:
         return False
+    return found.noise_std is None and found.value == option

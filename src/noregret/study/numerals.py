@@ -1,65 +1,278 @@
-"""Numbers as people write them: 65.5, 65,5, 1e-3, −4, 65.5 °C."""
+"""The grammar of numbers that people type, in the shell, on the page and in CSV files.
+
+    number   sign? digits decimals? exponent?   65.5  65,5  −4  1'000  1e-3  5×10³  5x10^3
+    value    number unit? (± number unit?)?      41.5 ± 0.2 %
+
+Thousands are separated by an apostrophe or a thin or no-break space, never by a point or a comma.
+A unit is made of letters, °, % and the like. Everything else is refused: no text is read in part.
+"""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
-from typing import Any
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from noregret.errors import TrialError
 
-DIGITS = r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?"
-NUMERAL = re.compile(rf"({DIGITS})\s*([^\d\s.,;+\-].*)?")
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+")
-PREFIXES = ("k", "e", "E")  # these alone behind a number are no units but factors
+Decimal = Literal[".", ",", ""]
+
+SIGN = "[+\u2212-]?"
+POWER = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"
+NUMERAL = re.compile(
+    rf"(?P<sign>{SIGN})"
+    r"(?:(?P<grouped>[1-9][0-9]{0,2}(?:(?P<mark>['\u2019\u2009\u202f\u00a0])[0-9]{3})"
+    r"(?:(?P=mark)[0-9]{3})*(?![0-9]))|(?P<digits>[0-9]+)|(?=[.,][0-9]))"
+    r"(?P<decimals>[.,][0-9]+|\.)?"
+    rf"(?:[eE](?P<e>{SIGN}[0-9]+)"
+    rf"|\s*[×x·*]\s*10(?:\^(?P<caret>{SIGN}[0-9]+)|(?P<power>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)))?"
+    r"(?P<space>\s*)(?P<unit>.*)",
+    re.DOTALL,
+)
+NOISE = re.compile(r"±|\+/-|\+[-\u2212]")
+THOUSANDS = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}")
+SEPARATED = re.compile(r"[+-]?[1-9][0-9]{0,2}(?:(,|\.| )[0-9]{3})(?:\1[0-9]{3})*(?:[.,][0-9]+)?")
+PLAIN = str.maketrans(f"\u2212{POWER}", "-0123456789+-")
+SYMBOLS = "°%‰℃℉€$£¥"
+FACTORS = ("k", "e", "E", "x", "X")  # alone behind a number: a factor or an operator, not a unit
+LIKE_DIGITS = set("oOlI")  # 5o is a slip for 50, and 5l may be 51
+NOT_FINITE = re.compile(rf"{SIGN}(?:nan|inf|infinity)", re.IGNORECASE)
+EXAMPLES = "write it like 41.5, 41,5, 1'000 or 1e-3, with its unit and ± its noise if you like"
 
 
-def split(text: str, *, comma: bool = False) -> tuple[float, str]:
-    """A number and its unit, empty if it has none. comma: it is known to stand before decimals.
+class AmbiguousError(ValueError):
+    """A point or a comma in a number may separate decimals or thousands."""
 
-    ValueError for anything else, with what is wrong if that can be said.
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says: a number, its noise's standard deviation and its unit, "" if none."""
+
+    value: float
+    noise_std: float | None = None
+    unit: str = ""
+
+
+def read(text: str, *, unit: str = "", decimal: Decimal = ".") -> Reading:
+    """A text as a number.
+
+    Args:
+        text: What was typed, not empty.
+        unit: The unit that it must have if it has one; "": any.
+        decimal: The decimal sign where 1.500 and 1,500 could both be thousands; "": not known,
+            so both are refused.
+
+    Raises:
+        ValueError: It is anything else. The message says what to write instead.
     """
-    plain = text.strip().replace("\u2212", "-").replace("\u00a0", " ").replace("\u202f", " ")
-    try:
-        return float(plain), ""
-    except ValueError:
-        found = NUMERAL.fullmatch(plain)
+    stripped = text.strip()
+    if NOT_FINITE.fullmatch(stripped):
+        raise ValueError("a number is finite")
+    written, *noise = NOISE.split(stripped, maxsplit=1)
+    value, its_unit = _part(written, unit, decimal)
+    if not noise:
+        return Reading(value, None, its_unit)
+    std, noise_unit = _part(noise[0], unit, decimal)
+    if noise_unit and not its_unit and _same(noise_unit, "%") and not _same(unit, "%"):
+        raise ValueError(f"the noise may be {std:g} or {std:g} % of the value: write a number")
+    if its_unit and noise_unit and not _same(its_unit, noise_unit):
+        raise ValueError(f"its noise is in {noise_unit}: write both in one unit")
+    return Reading(value, std, its_unit or noise_unit)
+
+
+def _part(text: str, unit: str, decimal: Decimal) -> tuple[float, str]:
+    """One number and its unit."""
+    stripped = text.strip()
+    found = NUMERAL.fullmatch(stripped)
     if found is None:
-        raise ValueError("")
-    digits, unit = found[1], (found[2] or "").strip()
-    if unit in PREFIXES:
-        raise ValueError(f"{unit!r} behind a number is no unit: write it out, such as 12000")
-    if not comma and THOUSANDS.fullmatch(digits):
-        other = digits.replace(",", "")
-        raise ValueError(
-            f"{digits!r} may mean {digits.replace(',', '.', 1)} or {other}: write one of these"
+        raise ValueError(EXAMPLES)
+    after = found["unit"]
+    if after and not (found["space"] or _letter(after[0])):
+        raise ValueError(_advice(stripped))
+    if after and not _is_unit(after, unit, attached=not found["space"]):
+        raise ValueError(_advice(stripped))
+    if after and unit and not _same(after, unit):
+        raise ValueError(f"its unit is {after} where {unit} is meant: write it in {unit}")
+    decimals = found["decimals"] or ""
+    exponent = (found["e"] or found["caret"] or found["power"] or "").translate(PLAIN)
+    if not exponent and THOUSANDS.fullmatch(f"{found['digits']}{decimals}"):
+        whole, places = found["digits"] + decimals[1:], f"{found['digits']}{decimal or '.'}"
+        if decimals[0] != decimal:
+            raise AmbiguousError(
+                f"it may mean {places}{decimals[1:].rstrip('0') or '0'} or {whole}:"
+                " write one of these"
+            )
+    sign = found["sign"].translate(PLAIN)
+    digits = found["digits"] or re.sub("[^0-9]", "", found["grouped"] or "0")
+    if not decimals and not exponent:
+        return _finite(int, f"{sign}{digits}"), after
+    return _finite(float, f"{sign}{digits}.{decimals[1:] or '0'}e{exponent or '0'}"), after
+
+
+def _finite(kind: type, text: str) -> Any:
+    """Whole numbers stay whole, and so exact."""
+    try:
+        number = kind(text)
+        finite = math.isfinite(float(number))
+    except (OverflowError, ValueError):  # ValueError: more digits than Python converts
+        finite = False
+    if not finite:
+        raise ValueError("a number is finite, and at most 1.8e308")
+    return number
+
+
+def _letter(character: str) -> bool:
+    """No digit of any script: 5½ and 5万 are other numbers than 5."""
+    return character in SYMBOLS or (character.isalpha() and not character.isnumeric())
+
+
+def _is_unit(text: str, own: str, *, attached: bool) -> bool:
+    """Whether a text behind a number can be its unit. own: the unit of the study, if it has one,
+    may be anything, such as mg/L.
+    """
+    if own and _same(text, own):
+        return True
+    if not all(map(_letter, text)) or text in FACTORS or set(text) <= set("oO"):
+        return False
+    return not (attached and (set(text) <= LIKE_DIGITS or text[0] in "xX"))
+
+
+def _same(unit: str, other: str) -> bool:
+    """µ has two code points, and ° C is °C."""
+    plain = [re.sub(r"\s+", "", unicodedata.normalize("NFKC", each)) for each in (unit, other)]
+    return plain[0] == plain[1]
+
+
+def _advice(text: str) -> str:
+    """What to write instead of a number with something else behind it."""
+    if SEPARATED.fullmatch(text):
+        return "separate thousands by an apostrophe, such as 1'500, or not at all"
+    factor = re.fullmatch(r".*[0-9.,]\s*([a-zA-Z])", text)
+    if factor and factor[1] in FACTORS:
+        return f"{factor[1]!r} behind a number is no unit: write it out, such as 12000"
+    return f"{EXAMPLES}; a unit has letters, ° or %, and no digit, operator or quote"
+
+
+# -- with a name --
+
+
+def read_value(
+    text: str | None,
+    name: str,
+    unit: str = "",
+    *,
+    decimal: Decimal = ".",
+    noise: str | None = None,
+) -> tuple[float | None, float | None, str]:
+    """A measured value, its noise's standard deviation and the unit that was written; None where
+    there is nothing. noise: a text of its own, instead of ± behind the value.
+    """
+    found = _named(text, name, unit, decimal)
+    apart = _named(noise, f"the noise of {name}", unit or found.unit if found else unit, decimal)
+    if apart is not None and apart.noise_std is not None:
+        raise TrialError(f"the noise of {name} must be a number, got {noise!r}: write it without ±")
+    if found is None:
+        return None, None if apart is None else float(apart.value), ""
+    if found.noise_std is not None and apart is not None:
+        raise TrialError(f"{name} has its noise twice, got {text!r} and {noise!r}: write it once")
+    std = found.noise_std if apart is None else apart.value
+    return float(found.value), None if std is None else float(std), found.unit
+
+
+def read_exact(
+    text: str | None, name: str, unit: str = "", *, decimal: Decimal = "."
+) -> Reading | None:
+    """A number that has no noise; None if there is nothing."""
+    found = _named(text, name, unit, decimal)
+    if found is not None and found.noise_std is not None:
+        raise TrialError(
+            f"{name} must be one number, got {(text or '').strip()!r}: only a measured value has ±"
         )
-    return float(digits.replace(",", ".")), unit
+    return found
 
 
-def read_number(text: str, name: str, *, comma: bool = False) -> float | None:
-    """The number in a cell, a field or a word; its unit is left out. None if there is nothing."""
-    if not text.strip():
+def read_number(text: str | None, name: str, unit: str = "") -> float | None:
+    """A number that has no noise, by itself."""
+    found = read_exact(text, name, unit)
+    return None if found is None else float(found.value)
+
+
+def _named(text: str | None, name: str, unit: str, decimal: Decimal) -> Reading | None:
+    stripped = (text or "").strip()
+    if not stripped:
         return None
     try:
-        return split(text, comma=comma)[0]
+        return read(stripped, unit=unit, decimal=decimal)
     except ValueError as error:
-        why = f": {error}" if str(error) else ", with a unit behind it if you like"
-        raise TrialError(f"{name} must be a number, got {text.strip()!r}{why}") from None
+        shown = stripped if len(stripped) <= 100 else f"{stripped[:99]}…"
+        raise TrialError(f"{name} must be a number, got {shown!r}: {error}") from None
 
 
-def numbers(cells: Sequence[str], *, comma: bool = False) -> list[Any]:
-    """A column as whole numbers or numbers if every cell is one, all with one unit; else the texts
-    themselves.
+def understood(value: float, noise_std: float | None = None, unit: str = "") -> str:
+    """What was read, with all its digits: 41.5 ± 0.2 %."""
+    texts = [
+        repr(float(each)).removesuffix(".0") for each in (value, noise_std) if each is not None
+    ]
+    return " ± ".join(texts) + (f" {unit}" if unit else "")
+
+
+# -- of a study, of a file --
+
+
+Units = dict[str | None, str]
+
+
+def units_of(attributes: Mapping[str, Any]) -> Units:
+    """The unit of each input and outcome by its name, and of the values under None: from a study's
+    attributes ``units`` and ``unit``.
     """
-    try:
-        return [int(cell) for cell in cells]
-    except ValueError:
-        pass
-    try:
-        pairs = [split(cell, comma=comma) for cell in cells]
-    except ValueError:
+    units = attributes.get("units")
+    listed = units.items() if isinstance(units, Mapping) else ()
+    found: Units = {str(name): str(unit).strip() for name, unit in listed if unit}
+    return found | {None: str(attributes.get("unit") or "").strip()}
+
+
+def decimal_of(cells: Iterable[Any], separator: str) -> Decimal:
+    """The decimal sign of a file, from the numbers in it whose sign cannot separate thousands: 65,5
+    or 0.125. Where there is none, semicolons between the cells speak for a comma.
+    """
+    seen: set[str] = set()
+    for cell in cells:
+        found = NUMERAL.fullmatch(cell.strip()) if isinstance(cell, str) else None
+        decimals = found["decimals"] if found else None
+        if (
+            found
+            and decimals
+            and (not found["unit"] or _is_unit(found["unit"], "", attached=False))
+        ):
+            exponent = found["e"] or found["caret"] or found["power"]
+            if exponent or not THOUSANDS.fullmatch(f"{found['digits']}{decimals}"):
+                seen.add(decimals[0])
+    if len(seen) == 2:
+        return ""
+    if seen:
+        return "," if "," in seen else "."
+    return "," if separator == ";" else "."
+
+
+def numbers(cells: Sequence[str], *, decimal: Decimal = ".") -> list[Any]:
+    """A column as numbers if every cell is one, all with one unit; else the texts themselves."""
+    found, unclear = [], ""
+    for cell in cells:
+        try:
+            found.append(read(cell, decimal=decimal))
+        except AmbiguousError as error:
+            unclear = unclear or f"{cell!r} in a column of numbers: {error}"
+        except ValueError:
+            return list(cells)
+    if unclear:
+        raise TrialError(unclear)
+    alike = len({reading.unit for reading in found}) == 1
+    exact = all(reading.noise_std is None for reading in found)
+    if not alike or not exact:
         return list(cells)
-    if len({unit for _, unit in pairs}) > 1:
-        return list(cells)
-    return [value for value, _ in pairs]
+    whole = all(isinstance(reading.value, int) for reading in found)
+    return [reading.value if whole else float(reading.value) for reading in found]

@@ -29,6 +29,7 @@ from noregret.study.feasibility import Feasibility, belief_of_limits, feasibilit
 from noregret.study.files import Target
 from noregret.study.importing import Source, read_csv
 from noregret.study.making import Place, as_storage
+from noregret.study.numerals import units_of
 from noregret.study.plan import Reclaim
 from noregret.study.policies import Recommendation
 from noregret.study.result import Certificate, Result, best_of
@@ -514,7 +515,9 @@ class Study:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
         ``value``, and if you like ``noise_std`` and ``state``.
         """
-        return telling.append(self, read_csv(source, self.space, self.outcomes))
+        return telling.append(
+            self, read_csv(source, self.space, self.outcomes, units_of(self.attributes))
+        )
 
     def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default

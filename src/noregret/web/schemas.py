@@ -15,6 +15,7 @@ from pydantic import (
     StrictStr,
 )
 
+from noregret.errors import NoRegretError
 from noregret.space import (
     ONLY_FOR,
     Candidates,
@@ -26,7 +27,7 @@ from noregret.space import (
     read_only,
 )
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
-from noregret.study import Study, read_limits
+from noregret.study import Study, read_limits, read_number, read_value
 from noregret.trials import Limit, Trial
 from noregret.web.keys import KEY, key_of
 
@@ -258,6 +259,48 @@ class TellIn(Body):
         given |= {"transient": True} if self.transient else {}
         given["outcomes"] = self.outcomes or None
         return {name: each for name, each in given.items() if each is not None}
+
+
+class TextIn(Body):
+    """A number as it was typed. unit: the one it must have if it has one; noise: whether ± may
+    stand behind it.
+    """
+
+    text: Text
+    unit: Text = ""
+    noise: StrictBool = False
+
+
+class NumbersIn(Body):
+    """Texts that must be numbers, and columns of texts that are numbers if every cell is one."""
+
+    texts: Annotated[list[TextIn], Field(max_length=1000)] = Field(default_factory=list)
+    columns: Annotated[
+        list[Annotated[list[Text], Field(max_length=10_000)]], Field(max_length=1000)
+    ] = Field(default_factory=list)
+
+
+class NumberOut(BaseModel):
+    """What was understood, or why a text is no number."""
+
+    value: float | None = None
+    noise_std: float | None = None
+    error: str | None = None
+
+    @staticmethod
+    def of(typed: TextIn) -> NumberOut:
+        try:
+            if not typed.noise:
+                return NumberOut(value=read_number(typed.text, "This", typed.unit))
+            value, noise_std, _ = read_value(typed.text, "This", typed.unit)
+        except NoRegretError as error:
+            return NumberOut(error=str(error))
+        return NumberOut(value=value, noise_std=noise_std)
+
+
+class NumbersOut(BaseModel):
+    numbers: list[NumberOut]
+    columns: list[list[Any]]
 
 
 class NoteIn(Body):

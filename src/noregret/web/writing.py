@@ -10,8 +10,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
-from noregret.errors import NoRegretError, UnknownStudyError
-from noregret.study import Study
+from noregret.errors import NoRegretError, TrialError, UnknownStudyError
+from noregret.study import Study, numbers
 from noregret.web import schemas
 from noregret.web.api import PROBLEMS, Number, Studies, StudyName
 from noregret.web.reading import Library
@@ -19,6 +19,8 @@ from noregret.web.schemas import (
     AskIn,
     DerivedIn,
     NoteIn,
+    NumberOut,
+    NumbersIn,
     PointIn,
     StudyIn,
     TellIn,
@@ -28,6 +30,18 @@ from noregret.web.schemas import (
 )
 
 router = APIRouter(prefix="/api", responses=PROBLEMS)
+
+
+@router.post("/numbers", response_model=schemas.NumbersOut)
+def read_numbers(body: NumbersIn) -> Any:
+    """Typed texts as numbers, by the grammar of the shell and of CSV files: the page has no other.
+    Changes nothing.
+    """
+    try:
+        columns = [numbers(cells) for cells in body.columns]
+    except TrialError as error:
+        raise NoRegretError(str(error)) from None
+    return {"numbers": [NumberOut.of(typed) for typed in body.texts], "columns": columns}
 
 
 @router.post("/studies", status_code=201, response_model=schemas.StudyOut)

@@ -1,14 +1,16 @@
 // The forms of a study: sent as JSON, answered by a message, and the page swaps what has changed.
 
-import { Wrong, call, clear, complain, numeral, post, say, swap } from "./page.js";
+import { Wrong, call, clear, complain, numerals, post, say, swap } from "./page.js";
 
-function read(field) {
+const isNumber = (field) => ["number", "int"].includes(field.dataset.type);
+
+function read(field, understood) {
   if (field.type === "checkbox") return field.checked || undefined;
   const text = field.value.trim();
   if (text === "") return undefined;
   if (field.dataset.type === "json") return JSON.parse(text);
-  if (field.dataset.type !== "number" && field.dataset.type !== "int") return text;
-  const value = numeral(text, field),
+  if (!isNumber(field)) return text;
+  const { value } = understood.get(field),
     { low, high } = field.dataset;
   if (field.dataset.type === "int" && !Number.isInteger(value))
     throw new Wrong(`A whole number is needed, not ${text}.`, field);
@@ -19,29 +21,36 @@ function read(field) {
   return value;
 }
 
-function bodyOf(form, button) {
+async function bodyOf(form, button) {
   const failed = button?.name === "state" && button.value === "failed";
   const body = failed ? { state: "failed" } : {},
     params = {},
     nested = {};
-  for (const field of form.elements) {
-    if (
-      !field.name ||
-      field.disabled ||
-      field.tagName === "BUTTON" ||
-      (failed && ["value", "noise_std"].includes(field.name)) ||
-      (!failed && field.name === "transient")
-    )
-      continue;
-    const value = read(field);
+  const fields = [...form.elements].filter(
+    (field) =>
+      field.name &&
+      field.tagName !== "BUTTON" &&
+      !field.disabled &&
+      !(failed && ["value", "noise_std"].includes(field.name)) &&
+      !(failed && field.dataset.outcome !== undefined) &&
+      !(!failed && field.name === "transient"),
+  );
+  const understood = await numerals(fields.filter((f) => isNumber(f) && f.value.trim() !== ""));
+  for (const field of fields) {
+    const value = read(field, understood);
     if (value === undefined) continue;
+    const noise = understood.get(field)?.noise_std ?? undefined;
+    if (noise !== undefined && !(noise > 0)) throw new Wrong("The noise must be more than 0.", field);
     if (field.dataset.param !== undefined) params[field.dataset.param] = value;
-    else if (field.dataset.outcome !== undefined) {
-      if (!failed) (nested.outcomes ??= {})[field.dataset.outcome] = value;
-    } else if (field.dataset.context !== undefined)
+    else if (field.dataset.outcome !== undefined)
+      (nested.outcomes ??= {})[field.dataset.outcome] = noise === undefined ? value : [value, noise];
+    else if (field.dataset.context !== undefined)
       (nested.context ??= {})[field.dataset.context] = value;
     else if (failed && field.name === "note") body.reason = value;
+    else if (field.name === "noise_std" && body.noise_std !== undefined)
+      throw new Wrong("The noise stands behind the value too: write it once.", field);
     else body[field.name] = value;
+    if (noise !== undefined && field.name === "value") body.noise_std = noise;
   }
   Object.assign(body, nested);
   if (!form.dataset.nest) return body;
@@ -50,6 +59,14 @@ function bodyOf(form, button) {
   return Object.entries(params).some(([name, value]) => asked[name] !== value)
     ? { ...body, [form.dataset.nest]: params }
     : body;
+}
+
+// What was understood of a value: "Saved 41.5 ± 0.2 %."
+function saved(made, form) {
+  if (typeof made?.value !== "number") return "Saved.";
+  const noise = made.noise_std === null ? "" : ` ± ${made.noise_std}`,
+    unit = form.elements.value?.dataset.unit;
+  return `Saved ${made.value}${noise}${unit ? ` ${unit}` : ""}.`;
 }
 
 // Inputs that exist only for some options of a choice are there only then.
@@ -112,13 +129,13 @@ document.addEventListener("submit", (event) => {
       say(`${done.imported} trials imported.`);
       form.reset();
     } else {
-      const made = await post(form.dataset.post, bodyOf(form, event.submitter));
+      const made = await post(form.dataset.post, await bodyOf(form, event.submitter));
       say(
         Array.isArray(made)
           ? made.length > 1
             ? `${made.length} experiments are ready.`
             : `Experiment ${made[0].number} is ready.`
-          : "Saved.",
+          : saved(made, form),
       );
       if (form.id !== "ask" && form.dataset.keep === undefined) form.reset();
     }

@@ -1,11 +1,25 @@
 // The form for a new study.
 
-import { Wrong, call, clear, complain, numeral, post } from "./page.js";
+import { Wrong, call, clear, columns, complain, numerals, post } from "./page.js";
 
 const form = document.getElementById("new"),
   inputs = document.getElementById("inputs");
 
-const scalar = (text) => (text !== "" && Number.isFinite(Number(text)) ? Number(text) : text);
+let understood = new Map(); // of each field with a number what the server read
+
+function numeral(field) {
+  if (!understood.has(field)) throw new Wrong("A number is missing.", field);
+  return understood.get(field).value;
+}
+
+// All fields that are to hold a number and hold something.
+function numeric() {
+  const isChoice = (field) =>
+    field.closest(".entry")?.querySelector("[data-field=kind]").value === "choice";
+  return [...form.querySelectorAll("input[inputmode], [data-field=past]")].filter(
+    (field) => field.value.trim() !== "" && !field.closest("[hidden]") && !isChoice(field),
+  );
+}
 
 function more() {
   inputs.append(document.getElementById("input").content.cloneNode(true));
@@ -34,19 +48,26 @@ function shown() {
   }
 }
 
-function parameter(input) {
+const options = (input) =>
+  input
+    .querySelector("[data-field=options]")
+    .value.split(",")
+    .map((each) => each.trim());
+
+async function parameter(input) {
   const field = (name) => input.querySelector(`[data-field=${name}]`);
   const name = field("name").value.trim(),
     kind = field("kind").value;
   if (kind === "choice") {
-    const options = field("options")
-      .value.split(",")
-      .map((each) => scalar(each.trim()));
-    if (options.length < 2) throw new Wrong("At least two options are needed.", field("options"));
-    return { kind, name, options, ordered: field("ordered").checked };
+    const texts = options(input);
+    if (texts.length < 2) throw new Wrong("At least two options are needed.", field("options"));
+    const [read] = await columns([texts]).catch((error) => {
+      throw new Wrong(error.message, field("options"));
+    });
+    return { kind, name, options: read, ordered: field("ordered").checked };
   }
-  const low = numeral(field("low").value, field("low")),
-    high = numeral(field("high").value, field("high")),
+  const low = numeral(field("low")),
+    high = numeral(field("high")),
     log = field("log").checked;
   if (kind === "int")
     for (const [value, end] of [
@@ -57,7 +78,7 @@ function parameter(input) {
   if (low >= high) throw new Wrong(`It must be more than ${low}.`, field("high"));
   if (log && low <= 0) throw new Wrong("On a log scale it must be more than 0.", field("low"));
   if (field("step").value.trim() === "") return { kind, name, low, high, log };
-  const step = numeral(field("step").value, field("step"));
+  const step = numeral(field("step"));
   if (step <= 0)
     throw new Wrong("It must be more than 0: leave it empty if any value will do.", field("step"));
   if (kind === "int" && !Number.isInteger(step))
@@ -85,24 +106,26 @@ function table(text) {
     .filter((row) => row.some((each) => each !== ""));
 }
 
-function designs(text) {
+async function designs(text) {
   const [names, ...rows] = table(text);
   if (!names || !rows.length)
     throw new Wrong("A line of names and at least one design are needed.", form.elements.designs);
-  return rows.map((row) => {
+  for (const row of rows)
     if (row.length !== names.length)
       throw new Wrong(
         `“${row.join(", ")}” has ${row.length} entries, there are ${names.length} names.`,
         form.elements.designs,
       );
-    return Object.fromEntries(names.map((name, i) => [name, scalar(row[i])]));
+  const read = await columns(names.map((_, i) => rows.map((row) => row[i]))).catch((error) => {
+    throw new Wrong(error.message, form.elements.designs);
   });
+  return rows.map((_, k) => Object.fromEntries(names.map((name, i) => [name, read[i][k]])));
 }
 
 function strategy() {
   const kind = form.elements.strategy.value,
     field = (name) => form.elements[name],
-    value = (name) => numeral(field(name).value, field(name));
+    value = (name) => numeral(field(name));
   if (kind === "rigorous")
     return {
       kind,
@@ -181,13 +204,15 @@ async function fill() {
 function past(parameters) {
   const added = known ? parameters.filter(({ name }) => !known.includes(name)) : [];
   return Object.fromEntries(
-    added.map(({ name, kind }) => {
+    added.map(({ name, kind, options: read }) => {
       const field = [...inputs.children]
         .find((each) => each.querySelector("[data-field=name]").value.trim() === name)
         .querySelector("[data-field=past]");
       const text = field.value.trim();
       if (text === "") throw new Wrong("Which value did it have until now?", field);
-      return [name, kind === "choice" ? scalar(text) : numeral(text, field)];
+      if (kind !== "choice") return [name, numeral(field)];
+      const at = options(field.closest(".entry")).indexOf(text);
+      return [name, at < 0 ? text : read[at]];
     }),
   );
 }
@@ -208,7 +233,8 @@ form.addEventListener("submit", async (event) => {
   try {
     const { name, goal, space, seed } = form.elements,
       listed = space.value === "candidates";
-    const parameters = listed ? [] : [...inputs.children].map(parameter);
+    understood = await numerals(numeric());
+    const parameters = listed ? [] : await Promise.all([...inputs.children].map(parameter));
     const limits = form.elements.constraints,
       constraints = listed
         ? []
@@ -220,7 +246,7 @@ form.addEventListener("submit", async (event) => {
     const made = await post(along ? `/api/studies/${source}/derive` : "/api/studies", {
       name: name.value,
       goal: goal.value,
-      seed: numeral(seed.value, seed),
+      seed: numeral(seed),
       strategy: strategy(),
       outcomes: form.elements.outcomes.value
         .split("\n")
@@ -231,7 +257,7 @@ form.addEventListener("submit", async (event) => {
         .map((each) => each.trim())
         .filter((each) => each !== ""),
       space: listed
-        ? { kind: "candidates", rows: designs(form.elements.designs.value) }
+        ? { kind: "candidates", rows: await designs(form.elements.designs.value) }
         : { kind: "box", parameters, constraints },
       ...(along ? { past: past(parameters) } : {}),
       ...Object.fromEntries(

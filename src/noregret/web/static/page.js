@@ -65,28 +65,23 @@ function blamed(form, message) {
   );
 }
 
-// Numbers as people write them: 65.5, 65,5, 1e-3, −4, 65.5 °C.
-export function numeral(text, field = null) {
-  const plain = text
-    .trim()
-    .replaceAll("\u2212", "-")
-    .replace(/[\u00a0\u202f]/g, " ");
-  const found = /^([+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.,;+-].*)?$/.exec(
-    plain,
-  );
-  if (!found || ["k", "e", "E"].includes(found[2]))
-    throw new Wrong(
-      text.trim() === "" ? "A number is missing." : `“${text.trim()}” is not a number.`,
-      field,
-    );
-  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(found[1]))
-    throw new Wrong(
-      `“${found[1]}” may mean ${found[1].replace(",", ".")} or ${found[1].replace(",", "")}:` +
-        " write one of these.",
-      field,
-    );
-  return Number(found[1].replace(",", "."));
+// Numbers as people write them, read by the server: its grammar is the only one. Of each field what
+// was understood; a field that holds no number is complained about.
+export async function numerals(fields) {
+  const texts = fields.map((field) => ({
+    text: field.value.trim(),
+    unit: field.dataset.unit ?? "",
+    noise: field.dataset.noisy !== undefined,
+  }));
+  if (texts.length === 0) return new Map();
+  const { numbers } = await post("/api/numbers", { texts });
+  const wrong = numbers.findIndex(({ error }) => error !== null);
+  if (wrong >= 0) throw new Wrong(numbers[wrong].error, fields[wrong]);
+  return new Map(fields.map((field, i) => [field, numbers[i]]));
 }
+
+// Columns of texts, each as numbers if all of it are.
+export const columns = async (texts) => (await post("/api/numbers", { columns: texts })).columns;
 
 export async function call(address, options = {}) {
   const answer = await fetch(address, {
