@@ -268,6 +268,8 @@ def test_derive(lab: Shell) -> None:
 
 
 def test_recover_says_what_could_be_read(lab: Shell) -> None:
+    assert "copied all studies to copy.db" in lab("backup copy.db").out
+    assert "exists already" in lab("backup copy.db", code=2).err
     assert "all that was found could be read" in lab("recover").out
     (saved,) = lab("recover --json").json["studies"]
     assert saved["strategy"]["type"] == "InsuredGPUCB"
