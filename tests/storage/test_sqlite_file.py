@@ -157,9 +157,10 @@ def test_a_set_up_that_was_interrupted_or_killed_is_done_again(
     def interrupt(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr(sqlalchemy.MetaData, "create_all", interrupt)
-        SQLStorage(tmp_path / "interrupted.db")
+        with pytest.raises(KeyboardInterrupt):
+            SQLStorage(tmp_path / "interrupted.db")
     with sqlite3.connect(tmp_path / "killed.db") as killed:  # it leaves its log behind
         killed.execute("PRAGMA journal_mode=WAL")
         killed.execute("PRAGMA user_version").fetchone()

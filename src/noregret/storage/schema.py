@@ -41,8 +41,8 @@ ADDED_TO_STUDIES = {
     4: ("note", "attributes", "origin", "revision"),
     6: ("outcomes", "context"),
 }
-# How often, and seconds between, a file is looked at that another process may be setting up. Counted
-# in looks and not in seconds: on a busy machine both processes are slow.
+# Number of looks, and seconds between them, at a file that another process may be setting up.
+# Counted in looks, not in seconds: on a busy machine both processes are slow.
 SET_UP_LOOKS, SET_UP_PAUSE = 40, 0.05
 LISTS = 5  # the version that brought the table of lists and ``list`` to noregret_studies
 
