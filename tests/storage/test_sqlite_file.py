@@ -145,7 +145,7 @@ def test_a_set_up_that_is_under_way_is_no_copy(
         schema.tables(sqlalchemy)[0].metadata.create_all(engine)
         engine.dispose()
 
-    monkeypatch.setattr(schema.time, "sleep", go_on)
+    monkeypatch.setattr("noregret.storage.schema.time.sleep", go_on)
     with opened(path) as storage:
         assert storage.names() == []
     other.close()
