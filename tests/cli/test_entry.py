@@ -77,6 +77,7 @@ def test_without_a_database(name: str, shell: Shell) -> None:
         "run": "f.py:f --trials 1",
         "correct": "0 1",
         "delete": "lab",
+        "backup": "copy.db",
         "derive": "other",
         "annotate": "--note x",
         "retry": "0",

@@ -267,6 +267,12 @@ def test_derive(lab: Shell) -> None:
     lab.fails("derive lab --study lab2", "exists already")
 
 
+def test_backup_copies_into_a_new_file(lab: Shell) -> None:
+    assert "copied all studies to copy.db" in lab("backup copy.db").out
+    lab.fails("backup copy.db", "exists already")
+    assert lab("show --json --storage copy.db").json == lab("show --json").json
+
+
 def test_recover_says_what_could_be_read(lab: Shell) -> None:
     assert "all that was found could be read" in lab("recover").out
     (saved,) = lab("recover --json").json["studies"]

@@ -10,7 +10,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import NoRegretError, StorageError, UnavailableError
-from noregret.storage import SQLStorage, database, recover
+from noregret.storage import SQLStorage, database, recover, sqlite_file
 from noregret.storage.database import Database, shown_url
 from noregret.trials import Trial
 
@@ -29,7 +29,7 @@ def test_a_file_that_cannot_be_written_can_be_read(
     """As on a read-only mount: SQLite itself needs to write to read what WAL mode left."""
     filled(tmp_path / "s.db")
     before = sorted(os.listdir(tmp_path))
-    monkeypatch.setattr(database, "_can_write", lambda file: False)
+    monkeypatch.setattr(sqlite_file, "can_write", lambda file: False)
     study = nr.Study.open("lab", storage=tmp_path / "s.db")
     assert len(study.trials) == 5
     assert nr.Study.summaries(storage=tmp_path / "s.db")[0].best == 4.0
@@ -46,7 +46,7 @@ def test_what_is_still_in_the_log_is_not_passed_over(
     kept = sqlite3.connect(tmp_path / "s.db")  # holds the log open
     kept.execute("UPDATE noregret_trials SET value = 77 WHERE number = 4")
     kept.commit()
-    monkeypatch.setattr(database, "_can_write", lambda file: False)
+    monkeypatch.setattr(sqlite_file, "can_write", lambda file: False)
     assert nr.Study.open("lab", storage=tmp_path / "s.db").best.value == 77.0
     kept.close()
 

@@ -21,7 +21,7 @@ from noregret.cli.exchange import export, import_, replay
 from noregret.cli.making import create, derive
 from noregret.cli.running import run as run_
 from noregret.cli.second_tries import reclaim, retry
-from noregret.cli.studies import best, delete, list_, recover, show, upgrade
+from noregret.cli.studies import backup, best, delete, list_, recover, show, upgrade
 from noregret.cli.theory import theory
 from noregret.cli.trials import add, annotate, ask, correct, enqueue, tell
 from noregret.cli.views import plot, serve
@@ -156,6 +156,7 @@ for command in (
     reclaim,
     retry,
     delete,
+    backup,
     recover,
     upgrade,
     completion,

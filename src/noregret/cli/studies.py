@@ -1,8 +1,11 @@
-"""Commands about whole studies that are there: list, show, best, delete, recover, upgrade."""
+"""Commands about whole studies that are there: list, show, best, delete, backup, recover,
+upgrade.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -36,6 +39,7 @@ from noregret.cli.output import (
 )
 from noregret.errors import ConfigurationError, UnknownTrialError
 from noregret.space import Candidates, Space, named_params
+from noregret.storage import backup as backup_storage
 from noregret.storage import codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
@@ -286,6 +290,22 @@ def delete(target: Target, name: str, yes: bool) -> None:
             raise ConfigurationError("nothing was deleted: answer y, or add --yes") from None
     Study.delete(name, storage=storage)
     target.emit({"deleted": name}, f"deleted {what}")
+
+
+@click.command(
+    short_help="Copy a database that is in use",
+    epilog="Example: noregret backup monday.db --storage lab.db",
+)
+@click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
+@on_storage
+def backup(target: Target, file: Path) -> None:
+    """Copy a SQLite database into a new FILE, while others use it.
+
+    The copy is one file and complete. Copying a database in use by other means loses the latest
+    changes, which are in the file beside it that ends in -wal.
+    """
+    path = backup_storage(file, target.existing())
+    target.emit({"file": str(path)}, f"copied all studies to {path}")
 
 
 @click.command(

@@ -1,6 +1,7 @@
 """Where trials live: one protocol, in memory, and in SQLite or PostgreSQL."""
 
 from noregret.storage import codec
+from noregret.storage.backup import backup
 from noregret.storage.database import storage_file, storage_url
 from noregret.storage.memory import MemoryStorage
 from noregret.storage.protocol import UNLIMITED, Storage, StudyKey, StudyRecord, StudySummary
@@ -16,6 +17,7 @@ __all__ = [
     "StudyKey",
     "StudyRecord",
     "StudySummary",
+    "backup",
     "codec",
     "recover",
     "storage_file",

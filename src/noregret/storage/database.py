@@ -5,6 +5,7 @@ does not answer.
 from __future__ import annotations
 
 import os
+import random
 import re
 import time
 import weakref
@@ -13,12 +14,14 @@ from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from noregret.errors import MissingExtraError, StorageError, UnavailableError
+from noregret.storage.sqlite_file import SQLiteFile, configure
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
+    from sqlalchemy.exc import DBAPIError
 
 DEFAULT_FILE = "noregret.db"
 LOCK_SECONDS = 30.0  # how long SQLite waits for another writer
@@ -26,6 +29,7 @@ PATIENCE = 10.0  # seconds for which a statement is tried again after a lost con
 # the same while nothing has answered yet: a mistyped address should not take long to find out
 FIRST_PATIENCE = 1.0
 LONGEST_WAIT = 1.0  # between two attempts
+LONGEST_LOCKED_WAIT = 0.1  # the same where SQLite reports a lock: it is held briefly
 CALL_AGAIN = "nothing was changed as far as is known; call again once the database answers"
 DISK_FULL = "the disk is full; nothing was changed, free some space and call again"
 DAMAGED = (
@@ -113,8 +117,10 @@ class Database:
                 " (postgresql://user@host/db) for several"
             )
         self._patience = FIRST_PATIENCE
+        path = storage_file(self.url)
+        self.file = None if path is None else SQLiteFile(Path(path))
         try:
-            self.engine = _engine(self.url)
+            self.engine = _engine(self.url, self.file)
         except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
             raise StorageError(
                 f"{self.shown} is not a database this can open ({_reason(error)}): give a file, or"
@@ -125,10 +131,9 @@ class Database:
                 f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install"
                 " noregret[postgres]`"
             ) from None
-        file = storage_file(self.url)
-        if must_exist and file is not None and not Path(file).exists():
+        if must_exist and path is not None and not Path(path).exists():
             raise StorageError(
-                f"there is no file {file!r}: create a study first, or say where it is (storage, or"
+                f"there is no file {path!r}: create a study first, or say where it is (storage, or"
                 " NOREGRET_STORAGE)"
             )
         weakref.finalize(self, self.engine.dispose)
@@ -148,18 +153,19 @@ class Database:
         return result
 
     def counted(self, what: str, action: Callable[[Connection], T]) -> tuple[T, int]:
-        """An action, tried again after a lost connection; how many attempts it took. Every failure
-        in words.
+        """An action, tried again after a lost connection and while SQLite's lock is taken; how many
+        attempts may have changed something. Every failure in words.
         """
         errors = self.sql.exc
-        deadline, attempt, pause = time.monotonic() + self._patience, 0, 0.05
+        begin, attempt, pause = time.monotonic(), 0, 0.05
         while True:
             attempt += 1
+            settled, failure = self._settled(), None
             try:
+                self._check_file(what)  # before: a connection would make a new file
                 with self.engine.connect() as connection:
                     result = _uninterrupted(connection, action)
-                self._patience = PATIENCE
-                return result, attempt
+                self._check_file(what)  # after: what was written to a deleted file is lost
             except errors.IntegrityError as error:
                 match _broken(error.orig):
                     case "unique":
@@ -178,17 +184,53 @@ class Database:
                     f" database holds ({_reason(refusal)}); nothing was changed"
                 ) from None
             except errors.DBAPIError as error:
-                advice = _lasting(error.orig)
-                passing = error.connection_invalidated or isinstance(error, errors.OperationalError)
-                passing = passing and advice is None
-                if not passing or time.monotonic() + pause > deadline:
-                    raise UnavailableError(
-                        f"could not {what} in {self.shown} ({_reason(error.orig)}):"
-                        f" {advice or CALL_AGAIN}",
-                        passing,
-                    ) from None
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_WAIT)
+                failure = error
+            was_written = self._settled() != settled  # while it was read without a lock
+            if failure is None and not was_written:
+                self._patience = PATIENCE
+                return result, attempt
+            is_locked = failure is not None and _is_locked(failure.orig)
+            waited = time.monotonic() - begin
+            if waited + pause > (LOCK_SECONDS if is_locked else self._patience) or not (
+                was_written or is_locked or self._may_pass(failure)
+            ):
+                raise self._unavailable(what, failure, waited)
+            attempt -= is_locked  # nothing was changed by that one
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, LONGEST_LOCKED_WAIT if is_locked else LONGEST_WAIT)
+
+    def _may_pass(self, failure: DBAPIError | None) -> bool:
+        if failure is None:
+            return True
+        passing = isinstance(failure, self.sql.exc.OperationalError)
+        return (failure.connection_invalidated or passing) and _lasting(failure.orig) is None
+
+    def _unavailable(
+        self, what: str, failure: DBAPIError | None, waited: float
+    ) -> UnavailableError:
+        cause = None if failure is None else failure.orig
+        reason = "another process writes it" if cause is None else _reason(cause)
+        advice = _lasting(cause) or CALL_AGAIN
+        if _is_locked(cause):
+            advice = (
+                f"waited {waited:.1f} s while another process held the lock; nothing was changed,"
+                " call again"
+            )
+        return UnavailableError(
+            f"could not {what} in {self.shown} ({reason}): {advice}",
+            self._may_pass(failure) and not _is_locked(cause),
+        )
+
+    def _settled(self) -> tuple[int, ...] | None:
+        return None if self.file is None else self.file.settled
+
+    def _check_file(self, what: str) -> None:
+        if self.file is not None and self.file.was_replaced:
+            raise UnavailableError(
+                f"could not {what} in {self.shown}: the file was deleted or replaced while it was"
+                " open, so what is written now would be lost. Put the file back, or open the"
+                " storage again"
+            )
 
     @contextmanager
     def transaction(self, connection: Connection) -> Iterator[None]:
@@ -246,6 +288,8 @@ def _reason(error: BaseException | None) -> str:
     return re.sub(r"(://[^/@:\s]*):[^/\s]*@", r"\1:***@", text)
 
 
+# the log's index is being rebuilt by a process that may write it
+PASSING_READONLY = (264, 1288)  # SQLITE_READONLY_RECOVERY, SQLITE_READONLY_CANTINIT
 UNIQUE_CODES, FOREIGN_KEY_CODE = (1555, 2067), 787  # SQLite's extended codes
 UNIQUE_STATE, FOREIGN_KEY_STATE = "23505", "23503"  # PostgreSQL's
 
@@ -265,15 +309,10 @@ def _lasting(error: BaseException | None) -> str | None:
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
         match code & 0xFF:  # an extended code has its primary one in the last byte
-            case SQLite.READONLY:
+            case SQLite.READONLY if code not in PASSING_READONLY:
                 return "the file or its folder cannot be written; nothing was changed"
             case SQLite.FULL:
                 return DISK_FULL
-            case SQLite.BUSY | SQLite.LOCKED:  # it was waited for already
-                return (
-                    f"another process held the lock for longer than {LOCK_SECONDS:g} s; nothing"
-                    " was changed, call again"
-                )
             case SQLite.CANTOPEN:
                 return (
                     "the folder does not exist or cannot be read; or it cannot be written and the"
@@ -290,22 +329,11 @@ def _lasting(error: BaseException | None) -> str | None:
     return CALL_AGAIN if any(word in str(error) for word in REFUSED) else None
 
 
-def _can_write(file: Path) -> bool:
-    """Whether SQLite can: it also needs files of its own beside it."""
-    return not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
+def _is_locked(error: BaseException | None) -> bool:
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (SQLite.BUSY, SQLite.LOCKED)
 
 
-def _read_only(file: Path) -> dict[str, Any]:
-    """The file as SQLite opens what cannot be written. Without a -wal beside it nobody is writing,
-    and SQLite may do without its locks, which it could not take here.
-    """
-    log = file.with_name(file.name + "-wal")
-    settled = not log.exists() or log.stat().st_size == 0
-    how = {"mode": "ro", "uri": "true"} | ({"immutable": "1"} if settled else {})
-    return {"database": f"file:{quote(str(file.absolute()))}", "query": how}
-
-
-def _engine(url: str) -> Engine:
+def _engine(url: str, file: SQLiteFile | None) -> Engine:
     import sqlalchemy
     from sqlalchemy import event
 
@@ -323,23 +351,27 @@ def _engine(url: str) -> Engine:
             f"this Python's SQLite is {sqlite3.sqlite_version}, noregret needs 3.35 or newer: use a"
             " newer Python, or PostgreSQL"
         )
-    parsed, file = sqlalchemy.make_url(url), storage_file(url)
-    frozen = file is not None and not _can_write(Path(file))
+    parsed, options = sqlalchemy.make_url(url), {"timeout": LOCK_SECONDS}
     if file is not None:  # the versions of SQLAlchemy read escapes in it differently
-        parsed = parsed.set(database=file)
-        parsed = parsed.set(**_read_only(Path(file))) if frozen else parsed
+        parsed = parsed.set(database=str(file.path))
+    # a connection that cannot write is opened for each call: others may begin to write any time
+    frozen = {"poolclass": sqlalchemy.NullPool} if file is not None and file.frozen else {}
     engine = sqlalchemy.create_engine(
-        parsed, isolation_level="AUTOCOMMIT", connect_args={"timeout": LOCK_SECONDS}
+        parsed, isolation_level="AUTOCOMMIT", connect_args=options, **frozen
     )
+
+    if file is not None and file.frozen:
+
+        @event.listens_for(engine, "do_connect")
+        def _address(dialect: Any, record: Any, arguments: list[Any], named: Any) -> None:
+            arguments[0], named["uri"] = file.read_only_address(), True
 
     @event.listens_for(engine, "connect")
     def _connect(connection: Any, record: Any) -> None:
-        if frozen:
-            return
-        # readers and a writer at once, one flush per change
-        connection.execute("PRAGMA journal_mode=WAL")
-        # a value whose tell returned survives a power cut
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute("PRAGMA foreign_keys=ON")
+        try:
+            configure(connection, file)
+        except BaseException:
+            connection.close()
+            raise
 
     return engine

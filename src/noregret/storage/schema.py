@@ -13,12 +13,15 @@ from __future__ import annotations
 import json
 import logging
 import os
+import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
 from noregret.storage import codec, lists
-from noregret.storage.database import Database, TakenError
+from noregret.storage.database import Database, TakenError, storage_file
+from noregret.storage.sqlite_file import WRITE_AHEAD
 from noregret.trials import Decision, sign_of
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ ADDED_TO_STUDIES = {
     4: ("note", "attributes", "origin", "revision"),
     6: ("outcomes", "context"),
 }
+# Number of looks, and seconds between them, at a file that another process may be setting up.
+# Counted in looks, not in seconds: on a busy machine both processes are slow.
+SET_UP_LOOKS, SET_UP_PAUSE = 40, 0.05
 LISTS = 5  # the version that brought the table of lists and ``list`` to noregret_studies
 
 OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished", "feasible")
@@ -115,10 +121,21 @@ def prepare(database: Database, studies: Any, trials: Any) -> None:
         return database.attempt("set up", lambda connection: _found(database, connection))
 
     def create(connection: Connection) -> None:
-        with database.transaction(connection):  # all tables or none
-            studies.metadata.create_all(connection)
+        try:
+            if database.is_sqlite:
+                connection.exec_driver_sql(WRITE_AHEAD).close()
+            with database.transaction(connection):  # all tables or none
+                studies.metadata.create_all(connection)
+        except BaseException:
+            # in write-ahead mode a file without tables looks like a copy without its log
+            if database.is_sqlite:
+                with suppress(database.sql.exc.DBAPIError):
+                    connection.exec_driver_sql("PRAGMA journal_mode=DELETE").close()
+            raise
 
     found = version()
+    if found is None and database.file is not None and database.file.lacks_log:
+        found = _await_tables(database)
     if found is None:
         try:
             database.attempt("set up", create)
@@ -136,6 +153,28 @@ def prepare(database: Database, studies: Any, trials: Any) -> None:
     if found is not None:
         with suppress(TakenError, StorageError):
             database.attempt("index", lambda connection: _index(database, connection, trials))
+
+
+def _await_tables(database: Database) -> int:
+    """The version of a file that is in write-ahead mode and had no tables when it was opened:
+    either another process is setting it up, or its tables were in a log that is missing.
+    """
+
+    def look(connection: Connection) -> int | None:
+        with database.transaction(connection):  # after a process that is creating them
+            return _found(database, connection)
+
+    for _ in range(SET_UP_LOOKS):
+        found = database.attempt("set up", look)
+        if found is not None:
+            return found
+        time.sleep(SET_UP_PAUSE)
+    name = Path(storage_file(database.url) or "").name
+    raise StorageError(
+        f"{database.shown} has no tables, but was in use: it looks like a copy of a database"
+        f" without {name}-wal, the file beside it with the latest changes. Copy with `noregret"
+        " backup`, or copy both files while nothing writes; if this file is new, delete it"
+    )
 
 
 def _index(database: Database, connection: Connection, trials: Any) -> None:

@@ -32,7 +32,11 @@ class SQLStorage:
         self.url = self._database.url
         self._statements = Statements(self._database)
         self._kept = KeptTrials(self._statements)
-        prepare(self._database, self._statements.studies, self._statements.trials)
+        try:
+            prepare(self._database, self._statements.studies, self._statements.trials)
+        except BaseException:
+            self.close()
+            raise
 
     # -- studies --
 
