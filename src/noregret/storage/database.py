@@ -131,6 +131,8 @@ class Database:
                 f"there is no file {file!r}: create a study first, or say where it is (storage, or"
                 " NOREGRET_STORAGE)"
             )
+        # of the moment when it was opened: the working folder may change, or be another elsewhere
+        self._file = None if file is None else str(Path(file).absolute())
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
 
@@ -138,6 +140,19 @@ class Database:
     def shown(self) -> str:
         """The address as messages have it, without a password."""
         return shown_url(self.url)
+
+    @property
+    def address(self) -> str:
+        """The URL by which another process on this machine opens the same database."""
+        if self._file is not None:
+            _, mark, options = self.url.partition("?")
+            return storage_url(self._file) + mark + options
+        if self.is_sqlite:
+            raise StorageError(
+                f"{self.shown} is in the memory of this process, and no other can open it: keep"
+                " the study in a file or in PostgreSQL"
+            )
+        return self.url
 
     @property
     def is_sqlite(self) -> bool:

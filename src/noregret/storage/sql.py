@@ -34,6 +34,12 @@ class SQLStorage:
         self._kept = KeptTrials(self._statements)
         prepare(self._database, self._statements.studies, self._statements.trials)
 
+    def __reduce__(self) -> tuple[Callable[[str], SQLStorage], tuple[str]]:
+        """A copy, here or in another process, is opened by the address, with connections of its
+        own.
+        """
+        return _opened, (self._database.address,)
+
     # -- studies --
 
     def create(self, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
@@ -113,3 +119,7 @@ class SQLStorage:
     def close(self) -> None:
         """Gives the connections back; the storage may be used again."""
         self._database.engine.dispose()
+
+
+def _opened(address: str) -> SQLStorage:
+    return SQLStorage(address, must_exist=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from copy import deepcopy
 from typing import Any, overload
 
 from noregret.diagnostics import Importance
-from noregret.errors import StudyExistsError
+from noregret.errors import StorageError, StudyExistsError
 from noregret.search import Resolution
 from noregret.space import Array, Candidates, Constraint, Parameter, Space, region_of
-from noregret.storage import Storage, StudyRecord, StudySummary
+from noregret.storage import STORE_IT, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
 from noregret.study import (
     answers,
@@ -154,6 +155,26 @@ class Study:
         study = object.__new__(Study)
         study._attach(chosen.open(name), chosen)
         return study
+
+    def __reduce__(self) -> tuple[Callable[[Storage, str], Study], tuple[Storage, str]]:
+        """A stored study is opened again where it is unpickled: in a process pool, by joblib."""
+        if not self._storage.shared:
+            raise StorageError(
+                f"study {self.name!r} is in this process's memory and cannot be pickled: another"
+                f" process would work on a copy of it, and its results would be lost. For several"
+                f" processes, {STORE_IT}; to save it, pickle study.trials, and go on with"
+                " Study(space, goal, strategy, seed, trials=…)"
+            )
+        return _opened, (self._storage, self._key)
+
+    def __copy__(self) -> Study:
+        """Another handle on the same study."""
+        return _opened(self._storage, self._key)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Study:
+        """Of a study in memory an independent one; of a stored one another handle."""
+        shared = self._storage.shared
+        return _opened(self._storage if shared else deepcopy(self._storage, memo), self._key)
 
     @staticmethod
     def names(*, storage: Place = None) -> list[str]:
@@ -602,3 +623,7 @@ class Study:
     def _history(self, trials: Sequence[Trial]) -> History:
         sign, limits = sign_of(self.goal), self.outcomes
         return history_of(trials, self._encode, self.space.dimension, sign, limits)
+
+
+def _opened(storage: Storage, name: str) -> Study:
+    return Study.open(name, storage=storage)
