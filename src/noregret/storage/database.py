@@ -35,6 +35,7 @@ DAMAGED = (
 DISK_FULL_STATE = "53100"  # the only SQLSTATE among PostgreSQL's operational errors that stays
 # a connection that the server refused for good has no SQLSTATE: libpq gives its text alone
 REFUSED = ("does not exist", "password")
+UNDECODABLE = "Could not decode to UTF-8"  # sqlite3's words, which have no code
 
 PASSWORD = re.compile("://[^@/]*@")  # and the user before it: for no message
 
@@ -302,6 +303,8 @@ def _lasting(error: BaseException | None) -> str | None:
     state = getattr(error, "sqlstate", None)
     if state is not None:
         return DISK_FULL if state == DISK_FULL_STATE else None
+    if UNDECODABLE in str(error):
+        return DAMAGED
     return CALL_AGAIN if any(word in str(error) for word in REFUSED) else None
 
 

@@ -239,9 +239,21 @@ class Study:
         return self._storage.open(self._key).origin
 
     @property
+    def algorithms(self) -> list[tuple[int, int]]:
+        """Which versions of the strategy's rule proposed the points: pairs of the first trial and
+        the algorithm's number from there on. A study that an older noregret began goes on by the
+        rule of the installed one; 0 is the first rule, or one before numbers were recorded.
+        """
+        return asking.algorithms(self.trials)
+
+    @property
     def trials(self) -> list[Trial]:
         """All trials by number."""
-        return self._storage.trials(self._key)
+        trials = self._storage.trials(self._key)
+        for trial in trials:
+            if (trial.number, trial.is_finished) not in self._encoded:
+                self._check(trial)
+        return trials
 
     @property
     def identity(self) -> str:
@@ -608,7 +620,8 @@ class Study:
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
-        the unit cube does by more than ``tolerance``.
+        the unit cube does by more than ``tolerance``. Proposals by another version of the strategy
+        are skipped: ``since`` is the trial from which on all can be derived.
         """
         return asking.replay(self, tolerance)
 
@@ -619,6 +632,18 @@ class Study:
         if key not in self._encoded:
             self._encoded[key] = self.space.encode(trial.params)
         return self._encoded[key]
+
+    def _check(self, trial: Trial) -> None:
+        """That a point, as it was stored, is one of the space."""
+        try:
+            self._encode(trial)
+            if trial.asked is not None:
+                self.space.encode(trial.asked)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise StorageError(
+                f"trial {trial.number} of study {self.name!r} is damaged: its point is none of the"
+                f" study's space ({error}). `noregret recover` exports it with all others"
+            ) from None
 
     def _history(self, trials: Sequence[Trial]) -> History:
         sign, limits = sign_of(self.goal), self.outcomes
