@@ -9,6 +9,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -115,12 +116,13 @@ def calls(path: Path) -> Iterator[Callable[[], Any]]:
             study = nr.Study.open(name, storage=path)
         except NoRegretError:
             continue
-        yield lambda study=study: (repr(study), study._repr_html_(), study.origin)
-        yield lambda study=study: study.export(path.with_suffix(".csv"))
-        yield lambda study=study: study.export(path.with_suffix(".json"))
-        yield lambda study=study: study.result()
-        yield lambda study=study: study.ask()
-        yield lambda study=study: study.derived(f"{study.name} again", seed=4)
+        yield partial(repr, study)
+        yield study._repr_html_
+        yield partial(study.export, path.with_suffix(".csv"))
+        yield partial(study.export, path.with_suffix(".json"))
+        yield study.result
+        yield study.ask
+        yield partial(study.derived, f"{name} again", seed=4)
 
 
 @pytest.fixture(scope="module")
