@@ -250,9 +250,10 @@ class Study:
     def trials(self) -> list[Trial]:
         """All trials by number."""
         trials = self._storage.trials(self._key)
-        for trial in trials:
-            if (trial.number, trial.is_finished) not in self._encoded:
-                self._check(trial)
+        if self._storage.shared:  # a file may be damaged; what is in memory came from the space
+            for trial in trials:
+                if (trial.number, trial.is_finished) not in self._encoded:
+                    self._check(trial)
         return trials
 
     @property
