@@ -279,6 +279,8 @@ def test_replay(measured: Shell) -> None:
         "agrees": True,
         "agreed": 2,
         "differs": None,
+        "skipped": 0,
+        "since": 0,
     }
 
 

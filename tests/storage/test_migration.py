@@ -16,6 +16,7 @@ from noregret.errors import StorageError
 from noregret.space import as_space
 from noregret.storage import SQLStorage, codec, upgrade
 from noregret.storage.schema import VERSION
+from noregret.strategies import algorithm_of
 from noregret.trials import Decision, sign_of
 from tests.databases import make_url
 
@@ -140,7 +141,9 @@ def test_version_2_is_refused_before_the_upgrade(tmp_path: Path) -> None:
 
 @QUIET
 @pytest.mark.parametrize("name", NEXT)
-def test_a_study_of_version_2_goes_on_as_if_nothing_had_been(name: str, tmp_path: Path) -> None:
+def test_a_study_of_version_2_goes_on_as_if_nothing_had_been(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = write_version_2(tmp_path / "s.db")
     before = rows_of_version_2(
         path,
@@ -166,18 +169,42 @@ def test_a_study_of_version_2_goes_on_as_if_nothing_had_been(name: str, tmp_path
         assert waiting.decision == Decision("enqueued")
         assert any(trial.corrects is not None for trial in study.trials)
         assert any(trial.decision.pending for trial in study.trials)
+    following = goes_on(study, caplog)
     if name in ("default", "list", "own"):  # it goes on as today's default, by another rule
         assert study.strategy == nr.InsuredGPUCB()
-        assert study.ask().decision.source == "model"
-        return
-    if name == "rigorous":  # a strategy of its own now, whose proposals differ
+        assert following.decision.source == "model"
+    elif name == "rigorous":  # a strategy of its own now, whose proposals differ
         assert study.strategy == nr.RadiusGPUCB(0.1)
-        assert study.ask().why.proved
+        assert following.why.proved
         assert study.certificate().proved
-        return
-    assert study.replay().number is None
-    encode = study.space.encode
-    np.testing.assert_allclose(encode(study.ask().params), encode(NEXT[name]), rtol=0, atol=1e-6)
+    else:
+        encode = study.space.encode
+        np.testing.assert_allclose(encode(following.params), encode(NEXT[name]), rtol=0, atol=1e-6)
+
+
+def goes_on(study: nr.Study, caplog: pytest.LogCaptureFixture) -> nr.Trial:
+    """The next trial of an older study. A strategy whose rule is another now says so once, and its
+    earlier proposals are not derived; those of the others are, and all new ones.
+    """
+    changed = algorithm_of(study.strategy) > 0
+    old = sum(trial.decision.chosen for trial in study.trials)
+    before = study.replay()
+    assert before.number is None
+    assert (before.agreed, before.skipped) == ((0, old) if changed else (old, 0))
+    with caplog.at_level("WARNING", "noregret"):
+        following, _ = study.ask(), study.ask()
+    assert following.decision.algorithm == algorithm_of(study.strategy)
+    assert len(caplog.records) == changed
+    if changed:
+        said = f"from trial {following.number} on algorithm 1 decides"
+        assert said in caplog.records[0].getMessage()
+        assert study.algorithms[-1] == (following.number, 1)
+        assert study.algorithms[0][1] == 0
+    after = study.replay()
+    assert (after.number, after.skipped) == (None, before.skipped)
+    assert (after.agreed, after.since) == (before.agreed + 2, before.since)
+    assert after.since <= following.number
+    return following
 
 
 def check_decision(trial: nr.Trial, info: dict[str, Any], sign: float) -> None:
@@ -306,7 +333,9 @@ def test_version_3_is_refused_before_the_upgrade(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", THIRD)
-def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(name: str, tmp_path: Path) -> None:
+def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = write_version_3(tmp_path / "s.db")
     before = rows_of_version_2(
         path,
@@ -324,8 +353,6 @@ def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(name: str, tmp_path
         assert (trial.note, trial.error, trial.attributes) == (None, None, {})
         assert (trial.asked, trial.started, trial.duration) == (None, None, None)
     assert (study.note, study.attributes) == (None, {})
-    ours = isinstance(study.strategy, nr.InsuredGPUCB)  # whose rule is another now
-    assert ours or study.replay().number is None
     if name == "lab":
         waiting = next(trial for trial in study.trials if trial.state == "waiting")
         study.tell(waiting, state="failed", reason="the pump stopped")
@@ -333,16 +360,18 @@ def test_a_study_of_version_3_goes_on_as_if_nothing_had_been(name: str, tmp_path
         study = nr.Study.open(name, storage=path)
         assert study.trials[waiting.number].error == "the pump stopped"
         assert study.trials[0].note == "first of all"
-        return
-    encode, following = study.space.encode, study.ask().params
-    assert ours or np.abs(encode(following) - encode(THIRD[name])).max() <= 1e-6
+    encode, following = study.space.encode, goes_on(study, caplog)
+    ours = isinstance(study.strategy, nr.InsuredGPUCB)  # whose rule is another now
+    assert ours or np.abs(encode(following.params) - encode(THIRD[name])).max() <= 1e-6
 
 
 FIFTH: dict[str, Any] = json.loads((FIXTURES / "schema5-next.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", FIFTH)
-def test_a_study_of_version_5_goes_on_as_if_nothing_had_been(name: str, tmp_path: Path) -> None:
+def test_a_study_of_version_5_goes_on_as_if_nothing_had_been(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     path = tmp_path / "s.db"
     database = sqlite3.connect(path)
     database.executescript((FIXTURES / "schema5.sql").read_text(encoding="utf-8"))
@@ -363,10 +392,9 @@ def test_a_study_of_version_5_goes_on_as_if_nothing_had_been(name: str, tmp_path
         for key in ("number", "state", "value", "noise_std", "corrects", "note", "error"):
             assert getattr(trial, key) == row[key], key
         assert (trial.outcomes, trial.outcome_noise, trial.feasible) == ({}, {}, None)
+    encode, following = study.space.encode, goes_on(study, caplog)
     ours = isinstance(study.strategy, nr.InsuredGPUCB)  # whose rule is another now
-    assert ours or study.replay().number is None
-    encode, following = study.space.encode, study.preview().params
-    assert ours or np.abs(encode(following) - encode(FIFTH[name])).max() <= 1e-6
+    assert ours or np.abs(encode(following.params) - encode(FIFTH[name])).max() <= 1e-6
     assert study.summaries(storage=path)[0].best is not None
     columns = rows_of_version_2(path, "PRAGMA index_info(noregret_overview)")
     assert "feasible" in [column["name"] for column in columns]  # made anew with the new column

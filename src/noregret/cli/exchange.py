@@ -104,6 +104,8 @@ def replay(ctx: click.Context, target: Target, tolerance: float) -> None:
         "agrees": found.number is None,
         "agreed": found.agreed,
         "differs": None,
+        "skipped": found.skipped,
+        "since": found.since,
     }
     text = f"{found.agreed} proposals derived again, all as they are recorded"
     if found.number is not None:
@@ -116,6 +118,11 @@ def replay(ctx: click.Context, target: Target, tolerance: float) -> None:
             f"{found.agreed} proposals agree; trial {found.number} is the first that differs\n"
             f"  recorded  {point_text(study, found.recorded)}\n"
             f"  derived   {point_text(study, found.derived)}"
+        )
+    if found.skipped:
+        text += (
+            f"\n{found.skipped} were made by another version of the strategy and cannot be"
+            f" derived: from trial {found.since} on, all can"
         )
     target.emit(document, text)
     if found.number is not None:

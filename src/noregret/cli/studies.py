@@ -43,7 +43,7 @@ from noregret.storage import backup as backup_storage
 from noregret.storage import codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import display_name
+from noregret.strategies import algorithm_of, display_name
 from noregret.study import Study
 from noregret.trials import State, Trial
 
@@ -68,6 +68,7 @@ def study_document(study: Study) -> dict[str, Any]:
         "space": codec.described(study.space),
         "strategy": codec.to_json(study.strategy),
         "strategy_name": display_name(study.strategy),
+        "algorithms": [list(pair) for pair in study.algorithms],
         "theorem": study.strategy.theorem,
         "note": study.note,
         "attributes": dict(study.attributes),
@@ -159,6 +160,16 @@ def show(
     target.emit(document, _study_text(target, study, found, chosen, everything))
 
 
+def _algorithms(study: Study) -> list[str]:
+    """Which versions of its strategy proposed the trials, where it is not today's alone."""
+    pairs, today = study.algorithms, algorithm_of(study.strategy)
+    if all(algorithm == today for _, algorithm in pairs):
+        return []
+    text = ", ".join(f"{algorithm} from trial {first} on" for first, algorithm in pairs)
+    then = "" if pairs[-1][1] == today else f", {today} from the next one on"
+    return [f"algorithm    {text}{then}"]
+
+
 def _study_text(
     target: Target, study: Study, found: dict[str, Any], chosen: list[Trial], everything: bool
 ) -> str:
@@ -182,6 +193,7 @@ def _study_text(
         *([f"limits       {limits_text(study)}"] if study.outcomes else []),
         *([f"context      {', '.join(study.context)}"] if study.context else []),
         f"strategy     {display_name(study.strategy)}, seed {study.seed}",
+        *_algorithms(study),
         f"guarantee    {study.strategy.theorem}",
         results_text(study, found),
         *([f"note         {study.note}"] if study.note else []),

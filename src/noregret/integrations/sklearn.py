@@ -76,6 +76,20 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
             return_train_score=return_train_score,
         )
 
+    def __getstate__(self) -> dict[str, Any]:
+        # the estimator that was fitted is pickled with its study, which is its own and in memory
+        state: dict[str, Any] = super().__getstate__()
+        if "study_" in state:
+            study = state["study_"]
+            saved = {name: getattr(study, name) for name in ("space", "goal", "strategy", "seed")}
+            state = state | {"study_": {**saved, "trials": study.trials}}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "study_" in state:
+            state = state | {"study_": Study(**state["study_"])}
+        super().__setstate__(state)
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(
             self, "scorer_"

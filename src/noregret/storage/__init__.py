@@ -4,12 +4,20 @@ from noregret.storage import codec
 from noregret.storage.backup import backup
 from noregret.storage.database import storage_file, storage_url
 from noregret.storage.memory import MemoryStorage
-from noregret.storage.protocol import UNLIMITED, Storage, StudyKey, StudyRecord, StudySummary
+from noregret.storage.protocol import (
+    STORE_IT,
+    UNLIMITED,
+    Storage,
+    StudyKey,
+    StudyRecord,
+    StudySummary,
+)
 from noregret.storage.recovery import recover
 from noregret.storage.schema import upgrade
 from noregret.storage.sql import SQLStorage
 
 __all__ = [
+    "STORE_IT",
     "UNLIMITED",
     "MemoryStorage",
     "SQLStorage",

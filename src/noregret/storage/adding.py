@@ -27,7 +27,7 @@ def insert(
     if not trials:
         return True
     study, numbers = study_id(statements, name), [trial.number for trial in trials]
-    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+    if numbers[0] < 0 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
         return False
     # by which an insert whose answer got lost is recognised
     ticket = worker or uuid.uuid4().hex

@@ -14,7 +14,7 @@ import numpy as np
 from noregret.classes import BUILT_IN
 from noregret.errors import StorageError
 from noregret.space import Candidates, Satisfies, Space
-from noregret.strategies import stored_kind, stored_name
+from noregret.strategies import own_algorithm, settings_of, stored_kind, stored_name
 
 READABLE = 1_000  # designs of a list that a document still holds one by one
 
@@ -42,8 +42,10 @@ def to_json(value: Any) -> Any:
         )
     name = stored_name(type(value))
     if name is not None:
+        algorithm = own_algorithm(type(value))
         return {
             "type": name,
+            **({"algorithm": algorithm} if algorithm else {}),
             **{
                 field.name: to_json(getattr(value, field.name))
                 for field in dataclasses.fields(value)
@@ -82,8 +84,10 @@ def from_json(data: Any) -> Any:
         return {key: from_json(item) for key, item in data["items"]}
     if not isinstance(kind, str):
         raise StorageError(f"a stored study holds {data!r}, which names no type: it is damaged")
-    fields = {key: from_json(item) for key, item in data.items() if key != "type"}
     made = stored_kind(kind)
+    fields = {key: from_json(item) for key, item in data.items() if key != "type"}
+    if "algorithm" not in settings_of(made):  # it goes on by today's rule: ``study.algorithms``
+        fields.pop("algorithm", None)
     if made is Space or made is Satisfies:
         return made.stored(**fields)
     return made(**fields)

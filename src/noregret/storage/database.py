@@ -39,6 +39,7 @@ DAMAGED = (
 DISK_FULL_STATE = "53100"  # the only SQLSTATE among PostgreSQL's operational errors that stays
 # a connection that the server refused for good has no SQLSTATE: libpq gives its text alone
 REFUSED = ("does not exist", "password")
+UNDECODABLE = "Could not decode to UTF-8"  # sqlite3's words, which have no code
 
 PASSWORD = re.compile("://[^@/]*@")  # and the user before it: for no message
 
@@ -136,6 +137,8 @@ class Database:
                 f"there is no file {path!r}: create a study first, or say where it is (storage, or"
                 " NOREGRET_STORAGE)"
             )
+        # of the moment when it was opened: the working folder may change, or be another elsewhere
+        self._file = None if file is None else str(Path(file).absolute())
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
 
@@ -143,6 +146,19 @@ class Database:
     def shown(self) -> str:
         """The address as messages have it, without a password."""
         return shown_url(self.url)
+
+    @property
+    def address(self) -> str:
+        """The URL by which another process on this machine opens the same database."""
+        if self._file is not None:
+            _, mark, options = self.url.partition("?")
+            return storage_url(self._file) + mark + options
+        if self.is_sqlite:
+            raise StorageError(
+                f"{self.shown} is in the memory of this process, and no other can open it: keep"
+                " the study in a file or in PostgreSQL"
+            )
+        return self.url
 
     @property
     def is_sqlite(self) -> bool:
@@ -326,6 +342,8 @@ def _lasting(error: BaseException | None) -> str | None:
     state = getattr(error, "sqlstate", None)
     if state is not None:
         return DISK_FULL if state == DISK_FULL_STATE else None
+    if UNDECODABLE in str(error):
+        return DAMAGED
     return CALL_AGAIN if any(word in str(error) for word in REFUSED) else None
 
 

@@ -63,7 +63,7 @@ class KeptTrials:
 def read_trial(statements: Statements, row: Any, name: str) -> Trial:
     try:
         return trial_of(row)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         why = f"{type(error).__name__}: {error}"
         raise _damaged(statements, name, row[0], why) from None
 

@@ -41,7 +41,8 @@ def unknown(statements: Statements, name: str) -> UnknownStudyError:
 def names(statements: Statements) -> list[str]:
     query = statements.sql.select(statements.studies.c.name)
     return sorted(
-        statements.database.attempt(
+        str(name)
+        for name in statements.database.attempt(
             "list", lambda connection: connection.execute(query).scalars().all()
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 import uuid
@@ -14,6 +15,7 @@ from typing import Any
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.storage.protocol import (
     DIED,
+    STORE_IT,
     UNLIMITED,
     StudyKey,
     StudyRecord,
@@ -52,6 +54,7 @@ class MemoryStorage:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._process = os.getpid()
         self._studies: dict[str, _Kept] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -60,6 +63,7 @@ class MemoryStorage:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._lock = threading.Lock()
+        self._process = os.getpid()
         self._studies = state["_studies"]
 
     def create(self, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
@@ -83,6 +87,17 @@ class MemoryStorage:
             raise StorageError(made_anew(name))
         return kept
 
+    def _changed(self, name: str) -> _Kept:
+        """A study that is about to change. A forked process has a copy of it, and what it told
+        there would be lost.
+        """
+        if self._process != os.getpid():
+            raise StorageError(
+                f"study {str(name)!r} is in the memory of another process, and this one would work"
+                f" on a copy of it: {STORE_IT}"
+            )
+        return self._find(name)
+
     def open(self, name: str) -> StudyRecord:
         kept = self._find(name)
         return replace(kept.record, key=StudyKey(kept.record.name, kept.identity))
@@ -93,7 +108,7 @@ class MemoryStorage:
 
     def delete(self, name: str) -> None:
         with self._lock:
-            self._find(name)
+            self._changed(name)
             del self._studies[name]
 
     def names(self) -> list[str]:
@@ -109,7 +124,7 @@ class MemoryStorage:
 
     def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
         with self._lock:
-            kept = self._find(name)
+            kept = self._changed(name)
             first = len(kept.trials)
             if [trial.number for trial in trials] != list(range(first, first + len(trials))):
                 return False
@@ -125,7 +140,7 @@ class MemoryStorage:
         unless: Callable[[Sequence[Trial]], bool] | None = None,
     ) -> list[Trial] | None:
         with self._lock:
-            kept = self._find(name)
+            kept = self._changed(name)
             first = len(kept.trials)
             if trials and first + len(trials) > below:
                 return None
@@ -137,7 +152,7 @@ class MemoryStorage:
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         with self._lock:
-            kept = self._find(name)
+            kept = self._changed(name)
             if not 0 <= number < len(kept.trials) or kept.trials[number].state != "waiting":
                 return None
             kept.leases[number].take(worker)
@@ -159,7 +174,7 @@ class MemoryStorage:
     ) -> Trial | None:
         about = about or About()
         with self._lock:
-            kept = self._find(name)
+            kept = self._changed(name)
             if not 0 <= number < len(kept.trials) or kept.trials[number].is_finished:
                 return None
             trial = kept.trials[number]
@@ -188,7 +203,7 @@ class MemoryStorage:
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
     ) -> None:
         with self._lock:
-            kept = self._find(name)
+            kept = self._changed(name)
             old = kept.record if number is None else kept.trials[number]
             said = old.note if note is None else note or None
             both = merged(old.attributes, attributes)
@@ -199,7 +214,7 @@ class MemoryStorage:
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
         with self._lock:
-            kept = self._find(name)
+            kept = self._changed(name)
             for number in numbers:
                 if kept.trials[number].worker == worker:
                     kept.leases[number].heard = time.monotonic()
@@ -221,7 +236,7 @@ class MemoryStorage:
             return lease.heard is not None and lease.heard < time.monotonic() - grace
 
         with self._lock:
-            kept, taken = self._find(name), []
+            kept, taken = self._changed(name), []
             for number, (trial, lease) in enumerate(zip(kept.trials, kept.leases, strict=True)):
                 if trial.state == "running" and is_meant(trial, lease):
                     over = lease.attempts >= attempts

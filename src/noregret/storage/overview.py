@@ -22,6 +22,10 @@ def summaries(statements: Statements) -> list[StudySummary]:
 def _summary(row: Any) -> StudySummary:
     name, goal, count, *by_state = row[: 3 + len(STATES)]
     best, created, *activity = row[3 + len(STATES) :]
-    last = max([created, *(text for text in activity if isinstance(text, str))])
+    # of a damaged row, whose study says so when it is opened, what is no number or text is left out
+    times = [str(created), *(text for text in activity if isinstance(text, str))]
+    best = best if isinstance(best, float | int) else None
     states = dict(zip(STATES, by_state, strict=True))
-    return StudySummary(name, goal, count, best=best, created=created, last_activity=last, **states)
+    return StudySummary(
+        str(name), goal, count, best=best, created=times[0], last_activity=max(times), **states
+    )

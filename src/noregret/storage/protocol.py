@@ -16,6 +16,11 @@ from noregret.trials import About, Goal, Limit, State, Trial
 
 UNLIMITED = 2**31 - 1  # attempts: a trial is given back on purpose, which is no death of a worker
 DIED = "its worker gave no sign of life, or it was taken back"  # why a reclaimed trial failed
+# what to do about a study that several processes shall work on
+STORE_IT = (
+    'keep it in a file or database, Study.create(name, space, goal, storage="study.db"); or work on'
+    " it in this process alone"
+)
 
 
 class StudyKey(str):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,8 +12,9 @@ from urllib.parse import quote
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage import codec
 from noregret.storage.database import storage_file, storage_url
+from noregret.storage.documents import load
 from noregret.storage.lists import unpack
-from noregret.storage.rows import check_row, read_outcomes
+from noregret.storage.rows import TIMES, check_corrects, check_row, check_time, read_outcomes
 from noregret.storage.schema import strategy_of_schema_2
 from noregret.trials import Decision, Trial, sign_of
 
@@ -151,17 +152,22 @@ def _trials(connection: Any, about: dict[str, Any], found: Recovered) -> list[di
         else:
             found.lost += [f"the {x} of trial {row[0]} {of}: {e}" for x, e in remarks.items()]
         seen.add(row[0])
-    last = max((each for each in seen if isinstance(each, int)), default=-1)
-    gone = [number for number in range(last) if number not in seen]
+    gone = _gaps(sorted(each for each in seen if isinstance(each, int) and each >= 0))
     if gone:
-        found.lost.append(f"the rows of trials {', '.join(map(str, gone))} {of}")
+        found.lost.append(f"the rows of trials {', '.join(gone)} {of}")
     return trials
+
+
+def _gaps(numbers: list[int]) -> list[str]:
+    """The numbers that are missing, in words: of a damaged row there may be 2⁶²."""
+    gaps = [(low + 1, high - 1) for low, high in pairwise([-1, *numbers]) if high > low + 1]
+    return [str(low) if low == high else f"{low} to {high}" for low, high in gaps]
 
 
 def _read(name: str, value: Any, documents: tuple[str, ...]) -> Any:
     if isinstance(value, bytes):
         raise ValueError("a text in it cannot be read")
-    return json.loads(value) if name in documents and value is not None else value
+    return load(value) if name in documents and value is not None else value
 
 
 def _trial(data: dict[str, Any], goal: Any, lost: dict[str, Exception]) -> dict[str, Any]:
@@ -170,18 +176,18 @@ def _trial(data: dict[str, Any], goal: Any, lost: dict[str, Exception]) -> dict[
         raise ValueError("a text in it cannot be read")
     plain: dict[str, Any] = {name: data.pop(name) for name in NEEDED}
     check_row(plain)
-    plain["params"] = json.loads(plain["params"])
+    plain["params"] = load(plain["params"])
     if not isinstance(plain["params"], dict | list):
         raise ValueError(f"its point is {plain['params']!r}")
     for name, value in data.items():
         try:
-            plain |= _remark(name, value, goal)
+            plain |= _remark(name, value, goal, plain["number"])
         except UNREADABLE as error:
             lost[name] = error
     return Trial.from_json({"decision": {}, **plain}).to_json()
 
 
-def _remark(name: str, value: Any, goal: Any) -> dict[str, Any]:
+def _remark(name: str, value: Any, goal: Any, number: int) -> dict[str, Any]:
     read = _read(name, value, ("decision", "info", "asked", "attributes"))
     match name:
         case "info":  # as the model saw values, which are negative where the goal is to minimize
@@ -196,13 +202,14 @@ def _remark(name: str, value: Any, goal: Any) -> dict[str, Any]:
         case "feasible" | "transient":
             return {name: None if read is None else bool(read)}
         case "corrects":
-            if not isinstance(read, int | None):
-                raise ValueError(f"it is {read!r}")
+            check_corrects(number, read)
             return {name: read}
         case "attributes" | "asked":
             Trial.from_json({**EMPTY, name: read}).to_json()
             return {name: read}
-    if not isinstance(read, str | None):
+    if name in TIMES:
+        check_time(name, read)
+    elif not isinstance(read, str | None):
         raise ValueError(f"it is {read!r}")
     return {name: read}
 

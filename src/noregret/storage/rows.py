@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from noregret.errors import StorageError
+from noregret.storage.documents import load, load_dict
 from noregret.storage.protocol import StudyKey
 from noregret.trials import STATES, Trial, utc_now
 
@@ -19,7 +22,7 @@ def key_of(name: str, study: int, created: str) -> StudyKey:
 def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     data, now = trial.to_json(), utc_now()
     try:
-        return {
+        row = {
             "study": study,
             "number": trial.number,
             "state": trial.state,
@@ -43,10 +46,12 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "outcomes": outcomes_text(trial.outcomes, trial.outcome_noise),
             "feasible": flag_of(trial.feasible),
         }
+        check_row(row)  # what is written can be read
     except (TypeError, ValueError) as error:
         raise StorageError(
             f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}"
         ) from None
+    return row
 
 
 def params_text(params: Any) -> str:
@@ -70,7 +75,10 @@ def flag_of(feasible: bool | None) -> int | None:
 
 def read_outcomes(text: str | None, feasible: int | None) -> dict[str, Any]:
     """The columns ``outcomes`` and ``feasible`` as a trial has them."""
-    pairs = {} if text is None else json.loads(text)
+    pairs = load_dict(text)
+    numbers = [each for pair in pairs.values() for each in pair if each is not None]
+    if not all(map(is_number, numbers)):
+        raise ValueError(f"its outcomes are {text!r}")
     return {
         "outcomes": {name: value for name, (value, _) in pairs.items()},
         "outcome_noise": {name: std for name, (_, std) in pairs.items() if std is not None},
@@ -79,7 +87,30 @@ def read_outcomes(text: str | None, feasible: int | None) -> dict[str, Any]:
 
 
 NUMBERS = ("value", "noise_std")
-TEXTS = ("created", "finished", "started", "note", "error")
+TIMES = ("created", "finished", "started")
+TEXTS = ("note", "error")
+
+
+def is_number(value: Any) -> bool:
+    """Finite, and not a truth value."""
+    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_time(name: str, text: Any) -> None:
+    """A time is ISO 8601 with its zone, as ``utc_now`` writes it."""
+    try:
+        known = text is None or datetime.fromisoformat(text).tzinfo is not None
+    except (TypeError, ValueError):
+        known = False
+    if not known:
+        raise ValueError(f"its {name} is {text!r}")
+
+
+def check_corrects(number: Any, corrects: Any) -> None:
+    """A trial corrects an earlier one: so no chain of corrections is a ring."""
+    known = corrects is None or (type(corrects) is int and 0 <= corrects < number)
+    if not known:
+        raise ValueError(f"it corrects trial {corrects!r}, which is none before it")
 
 
 def check_row(row: Mapping[str, Any]) -> None:
@@ -90,14 +121,14 @@ def check_row(row: Mapping[str, Any]) -> None:
     if row["state"] not in STATES:
         raise ValueError(f"its state is {row['state']!r}")
     for name in NUMBERS:
-        if not isinstance(row[name], float | int | None):
+        if row[name] is not None and not is_number(row[name]):
             raise ValueError(f"its {name} is {row[name]!r}")
+    for name in TIMES:
+        check_time(name, row.get(name))
     for name in TEXTS:
         if not isinstance(row.get(name), str | None):
             raise ValueError(f"its {name} is {row[name]!r}")
-    attributes = row.get("attributes")
-    if attributes and not (isinstance(attributes, str) and attributes.startswith("{")):
-        raise ValueError(f"its attributes are {attributes!r}")
+    check_corrects(row["number"], row.get("corrects"))
 
 
 def trial_of(row: Any) -> Trial:
@@ -105,11 +136,11 @@ def trial_of(row: Any) -> Trial:
     return Trial.from_json(
         {
             **row._mapping,
-            "params": json.loads(row.params),
-            "decision": json.loads(row.decision),
+            "params": load(row.params),
+            "decision": load_dict(row.decision),
             "worker": row.attended_by,
-            "asked": None if row.asked is None else json.loads(row.asked),
-            "attributes": json.loads(row.attributes or "{}"),
+            "asked": None if row.asked is None else load(row.asked),
+            "attributes": load_dict(row.attributes),
             **read_outcomes(row.outcomes, row.feasible),
         }
     )

@@ -38,6 +38,12 @@ class SQLStorage:
             self.close()
             raise
 
+    def __reduce__(self) -> tuple[Callable[[str], SQLStorage], tuple[str]]:
+        """A copy, here or in another process, is opened by the address, with connections of its
+        own.
+        """
+        return _opened, (self._database.address,)
+
     # -- studies --
 
     def create(self, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
@@ -117,3 +123,7 @@ class SQLStorage:
     def close(self) -> None:
         """Gives the connections back; the storage may be used again."""
         self._database.engine.dispose()
+
+
+def _opened(address: str) -> SQLStorage:
+    return SQLStorage(address, must_exist=True)

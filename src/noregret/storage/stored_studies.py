@@ -10,15 +10,17 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError, StudyExistsError
-from noregret.space import Candidates
+from noregret.space import Candidates, Space
 from noregret.storage import codec, lists
 from noregret.storage.database import GoneError, TakenError
+from noregret.storage.documents import load, load_dict
 from noregret.storage.lookup import find, study_id, unknown
 from noregret.storage.protocol import StudyKey, StudyRecord, check_first
 from noregret.storage.rows import attributes_text, key_of, row_of
 from noregret.storage.schema import VERSION, space_of_list
 from noregret.storage.statements import Statements
-from noregret.trials import Trial, utc_now
+from noregret.strategies import Strategy
+from noregret.trials import LIMITS, Trial, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -75,33 +77,60 @@ def read(statements: Statements, name: str) -> StudyRecord:
     row = find(statements, name)
     if row is None:
         raise unknown(statements, name)
-    if row.version > VERSION:
+    if isinstance(row.version, int) and row.version > VERSION:
         raise StorageError(
             f"study {name!r} was written by a newer version of noregret (schema {row.version},"
             f" this one reads {VERSION}): upgrade noregret"
         )
     key = key_of(name, row.id, row.created)
+    space = None if row.list is None else read_list(statements, row.list)
     try:
-        space, strategy = (json.loads(text) for text in (row.space, row.strategy))
-        seed = int(row.seed)
-    except ValueError as error:
+        return checked(
+            StudyRecord(
+                str(name),
+                codec.from_json(load(row.space)) if space is None else space,
+                row.goal,
+                codec.from_json(load(row.strategy)),
+                int(row.seed),
+                key=key,
+                note=row.note,
+                attributes=load_dict(row.attributes),
+                origin=None if row.origin is None else load_dict(row.origin),
+                outcomes={} if row.outcomes is None else codec.from_json(load(row.outcomes)),
+                context=tuple(load(row.context or "[]")),
+            )
+        )
+    except DAMAGED as error:
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         raise StorageError(
-            f"the row of study {str(name)!r} in {statements.database.shown} is damaged ({error})."
+            f"the row of study {str(name)!r} in {statements.database.shown} is damaged ({why})."
             " Its trials may be intact: `noregret recover` exports every one that can be read"
         ) from None
-    return StudyRecord(
-        str(name),
-        codec.from_json(space) if row.list is None else read_list(statements, row.list),
-        row.goal,
-        codec.from_json(strategy),
-        seed,
-        key=key,
-        note=row.note,
-        attributes=json.loads(row.attributes or "{}"),
-        origin=None if row.origin is None else json.loads(row.origin),
-        outcomes={} if row.outcomes is None else codec.from_json(json.loads(row.outcomes)),
-        context=tuple(json.loads(row.context or "[]")),
-    )
+
+
+# what values of ours, or of others, raise where they are made of something else than they wrote
+DAMAGED = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError)
+
+
+def checked(record: StudyRecord) -> StudyRecord:
+    """A record whose parts are what they must be; ValueError else."""
+    parts = {
+        "space": isinstance(record.space, Space | Candidates),
+        "goal": record.goal in ("maximize", "minimize"),
+        "strategy": isinstance(record.strategy, Strategy),
+        "seed": record.seed >= 0,
+        "note": isinstance(record.note, str | None),
+        "origin": record.origin is None or isinstance(record.origin.get("study"), str),
+        "outcomes": isinstance(record.outcomes, dict)
+        and all(isinstance(each, LIMITS) for each in record.outcomes.values()),
+    }
+    for name, sound in parts.items():
+        if not sound:
+            raise ValueError(f"its {name} is {str(getattr(record, name))[:80]}")
+    strange = [name for name in record.context if name not in record.space.parameters]
+    if strange:
+        raise ValueError(f"its context names {strange!r}")
+    return record
 
 
 def delete(statements: Statements, name: str) -> None:

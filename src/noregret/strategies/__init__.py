@@ -22,10 +22,13 @@ from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
 from noregret.strategies.registry import (
     NAMED,
+    algorithm_of,
     display_name,
     named,
     names,
+    own_algorithm,
     register,
+    settings_of,
     stored_kind,
     stored_name,
 )
@@ -69,12 +72,15 @@ __all__ = [
     "Strategy",
     "Subspace",
     "Warping",
+    "algorithm_of",
     "display_name",
     "initial_proposal",
     "named",
     "names",
+    "own_algorithm",
     "random_points",
     "register",
+    "settings_of",
     "stored_kind",
     "stored_name",
 ]

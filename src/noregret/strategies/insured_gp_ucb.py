@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,6 +82,7 @@ class InsuredGPUCB:
     noise_std: float | None = None
     initial_points: int | None = None
     model: Modelling | None = None
+    algorithm: ClassVar[int] = 1  # raise it with every change of what is proposed
 
     def __post_init__(self) -> None:
         number = isinstance(self.insurance, (int, float)) and not isinstance(self.insurance, bool)

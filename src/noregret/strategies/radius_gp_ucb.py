@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -81,6 +82,7 @@ class RadiusGPUCB:
     following: Following = Following()
     initial_points: int | None = None
     outcomes: tuple[tuple[str, Assumed], ...] | Mapping[str, Assumed] = ()
+    algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
 
     def __post_init__(self) -> None:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:

@@ -103,6 +103,27 @@ def address(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
+def own_algorithm(kind: type) -> int:
+    """The version of a class's rule, ``algorithm: ClassVar[int]``; 0: the first, without a number.
+    Stored studies know by which one each of their points was proposed.
+    """
+    number = getattr(kind, "algorithm", 0)
+    return number if isinstance(number, int) and "algorithm" not in settings_of(kind) else 0
+
+
+def algorithm_of(value: Any) -> int:
+    """The number of a strategy with all its parts: it changes when the rule of any of them does."""
+    parts = [getattr(value, name) for name in settings_of(type(value))]
+    inner = [part for part in parts if dataclasses.is_dataclass(part)]
+    return own_algorithm(type(value)) + sum(map(algorithm_of, inner))
+
+
+def settings_of(kind: type) -> list[str]:
+    """The names of a dataclass's fields, which are what is stored."""
+    known = dataclasses.is_dataclass(kind)
+    return [each.name for each in dataclasses.fields(kind)] if known else []
+
+
 @cache
 def _entry_points() -> dict[str, EntryPoint]:
     groups = (STRATEGY_GROUP, VALUE_GROUP)

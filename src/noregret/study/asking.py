@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import secrets
 from collections.abc import Mapping, Sequence
@@ -13,24 +14,28 @@ import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.space import Candidates, SearchSpace, Slice, Space, hold
+from noregret.strategies import algorithm_of, display_name
 from noregret.trials import Proposal, Trial, corrections, known_at, sign_of, utc_now
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
 
+log = logging.getLogger("noregret")
 SAME_POINT = 1e-3  # of every coordinate's range: nearer than this two workers had the same thought
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
     """How many of the strategy's proposals were derived again, and the first that came out
-    differently.
+    differently. Those of another version of its rule cannot be derived and are skipped.
     """
 
     agreed: int
     number: int | None = None
     recorded: Any = None
     derived: Any = None
+    skipped: int = 0  #: proposals by another algorithm than the strategy's of today
+    since: int = 0  #: the trial from which on every proposal can be derived
 
 
 def ask(
@@ -140,14 +145,40 @@ def think(
     study: Study, space: SearchSpace, trials: Sequence[Trial], draw: int | None = None
 ) -> Trial:
     """What is proposed next, with all that is needed to derive it again."""
+    say_if_changed(study, trials)
     proposal = propose(study, space, trials, draw)
     decision = replace(
         proposal.decision.signed(sign_of(study.goal)),
         pending=tuple([trial.number for trial in trials if not trial.is_finished]),
         fixed=space.given if isinstance(space, Slice) else None,
         draw=draw,
+        algorithm=algorithm_of(study.strategy),
     )
     return Trial(len(trials), space.decode(proposal.x), decision=decision, created=utc_now())
+
+
+def algorithms(trials: Sequence[Trial]) -> list[tuple[int, int]]:
+    """The trials from which on another algorithm proposed, each with its number."""
+    runs: list[tuple[int, int]] = []
+    for trial in trials:
+        if trial.decision.chosen and (not runs or runs[-1][1] != trial.decision.algorithm):
+            runs.append((trial.number, trial.decision.algorithm))
+    return runs
+
+
+def say_if_changed(study: Study, trials: Sequence[Trial]) -> None:
+    """Says that another algorithm decides from here on. What it decides has its number, so it is
+    said once in the life of a study.
+    """
+    earlier = next((each.decision for each in reversed(trials) if each.decision.chosen), None)
+    today = algorithm_of(study.strategy)
+    if earlier is not None and earlier.algorithm != today:
+        log.warning(
+            "study %r: its earlier trials were proposed by algorithm %d of %s, from trial %d on"
+            " algorithm %d decides, of the installed noregret; replay can derive proposals from"
+            " there on",
+            *(study.name, earlier.algorithm, display_name(study.strategy), len(trials), today),
+        )
 
 
 def is_among(study: Study, thought: Trial, others: Sequence[Trial]) -> bool:
@@ -180,9 +211,12 @@ def replay(study: Study, tolerance: float) -> Replay:
     """Derives every proposal again from the trials before it."""
     if not tolerance >= 0:
         raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
-    trials, agreed = study.trials, 0
-    for trial in trials:
-        if not trial.decision.chosen:
+    trials, agreed, today = study.trials, 0, algorithm_of(study.strategy)
+    chosen = [trial for trial in trials if trial.decision.chosen]
+    others = [trial.number for trial in chosen if trial.decision.algorithm != today]
+    skipped, since = len(others), others[-1] + 1 if others else 0
+    for trial in chosen:
+        if trial.decision.algorithm != today:
             continue
         fixed = trial.decision.fixed
         space: Space | Candidates | Slice = study.space
@@ -192,6 +226,6 @@ def replay(study: Study, tolerance: float) -> Replay:
         derived = space.decode(propose(study, space, known, draw).x)
         recorded = study.space.encode(trial.proposed)
         if np.abs(study.space.encode(derived) - recorded).max() > tolerance:
-            return Replay(agreed, trial.number, trial.proposed, derived)
+            return Replay(agreed, trial.number, trial.proposed, derived, skipped, since)
         agreed += 1
-    return Replay(agreed)
+    return Replay(agreed, skipped=skipped, since=since)

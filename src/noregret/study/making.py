@@ -96,6 +96,12 @@ def check_numbers(trials: Sequence[Trial]) -> None:
             "trials must be numbered from 0 without gaps, got the numbers"
             f" {[trial.number for trial in trials]}"
         )
+    for trial in trials:
+        if trial.corrects is not None and not 0 <= trial.corrects < trial.number:
+            raise TrialError(
+                f"trial {trial.number} corrects trial {trial.corrects!r}: a correction comes after"
+                " what it corrects"
+            )
 
 
 def check_seed(seed: Any) -> int:

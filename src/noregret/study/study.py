@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from copy import deepcopy
 from typing import Any, overload
 
 from noregret.diagnostics import Importance
-from noregret.errors import StudyExistsError
+from noregret.errors import StorageError, StudyExistsError
 from noregret.search import Resolution
 from noregret.space import Array, Candidates, Constraint, Parameter, Space, region_of
-from noregret.storage import Storage, StudyRecord, StudySummary
+from noregret.storage import STORE_IT, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
 from noregret.study import (
     answers,
@@ -156,6 +157,26 @@ class Study:
         study._attach(chosen.open(name), chosen)
         return study
 
+    def __reduce__(self) -> tuple[Callable[[Storage, str], Study], tuple[Storage, str]]:
+        """A stored study is opened again where it is unpickled: in a process pool, by joblib."""
+        if not self._storage.shared:
+            raise StorageError(
+                f"study {self.name!r} is in this process's memory and cannot be pickled: another"
+                f" process would work on a copy of it, and its results would be lost. For several"
+                f" processes, {STORE_IT}; to save it, pickle study.trials, and go on with"
+                " Study(space, goal, strategy, seed, trials=…)"
+            )
+        return _opened, (self._storage, self._key)
+
+    def __copy__(self) -> Study:
+        """Another handle on the same study."""
+        return _opened(self._storage, self._key)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Study:
+        """Of a study in memory an independent one; of a stored one another handle."""
+        shared = self._storage.shared
+        return _opened(self._storage if shared else deepcopy(self._storage, memo), self._key)
+
     @staticmethod
     def names(*, storage: Place = None) -> list[str]:
         """The names of all studies in a storage."""
@@ -219,9 +240,22 @@ class Study:
         return self._storage.open(self._key).origin
 
     @property
+    def algorithms(self) -> list[tuple[int, int]]:
+        """Which versions of the strategy's rule proposed the points: pairs of the first trial and
+        the algorithm's number from there on. A study that an older noregret began goes on by the
+        rule of the installed one; 0 is the first rule, or one before numbers were recorded.
+        """
+        return asking.algorithms(self.trials)
+
+    @property
     def trials(self) -> list[Trial]:
         """All trials by number."""
-        return self._storage.trials(self._key)
+        trials = self._storage.trials(self._key)
+        if self._storage.shared:  # a file may be damaged; what is in memory came from the space
+            for trial in trials:
+                if (trial.number, trial.is_finished) not in self._encoded:
+                    self._check(trial)
+        return trials
 
     @property
     def identity(self) -> str:
@@ -590,7 +624,8 @@ class Study:
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
-        the unit cube does by more than ``tolerance``.
+        the unit cube does by more than ``tolerance``. Proposals by another version of the strategy
+        are skipped: ``since`` is the trial from which on all can be derived.
         """
         return asking.replay(self, tolerance)
 
@@ -602,6 +637,22 @@ class Study:
             self._encoded[key] = self.space.encode(trial.params)
         return self._encoded[key]
 
+    def _check(self, trial: Trial) -> None:
+        """That a point, as it was stored, is one of the space."""
+        try:
+            self._encode(trial)
+            if trial.asked is not None:
+                self.space.encode(trial.asked)
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
+            raise StorageError(
+                f"trial {trial.number} of study {self.name!r} is damaged: its point is none of the"
+                f" study's space ({error}). `noregret recover` exports it with all others"
+            ) from None
+
     def _history(self, trials: Sequence[Trial]) -> History:
         sign, limits = sign_of(self.goal), self.outcomes
         return history_of(trials, self._encode, self.space.dimension, sign, limits)
+
+
+def _opened(storage: Storage, name: str) -> Study:
+    return Study.open(name, storage=storage)

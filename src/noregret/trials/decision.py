@@ -7,9 +7,12 @@ strategy reads its own earlier decisions and needs no other memory.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from noregret.errors import StorageError
 
@@ -48,8 +51,7 @@ class OutcomeDecision:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> OutcomeDecision:
-        known = {each.name for each in dataclasses.fields(OutcomeDecision)}
-        return OutcomeDecision(**{k: _tuples(v) for k, v in data.items() if k in known})
+        return OutcomeDecision(**_checked(OutcomeDecision, data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +108,8 @@ class ModelDecision:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> ModelDecision:
-        known = {each.name for each in dataclasses.fields(ModelDecision)}
-        values = {name: _tuples(value) for name, value in data.items() if name in known}
-        if "outcomes" in data:
-            values["outcomes"] = tuple(map(OutcomeDecision.from_json, data["outcomes"]))
-        return ModelDecision(**values)
+        told = tuple(map(OutcomeDecision.from_json, data.get("outcomes", ())))
+        return ModelDecision(**_checked(ModelDecision, {**data, "outcomes": told}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +126,7 @@ class Decision:
     memory: Mapping[str, Any] = field(default_factory=dict)
     seen: int | None = None  #: how many trials were known; None: all with a smaller number
     draw: int | None = None  #: which randomness; None: that of the number of trials known
+    algorithm: int = 0  #: the strategy's number: by which version of its rule it was chosen
 
     @property
     def chosen(self) -> bool:
@@ -170,11 +170,15 @@ class Decision:
             data["seen"] = self.seen
         if self.draw is not None:
             data["draw"] = self.draw
+        if self.algorithm:
+            data["algorithm"] = self.algorithm
         return data
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Decision:
         version = data.get("version", 0)
+        if not isinstance(version, int):
+            raise ValueError(f"a decision's version is {version!r}")
         if version > VERSION:
             raise StorageError(
                 f"a decision was written by a newer version of noregret (form {version}, this one"
@@ -183,15 +187,8 @@ class Decision:
         if version < VERSION:
             return _unversioned(data)
         model = data.get("model")
-        return Decision(
-            data["source"],
-            None if model is None else ModelDecision.from_json(model),
-            tuple(data.get("pending", ())),
-            data.get("fixed"),
-            data.get("memory", {}),
-            data.get("seen"),
-            data.get("draw"),
-        )
+        believed = None if model is None else ModelDecision.from_json(model)
+        return Decision(**_checked(Decision, {**data, "model": believed}))
 
 
 def _unversioned(data: Mapping[str, Any]) -> Decision:
@@ -215,6 +212,42 @@ def _unversioned(data: Mapping[str, Any]) -> Decision:
     source: Source = data.get("source", "model")
     pending = tuple(data.get("pending", ()))
     return Decision(source, model, pending, data.get("fixed"), rest)
+
+
+def _checked(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a dataclass that JSON values name; ValueError for one that is of another type:
+    a strategy would meet it far from here.
+    """
+    values = {name: _tuples(data[name]) for name in _types(kind) if name in data}
+    for name, value in values.items():
+        if not _fits(value, _types(kind)[name]):
+            raise ValueError(f"its {name} is {str(data[name])[:80]}")
+    return values
+
+
+@cache
+def _types(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {each.name: hints[each.name] for each in dataclasses.fields(kind)}
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, options = get_origin(hint), get_args(hint)
+    if hint is float:
+        number = isinstance(value, float | int) and not isinstance(value, bool)
+        return number and math.isfinite(value)
+    if hint is int:  # counts and numbers of trials
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if origin is Literal:  # a word, which a strategy of another package may have of its own
+        return isinstance(value, str)
+    if origin is UnionType:
+        return any(_fits(value, option) for option in options)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        each = options[:1] * len(value) if options[-1] is ... else options
+        return len(value) == len(each) and all(map(_fits, value, each))
+    return isinstance(value, origin or hint)
 
 
 def _plain(value: Any) -> Any:
