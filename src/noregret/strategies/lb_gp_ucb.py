@@ -337,7 +337,7 @@ def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Pla
         told = [(model, row) for model, row in mine if row is not None]
         at = np.array([row for _, row in told], dtype=np.intp)
         bounds = np.array(
-            [0.0 if each is None else each.instant_regret_bound * each.scale for each, _ in told],
+            [(each.instant_regret_bound or 0.0) * each.scale if each else 0.0 for each, _ in told],
             dtype=np.float64,
         )
         record[index] = Plays(len(mine), history.y[at] / unit, noise_var[at], bounds / unit)

@@ -85,9 +85,9 @@ def recommended_of(
     band is proved, the one with the best lower bound: it has the smallest certificate. Where
     outcomes have limits: among those that keep them, see ``within_limits``.
 
-    Beside values that diverge a model is blind to all others. So no trial counts whose value is
-    further below their median than the best is above it, and of trials that the model cannot tell
-    apart the best value is taken; by a proved band, the smallest certificate.
+    Beside values that diverge a model is blind to all others. So unless the band is proved, no
+    trial counts whose value is further below the median than the best is above it, and of trials
+    that the model cannot tell apart the one with the best value is taken.
     """
     valued = [trial for trial in complete if trial.value is not None]
     X = np.array([encode(trial) for trial in valued])
@@ -95,16 +95,17 @@ def recommended_of(
     score = belief.band(X)[0] if belief.proved else mean
     value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
     kept = within_limits(belief, X)
-    if kept.any():
+    if not kept.any():
+        score = _chance(belief, X)
+    elif belief.proved:
+        score = np.where(kept, score, -np.inf)
+    else:
         middle = np.sort(value[kept])[np.sum(kept) // 2]
         with np.errstate(over="ignore"):
             kept &= value >= middle - (value[kept].max() - middle)
-        if not belief.proved:
-            kept &= score >= score[kept].max() - RESOLUTION * belief.scale
-            score = value
-        best = int(np.argmax(np.where(kept, score, -np.inf)))
-    else:
-        best = int(np.argmax(_chance(belief, X)))
+        kept &= score >= score[kept].max() - RESOLUTION * belief.scale
+        score = np.where(kept, value, -np.inf)
+    best = int(np.argmax(score))
     return valued[best], float(mean[best]), float(std[best])
 
 
