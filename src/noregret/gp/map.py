@@ -15,6 +15,7 @@ from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
 from noregret.gp.priors import Gamma, LogNormal, Prior
 from noregret.space import Array
 
+LARGEST_LOSS, SINGULAR = 1e15, 1e25  # of a first evaluation; of a matrix that has no factor
 TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # of L-BFGS-B, SciPy's own
 
 
@@ -94,14 +95,17 @@ def fit_map(
     if evidence.estimates_noise:
         bounds.append((float(np.log(SMALLEST_NOISE_VAR)), 0.0))
 
+    unit = 0.0  # of the loss, 1 unless the values are far too large for the class
+
     def loss(phi: Array) -> tuple[float, Array]:
+        nonlocal unit
         try:
             value, gradient = evidence.log_posterior(phi, jacobian=False)
         except NumericalError:
-            return 1e25, np.zeros_like(
-                phi
-            )  # a corner where the matrix is singular: never the optimum
-        return -value, -gradient
+            # a corner where the matrix is singular: never the optimum
+            return SINGULAR, np.zeros_like(phi)
+        unit = unit or max(1.0, abs(value) / LARGEST_LOSS)
+        return -value / unit, -gradient / unit
 
     low, high = np.array(bounds).T
     best, best_loss = np.clip(starts[0], low, high), np.inf
@@ -116,7 +120,7 @@ def fit_map(
         )
         if result.fun < best_loss:
             best, best_loss = np.asarray(result.x), float(result.fun)
-    if not best_loss < 1e25:
+    if not best_loss < SINGULAR:
         loss_value, _ = evidence.log_posterior(
             best, jacobian=False
         )  # raises the error that explains it

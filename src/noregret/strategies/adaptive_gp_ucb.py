@@ -47,7 +47,7 @@ from noregret.strategies.guarantee import (
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.step import Model, Step
 from noregret.strategies.strategy import Belief, Design, initial_proposal
-from noregret.strategies.units import frame
+from noregret.strategies.units import LEAST_NOISE, Frame, frame
 from noregret.trials import History, Proposal
 
 WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
@@ -203,9 +203,9 @@ class AdaptiveGPUCB:
         """The width of the chosen theorem."""
         if not isinstance(self.width, str):
             return float(self.width)
-        bound = self.noise_std
-        if bound is None:
+        if self.noise_std is None:
             raise ConfigurationError(f"the width {self.width!r} needs noise_std")
+        bound = max(self.noise_std, LEAST_NOISE)
         gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
         if self.width == "paper":
             return confidence.paper(norm_bound, gain, noise_std=bound, delta=delta)
@@ -221,7 +221,7 @@ class AdaptiveGPUCB:
     def _regulariser(self) -> float:
         if self.regulariser is not None:
             return self.regulariser
-        return (self.noise_std or math.nan) ** 2
+        return math.nan if self.noise_std is None else max(self.noise_std, LEAST_NOISE) ** 2
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
@@ -272,16 +272,16 @@ class AdaptiveGPUCB:
             theta = ", ".join(f"{v:.3g}" for v in held.lengthscales)
             condition = (
                 f"with probability at least {1 - chosen.delta:g} if f − {self.offset:g} has RKHS"
-                f" norm at most {held.norm_bound:.3g} at lengthscales [{theta}]."
+                f" norm at most {framed.scale * held.norm_bound:.3g} at lengthscales [{theta}]."
                 f" {needs(self.noise_std, history)}"
             )
             if not isinstance(self.widening, NoWidening):
                 condition += " The class grows with the study, so the bound need not fall for good."
-            if not self.proved:
+            refuted = chosen.refutes(framed, held)
+            if refuted:
+                condition = f"refuted by the data: {condition}"
+            if not step.proved:
                 condition = f"not proved (see .theorem): {condition}"
-            else:
-                refuted = chosen._refutes(history, held)
-                condition = f"refuted by the data: {condition}" if refuted else condition
         return Belief(
             model.posterior,
             model.beta_sqrt,
@@ -289,19 +289,20 @@ class AdaptiveGPUCB:
             framed.offset,
             framed.scale,
             condition,
-            proved=self.proved,
+            proved=step.proved,
             kernel=self.kernel,
             norm_bound=held.norm_bound if isinstance(self.width, str) else None,
             refuted=refuted,
         )
 
-    def _refutes(self, history: History, held: FunctionClass) -> bool:
+    def refutes(self, framed: Frame, held: FunctionClass) -> bool:
         """Whether no f of the class keeps within the radius of its own kernel's forecasts."""
         assert self.noise_std is not None
-        told = np.where(np.isnan(history.noise_std), self.noise_std, history.noise_std)
-        values = Values(history.X, history.y - history.sign * self.offset, told)
-        amplitude = np.array([self.noise_std / math.sqrt(self._regulariser)])
-        own = Mixture(self.kernel, held.lengthscales[None, :], amplitude, np.ones(1))
+        amplitude = max(self.noise_std, LEAST_NOISE) / math.sqrt(self._regulariser)
+        # λ_i = (R_i/amplitude)², see ``frame``
+        values = Values(framed.X, framed.y, amplitude * np.sqrt(framed.told))
+        sizes = np.array([amplitude])
+        own = Mixture(self.kernel, held.lengthscales[None, :], sizes, np.ones(1))
         radius_sq = own.radius_squared(values, self.delta)
         least = norm_lower_bound(self.kernel, held.lengthscales, values, radius_sq)
         return least > held.norm_bound  # theory.md#refuted

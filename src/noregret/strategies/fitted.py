@@ -32,6 +32,7 @@ def propose_fitted(
     mean, std = predictor.predict(x[None, :])
     _, noise_var = framed.known_noise(fit.noise_var)
     lengthscales = tuple(fit.lengthscales.tolist())
+    value, spread = framed.in_values(float(mean[0]), float(std[0]))
     reasons = ModelDecision(
         t=len(history.model_decisions) + 1,
         lengthscales=lengthscales,
@@ -41,8 +42,8 @@ def propose_fitted(
         fitted_lengthscales=lengthscales,
         searched=fit.searched,
         improved=fit.improved,
-        mean=framed.offset + framed.scale * float(mean[0]),
-        std=framed.scale * float(std[0]),
+        mean=value,
+        std=spread,
         offset=framed.offset,
         scale=framed.scale,
         acquisition="log_ei" if beta_sqrt is None else "ucb",

@@ -287,13 +287,17 @@ class Insured:
 
     def _elsewhere(self) -> tuple[Array, Kind]:
         """Of a design never measured and of those measured fewer than LOOKS times the one whose
-        value would raise the best mean most in expectation: another look must pay for itself.
+        value would raise the best mean most in expectation: another look must pay for itself. Where
+        every design was measured, the argmax of UCB stands for the new one.
         """
         posterior, n, mean = self.posterior, self.posterior.observed, self.fitted
         designs, first, counts = np.unique(
             posterior.X, axis=0, return_index=True, return_counts=True
         )
         fresh = self._argmax(designs)
+        is_new = bool(RowIndex(designs).find(fresh[None, :])[0] < 0)
+        if not is_new:
+            fresh = self._argmax()
         top = float(mean.max())
         again = [row for row, looks in zip(first, counts, strict=True) if looks < LOOKS and row < n]
         again = sorted(again, key=lambda row: -mean[row])[:LOOKS]
@@ -306,7 +310,7 @@ class Insured:
         if self.limited is not None:
             gain = gain + self.limited.feasibility.values(rows)
         pick = int(np.argmax(gain))
-        return rows[pick], "repeat" if pick else "fresh"
+        return rows[pick], "fresh" if is_new and pick == 0 else "repeat"
 
     # -- surveys --
 

@@ -60,6 +60,7 @@ from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.guarantee import WIDTHS, check_positive, needs
 from noregret.strategies.strategy import Belief, Design, initial_proposal
+from noregret.strategies.units import FARTHEST, LEAST_NOISE, unit_for
 from noregret.theory import greedy_information
 from noregret.trials import Decision, History, Proposal
 
@@ -200,12 +201,13 @@ class LBGPUCB:
         held = (
             self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
         )  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
-        regulariser = self.noise_std**2 if self.regulariser is None else self.regulariser
+        noise_std = max(self.noise_std, LEAST_NOISE)
+        regulariser = noise_std**2 if self.regulariser is None else self.regulariser
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
         capacity = float(
             greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)[-1]
         )
-        ratio = self.noise_std / math.sqrt(regulariser)
+        ratio = noise_std / math.sqrt(regulariser)
         return math.sqrt(plays) * (
             held.norm_bound * math.sqrt(capacity) + ratio * capacity
         )  # theory.md#lb-gp-ucb
@@ -269,22 +271,27 @@ class LBGPUCB:
         scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
         step = chosen._base().step(space, history.observed, np.random.default_rng(0))
         model = step.model(scaling.g, scaling.b)
-        theta = ", ".join(f"{v:.3g}" for v in model.function_class.lengthscales)
+        held, scale = model.function_class, step.framed.scale
+        refuted = step.strategy.refutes(step.framed, held)
+        theta = ", ".join(f"{v:.3g}" for v in held.lengthscales)
         condition = (
             f"with probability at least {1 - chosen.delta / 2:g} if f − {self.offset:g} has RKHS"
-            f" norm at most {model.function_class.norm_bound:.3g} at lengthscales [{theta}], and if"
+            f" norm at most {scale * held.norm_bound:.3g} at lengthscales [{theta}], and if"
             " that candidate had not been chosen by the data, which no union bound pays for."
             f" {needs(self.noise_std, history)} Shorter candidates may follow, so the bound need"
             " not fall for good."
         )
+        if refuted:
+            condition = f"refuted by the data: {condition}"
         return Belief(
             model.posterior,
             model.beta_sqrt,
-            model.function_class.lengthscales,
+            held.lengthscales,
             step.framed.offset,
-            step.framed.scale,
+            scale,
             f"not proved (see .theorem): {condition}",
             proved=False,
+            refuted=refuted,
         )
 
 
@@ -317,7 +324,9 @@ def _scaling(index: int, dimension: int) -> Scaling:
 
 
 def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Plays]:
-    noise_var = np.where(np.isnan(history.noise_std), noise_std, history.noise_std) ** 2
+    unit = unit_for(history.y, 1.0)
+    given = np.where(np.isnan(history.noise_std), noise_std, history.noise_std)
+    noise_var = np.minimum(given / unit, FARTHEST) ** 2
     record = {}
     for index in range(introduced):
         mine = [
@@ -328,8 +337,8 @@ def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Pla
         told = [(model, row) for model, row in mine if row is not None]
         at = np.array([row for _, row in told], dtype=np.intp)
         bounds = np.array(
-            [0.0 if model is None else model.instant_regret_bound for model, _ in told],
+            [(each.instant_regret_bound or 0.0) * each.scale if each else 0.0 for each, _ in told],
             dtype=np.float64,
         )
-        record[index] = Plays(len(mine), history.y[at], noise_var[at], bounds)
+        record[index] = Plays(len(mine), history.y[at] / unit, noise_var[at], bounds / unit)
     return record

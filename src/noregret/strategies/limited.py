@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr
 
 from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior, condition
 from noregret.search import Acquisition, argmax, log_ei
@@ -111,8 +111,8 @@ class MarginModel:
         mean, std, dmean, dstd = self.posterior.predict_gradients(A)
         u = (mean - self.scale.limit) / std
         value = log_ndtr(u)
-        # d log Φ/du = φ/Φ, without overflow far below the limit
-        ratio = np.exp(-0.5 * u**2 - 0.5 * math.log(2 * math.pi) - value)
+        # d log Φ/du = φ/Φ = √(2/π)/erfcx(−u/√2): no difference of large logarithms
+        ratio = math.sqrt(2 / math.pi) / erfcx(-u / math.sqrt(2))
         du = (dmean - u[:, None] * dstd) / std[:, None]
         return np.asarray(value), ratio[:, None] * du
 

@@ -113,8 +113,10 @@ def outcome_bands(
     made = []
     for margins in history.outcomes:
         own = of_outcome(strategy, margins.name, margins.limit)
-        if len(margins.y):
-            chosen, band = own.followed(space, history_of(history, margins), least)
+        known = own.known(history_of(history, margins)) if len(margins.y) else None
+        if known is not None:
+            own = known[0]
+            chosen, band = own.followed(space, known[1], least)
             shown = with_pending(band, history.under_way)
             made.append(OutcomeBand(own, margins, chosen, band, shown))
     return tuple(made)

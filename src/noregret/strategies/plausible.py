@@ -10,7 +10,10 @@ import numpy as np
 from noregret.classes import PatrolBand, Plausibility, patrol_order, patrol_points
 from noregret.search import Acquisition
 from noregret.space import Array, Mask, SearchSpace, spread_points
+from noregret.strategies.compression import standard_units
 from noregret.trials import Decision, History
+
+FARTHEST = 1e150  # in units of the initial values: beyond, a value counts as this far away
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +99,14 @@ def patrol_band(
         return None
     first = [row for decision, row in pairs if decision.in_design and row is not None]
     values = y[first] if len(first) > 1 else y[:3]
-    if not np.std(values) > 0:
+    if values.min() == values.max():
         until = 1 + int(np.argmax(y != y[0]))  # of values: these have a spread
         values, walked = y[:until], [row for row in walked if row >= until]
         if until == 1 or not walked:
             return None
-    unit = float(np.std(values))
-    rule = Plausibility(unit=unit, offset=float(np.mean(values)))
-    return rule.band(X[walked], y[walked], listed)
+    # scaled by a power of two, which rounds nothing: a square of the values would overflow, or be 0
+    exponent = int(np.frexp(standard_units(values)[1])[1])
+    with np.errstate(over="ignore", under="ignore"):
+        values, walk = (np.ldexp(part, -exponent) for part in (values, y[walked]))
+    rule = Plausibility(unit=float(np.std(values)), offset=float(np.mean(values)))
+    return rule.band(X[walked], np.clip(walk, -FARTHEST, FARTHEST), listed)

@@ -51,6 +51,7 @@ from noregret.strategies.limited_radius import (
 from noregret.strategies.pending import with_pending
 from noregret.strategies.repeated import keeping, pairs
 from noregret.strategies.strategy import Belief, OutcomeBelief, initial_proposal, random_point
+from noregret.strategies.units import LEAST_NOISE, number, scaled, unit_for
 from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
@@ -167,19 +168,28 @@ class RadiusGPUCB:
         return FunctionClass(start_lengthscales(self.lengthscales, dimension), 1.0)
 
     def known(self, history: History) -> tuple[RadiusGPUCB, History] | None:
-        """Itself with R as a number, at half of delta, and the history without told noise; None
-        while there are too few repeats. theory.md#unknown-noise
+        """Itself with numbers that floats can compute with, and the history that it may use; None
+        while there are too few repeats.
+
+        R found from repeats takes half of delta, and told noise is not used:
+        theory.md#unknown-noise. R is raised to ``LEAST_NOISE``·B_0, which keeps it a bound. B_0 is
+        raised where the values are far beyond it: the band is then no theorem's.
         """
-        rule = self.noise_bound
+        rule, told = self.noise_bound, history.noise_std[~np.isnan(history.noise_std)]
         if not isinstance(rule, FromRepeats):
-            return self, history
+            unit = unit_for(np.append(history.y, told), self.norm_bound)
+            bound = max(rule, LEAST_NOISE * unit)
+            return replace(self, noise_bound=bound, norm_bound=unit), history
         rows = pairs(history, rule.pairs)
         if len(rows) < rule.pairs:
             return None
-        differences = np.array([history.y[i] - history.y[j] for i, j in rows])
-        bound = max(rule.bound(differences, self.delta / 2), LEAST * self.norm_bound)
+        unit = unit_for(history.y, self.norm_bound)
+        raised = unit / self.norm_bound
+        differences = np.array([history.y[i] / raised - history.y[j] / raised for i, j in rows])
+        bound = number(max(raised * rule.bound(differences, self.delta / 2), LEAST * unit))
         untold = replace(history, noise_std=np.full(len(history.y), math.nan))
-        return replace(self, noise_bound=bound, delta=self.delta / 2), untold
+        known = replace(self, noise_bound=bound, norm_bound=unit, delta=self.delta / 2)
+        return known, untold
 
     @property
     def _bound(self) -> float:
@@ -189,7 +199,7 @@ class RadiusGPUCB:
     def values(self, history: History) -> Values:
         """What was observed, less the offset, in units of B_0. A told noise may only raise R."""
         told = np.where(np.isnan(history.noise_std), self._bound, history.noise_std)
-        y = (history.y - history.sign * self.offset) / self.norm_bound
+        y = scaled(history.y, history.sign * self.offset, self.norm_bound)
         return Values(history.X, y, np.maximum(told, self._bound) / self.norm_bound)
 
     def followed(
@@ -230,9 +240,16 @@ class RadiusGPUCB:
             again = unpaired(history.X, history.pending)
             x = random_point(space, rng, history.failed) if again is None else again
             return Proposal(x, Decision("initial"))
-        if isinstance(self.noise_bound, FromRepeats):
+        if known[0] != self:
             found = known[0].decided(space, known[1], rng, acquisition)
-            return keeping(found, history, self.noise_bound.pairs)
+            model = found.decision.model
+            if model is not None and known[0].norm_bound != self.norm_bound:
+                found = replace(
+                    found, decision=replace(found.decision, model=replace(model, proved=False))
+                )
+            if isinstance(self.noise_bound, FromRepeats):
+                return keeping(found, history, self.noise_bound.pairs)
+            return found
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
         if first is not None:
             return first
@@ -318,11 +335,11 @@ class RadiusGPUCB:
             noise_std=self._bound,
             active="both",
             instant_regret_bound=above - below,
-            mean=offset + scale * mean,
-            std=scale * std,
+            mean=number(offset + scale * mean),
+            std=number(scale * std),
             offset=offset,
             scale=scale,
-            recommended_bound=offset + scale * float(lower.max()),
+            recommended_bound=number(offset + scale * float(lower.max())),
         )
 
     def belief(
@@ -357,9 +374,9 @@ class RadiusGPUCB:
             band.widths[index],
             held.lengthscales,
             history.sign * self.offset,
-            self.norm_bound,
+            me.norm_bound,
             stated._condition(what, me, chosen, history, band),
-            proved=True,
+            proved=me.norm_bound == self.norm_bound,
             kernel=simple(band.posteriors[0].kernel),
             norm_bound=held.norm_bound,
             radius=band,
@@ -375,7 +392,7 @@ class RadiusGPUCB:
         history: History,
         band: RadiusBand,
     ) -> str:
-        unit = self.norm_bound
+        unit = known.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
         theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
         least, implied = chosen.norm_lower_bound * unit, chosen.implied * unit
@@ -389,4 +406,6 @@ class RadiusGPUCB:
         )
         if isinstance(self.noise_bound, FromRepeats):
             text = f"{text} {self.noise_bound.words}"
+        if unit != self.norm_bound:
+            text = f"not proved (values are far beyond norm_bound {self.norm_bound:g}): {text}"
         return f"refuted by the data: {text}" if band.refuted else text

@@ -8,7 +8,7 @@ from scipy.spatial import KDTree
 from noregret.space import Array, SearchSpace
 from noregret.strategies.compression import Compression, standard_units
 from noregret.strategies.surveys import CLOUD, cloud_of
-from noregret.strategies.units import TOLD_STANDARDISED, Frame, scaled
+from noregret.strategies.units import TOLD_STANDARDISED, Frame, noise_var_of, scaled
 from noregret.trials import History
 
 FENCE = 3.0  # times the quartiles' distance below the lower one: "far out" (Tukey 1977)
@@ -66,7 +66,7 @@ def robust_frame(
     z = scaled(kept, offset, scale)
     compression = Compression.fitted(z, compress, weights)
     above = float(compression.slope(np.ones(1))[0])  # of a value to come: as above the average
-    common = np.nan if noise_std is None else (noise_std / scale * above) ** 2
+    common = np.nan if noise_std is None else noise_var_of(noise_std / scale * above, True)
     least, most = TOLD_STANDARDISED
     with np.errstate(over="ignore", under="ignore"):
         ratio = np.clip(history.noise_std / scale * compression.slope(z), least, most)

@@ -82,7 +82,8 @@ class Step:
     @property
     def proved(self) -> bool:
         """Whether the band is a theorem's now: points under way narrow it, which none allows."""
-        return self.strategy.proved and len(self.framed.pending) == 0
+        in_units = self.framed.scale == 1.0  # not so where values are beyond what floats reach
+        return self.strategy.proved and in_units and len(self.framed.pending) == 0
 
     # -- the class, the model, the choice at a scaling (g, b) --
 

@@ -87,17 +87,34 @@ class Belief:
         with np.errstate(over="ignore"):
             return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
 
+    def regret(self, x: Array, top: Array) -> float:
+        """By how much f(top) may exceed f(x), in the values' units. Offset and scale come last: a
+        difference of two large values would round to 0.
+        """
+        ends = np.stack([x, top])
+        if self.radius is not None:
+            lower, upper = self.bounds(ends)
+            return self.in_values(float(upper[1] - lower[0]))
+        mean, std = self.predictor.predict(ends)
+        return self.in_values(float(mean[1] - mean[0] + self.beta_sqrt * (std[0] + std[1])))
+
+    def in_values(self, difference: float) -> float:
+        """A difference of two values, from the model's units."""
+        return min(self.scale * difference, sys.float_info.max)
+
+    def bounds(self, A: Array) -> tuple[Array, Array]:
+        """Lower and upper confidence bound, in the model's units."""
+        if self.radius is not None:
+            return self.radius.bounds(A)
+        mean, std = self.predictor.predict(A)
+        return mean - self.beta_sqrt * std, mean + self.beta_sqrt * std
+
     def band(self, A: Array) -> tuple[Array, Array]:
         """Lower and upper confidence bound."""
-        if self.radius is not None:
-            lower, upper = self.radius.bounds(A)
-            with np.errstate(over="ignore"):
-                ends = self.offset + self.scale * lower, self.offset + self.scale * upper
-            return _numbers(ends[0]), _numbers(ends[1])
-        mean, std = self.predict(A)
+        lower, upper = self.bounds(A)
         with np.errstate(over="ignore"):
-            half = self.beta_sqrt * std
-            return _numbers(mean - half), _numbers(mean + half)
+            ends = self.offset + self.scale * lower, self.offset + self.scale * upper
+        return _numbers(ends[0]), _numbers(ends[1])
 
     @property
     def optimism(self) -> Acquisition:

@@ -13,10 +13,12 @@ from noregret.strategies.compression import Compression, standard_units
 from noregret.trials import History
 
 LARGEST = sys.float_info.max
-# a told noise std counts as at least and at most so much, in the model's units: a variance must be
-# a number, and where everything is estimated no smaller than factorisations bear
-TOLD = (1e-150, 1e150)
-TOLD_STANDARDISED = (1e-5, 1e15)
+# Range of a given noise std in the model's units. Below it the covariance matrix is not positive
+# definite in double precision; a noise bound stays one when it is raised.
+LEAST_NOISE = 1e-5
+TOLD = (LEAST_NOISE, 1e150)
+TOLD_STANDARDISED = (LEAST_NOISE, 1e15)
+FARTHEST = 1e100  # in the model's units: the squares of larger values would overflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,17 @@ def number(value: float) -> float:
     return min(max(value, -LARGEST), LARGEST)
 
 
+def unit_for(y: Array, unit: float) -> float:
+    """``unit``, raised where values lie more than ``FARTHEST`` of it away from zero."""
+    return max(unit, float(np.max(np.abs(y), initial=0.0)) / FARTHEST)
+
+
+def noise_var_of(noise_std: float, standardised: bool) -> float:
+    """The variance of a given noise std, both in the model's units and within their range."""
+    least, most = TOLD_STANDARDISED if standardised else TOLD
+    return min(max(noise_std, least), most) ** 2
+
+
 def scaled(y: Array, offset: float, scale: float) -> Array:
     with np.errstate(over="ignore"):
         apart = y - offset
@@ -96,13 +109,15 @@ def frame(
     scale, offset = 1.0, history.sign * offset  # given in the values' sign
     if standardise:
         offset, scale = standard_units(y)
+    else:
+        scale = unit_for(y, 1.0)
     y = scaled(y, offset, scale)
     compression = Compression.fitted(y, compress)
     slope = compression.slope(y)
     common = np.nan  # of a point to come: as above the average
     if noise_std is not None:
         above = float(compression.slope(np.ones(1))[0])
-        common = (noise_std / scale * above) ** 2 if regulariser is None else regulariser
+        common = regulariser or noise_var_of(noise_std / scale * above, standardise)
     # told noise R_i goes with λ_i = λ·(R_i/R)², so that R_i²/λ_i is the same for every point:
     # docs/decisions/0005
     unit = scale if noise_std is None or regulariser is None else noise_std / np.sqrt(regulariser)

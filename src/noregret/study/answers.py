@@ -35,7 +35,7 @@ def result_of(study: Study, delta: float | None) -> Result:
     best, belief = best_of(done, study.goal, study.outcomes), study.belief(delta)
     if belief is None:
         return Result(best, best, None, None, None, best.feasible)
-    recommended, mean, std = recommended_of(done, study._encode, belief)
+    recommended, mean, std = recommended_of(done, study._encode, belief, study.goal)
     x, certificate, feasible = study._encode(recommended), None, None
     if belief.outcomes:
         feasible = all(each.chance(x[None, :])[0] >= 0.5 for each in belief.outcomes)
@@ -51,7 +51,7 @@ def recommended(study: Study) -> Trial:
     belief = study.belief()
     if belief is None:
         return study.best
-    return recommended_of(complete(study), study._encode, belief)[0]
+    return recommended_of(complete(study), study._encode, belief, study.goal)[0]
 
 
 def belief_of(study: Study, delta: float | None) -> Belief | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +11,12 @@ import numpy as np
 from noregret.errors import TrialError
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Cover, argmax, covered, searched
-from noregret.space import Array, SearchSpace, region_of
+from noregret.space import Array, Mask, SearchSpace, region_of
 from noregret.strategies import Belief
 from noregret.study.feasibility import COVERED, bounded, closest, free_part, largest_feasible
 from noregret.trials import Goal, Limit, Trial, html_table, sign_of
+
+RESOLUTION = 1e-4  # in the model's units, the smallest std of a fitted noise: no finer differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +79,50 @@ def best_of(
 
 
 def recommended_of(
-    complete: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief
+    complete: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief, goal: Goal
 ) -> tuple[Trial, float, float]:
     """The trial with the best posterior mean, and mean and std there, to be maximised. Where the
     band is proved, the one with the best lower bound: it has the smallest certificate. Where
-    outcomes have limits: among those that keep them, see ``rank``.
+    outcomes have limits: among those that keep them, see ``within_limits``.
+
+    Beside values that diverge a model is blind to all others. So unless the band is proved, no
+    trial counts whose value is further below the median than the best is above it, and of trials
+    that the model cannot tell apart the one with the best value is taken.
     """
     valued = [trial for trial in complete if trial.value is not None]
     X = np.array([encode(trial) for trial in valued])
     mean, std = belief.predict(X)
     score = belief.band(X)[0] if belief.proved else mean
-    if belief.outcomes:
-        score = rank(belief, X, score)
+    value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
+    kept = within_limits(belief, X)
+    if not kept.any():
+        score = _chance(belief, X)
+    elif belief.proved:
+        score = np.where(kept, score, -np.inf)
+    else:
+        middle = np.sort(value[kept])[np.sum(kept) // 2]
+        with np.errstate(over="ignore"):
+            kept &= value >= middle - (value[kept].max() - middle)
+        kept &= score >= score[kept].max() - RESOLUTION * belief.scale
+        score = np.where(kept, value, -np.inf)
     best = int(np.argmax(score))
     return valued[best], float(mean[best]), float(std[best])
 
 
-def rank(belief: Belief, X: Array, score: Array) -> Array:
-    """The score where all limits are kept: surely, by a proved band, or else rather than not; where
-    that is nowhere, by the chance to keep them.
+def within_limits(belief: Belief, X: Array) -> Mask:
+    """Where all limits are kept: surely, by a proved band, if that is anywhere; or else with a
+    chance of at least one half each.
     """
-    chance = np.prod([outcome.chance(X) for outcome in belief.outcomes], axis=0)
-    likely = np.all([outcome.chance(X) >= 0.5 for outcome in belief.outcomes], axis=0)
-    sure = np.all([outcome.margin.band(X)[0] >= 0 for outcome in belief.outcomes], axis=0)
-    kept = sure if belief.proved and sure.any() else likely
-    return np.where(kept, score, -np.inf) if kept.any() else chance
+    likely, sure = np.ones((2, len(X)), dtype=np.bool_)
+    for outcome in belief.outcomes:
+        likely &= outcome.chance(X) >= 0.5
+        sure &= outcome.margin.band(X)[0] >= 0
+    return sure if belief.proved and sure.any() else likely
+
+
+def _chance(belief: Belief, X: Array) -> Array:
+    """That all limits are kept."""
+    return np.asarray(np.prod([outcome.chance(X) for outcome in belief.outcomes], axis=0))
 
 
 def certify(
@@ -117,32 +137,31 @@ def certify(
         return _certify_limited(space, belief, recommended, x)
     rng, nothing = np.random.default_rng(seed), np.empty((0, space.dimension))
     top = argmax(belief.optimism, space, belief.lengthscales, rng, x[None, :], nothing)
-    lower, upper = float(belief.band(x[None, :])[0][0]), float(belief.band(top[None, :])[1][0])
     if not belief.proved or belief.norm_bound is None:
-        regret = min(upper - lower, sys.float_info.max)
-        return Certificate(recommended, regret, belief.condition)
-    found = _largest(space, belief, top)
+        regret = max(belief.regret(x, top), belief.regret(x, x))  # a search may miss x itself
+        return Certificate(recommended, regret, belief.condition, refuted=belief.refuted)
+    found, lower = _largest(space, belief, top), float(belief.bounds(x[None, :])[0][0])
     bound = min(found.upper, belief.norm_bound)  # |f| ≤ ‖f‖, as k(x, x) = 1
     condition = belief.condition
     if not found.proved:
         condition = f"not proved (the band's maximum was searched, not covered): {condition}"
     return Certificate(
         recommended,
-        belief.offset + belief.scale * bound - lower,
+        belief.in_values(max(bound - lower, 0.0)),
         condition,
         found.proved,
         belief.refuted,
-        belief.scale * max(bound - found.found, 0.0),
+        belief.in_values(max(bound - found.found, 0.0)),
     )
 
 
 def _certify_limited(space: SearchSpace, belief: Belief, recommended: Any, x: Array) -> Certificate:
     """Against every point that may be feasible; and by how much x may break each limit."""
     found = largest_feasible(space, belief)
-    lower = float(belief.band(x[None, :])[0][0])
+    lower = float(belief.bounds(x[None, :])[0][0])
     margins = {o.name: float(o.margin.band(x[None, :])[0][0]) for o in belief.outcomes}
     bound = found.upper if belief.norm_bound is None else min(found.upper, belief.norm_bound)
-    regret = max(belief.offset + belief.scale * bound - lower, 0.0)
+    regret = belief.in_values(max(bound - lower, 0.0))
     conditions = [belief.condition, *(f"{o.name}: {o.margin.condition}" for o in belief.outcomes)]
     proved = belief.proved and found.proved
     if belief.proved and not found.proved:
@@ -151,11 +170,11 @@ def _certify_limited(space: SearchSpace, belief: Belief, recommended: Any, x: Ar
         )
     return Certificate(
         recommended,
-        min(regret, sys.float_info.max),
+        regret,
         "; ".join(conditions),
         proved,
         belief.refuted or any(o.margin.refuted for o in belief.outcomes),
-        belief.scale * max(min(bound - found.found, sys.float_info.max / belief.scale), 0.0),
+        belief.in_values(max(bound - found.found, 0.0)),
         {name: max(-lowest, 0.0) for name, lowest in margins.items()},
     )
 
