@@ -138,7 +138,7 @@ class Database:
                 " NOREGRET_STORAGE)"
             )
         # of the moment when it was opened: the working folder may change, or be another elsewhere
-        self._file = None if file is None else str(Path(file).absolute())
+        self._file = None if path is None else str(Path(path).absolute())
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
 
