@@ -34,6 +34,7 @@ class Problem:
     observe: Callable[[Any, np.random.Generator], float] | None = None
     spread: float | None = None
     fails: Callable[[Any, np.random.Generator], bool] | None = None
+    scale: float | None = None  # what a regret is a share of, where the median says little
 
     @property
     def noisy(self) -> bool:

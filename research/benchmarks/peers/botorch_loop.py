@@ -5,7 +5,7 @@ model gets the variance its documentation names for noise-free observations, 1e-
 values); with noise it infers one. optimize_acqf with the tutorials' 10 restarts and 512 raw
 samples, ints rounded after it; optimize_acqf_mixed over the combinations of choices (one-hot),
 optimize_acqf_discrete over candidates. Known sums are its equality_constraints and
-inequality_constraints.
+inequality_constraints. Its own start: 2(d + 1) scrambled Sobol points, as in its tutorials.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ class Loop:
         self._acquire = acquire
         self._points: list[list[float]] = []
         self._values: list[float] = []
+        sobol = torch.quasirandom.SobolEngine(setting.dimension, scramble=True, seed=setting.seed)
+        count = 2 * (len(setting.parameters) + 1) if setting.own_start else 0
+        self._start = sobol.draw(count, dtype=torch.float64).tolist()
 
     def tell(self, x: list[Value], y: float) -> None:
         self._points.append(self._setting.encode(x))
@@ -44,6 +47,8 @@ class Loop:
 
     def ask(self) -> list[Value]:
         setting = self._setting
+        if len(self._points) < len(self._start):
+            return setting.decode(self._start[len(self._points)])
         X = torch.tensor(self._points, dtype=torch.float64)
         Y = torch.tensor(self._values, dtype=torch.float64).unsqueeze(-1)
         Yvar = (

@@ -1,9 +1,9 @@
 """Optuna's GPSampler with its defaults, but for two arguments.
 
 ``deterministic_objective`` is true without noise, as its documentation asks of an objective that
-returns the same value each time; with noise the variance is inferred. ``n_startup_trials=1``
-instead of 10: the shared initial design takes the place of its random start, so the model proposes
-from the first ask on. Candidates: proposes in the box.
+returns the same value each time; with noise the variance is inferred. With a shared initial
+design ``n_startup_trials=1`` instead of 10: it takes the place of the random start, so the model
+proposes from the first ask on. Candidates: proposes in the box.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Adapter:
     def __init__(self, setting: Setting) -> None:
         sampler = optuna.samplers.GPSampler(
             seed=setting.seed,
-            n_startup_trials=1,
+            n_startup_trials=10 if setting.own_start else 1,
             deterministic_objective=not setting.noisy,
             constraints_func=limits(setting),
         )
@@ -29,6 +29,9 @@ class Adapter:
 
     def tell(self, x: list[Value], y: float) -> None:
         self._study.tell(x, y)
+
+    def fail(self, x: list[Value]) -> None:
+        self._study.fail(x)
 
     def ask(self) -> list[Value]:
         return self._study.ask()

@@ -112,6 +112,11 @@ class ToldStudy:
             )
         self._study.add_trial(trial)
 
+    def fail(self, x: list[Value]) -> None:
+        params, asked, self._asked = self._setting.named(x), self._asked, None
+        if asked is not None and self._point == params:
+            self._study.tell(asked, state=optuna.trial.TrialState.FAIL)
+
     def ask(self) -> list[Value]:
         for tried in range(TRIES):
             self._asked = self._study.ask(self._distributions)

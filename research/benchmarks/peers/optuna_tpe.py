@@ -23,5 +23,8 @@ class Adapter:
     def tell(self, x: list[Value], y: float) -> None:
         self._study.tell(x, y)
 
+    def fail(self, x: list[Value]) -> None:
+        self._study.fail(x)
+
     def ask(self) -> list[Value]:
         return self._study.ask()

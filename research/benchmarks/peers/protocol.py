@@ -18,7 +18,11 @@ from research.benchmarks.peers.setting import Setting, Value
 
 
 class Optimizer(Protocol):
-    """What an adapter is: minimises, and may be told points it never asked for."""
+    """What an adapter is: minimises, and may be told points it never asked for.
+
+    One with a state for failed trials has ``fail``; to the others a failure is told as the worst
+    value so far, as their users do.
+    """
 
     def tell(self, x: list[Value], y: float) -> None: ...
 
@@ -42,7 +46,7 @@ def _converse(
     load: Callable[[], Callable[[Setting], Optimizer]], messages: Iterable[str], replies: TextIO
 ) -> None:
     started: tuple[Setting, Optimizer] | None = None
-    seconds = 0.0
+    seconds, worst = 0.0, 0.0
     for line in messages:
         message = json.loads(line)
         if message["op"] == "stop":
@@ -56,7 +60,12 @@ def _converse(
         setting, optimizer = started
         clock = time.perf_counter()
         if message["op"] == "tell":
-            optimizer.tell(setting.native(message["x"]), float(message["y"]))
+            x, y = setting.native(message["x"]), message["y"]
+            if y is None and hasattr(optimizer, "fail"):
+                optimizer.fail(x)
+            else:
+                worst = worst if y is None else max(worst, float(y))
+                optimizer.tell(x, worst if y is None else float(y))
             seconds += time.perf_counter() - clock
         elif message["op"] == "ask":
             x = setting.native(optimizer.ask())

@@ -129,7 +129,8 @@ class Sum:
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The fields of the message that starts a run. ``noise_std`` is what the harness adds; 0 where
-    it is not known. ``linear``: constraints that are known.
+    it is not known. ``linear``: constraints that are known. ``own_start``: no initial points are
+    given, the peer starts by itself.
     """
 
     parameters: tuple[Parameter, ...]
@@ -139,6 +140,7 @@ class Setting:
     candidates: tuple[tuple[float, ...], ...] | None
     trials: int
     linear: tuple[Sum, ...] = ()
+    own_start: bool = False
 
     def __post_init__(self) -> None:
         if not self.parameters or len({parameter.name for parameter in self.parameters}) < len(
@@ -191,6 +193,7 @@ class Setting:
                 )
                 for each in message.get("linear") or ()
             ),
+            own_start=bool(message.get("own_start", False)),
         )
 
     @property

@@ -2,8 +2,8 @@
 arguments.
 
 ``noise`` of the default model is "gaussian" (inferred), and the documented 1e-10 where the
-objective is noise-free. ``n_initial_points=1`` instead of 10: the shared initial design takes the
-place of its random start, and told points count. Candidates: proposes in the box.
+objective is noise-free. With a shared initial design ``n_initial_points=1`` instead of
+10: it takes the place of the random start, and told points count. Candidates: proposes in the box.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ class Adapter:
             "GP", space, random_state=setting.seed, noise="gaussian" if setting.noisy else 1e-10
         )
         self._optimizer = Optimizer(
-            space, model, n_initial_points=1, acq_func="gp_hedge", random_state=setting.seed
+            space,
+            model,
+            n_initial_points=10 if setting.own_start else 1,
+            acq_func="gp_hedge",
+            random_state=setting.seed,
         )
 
     def tell(self, x: list[Value], y: float) -> None:

@@ -32,6 +32,8 @@ class Evidence:
     told: Array
     prior: Prior
     noise_prior: Prior
+    kriging: bool = False  # a constant mean is averaged out
+    smallest_noise_var: float = SMALLEST_NOISE_VAR
 
     @property
     def dimension(self) -> int:
@@ -58,7 +60,12 @@ class Evidence:
         d = self.dimension
         common = float(np.exp(phi[d])) if self.estimates_noise else np.nan
         value, by_theta, by_noise = log_evidence_gradient(
-            self.kernel, np.exp(phi[:d]), self.X, self.y, self.noise_var(common)
+            self.kernel,
+            np.exp(phi[:d]),
+            self.X,
+            self.y,
+            self.noise_var(common),
+            kriging=self.kriging,
         )
         prior, by_prior = self.prior.log_density(phi[:d], d)
         value, gradient = value + prior, by_theta + by_prior

@@ -76,6 +76,11 @@ def inverse_less_outer(L: Array, x: Array) -> Array:
     return np.asarray(blas.dsyr(-1.0, x, lower=1, a=C, overwrite_a=1))
 
 
+def less_outer(C: Array, x: Array) -> Array:
+    """C − x xᵀ in the lower triangle; C is overwritten."""
+    return np.asarray(blas.dsyr(-1.0, x, lower=1, a=C, overwrite_a=1))
+
+
 def inverse_diagonal(L: Array) -> Array:
     """The diagonal of (L Lᵀ)⁻¹. n³/6."""
     inverse = lower_inverse(L)

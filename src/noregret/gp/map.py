@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from noregret.errors import ConfigurationError, NumericalError
-from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
+from noregret.gp.evidence import Evidence
 from noregret.gp.priors import Gamma, LogNormal, Prior
 from noregret.space import Array
 
@@ -93,7 +93,7 @@ def fit_map(
     d = evidence.dimension
     bounds = [(float(np.log(a)), float(np.log(b))) for a, b in zip(lower, upper, strict=True)]
     if evidence.estimates_noise:
-        bounds.append((float(np.log(SMALLEST_NOISE_VAR)), 0.0))
+        bounds.append((float(np.log(evidence.smallest_noise_var)), 0.0))
 
     unit = 0.0  # of the loss, 1 unless the values are far too large for the class
 

@@ -1,14 +1,18 @@
 """Gaussian-process posterior as a value.
 
 Notation: X (n, d) points, y (n,) values, λ = noise_var (n,) regulariser per point, K = k_θ(X, X), L
-Lᵀ = K + diag λ, z = L⁻¹y, weights = (K + diag λ)⁻¹y. The prior has mean 0 and variance 1. ``std``
-is the latent one: of f, not of y.
+Lᵀ = K + diag λ, z = L⁻¹(y − m), weights = (K + diag λ)⁻¹(y − m). The prior has variance 1 and mean
+m: 0, or with ``kriging`` an unknown constant with a flat prior (ordinary kriging), u = L⁻¹1:
+
+    m = uᵀz/uᵀu,    var(x) = 1 − kᵀ(K + λ)⁻¹k + (1 − kᵀ(K + λ)⁻¹1)²/uᵀu
+
+``std`` is the latent one: of f, not of y.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -55,6 +59,9 @@ class Posterior:
     z: Array
     weights: Array
     observed: int
+    mean: float = 0.0  # m
+    ones: Array | None = None  # (K + λ)⁻¹1; None: the mean is known to be 0
+    mean_var: float = 0.0  # 1/uᵀu, the variance of m
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A. O(m n²)."""
@@ -71,9 +78,10 @@ class Posterior:
             k = covariance(
                 self.kernel, self.lengthscales, A[rows], self.X
             )  # (m, n): its transpose is in LAPACK's order
-            mean[rows] = k @ self.weights  # JMLR eq. (3)
+            mean[rows] = self.mean + k @ self.weights  # JMLR eq. (3)
+            prior = self._prior_var(k)
             v = whiten(k.T)
-            var[rows] = 1.0 - np.einsum("nm,nm->m", v, v)
+            var[rows] = prior - np.einsum("nm,nm->m", v, v)
         return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
 
     def predict_leading(self, A: Array, width: float, top: int) -> tuple[Array, Array]:
@@ -84,8 +92,8 @@ class Posterior:
         the factor has been looked at: rows that it rules out are dropped on the way.
         """
         k = covariance(self.kernel, self.lengthscales, A, self.X)  # (m, n)
-        mean = k @ self.weights
-        var, left = np.ones(len(A)), np.arange(len(A))
+        mean = self.mean + k @ self.weights
+        var, left = np.broadcast_to(self._prior_var(k), len(A)).copy(), np.arange(len(A))
         least = np.partition(mean, -top)[-top] if top < len(A) else -np.inf  # std ≥ 0
         start = 0
         while start < len(self.X) and len(left):
@@ -111,10 +119,12 @@ class Posterior:
         k, slope = value_and_slope(
             simple(self.kernel), squared_distances(A, self.X, self.lengthscales)
         )  # (m, n)
-        mean = k @ self.weights
+        mean, unsure = self.mean + k @ self.weights, self._unsure(k)
+        prior = self._prior_var(k)
         v = linalg.solve_lower(self.L, k.T, overwrite=True)
-        std = np.sqrt(np.maximum(1.0 - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
+        std = np.sqrt(np.maximum(prior - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
         w = linalg.solve_lower(self.L, v, transposed=True, overwrite=True).T  # (K + λ)⁻¹ k
+        w = w if unsure is None else w + unsure
         # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
         w *= slope
         slope *= self.weights
@@ -125,14 +135,26 @@ class Posterior:
 
     def _composed_gradients(self, kernel: Composed, A: Array) -> tuple[Array, Array, Array, Array]:
         k = kernel.covariance(self.lengthscales, A, self.X)
-        mean = k @ self.weights
+        mean, unsure = self.mean + k @ self.weights, self._unsure(k)
         v = linalg.solve_lower(self.L, k.T)
-        std = np.sqrt(np.maximum(1.0 - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
+        var = self._prior_var(k) - np.einsum("nm,nm->m", v, v)
+        std = np.sqrt(np.maximum(var, VARIANCE_FLOOR))
         w = linalg.solve_lower(self.L, v, transposed=True).T  # (K + λ)⁻¹ k
+        w = w if unsure is None else w + unsure
         same = np.broadcast_to(self.weights, k.shape)
         dmean = kernel.input_gradient(self.lengthscales, A, self.X, same)
         dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, self.X, w)
         return mean, std, dmean, dvar / (2.0 * std[:, None])
+
+    def _prior_var(self, k: Array) -> Array | float:
+        """1, and what the unknown mean adds at points with covariances k (m, n)."""
+        return 1.0 if self.ones is None else 1.0 + self.mean_var * (1.0 - k @ self.ones) ** 2
+
+    def _unsure(self, k: Array) -> Array | None:
+        """By this (m, n) the unknown mean adds to (K + λ)⁻¹k in the gradient of the variance."""
+        if self.ones is None:
+            return None
+        return np.asarray(self.mean_var * (1.0 - k @ self.ones)[:, None] * self.ones)
 
     def _whitening(self, count: int) -> Callable[[Array], Array]:
         """B ↦ L⁻¹B in place, the cheaper way for so many columns in all."""
@@ -144,9 +166,11 @@ class Posterior:
     def joint(self, A: Array) -> tuple[Array, Array]:
         """Mean and covariance matrix of f at the rows of A."""
         k = covariance(self.kernel, self.lengthscales, A, self.X)
-        mean = k @ self.weights
-        v = self._whitening(len(A))(k.T)
-        return mean, linalg.less_gram(covariance(self.kernel, self.lengthscales, A, A), v)
+        mean, own = self.mean + k @ self.weights, covariance(self.kernel, self.lengthscales, A, A)
+        if self.ones is not None:
+            c = 1.0 - k @ self.ones
+            own += self.mean_var * np.outer(c, c)
+        return mean, linalg.less_gram(own, self._whitening(len(A))(k.T))
 
     @property
     def information_gain(self) -> float:
@@ -171,7 +195,8 @@ class Posterior:
     @property
     def precision_diagonal(self) -> Array:
         """Of (K + diag λ)⁻¹: one over the variance of each value given all others. n³/6."""
-        return linalg.inverse_diagonal(self.L)
+        diagonal = linalg.inverse_diagonal(self.L)
+        return diagonal if self.ones is None else diagonal - self.mean_var * self.ones**2
 
     def check_order(self, y: float | None) -> None:
         if y is not None and self.observed < len(self.X):
@@ -186,17 +211,18 @@ class Posterior:
         x = np.asarray(x, dtype=np.float64).reshape(1, -1)
         cross = covariance(self.kernel, self.lengthscales, self.X, x)[:, 0]
         L = linalg.append_row(self.L, cross, 1.0 + noise_var)
-        n = len(self.X)
-        z_last = 0.0 if y is None else (y - L[n, :n] @ self.z) / L[n, n]
-        return _finish(
-            self.kernel,
-            self.lengthscales,
-            np.vstack([self.X, x]),
-            np.append(self.noise_var, noise_var),
-            L,
-            np.append(self.z, z_last),
-            self.observed + (y is not None),
-        )
+        n, kriging = len(self.X), self.ones is not None
+        z = self.z
+        if kriging and y is not None:
+            z = z + self.mean * linalg.solve_lower(self.L, np.ones(n))  # L⁻¹y
+        z_last = 0.0 if y is None else (y - L[n, :n] @ z) / L[n, n]
+        X, lam = np.vstack([self.X, x]), np.append(self.noise_var, noise_var)
+        count, z = self.observed + (y is not None), np.append(z, z_last)
+        if kriging and y is None:  # the mean of a pending point is this one's
+            made = _finish(self.kernel, self.lengthscales, X, lam, L, z, count, kriging=True)
+            weights = linalg.solve_lower(L, z, transposed=True)
+            return replace(made, z=z, weights=weights, mean=self.mean)
+        return _finish(self.kernel, self.lengthscales, X, lam, L, z, count, kriging=kriging)
 
 
 def _finish(
@@ -207,16 +233,22 @@ def _finish(
     L: Array,
     z: Array,
     observed: int,
+    *,
+    kriging: bool,
 ) -> Posterior:
+    """z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points alone, its
+    variance that with the pending ones.
+    """
+    mean, ones, mean_var = 0.0, None, 0.0
+    if kriging:
+        u = linalg.solve_lower(L, np.ones(len(L)))
+        seen = u[:observed]
+        mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
+        z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(L) - observed)])
+        ones, mean_var = linalg.solve_lower(L, u, transposed=True), 1.0 / float(u @ u)
+    weights = linalg.solve_lower(L, z, transposed=True)
     return Posterior(
-        kernel,
-        lengthscales,
-        X,
-        noise_var,
-        L,
-        z,
-        linalg.solve_lower(L, z, transposed=True),
-        observed,
+        kernel, lengthscales, X, noise_var, L, z, weights, observed, mean, ones, mean_var
     )
 
 
@@ -228,9 +260,11 @@ def condition(
     noise_var: Array | float,
     pending: Array | None = None,
     pending_noise_var: float | None = None,
+    *,
+    kriging: bool = False,
 ) -> Posterior:
     """The posterior of f given y = f(X) + noise, n³/3. ``pending`` rows count in variance and
-    information only.
+    information only. kriging: the prior mean is an unknown constant.
     """
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, dimension = X.shape
@@ -250,7 +284,7 @@ def condition(
             )
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
-    device = device_for(kernel, len(X))
+    device = None if kriging else device_for(kernel, len(X))
     if device is not None:
         from noregret.gp.device_posterior import condition_on
 
@@ -259,20 +293,28 @@ def condition(
     z = np.concatenate(
         [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
     )  # pending at the mean: innovation 0
-    return _finish(kernel, lengthscales, X, lam.copy(), L, z, n)
+    return _finish(kernel, lengthscales, X, lam.copy(), L, z, n, kriging=kriging)
 
 
 def log_evidence_gradient(
-    kernel: Covariance, lengthscales: Array, X: Array, y: Array, noise_var: Array
+    kernel: Covariance,
+    lengthscales: Array,
+    X: Array,
+    y: Array,
+    noise_var: Array,
+    *,
+    kriging: bool = False,
 ) -> tuple[float, Array, Array]:
     """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, three n×n
-    arrays, and no (n, n, d) array.
+    arrays, and no (n, n, d) array. kriging: averaged over a constant mean with a flat prior.
     """
     if is_composed(kernel):
-        value, W, by_noise = evidence_weights(kernel, lengthscales, X, y, noise_var)
+        value, W, by_noise = evidence_weights(
+            kernel, lengthscales, X, y, noise_var, kriging=kriging
+        )
         return value, kernel.scale_gradient(lengthscales, X, W), by_noise
     kernel = simple(kernel)
-    device = device_for(kernel, len(X))
+    device = None if kriging else device_for(kernel, len(X))
     if device is not None:
         from noregret.gp.device_posterior import log_evidence_gradient_on
 
@@ -283,10 +325,17 @@ def log_evidence_gradient(
         K.T
     )  # K is symmetric: its transpose is in LAPACK's order, so that it is factorised in place
     z = linalg.solve_lower(L, y)
+    value = float(-np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    ones = None
+    if kriging:
+        z, ones, of_mean = _less_mean(L, z)
+        value += of_mean
+    value -= 0.5 * float(z @ z)
     weights = linalg.solve_lower(L, z, transposed=True)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
     # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
     C = linalg.inverse_less_outer(L, weights)
+    if ones is not None:
+        C = linalg.less_outer(C, ones)
     grad_noise = -0.5 * np.diag(C) * noise_var
     C *= slope.T
     # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
@@ -297,8 +346,24 @@ def log_evidence_gradient(
     return value, grad, grad_noise
 
 
+def _less_mean(L: Array, z: Array) -> tuple[Array, Array, float]:
+    """z = L⁻¹y less the kriging mean, (K + λ)⁻¹1/√(uᵀu), and what averaging over the mean with a
+    flat prior adds to the log evidence.
+    """
+    u = linalg.solve_lower(L, np.ones(len(L)))
+    squared = float(u @ u)
+    ones = linalg.solve_lower(L, u, transposed=True) / np.sqrt(squared)
+    return z - u * (u @ z / squared), ones, 0.5 * float(np.log(2 * np.pi / squared))
+
+
 def evidence_weights(
-    kernel: Covariance, lengthscales: Array, X: Array, y: Array, noise_var: Array
+    kernel: Covariance,
+    lengthscales: Array,
+    X: Array,
+    y: Array,
+    noise_var: Array,
+    *,
+    kriging: bool = False,
 ) -> tuple[float, Array, Array]:
     """log p(y), W = dlog p/dK, and the gradient in log λ per point, for any kernel: the gradient in
     a parameter is Σ_jk W_jk dK_jk.
@@ -307,8 +372,13 @@ def evidence_weights(
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K)
     z = linalg.solve_lower(L, y)
-    weights = linalg.solve_lower(L, z, transposed=True)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    value = float(-np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
     inverse = linalg.solve_lower(L, np.eye(len(y)))
-    W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
+    W = -0.5 * inverse.T @ inverse
+    if kriging:
+        z, ones, of_mean = _less_mean(L, z)
+        value, W = value + of_mean, W + 0.5 * np.outer(ones, ones)
+    weights = linalg.solve_lower(L, z, transposed=True)
+    value -= 0.5 * float(z @ z)
+    W += 0.5 * np.outer(weights, weights)  # Rasmussen & Williams eq. (5.9)
     return value, W, np.diag(W) * noise_var

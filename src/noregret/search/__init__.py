@@ -5,7 +5,15 @@ without an evaluation (resolution).
 
 from noregret.search.acquisition import Acquisition, log_ei, log_h, remembering, ucb
 from noregret.search.cover import Bounded, Cover, covered, cube_cover, searched
-from noregret.search.maximiser import allowed, apart, argmax, best, low_discrepancy, unlike
+from noregret.search.maximiser import (
+    allowed,
+    apart,
+    argmax,
+    best,
+    golden_ratio,
+    low_discrepancy,
+    unlike,
+)
 from noregret.search.resolution import SAYS_LITTLE_ABOVE, Resolution, largest_empty_ball
 
 __all__ = [
@@ -23,6 +31,7 @@ __all__ = [
     "largest_empty_ball",
     "log_ei",
     "log_h",
+    "golden_ratio",
     "low_discrepancy",
     "remembering",
     "searched",

@@ -176,11 +176,18 @@ def low_discrepancy(count: int, dimension: int, rng: np.random.Generator) -> Arr
     """
     if dimension > 12:
         return rng.random((count, dimension))
-    ratio = 2.0
-    for _ in range(50):  # x^(d+1) = x + 1
-        ratio = (1 + ratio) ** (1 / (dimension + 1))
-    steps = ratio ** -np.arange(1, dimension + 1)
+    steps = golden_ratio(dimension)
     return np.asarray((rng.random(dimension) + np.arange(1, count + 1)[:, None] * steps) % 1.0)
+
+
+def golden_ratio(dimension: int) -> Array:
+    """φ^−1, …, φ^−d with φ^(d+1) = φ + 1: the steps of an additive recurrence that fills the cube
+    evenly.
+    """
+    ratio = 2.0
+    for _ in range(50):
+        ratio = (1 + ratio) ** (1 / (dimension + 1))
+    return np.asarray(ratio ** -np.arange(1.0, dimension + 1))
 
 
 def _starts(points: Array, values: Array, shape: tuple[int, ...], lengthscales: Array) -> Indices:

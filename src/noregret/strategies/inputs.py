@@ -18,7 +18,7 @@ from noregret.gp import (
     log_evidence_gradient,
     starting_points,
 )
-from noregret.space import Array, Choice, Indices, Mask, SearchSpace
+from noregret.space import Array, Choice, Indices, Mask, SearchSpace, region_of
 from noregret.strategies.estimation import COARSE, ENOUGH, lasting_part
 
 
@@ -33,6 +33,8 @@ class Inputs:
     # for each choice that decides where inputs exist: it, and those inputs
     branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
     in_context: bool = False  # some are given at each ask
+    # of each input: the encoded options of a choice, None for a number; None: not a plain box
+    levels: tuple[Array | None, ...] | None = None
 
     @staticmethod
     def of(space: SearchSpace) -> Inputs:
@@ -49,16 +51,19 @@ class Inputs:
         group = np.repeat(np.arange(len(widths)), widths)
         free = ~np.array([held[group == index].all() for index in range(len(widths))])
         owned = getattr(whole, "branches", ())
+        levels = None
+        if parameters is not None and region_of(space) is None:
+            levels = tuple(p.levels() if isinstance(p, Choice) else None for p in kept)
         if not owned or parameters is None:
             repeatable = not space.continuous.any()
-            return Inputs(group, np.array(choices), free, repeatable, (), in_context)
+            return Inputs(group, np.array(choices), free, repeatable, (), in_context, levels)
         names = [name for name, parameter in parameters.items() if parameter.width]
         branches = tuple(
             (names.index(choice), tuple(names.index(o.name) for o in owned if o.choice == choice))
             for choice in dict.fromkeys(each.choice for each in owned)
         )
         fixed = all(math.isfinite(each.size) for each in kept)
-        return Inputs(group, np.array(choices), free, fixed, branches, in_context)
+        return Inputs(group, np.array(choices), free, fixed, branches, in_context, levels)
 
     @property
     def count(self) -> int:
@@ -92,7 +97,12 @@ class InputEvidence(Evidence):
         d = self.dimension
         common = float(np.exp(phi[d])) if self.estimates_noise else np.nan
         value, by_coordinate, by_noise = log_evidence_gradient(
-            self.kernel, np.exp(phi[:d])[self.group], self.X, self.y, self.noise_var(common)
+            self.kernel,
+            np.exp(phi[:d])[self.group],
+            self.X,
+            self.y,
+            self.noise_var(common),
+            kriging=self.kriging,
         )
         prior, by_prior = self.prior.log_density(phi[:d], d)
         value += prior

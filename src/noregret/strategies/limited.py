@@ -96,7 +96,7 @@ class MarginModel:
             std = np.clip(margins.noise_std * scale.slope(margins.y), LEAST_TOLD, MOST_TOLD)
         told = np.where(np.isnan(margins.noise_std), np.nan, std**2)
         prior, noise_prior = ESTIMATION.prior, ESTIMATION.noise_prior
-        evidence = InputEvidence(KERNEL, margins.X, z, told, prior, noise_prior, group)
+        evidence = InputEvidence(KERNEL, margins.X, z, told, prior, noise_prior, group=group)
         fit = fit_inputs(evidence, ESTIMATION, previous, rng, CLOSE)
         common = fit.noise_var if math.isfinite(fit.noise_var) else float(np.nanmedian(told))
         noise = np.where(np.isnan(told), common, told)

@@ -18,6 +18,8 @@ from noregret.strategies.inputs import InputEvidence, Inputs, fit_inputs
 from noregret.strategies.units import Frame
 from noregret.trials import History
 
+EXACT = 1e-11  # smallest estimated noise variance, in prior variances: exact values stay exact
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -42,7 +44,9 @@ class Question:
             framed.told,
             rule.prior if prior is None else prior,
             rule.noise_prior,
-            self.inputs.group,
+            kriging=True,
+            smallest_noise_var=EXACT,
+            group=self.inputs.group,
         )
 
     @property

@@ -27,7 +27,7 @@ from noregret.strategies.assumed import Assumed
 from noregret.strategies.branched import Branched
 from noregret.strategies.categorical import Categorical
 from noregret.strategies.gp_ucb import GPUCB
-from noregret.strategies.insured_gp_ucb import InsuredGPUCB
+from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.marginal_gp_ucb import MarginalGPUCB

@@ -15,7 +15,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.space import Array, Indices, SearchSpace, Space
-from noregret.strategies.insured_gp_ucb import InsuredGPUCB
+from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.strategy import Belief
 from noregret.trials import Decision, History, ModelDecision, Proposal
 

@@ -66,9 +66,14 @@ class Frame:
             common = float(np.nanmedian(self.told))
         return np.where(np.isnan(self.told), common, self.told), float(common)
 
-    def condition(self, kernel: Covariance, lengthscales: Array, noise_var: float) -> Posterior:
+    def condition(
+        self, kernel: Covariance, lengthscales: Array, noise_var: float, *, kriging: bool = False
+    ) -> Posterior:
         per_point, common = self.known_noise(noise_var)
-        return condition(kernel, lengthscales, self.X, self.y, per_point, self.pending, common)
+        unknown = self.pending
+        return condition(
+            kernel, lengthscales, self.X, self.y, per_point, unknown, common, kriging=kriging
+        )
 
 
 def number(value: float) -> float:

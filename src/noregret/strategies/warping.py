@@ -6,7 +6,7 @@ combined with: here surveys widen the class of the bent inputs).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
@@ -92,8 +92,8 @@ class WarpedEvidence(Evidence):
 
     @staticmethod
     def of(plain: InputEvidence, bends: Indices, spread: float) -> WarpedEvidence:
-        parts = plain.kernel, plain.X, plain.y, plain.told, plain.prior, plain.noise_prior
-        return WarpedEvidence(*parts, plain.group, bends, spread)
+        shared = {each.name: getattr(plain, each.name) for each in fields(InputEvidence)}
+        return WarpedEvidence(**shared, bends=bends, spread=spread)
 
     def rows(self, chosen: Indices) -> WarpedEvidence:
         part = self.part(chosen)
@@ -118,7 +118,9 @@ class WarpedEvidence(Evidence):
         d, end = self.inputs, self.dimension
         common = float(np.exp(phi[end])) if self.estimates_noise else np.nan
         kernel, theta = Warped(self.kernel, *self.shapes(phi)), np.exp(phi[:d])[self.group]
-        value, W, by_noise = evidence_weights(kernel, theta, self.X, self.y, self.noise_var(common))
+        value, W, by_noise = evidence_weights(
+            kernel, theta, self.X, self.y, self.noise_var(common), kriging=self.kriging
+        )
         by_theta = np.bincount(
             self.group, weights=scale_gradient(kernel, theta, self.X, W), minlength=d
         )

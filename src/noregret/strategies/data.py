@@ -1,4 +1,6 @@
-"""Values on a scale that one disastrous value does not set."""
+"""Values as the default's model sees them: on a scale that neither a disaster nor the search itself
+sets.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,10 @@ from noregret.strategies.surveys import CLOUD, cloud_of
 from noregret.strategies.units import TOLD_STANDARDISED, Frame, noise_var_of, scaled
 from noregret.trials import History
 
-FENCE = 3.0  # times the quartiles' distance below the lower one: "far out" (Tukey 1977)
-FAR_NOISE = (
-    1.0  # noise variance of a value beyond it: it says "bad here", as firmly as the prior does
-)
+FENCE = 4.0  # spreads of the good half below the median: worse values count as this bad
 
 
-def shares(space: SearchSpace, X: Array) -> Array:
+def voronoi_weights(space: SearchSpace, X: Array) -> Array:
     """The part of the space that is nearest to each point: polygonal declustering (Isaaks and
     Srivastava 1989). Equal points share theirs.
     """
@@ -33,45 +32,44 @@ def shares(space: SearchSpace, X: Array) -> Array:
     return np.asarray((part / count)[row.ravel()])
 
 
-def quantiles(values: Array, weights: Array, levels: Array) -> Array:
-    """Where that part of the weight lies below, between values by interpolation."""
+def weighted_median(values: Array, weights: Array) -> float:
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order]) - weights[order] / 2
-    return np.interp(levels, below, values[order])
+    return float(np.interp(0.5, below, values[order]))
 
 
-def robust_frame(
-    history: History, space: SearchSpace, noise_std: float | None, compress: int
+def standardise_robustly(
+    history: History, space: SearchSpace, noise_std: float | None, *, compress: bool
 ) -> Frame:
     """The data as the model sees them. Failed points have no value: they count as points under way
     do, in the variance and not in the mean, so that curiosity alone does not lead there again.
 
-    Mean, std and quartiles are those of f over the space: a value counts for the part of it that is
-    nearest (``shares``). A search piles its points up at the best place; each counting the same,
-    its own success would make of a good value an average one, and of all others outliers.
-
-    Values below the fence Q1 − 3(Q3 − Q1) are moved to it before mean and std are taken, and the
-    model sees them with a noise variance of 1 of its own: they set neither the scale, nor the noise
-    of the rest, nor lengthscales. Several of them in one place still add up to a bad region. Good
-    values have no fence: they are what is looked for.
+    Median, mean and std are those of f over the space: a value counts for the part of it that is
+    nearest (``voronoi_weights``). A search piles its points up at the best place; each counting the
+    same, its own success would make of a good value an average one. Values more than FENCE spreads
+    of the good half below the median are moved there: a loss that diverges says "bad here", and
+    sets neither scale nor noise nor lengthscales. Good values have no fence: they are what is
+    looked for.
     """
-    weights = shares(space, history.X)
+    weights = voronoi_weights(space, history.X)
     largest = float(np.max(np.abs(history.y))) or 1.0  # values may be of any size
-    low, high = quantiles(history.y / largest, weights, np.array([0.25, 0.75]))
-    fence = max(low - FENCE * (high - low), -1.0) * largest
-    # more than half of the space has equal values: no spread to judge by
-    far = (history.y < fence) & (high > low)
-    kept = np.where(far, fence, history.y)
+    values = history.y / largest
+    median = weighted_median(values, weights)
+    spread = float(np.sqrt(2 * weights @ np.maximum(values - median, 0.0) ** 2))
+    kept = np.maximum(values, median - FENCE * spread) if spread > 0 else values
     offset, scale = standard_units(kept, weights)
     z = scaled(kept, offset, scale)
-    compression = Compression.fitted(z, compress, weights)
+    offset, scale = offset * largest, max(scale * largest, SMALLEST)
+    compression = Compression.fitted(z, int(compress), weights)
     above = float(compression.slope(np.ones(1))[0])  # of a value to come: as above the average
     common = np.nan if noise_std is None else noise_var_of(noise_std / scale * above, True)
     least, most = TOLD_STANDARDISED
     with np.errstate(over="ignore", under="ignore"):
         ratio = np.clip(history.noise_std / scale * compression.slope(z), least, most)
     told = np.where(np.isnan(history.noise_std), common, ratio**2)
-    told = np.where(far, FAR_NOISE, told)
-    y = compression.forward(z)
     unknown = np.vstack([history.pending, history.failed, history.without_value])
+    y = compression.forward(z)
     return Frame(history.X, y, told, common, unknown, offset, scale, 0, compression)
+
+
+SMALLEST = 5e-324  # the smallest positive float

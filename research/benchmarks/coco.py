@@ -1,0 +1,85 @@
+"""COCO's functions (Hansen et al. 2021, package coco-experiment) as problems to be maximised.
+
+Names are ``f7-i21``: function 7, instance 21. Instances 11 to 13 tune, 21 to 25 report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noregret.space import Array, Float, Int, Space
+from research.benchmarks.problem import Problem
+
+# noisy function: the noise-free one that it is made of, where both agree to all digits
+NOISE_FREE = {
+    **{101: 1, 102: 1, 103: 1, 107: 1, 108: 1, 109: 1},
+    **{104: 8, 105: 8, 106: 8, 110: 8, 111: 8, 112: 8},
+    **{113: 7, 114: 7, 115: 7, 119: 14, 120: 14, 121: 14},
+    **{122: 17, 123: 17, 124: 17, 128: 21, 129: 21, 130: 21},
+}
+FUNCTIONS = range(1, 25)
+
+
+def names(kind: str, instances: range) -> list[str]:
+    """All functions of one instance first, then those of the next."""
+    functions = NOISE_FREE if kind == "noisy" else FUNCTIONS
+    return [f"f{function}-i{instance}" for instance in instances for function in functions]
+
+
+def coco(kind: str, dimension: int, name: str, trials: int) -> Problem:
+    """kind: bbob, mixint or noisy."""
+    function, instance = (int(part[1:]) for part in name.split("-"))
+    if kind == "noisy":
+        clean, observed = _Function("bbob", NOISE_FREE[function], instance, dimension), None
+        observed = _Function("bbob-noisy", function, instance, dimension)
+    else:
+        suite = "bbob-mixint" if kind == "mixint" else kind
+        clean, observed = _Function(suite, function, instance, dimension), None
+    return Problem(
+        f"{kind}-{dimension} {name}",
+        f"{kind}-{dimension}",
+        Space(clean.parameters),
+        clean.value,
+        clean.maximum,
+        trials,
+        observe=None if observed is None else lambda params, rng: observed.value(params),
+    )
+
+
+class _Function:
+    """One problem of a suite, negated. The suite must live as long as its problem."""
+
+    def __init__(self, suite: str, function: int, instance: int, dimension: int) -> None:
+        import cocoex
+
+        first = 101 if suite == "bbob-noisy" else 1
+        self._suite = cocoex.Suite(
+            suite,
+            f"instances:{instance}",
+            f"dimensions:{dimension} function_indices:{function - first + 1}",
+        )
+        self._problem = self._suite.get_problem(0)
+        low, high = self._problem.lower_bounds, self._problem.upper_bounds
+        whole = self._problem.number_of_integer_variables
+        self.parameters: dict[str, Float | Int] = {
+            f"x{i}": Int(int(low[i]), int(high[i]))
+            if i < whole
+            else Float(float(low[i]), float(high[i]))
+            for i in range(dimension)
+        }
+
+    def value(self, params: Any) -> float:
+        return -float(self._problem(np.array([float(v) for v in params.values()])))
+
+    @property
+    def maximum(self) -> float:
+        """COCO tells its optimum through a file in the working folder."""
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            self._problem._best_parameter("print")
+            best: Array = np.loadtxt(next(Path().glob("._*best_parameter.txt")))
+        return -float(self._problem(best))

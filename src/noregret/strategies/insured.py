@@ -1,0 +1,443 @@
+"""The default: GP-UCB on a fitted class, insured against a fit that is too smooth.
+
+    start     the first points of one low-discrepancy sequence, shifted at random
+    units     values far below the rest are fenced, bad values compressed (``data``)
+    fit       Matérn 5/2 with an unknown constant mean, one lengthscale per input, MAP; noise
+              estimated, or given
+    promise   in turn the argmax of UCB and of log expected improvement, times the chance to succeed
+    idle      its value would teach next to nothing → a survey, a look in a widened class, if the
+              regret budget p(t) = insurance·t^(2/3) pays for it
+    patrol    at rate t^(2/3) the next point of the sequence; the leash keeps promises near what
+              the patrols found (``patrols``): the theorem
+    record    kind, t, prediction
+
+Constants and what each is worth: docs/decisions/0032. What is proved: docs/theory.md#leash.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from noregret.errors import ConfigurationError
+from noregret.gp import MAP, LogNormal, Matern, Posterior
+from noregret.search import Acquisition, argmax, log_ei, ucb
+from noregret.space import Array, SearchSpace
+from noregret.strategies import surveys
+from noregret.strategies.branched import Branched
+from noregret.strategies.chance import Chance
+from noregret.strategies.data import standardise_robustly
+from noregret.strategies.estimation import previous_fit
+from noregret.strategies.guarantee import check_positive
+from noregret.strategies.inputs import Inputs
+from noregret.strategies.limited import Limited, margin_beliefs
+from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
+from noregret.strategies.patrols import Leash, patrol_point
+from noregret.strategies.step import fitted_mean, recommended_bound
+from noregret.strategies.strategy import Belief, check_initial_points, default_initial_points
+from noregret.strategies.suggested import REQUIRED, suggested_band
+from noregret.trials import WITHOUT_VALUE, Decision, History, Kind, Limit, ModelDecision, Proposal
+
+KERNEL = Matern(2.5)
+ESTIMATION = MAP(
+    prior=LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True),
+    noise_prior=LogNormal(-6.0, 2.0),
+    ceiling=3.0,
+    patience=1.1,
+    refresh=1.05,
+)
+BRANCHED = Branched()
+WIDTH = 2.0  # β^½: stds of f that UCB adds to the mean; larger explores more
+FULL_WIDTH_INPUTS = 3  # numbers of inputs up to which it is full; then WIDTH·3/inputs
+CONTEXT_WIDTH = 0.25  # share of the width in context, where changing contexts explore by themselves
+MIN_INFORMATIVE_STD = 0.01  # prior stds, over √t: a value known so well is not worth evaluating
+NOISE_SHARE = 0.5  # of the noise std: nor is a value known better than this
+LEAST_COST = 0.1  # stds that a survey costs at least, so that their number is sublinear
+PATROL_RATE = 0.1  # patrols of t decisions, over t^(2/3)
+MAX_CATEGORY_LENGTHSCALE = 0.5  # between options in a survey: each is looked at by itself
+DELTA = 0.1  # failure probability of the band that is shown
+SHIFT = "shift"  # in a decision's memory: where the sequence of this study starts
+
+
+@dataclass(frozen=True, slots=True)
+class InsuredGPUCB:
+    """GP-UCB that may spend a regret budget where nothing is promised.
+
+    Args:
+        insurance: c in the budget c·t^(2/3) of the regret that surveys may cost in t decisions,
+            in standard deviations of f over the space. 0: none, a plain fitted optimizer that may
+            stick. Twice as much looks around about twice as often.
+        noise_std: Standard deviation of a value's noise, in the values' units; None estimates it.
+        initial_points: How many spread points come first; None: two per input, from 3 to 12.
+        model: How f is modelled, such as ``Warping()`` or ``Additive()``; None: Matérn 5/2 with one
+            lengthscale per input.
+
+    Raises:
+        ConfigurationError: A setting is out of its range.
+    """
+
+    algorithm: ClassVar[int] = 2  # raise it with every change of what is proposed
+
+    insurance: float = 1.0
+    noise_std: float | None = None
+    initial_points: int | None = None
+    model: Modelling | None = None
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.insurance, (int, float)) and not isinstance(self.insurance, bool)
+        if not (number and 0 <= self.insurance < math.inf):
+            raise ConfigurationError(
+                "insurance is the regret that surveys may cost, in standard deviations over"
+                f" t^(2/3), at least 0, got {self.insurance!r}: 0 never looks around, 1 is the"
+                " default"
+            )
+        check_positive("noise_std", self.noise_std)
+        check_initial_points(self.initial_points)
+        if isinstance(self.model, type) or not isinstance(self.model, Modelling | None):
+            raise ConfigurationError(
+                "model says how f is modelled, a value such as Warping(), Additive() or"
+                f" Smoothness(), got {self.model!r}"
+            )
+
+    @property
+    def theorem(self) -> str:
+        if self.insurance == 0:
+            return (
+                "none: without insurance a fitted class that is too smooth may keep the search in a"
+                " local optimum for ever (Bull 2011)."
+            )
+        return (
+            "docs/theory.md#leash: on a box, with choices or not, and on a list, the cumulative"
+            " regret is sublinear, almost surely, for every continuous f and every sub-Gaussian"
+            " noise, as long as patrols do not fail and there is neither context nor limit. It says"
+            " nothing at a finite time: there, the study's resolution says what cannot have been"
+            " missed."
+        )
+
+    @property
+    def proved(self) -> bool:
+        return False  # of bands and certificates: theirs is an estimated condition
+
+    def patrols(self, t: int) -> int:
+        """How many of the first t decisions are patrols."""
+        return math.floor(PATROL_RATE * t ** (2 / 3)) if self.insurance else 0
+
+    def budget(self, t: int) -> float:
+        """p(t): what surveys may have cost by decision t, in stds of f over the space."""
+        return self.insurance * t ** (2 / 3)
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        inputs = Inputs.of(space)
+        shifts = [each.memory[SHIFT] for each in history.decisions if SHIFT in each.memory]
+        shift = np.array(shifts[0]) if shifts else rng.random(space.dimension)
+        memory = {} if shifts else {SHIFT: shift.tolist()}
+        count = self.initial_points
+        if count is None:
+            count = default_initial_points(inputs.count, "spread")
+        known = len(history.X) + len(history.without_value)
+        if known == 0 or known + len(history.pending) < count:
+            number = _patrolled(history)
+            return Proposal(
+                patrol_point(space, inputs, number, shift), Decision("initial", memory=memory)
+            )
+        if len(history.X) == 0:  # no limit was kept yet, and there is no value
+            limited = Limited.learnt(history, inputs.group, rng)
+            assert limited is not None
+            x = limited.search(space, rng)
+            return Proposal(x, Decision("initial", memory={WITHOUT_VALUE: "limits", **memory}))
+        return Asked(self, space, inputs, history, rng).propose(shift, memory)
+
+    def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
+        """Any limits will do: everything about them is estimated."""
+
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        """The fitted class in the values' own units. Its band is that of docs/theory.md#radius
+        under a condition that the data suggest.
+        """
+        if len(history.X) == 0:
+            return None
+        rng = np.random.default_rng(0)
+        asked = Asked(self, space, Inputs.of(space), history.observed, rng)
+        data = standardise_robustly(history.observed, space, self.noise_std, compress=False)
+        slope = float(asked.data.compression.slope(np.ones(1))[0])
+        noise_var = asked.fit.noise_var / slope**2
+        theta = asked.fit.lengthscales
+        posterior = data.condition(asked.kernel, theta, noise_var, kriging=True)
+        chosen = DELTA if delta is None else delta
+        radius = suggested_band(data, asked.kernel, theta, noise_var, chosen)
+        noise_std = data.scale * math.sqrt(data.known_noise(noise_var)[1])
+        norm = data.scale * radius.function_class.norm_bound
+        condition = (
+            f"a guess by the data, not proved: with probability {1 - chosen:g} if the noise is at"
+            f" most {noise_std:.3g} (std) and f has norm at most {norm:.3g},"
+            f" {REQUIRED:g} times what the values require, at the fitted lengthscales"
+        )
+        return Belief(
+            posterior,
+            WIDTH,
+            theta,
+            data.offset,
+            data.scale,
+            condition,
+            radius=radius,
+            outcomes=margin_beliefs(asked.limited),
+        )
+
+
+def _patrolled(history: History) -> int:
+    """How many points of the sequence were asked for: the initial design and the patrols."""
+    return sum(each.in_design or each.is_patrol for each in history.decisions)
+
+
+class Asked:
+    """One decision. It lives for one ask; nothing in it outlives the call."""
+
+    def __init__(
+        self,
+        strategy: InsuredGPUCB,
+        space: SearchSpace,
+        inputs: Inputs,
+        history: History,
+        rng: np.random.Generator,
+    ) -> None:
+        fit_rng, argmax_rng = rng.spawn(2)
+        self.strategy, self.space, self.inputs, self.history = strategy, space, inputs, history
+        self.seed = int(argmax_rng.integers(2**63))
+        self.earlier = history.model_decisions
+        self.t = len(self.earlier) + 1
+        model = strategy.model or (BRANCHED if inputs.branches else PLAIN)
+        as_they_are = getattr(model, "as_they_are", False) or self.in_context
+        self.data = standardise_robustly(
+            history, space, strategy.noise_std, compress=not as_they_are
+        )
+        surrogate = model.modelled(
+            Question(
+                self.data,
+                inputs,
+                ESTIMATION,
+                KERNEL,
+                previous_fit(self.earlier),
+                last_memory(history),
+                fit_rng,
+            )
+        )
+        self.kernel, self.fit, self.memory = surrogate.kernel, surrogate.fit, surrogate.memory
+        self.noise_var = self.data.known_noise(self.fit.noise_var)[1]
+        self.posterior = self.condition(self.fit.lengthscales)
+        self.fitted = fitted_mean(self.data, self.posterior)
+        self.best = float(self.fitted.max())
+        self.chance: Chance | None = None
+        if len(history.failed):
+            self.chance = Chance.learnt(history.X, history.failed, inputs.group)
+        self.limited = Limited.learnt(history, inputs.group, rng) if history.outcomes else None
+
+    @property
+    def in_context(self) -> bool:
+        """Whether some inputs are given at every decision: a bad value may then be the best of its
+        context.
+        """
+        decided = [each.fixed for each in self.history.decisions if each.model is not None]
+        return self.inputs.in_context or (bool(decided) and None not in decided)
+
+    def condition(self, lengthscales: Array) -> Posterior:
+        return self.data.condition(self.kernel, lengthscales, self.fit.noise_var, kriging=True)
+
+    # -- the decision --
+
+    def propose(self, shift: Array, memory: Mapping[str, Any]) -> Proposal:
+        self.memory = {**self.memory, **memory}
+        strategy, t = self.strategy, self.t
+        if strategy.patrols(t) > strategy.patrols(t - 1) and not self.inputs.in_context:
+            number = _patrolled(self.history)
+            return self.proposal(patrol_point(self.space, self.inputs, number, shift), "patrol")
+        acquisition = self.acquisition()
+        x = self.leashed(self.argmax(acquisition), acquisition)
+        if self.is_idle(x) and not self.inputs.in_context:
+            survey = self.survey()
+            if survey is not None:
+                return survey
+        return self.proposal(x, "promise")
+
+    def acquisition(self) -> Acquisition:
+        """In turn UCB and log expected improvement. With limits always the latter; in context always
+        the former: the best mean of other contexts says nothing.
+        """
+        if self.limited is not None:
+            gain = self.limited.acquisition(self.posterior, self.fitted)
+        elif self.inputs.in_context or self.t % 2 == 0:
+            gain = ucb(self.posterior, self.width)
+        else:
+            gain = log_ei(self.posterior, self.best)
+        if self.chance is None:
+            return gain
+        if self.limited is None and (self.inputs.in_context or self.t % 2 == 0):
+            gain = above(gain, float(self.data.y.min()))
+        return product_of(gain, self.chance.log)
+
+    @property
+    def width(self) -> float:
+        """β^½ of UCB: full in few inputs, in a list and where there are choices."""
+        if self.inputs.repeatable or self.inputs.choices:
+            return WIDTH
+        share = CONTEXT_WIDTH if self.inputs.in_context else 1.0
+        return share * WIDTH * min(1.0, FULL_WIDTH_INPUTS / self.inputs.count)
+
+    def argmax(self, acquisition: Acquisition) -> Array:
+        """Designs of a list whose value is known are left out, and those that failed, as long as
+        there are others.
+        """
+        worth = self.fitted
+        if self.limited is not None:
+            worth = self.limited.worth(self.posterior.X, worth)
+        incumbents = self.posterior.X[np.argsort(-worth, kind="stable")[:3]]
+        nowhere = np.empty((0, self.space.dimension))
+        known = nowhere
+        if self.inputs.repeatable:
+            points, std = self.posterior.X, self.posterior.predict(self.posterior.X)[1]
+            known = np.vstack([points[std < self.least_std], self.history.failed])
+            known = np.unique(known, axis=0)
+            every = self.space.enumeration()
+            if every is not None and len(known) >= len(every):
+                known = nowhere
+        rng = np.random.default_rng(self.seed)
+        theta = self.posterior.lengthscales
+        return argmax(acquisition, self.space, theta, rng, incumbents, nowhere, known)
+
+    @property
+    def least_std(self) -> float:
+        """The std, in model units, below which a value is known."""
+        return MIN_INFORMATIVE_STD / math.sqrt(self.t)
+
+    def is_idle(self, x: Array) -> bool:
+        """Whether a value at x would teach next to nothing, of f and of every outcome."""
+        std = float(self.posterior.predict(x[None, :])[1][0])
+        if self.limited is not None:
+            std = max(std, self.limited.least_known(x))
+        return std < max(self.least_std, NOISE_SHARE * math.sqrt(self.noise_var))
+
+    def leashed(self, x: Array, acquisition: Acquisition) -> Array:
+        """x, or if the patrols found its cell too bad the best point of other cells."""
+        if self.strategy.insurance == 0 or self.limited is not None or self.inputs.levels is None:
+            return x
+        decided = zip(self.history.decisions, self.history.rows, strict=True)
+        rows = [r for each, r in decided if r is not None and (each.in_design or each.is_patrol)]
+        levels = [each for each in self.inputs.levels if each is not None]
+        combinations = math.prod(len(each) for each in levels)
+        is_free = ~self.inputs.of_choices
+        leash = Leash.of(self.data.X[rows], self.data.y[rows], is_free, combinations)
+        if leash.allows(x[None, :])[0]:
+            return x
+        points = np.vstack([surveys.cloud_of(self.space, self.seed), self.data.X[rows]])
+        points = self.space.snap(points)
+        points = points[leash.allows(points)]
+        return points[int(np.argmax(acquisition.values(points)))] if len(points) else x
+
+    # -- surveys --
+
+    def survey(self) -> Proposal | None:
+        """A look in a widened class, if the budget pays for it. A survey costs the best mean less
+        the mean there, by today's model.
+        """
+        decided = zip(self.history.decisions, self.history.rows, strict=True)
+        done = [row for each, row in decided if each.model and each.model.kind == "survey"]
+        told = [row for row in done if row is not None]
+        cost = np.maximum(self.best - self.fitted[told], LEAST_COST).sum()
+        left = self.strategy.budget(self.t) - cost - (len(done) - len(told))
+        if left < LEAST_COST:
+            return None
+        cloud = surveys.cloud_of(self.space, self.seed)
+        last = next((each.g for each in reversed(self.earlier) if each.kind == "survey"), 1.0)
+        g = surveys.widening_scale(self.widened, cloud, last)
+        widened = self.widened(g)
+        center = surveys.surprise(self.posterior, widened, self.inputs.count)
+        if center is not None:
+            cloud = surveys.around(center, self.space, widened.lengthscales, self.seed)
+            gain = ucb(widened, WIDTH).values(cloud)
+            gain = gain - gain.min()
+        else:
+            best = float(fitted_mean(self.data, widened).max())
+            gain = surveys.most_taught(widened, cloud, best, self.noise_var)
+        if self.chance is not None:
+            gain = gain * self.chance.of_success(cloud)
+        if self.limited is not None:
+            gain = gain * self.limited.chance(cloud)
+        x = cloud[int(np.argmax(gain))]
+        if self.best - float(self.posterior.predict(x[None, :])[0][0]) > left:
+            return None
+        return self.proposal(x, "survey", g, widened)
+
+    def widened(self, g: float) -> Posterior:
+        theta = self.fit.lengthscales / g
+        own = np.minimum(theta, MAX_CATEGORY_LENGTHSCALE)
+        return self.condition(np.where(self.inputs.of_choices, own, theta))
+
+    # -- what is recorded --
+
+    def proposal(
+        self, x: Array, kind: Kind, g: float = 1.0, posterior: Posterior | None = None
+    ) -> Proposal:
+        used, data = posterior or self.posterior, self.data
+        mean, std = (float(v[0]) for v in used.predict(x[None, :]))
+        value, spread = data.in_values(mean, std)
+        fitted = self.fitted if used is self.posterior else fitted_mean(data, used)
+        failing = None
+        if self.chance is not None:
+            failing = 1 - float(self.chance.of_success(x[None, :])[0])
+        reasons = ModelDecision(
+            t=self.t,
+            kind=kind,
+            survey=kind == "survey",
+            h=g**self.space.dimension if math.log(g) * self.space.dimension < 700 else 1e300,
+            g=g,
+            lengthscales=tuple(used.lengthscales.tolist()),
+            fitted_lengthscales=tuple(self.fit.lengthscales.tolist()),
+            searched=self.fit.searched,
+            improved=self.fit.improved,
+            active="fit" if g == 1 else "both",
+            beta_sqrt=WIDTH,
+            exploration=self.width / WIDTH,
+            information_gain=used.information_gain,
+            noise_var=self.noise_var,
+            noise_std=data.noise_in_values(self.noise_var),
+            instant_regret_bound=2 * WIDTH * std,
+            mean=value,
+            std=spread,
+            chance_of_failing=failing,
+            offset=data.offset,
+            scale=data.scale,
+            compression=tuple((float(m), float(s)) for m, s in data.compression.passes),
+            recommended_bound=recommended_bound(data, used, fitted[: len(self.history.X)], WIDTH),
+            **({} if self.limited is None else self.limited.recorded(x)),
+        )
+        return Proposal(x, Decision("model", reasons, memory=self.memory))
+
+
+def above(gain: Acquisition, worst: float) -> Acquisition:
+    """log(gain − worst): what an evaluation that may fail gains over a failure, which is worth as
+    little as the worst value.
+    """
+
+    def gradients(A: Array) -> tuple[Array, Array]:
+        value, slope = gain.gradients(A)
+        excess = np.maximum(value - worst, LEAST_COST)
+        return np.log(excess), slope / excess[:, None]
+
+    return Acquisition(
+        lambda A: np.log(np.maximum(gain.values(A) - worst, LEAST_COST)), gradients, is_log=True
+    )
+
+
+def product_of(first: Acquisition, second: Acquisition) -> Acquisition:
+    """The product of two gains whose logarithms are given."""
+
+    def gradients(A: Array) -> tuple[Array, Array]:
+        (value, slope), (other, rise) = first.gradients(A), second.gradients(A)
+        return value + other, slope + rise
+
+    return Acquisition(lambda A: first.values(A) + second.values(A), gradients, is_log=True)
