@@ -65,7 +65,9 @@ class Posterior:
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A. O(m n²)."""
-        device = device_for_sweep(self.kernel, len(self.X), len(A))
+        device = None
+        if self.ones is None:  # the device knows no kriging mean
+            device = device_for_sweep(self.kernel, len(self.X), len(A))
         if device is not None:
             from noregret.gp.device_posterior import sweep_on
 
