@@ -161,7 +161,7 @@ def insurance_section(docs: Path, runs: list[Run]) -> str:
     plot_insurance(points, docs / "figures" / "bench-insurance.png")
     return (
         "![What insurance buys](figures/bench-insurance.png)\n\nThe share of stuck runs against"
-        " the mean cumulative regret, ours over insurance 0, 0.05, 0.1, 0.2 and 0.4 (the default),"
+        " the mean cumulative regret, ours over insurance 0, 0.25, 0.5, 1 (the default) and 2,"
         " every peer that ran on all needles a point.\n\n"
     )
 

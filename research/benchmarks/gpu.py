@@ -34,7 +34,7 @@ from noregret.gp.device import device_for
 from noregret.gp.device_kernels import products, values
 from noregret.gp.device_posterior import LARGEST, DevicePosterior
 from noregret.space import Array
-from noregret.strategies import insured_gp_ucb
+from noregret.strategies import insured
 from noregret.trials import Decision, Trial
 from research.benchmarks.sections import write_section
 
@@ -97,7 +97,7 @@ def asks(device: str, n: int, count: int) -> dict[str, Any]:
     """
     nr.use_device(device)
     made = study(n)
-    usual = insured_gp_ucb.ESTIMATION
+    usual = insured.ESTIMATION
     first, trial = timed(made.ask)
     kinds: list[str] = []
     warm: list[float] = []
@@ -105,7 +105,7 @@ def asks(device: str, n: int, count: int) -> dict[str, Any]:
     for index in range(1, count + 1):
         made.tell(trial, objective(trial.params))
         refit = index % REFIT == 0
-        insured_gp_ucb.ESTIMATION = replace(usual, refresh=1.0) if refit else usual
+        insured.ESTIMATION = replace(usual, refresh=1.0) if refit else usual
         seconds, trial = timed(made.ask)
         assert trial.decision.model is not None
         kinds.append(trial.decision.model.kind)

@@ -2,10 +2,10 @@
 python -m research.benchmarks.hidden [--trials 2000]; results in research/benchmarks/results/
 hidden.json, the picture in docs/theory.md.
 
-The function is made of a run. The default without patrols and plausible points runs on f_0, which
-is smooth. f is f_0 plus a bump in the widest hole that this run left around one of the first
-patrol points, so narrow that the run never entered it: every value it saw is one of f too, and it
-would do the same on f. The bump (1 − u²)⁴ has a finite norm under the default's Matérn 5/2 kernel.
+The function is made of a run. The default without patrols, and so without the leash, runs on
+f_0, which is smooth. f is f_0 plus a bump (1 − u²)⁴ in the widest hole that this run left around
+one of the first patrol points, so narrow that the run never entered it: every value it saw is one
+of f too, and it would do the same on f.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.classes import patrol_points
 from noregret.space import Array, Space
 from noregret.strategies import Strategy
 from noregret.strategies.inputs import Inputs
+from noregret.strategies.insured import SHIFT
+from noregret.strategies.patrols import patrol_point
+from noregret.strategies.strategy import default_initial_points
 from noregret.study import Progress
 from research.benchmarks.methods import Unpatrolled
 
@@ -54,8 +56,8 @@ def with_bump(centre: float, radius: float) -> Callable[[float], float]:
 
 def run(
     function: Callable[[float], float], strategy: Strategy, trials: int, bar: Progress
-) -> tuple[list[float], list[float]]:
-    """The points and their values, without noise."""
+) -> tuple[list[float], list[float], Array]:
+    """The points and their values, without noise, and where the patrols' sequence starts."""
     study = nr.Study([(0.0, 1.0)], "maximize", strategy, seed=0)
     points, values = [], []
     for _ in range(trials):
@@ -64,14 +66,20 @@ def run(
         values.append(function(points[-1]))
         study.tell(trial, values[-1])
         bar.advance(type(strategy).__name__)
-    return points, values
+    return points, values, np.array(study.trials[0].decision.memory[SHIFT])
 
 
-def hole(points: Array, trials: int) -> tuple[float, float]:
-    """Centre and radius of the bump. The patrol that is to find it comes in the first tenth."""
-    line = Inputs.of(Space.from_bounds([(0.0, 1.0)]))
-    count = math.floor(nr.InsuredGPUCB().patrols(int(PATROLLED * trials), line, listed=False))
-    walked = patrol_points(1, max(count, 1), 1)[:, 0]
+def patrolled(trials: int, shift: Array) -> Array:
+    """The patrols of the first tenth. The initial design is the sequence's beginning."""
+    line = Space.from_bounds([(0.0, 1.0)])
+    inputs, count = Inputs.of(line), max(nr.InsuredGPUCB().patrols(int(PATROLLED * trials)), 1)
+    first = default_initial_points(inputs.count, "spread")
+    numbers = range(first, first + count)
+    return np.array([patrol_point(line, inputs, number, shift)[0] for number in numbers])
+
+
+def hole(points: Array, walked: Array) -> tuple[float, float]:
+    """Centre and radius of the bump: the widest hole around a patrol."""
     gaps = np.array([np.abs(points - z).min() for z in walked])
     best = int(np.argmax(gaps))
     radius = float(gaps[best]) / (1 + ASIDE)
@@ -81,8 +89,8 @@ def hole(points: Array, trials: int) -> tuple[float, float]:
 def measure(trials: int) -> dict[str, Any]:
     warnings.simplefilter("ignore")
     with Progress(2 * trials, "hidden ") as bar:
-        points, without = run(smooth, Unpatrolled(), trials, bar)
-        centre, radius = hole(np.array(points), trials)
+        points, without, shift = run(smooth, Unpatrolled(), trials, bar)
+        centre, radius = hole(np.array(points), patrolled(trials, shift))
         function = with_bump(centre, radius)
         assert [function(x) for x in points] == without  # it never entered the bump
         with_patrols = run(function, nr.InsuredGPUCB(), trials, bar)[1]

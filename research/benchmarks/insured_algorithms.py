@@ -1,42 +1,42 @@
-"""The default with another algorithm in the place of UCB for its promised decisions: what
-AdaptiveThompson and RandomisedGPUCB would be worth in it. Surveys, patrols and the model stay.
+"""The default with another algorithm in the place of UCB and log-EI for its promised decisions:
+what AdaptiveThompson and RandomisedGPUCB would be worth in it. Surveys, patrols and the model stay.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 
-from noregret.gp import Posterior
 from noregret.search import Acquisition, ucb
 from noregret.space import SearchSpace
-from noregret.strategies import Belief, InsuredGPUCB, RandomisedGPUCB
+from noregret.strategies import Belief, InsuredGPUCB, RandomisedGPUCB, insured
 from noregret.strategies.adaptive_thompson import thompson
-from noregret.strategies.insured_gp_ucb import Insured
+from noregret.strategies.insured import Asked
 from noregret.trials import History, Proposal
 
 
-class Thompson(Insured):
+class Thompson(Asked):
     """A function drawn from the posterior, its maximiser."""
 
-    def _acquisition(self, posterior: Posterior) -> Acquisition:
-        return thompson(self.space, posterior, 1.0, np.random.default_rng([self.seed, 1]))
+    def acquisition(self) -> Acquisition:
+        return thompson(self.space, self.posterior, 1.0, np.random.default_rng([self.seed, 1]))
 
 
-class Width(Insured):
+class Width(Asked):
     """UCB with the default's width times a random factor."""
 
-    def _acquisition(self, posterior: Posterior) -> Acquisition:
+    def acquisition(self) -> Acquisition:
         factor = RandomisedGPUCB().factor(np.random.default_rng([self.seed, 1]))
-        return ucb(posterior, factor * self.strategy.width(self.inputs))
+        return ucb(self.posterior, factor * self.width)
 
 
 @dataclass(frozen=True, slots=True)
 class InsuredBy:
     """The default, its decisions made by ``decision``."""
 
-    decision: type[Insured]
+    decision: type[Asked]
     inner: InsuredGPUCB = InsuredGPUCB()
 
     @property
@@ -48,7 +48,8 @@ class InsuredBy:
         return False
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self.decision(self.inner, space, history, rng).propose()
+        with patch.object(insured, "Asked", self.decision):
+            return self.inner.propose(space, history, rng)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

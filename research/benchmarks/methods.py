@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import noregret as nr
 from noregret.strategies import Strategy
-from noregret.strategies.inputs import Inputs
 
 DEFAULT = "noregret"
 # kept from an earlier version of the library, see docs/decisions/0024: it cannot be run again here
@@ -14,14 +13,14 @@ BEFORE = "noregret before 0024"
 UNINSURED = "noregret, insurance 0"
 UNPATROLLED = "noregret without patrols"
 RANDOM = "random among what can be run"
-INSURANCE = (0.0, 0.05, 0.1, 0.2, 0.4)  # of the curve on needle; the last is the default's
+INSURANCE = (0.0, 0.25, 0.5, 1.0, 2.0)  # of the curve on needle; 1 is the default's
 
 
 class Unpatrolled(nr.InsuredGPUCB):
-    """The default without patrols, and so without the rule of plausible points."""
+    """The default without patrols, and so without the leash."""
 
-    def patrols(self, t: int, inputs: Inputs, listed: bool) -> float:
-        return 0.0
+    def patrols(self, t: int) -> int:
+        return 0
 
 
 def at(level: float) -> str:

@@ -149,9 +149,10 @@ def fits(n: int) -> None:
     values, and how many of them lie within 1.96 standard deviations.
     """
     from noregret.strategies import inputs
+    from noregret.strategies.data import standardise_robustly
     from noregret.strategies.estimation import ENOUGH
-    from noregret.strategies.insured_gp_ucb import COMPRESS, ESTIMATION, KERNEL
-    from noregret.strategies.robust import robust_frame
+    from noregret.strategies.insured import ESTIMATION, KERNEL
+    from noregret.strategies.modelling import EXACT
     from noregret.trials import History
     from research.benchmarks.synthetic import standard
 
@@ -170,7 +171,7 @@ def fits(n: int) -> None:
         y += problem.noise_std * rng.standard_normal(len(y))
         none = np.empty((0, d))
         history = History(X[:n], y[:n], np.full(n, np.nan), none, none)
-        framed = robust_frame(history, problem.space, None, COMPRESS)
+        framed = standardise_robustly(history, problem.space, None, compress=True)
         evidence = inputs.InputEvidence(
             KERNEL,
             framed.X,
@@ -178,7 +179,9 @@ def fits(n: int) -> None:
             framed.told,
             ESTIMATION.prior,
             ESTIMATION.noise_prior,
-            inputs.Inputs.of(problem.space).group,
+            kriging=True,
+            smallest_noise_var=EXACT,
+            group=inputs.Inputs.of(problem.space).group,
         )
         wanted = framed.compression.forward((y[n:] - framed.offset) / framed.scale)
         answers = []
@@ -187,7 +190,7 @@ def fits(n: int) -> None:
             with patch.object(inputs, "ENOUGH", enough):
                 fit = inputs.fit_inputs(evidence, ESTIMATION, None, np.random.default_rng(0))
             seconds = time.process_time() - start
-            posterior = framed.condition(KERNEL, fit.lengthscales, fit.noise_var)
+            posterior = framed.condition(KERNEL, fit.lengthscales, fit.noise_var, kriging=True)
             mean, std = posterior.predict(X[n:])
             std = np.sqrt(std**2 + fit.noise_var)
             error = (wanted - mean) / std

@@ -29,7 +29,7 @@ from scipy.linalg import lapack
 import noregret as nr
 from noregret.space import Array, Space
 from noregret.strategies import Strategy
-from noregret.strategies.insured_gp_ucb import ESTIMATION
+from noregret.strategies.insured import ESTIMATION
 from noregret.study import Progress
 from research.benchmarks.problem import Problem
 

@@ -3,8 +3,8 @@
 function_class  the class, and how it is widened      growth      curves of t
 widening        rules that decide by how much         confidence  widths, one function per theorem
 radius          one bound for all classes             following   a class that follows the data
-patrol          what points fixed in advance prove    shortening  by a factor, now and then
-repeats         a bound on the noise that nobody knows  ladder    rougher kernels over time
+shortening      by a factor, now and then             ladder      rougher kernels over time
+repeats         a bound on the noise that nobody knows
 """
 
 from noregret.classes.following import Followed, Following
@@ -18,14 +18,6 @@ from noregret.classes.growth import (
     as_growth,
 )
 from noregret.classes.ladder import Ladder
-from noregret.classes.patrol import (
-    PatrolBand,
-    Plausibility,
-    is_patrol,
-    patrol_order,
-    patrol_points,
-    patrols,
-)
 from noregret.classes.radius import (
     Mixture,
     RadiusBand,
@@ -85,8 +77,6 @@ __all__ = [
     "Mixture",
     "NoWidening",
     "NormPower",
-    "PatrolBand",
-    "Plausibility",
     "PowerGrowth",
     "PowerReference",
     "Probe",
@@ -100,13 +90,9 @@ __all__ = [
     "as_growth",
     "crossing_near",
     "first_pairs",
-    "is_patrol",
     "merge",
     "norm_lower_bound",
     "pairs_at",
-    "patrol_order",
-    "patrol_points",
-    "patrols",
     "radius_band",
     "radius_squared",
     "split",

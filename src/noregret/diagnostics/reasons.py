@@ -108,11 +108,6 @@ KINDS = {
         "A patrol: the next point of a fixed sequence that comes everywhere in time, whatever the"
         " data say."
     ),
-    "fresh": (
-        "The most promising point was measured already and would have told next to nothing, so a"
-        " design that was never measured was taken."
-    ),
-    "repeat": "Another look at a design that was measured already: it tells most about the best.",
 }
 RULES = {
     "log_ei": "Expected improvement is largest here.",

@@ -3,7 +3,7 @@
 
 From one group per input, the two groups whose union raises the posterior most are joined, again and
 again; one kernel of all inputs competes at the end. A group is a space of its own: lengthscales are
-expected as in so many inputs, and surveys look as often as there.
+expected as in that many inputs.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ class Additive:
         else:
             fit = self._fit(question, groups)
         memory = {"groups": [list(group) for group in groups]}
-        together = max(len(group) for group in groups) if len(groups) > 1 else None
-        return Modelled(kernel_of(question, groups), fit, memory, together)
+        return Modelled(kernel_of(question, groups), fit, memory)
 
     def _sought(self, question: Question, whole: Groups) -> tuple[Groups, Fit]:
         groups: Groups = tuple((i,) for i in whole[0])

@@ -1,7 +1,7 @@
 """How the default models f: which kernel, with which estimates. A value that plugs into it.
 
-Without one it is Matérn 5/2 with one lengthscale per input. Whatever the model, patrols and
-plausible points keep the theorem of docs/theory.md#plausible: it holds for any rule.
+Without one it is Matérn 5/2 with one lengthscale per input. The theorem of docs/theory.md#leash
+holds for every model: it needs the patrols and the leash only.
 """
 
 from __future__ import annotations
@@ -58,14 +58,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """A kernel with its estimates, and what the next decision wants to know of them; plain JSON.
-    together: how many inputs act together at most, if not all of them.
-    """
+    """A kernel with its estimates, and what the next decision wants to know of them; plain JSON."""
 
     kernel: Covariance
     fit: Fit
     memory: Mapping[str, Any] = field(default_factory=dict)
-    together: int | None = None
 
 
 @runtime_checkable

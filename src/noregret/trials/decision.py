@@ -20,9 +20,9 @@ VERSION = 1  # of the stored form; what was written before had none
 Source = Literal[
     "initial", "random", "exhaustive", "model", "added", "enqueued", "correction", "retry"
 ]
-Kind = Literal["promise", "survey", "patrol", "fresh", "repeat"]
-# in a decision's memory: no limit was kept yet, so there was no value; what it was for, "limits"
-# or "patrol"
+Kind = Literal["promise", "survey", "patrol"]
+# in a decision's memory: no limit was kept yet, so there was no value; what it was for: "limits",
+# in studies of earlier versions also "patrol"
 WITHOUT_VALUE = "without_value"
 OF_OUTCOMES = ("outcomes", "chance_feasible")  # stored where there are any
 CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
@@ -85,7 +85,7 @@ class ModelDecision:
     active: str = "fit"  #: what set the lengthscales: fit, schedule or both
     instant_regret_bound: float | None = None  #: 2β^½σ at the point, in model units
     survey: bool = False  #: whether it looked around instead of for the best value
-    kind: Kind = "promise"  #: what the decision was for: see the default's rule
+    kind: Kind = "promise"  #: what the decision was for, see docs/strategies.md
     chance_of_failing: float | None = None  #: learnt from failures; None: there were none
     offset: float = 0.0  #: of the values in model units
     scale: float = 1.0  #: of the values in model units
