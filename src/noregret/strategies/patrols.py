@@ -58,7 +58,7 @@ class Leash:
         not free can have.
         """
         n, k = len(X), int(is_free.sum())
-        per_side = max(math.floor(n ** (1 / (k + 2))), 1)  # r_N = N^(−1/(k+2))
+        per_side = max(math.floor(n ** (1 / (k + 2)) + 1e-9), 1)  # r_N = N^(−1/(k+2))
         leash = Leash(per_side, is_free, {}, 0.0, False)
         sums: dict[tuple[float, ...], list[float]] = {}
         for cell, value in zip(leash.cells(X), values, strict=True):
