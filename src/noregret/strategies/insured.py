@@ -352,6 +352,8 @@ class Asked:
         if left < LEAST_COST:
             return None
         cloud = surveys.cloud_of(self.space, self.seed)
+        if surveys.mean_std(self.posterior, cloud) > surveys.UNKNOWN / 2:
+            return None  # the fitted class is wide by itself: what it promises explores
         last = next((each.g for each in reversed(self.earlier) if each.kind == "survey"), 1.0)
         g = surveys.widening_scale(self.widened, cloud, last)
         widened = self.widened(g)
