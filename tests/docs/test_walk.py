@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import noregret as nr
-import noregret.strategies.insured_gp_ucb as insured
+import noregret.strategies.insured as insured
 import noregret.strategies.modelling as modelling
 import noregret.strategies.units as units
 import noregret.study.study as study_module
@@ -80,7 +80,7 @@ def test_the_costly_stations_of_an_ask_are_visited_once(
     study = nr.maximize(lambda x: float(-((x[0] - 0.3) ** 2)), [(0, 1)], trials=4)
     stations = [
         (study_module, "history_of"),
-        (insured, "robust_frame"),
+        (insured, "standardise_robustly"),
         (modelling, "fit_inputs"),
         (units, "condition"),
         (insured, "argmax"),
@@ -93,7 +93,7 @@ def test_the_costly_stations_of_an_ask_are_visited_once(
     assert trial.decision.source == "model"
     assert not trial.why.survey  # a survey conditions once more for each widening that it tries
     assert calls.pop("encode", 0) <= 1  # only what was told since the last ask
-    once = ("history_of", "robust_frame", "fit_inputs", "condition", "argmax", "decode")
+    once = ("history_of", "standardise_robustly", "fit_inputs", "condition", "argmax", "decode")
     assert calls == dict.fromkeys(once, 1)
     calls.clear()
     study.tell(trial, 0.0)

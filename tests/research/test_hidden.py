@@ -14,7 +14,7 @@ from research.benchmarks.methods import Unpatrolled
 
 def test_the_bump_lies_in_a_hole_around_a_patrol_point() -> None:
     points = np.array([0.0, 0.1, 0.24, 0.26, 0.45, 0.56, 0.72, 0.9])
-    centre, radius = hidden.hole(points, trials=2000)  # three patrols: ½, ¼, ¾
+    centre, radius = hidden.hole(points, np.array([0.5, 0.25, 0.75]))
     assert centre - radius > 0.45  # around ½: those at ¼ and ¾ are narrower
     assert centre + radius <= 0.55 + 1e-12
     assert abs(centre - 0.5) < radius  # the patrol is inside, off the top
