@@ -29,7 +29,7 @@ def test_without_patrols_the_run_is_the_same_with_the_bump_and_its_regret_linear
     first, second = hidden.halves(result["regret"]["without patrols"])
     assert second > 0.8 * first  # in 60 trials the way there still counts
     assert min(result["regret"]["without patrols"]) > 0.5
-    assert min(result["regret"]["the default"]) < 0.1  # the patrol of decision 32
+    assert min(result["regret"]["the default"]) < 0.1  # a patrol
     function = hidden.with_bump(result["centre"], result["radius"])
     with Progress(60, "") as bar:
         values = hidden.run(function, Unpatrolled(), 60, bar)[1]

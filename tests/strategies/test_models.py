@@ -17,11 +17,11 @@ from noregret.storage.codec import from_json, to_json
 from noregret.strategies import Additive, Categorical, Question, Smoothness, Sparse, Warping
 from noregret.strategies.additive import prior_of
 from noregret.strategies.categorical import product_kernel
+from noregret.strategies.data import standardise_robustly
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.inputs import Inputs
-from noregret.strategies.insured_gp_ucb import ESTIMATION, KERNEL
+from noregret.strategies.insured import ESTIMATION, KERNEL
 from noregret.strategies.modelling import height, last_memory
-from noregret.strategies.robust import robust_frame
 from noregret.strategies.warping import WarpedEvidence, bending
 from noregret.trials import history_of
 from tests.naive import numeric_gradient
@@ -45,7 +45,7 @@ def question_of(study: nr.Study) -> Question:
     history = history_of(
         study.trials, lambda t: study.space.encode(t.params), study.space.dimension, 1.0
     )
-    framed = robust_frame(history, study.space, None, 0)
+    framed = standardise_robustly(history, study.space, None, compress=False)
     previous = previous_fit(history.model_decisions)
     return Question(
         framed,
@@ -73,7 +73,7 @@ def test_each_runs_in_the_default_and_can_be_derived_again(model: Any, space: An
     assert study.belief() is not None
     stored = from_json(to_json(study.strategy))
     assert stored == study.strategy
-    assert "#plausible" in stored.theorem  # any rule with patrols has it
+    assert "#leash" in stored.theorem  # any rule with patrols has it
 
 
 def test_other_things_are_no_models() -> None:
