@@ -45,4 +45,4 @@ RUNNABLE = OURS | CURVE | BY_NAME
 
 
 def is_ours(method: str) -> bool:
-    return method in RUNNABLE or method == BEFORE
+    return method in RUNNABLE or method.startswith(DEFAULT)  # earlier defaults, other insurances

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from noregret.space import Array
+from noregret.space import Array, Indices
 from research.benchmarks import sweep
 
 FLOOR = 1e-6  # of the scale: regrets below it count as equal
@@ -101,7 +101,9 @@ def compare(first: Runs, second: Runs) -> Comparison:
         [math.log(max(cumulative_of(runs[k]), FLOOR)) for runs in (second, first) for k in keys]
     ).reshape(2, -1)
     total = total[0] - total[1]
-    problems = np.unique([k[0].partition("/")[0].partition("-i")[0] for k in keys], return_inverse=True)[1]
+    problems = np.unique(
+        [k[0].partition("/")[0].partition("-i")[0] for k in keys], return_inverse=True
+    )[1]
     wins, losses = int((simple < -1e-3).sum()), int((simple > 1e-3).sum())
     sign = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
     return Comparison(
@@ -116,7 +118,7 @@ def compare(first: Runs, second: Runs) -> Comparison:
     )
 
 
-def _error(values: Array, groups: Array) -> float:
+def _error(values: Array, groups: Indices) -> float:
     """Standard error of the mean by resampling whole groups: seeds of one problem are no
     independent evidence.
     """

@@ -78,9 +78,9 @@ class Peer:
 
     def __init__(self, method: str, problem: Problem, seed: int, own_start: bool) -> None:
         self._method, self._problem = method, problem
-        space = problem.space
+        space: Any = problem.space  # a box or a list
         self._finite = isinstance(space, Candidates)
-        self._box = space._box if isinstance(space, Candidates) else space
+        self._box: Any = space._box if self._finite else space
         self._measured: set[bytes] = set()
         self._process = subprocess.Popen(
             [peer_python(method), str(ROOT / "research/benchmarks/peers/worker.py"), method],
@@ -124,6 +124,7 @@ class Peer:
         u, space = self._box.encode(named), self._problem.space
         if self._finite:  # a peer that knows boxes only: the nearest design not measured yet
             rows = space.enumeration()
+            assert rows is not None
             order = np.argsort(((rows - u) ** 2).sum(axis=1), kind="stable")
             fresh = (rows[i] for i in order if rows[i].tobytes() not in self._measured)
             u = next(fresh, rows[order[0]])

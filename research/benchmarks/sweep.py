@@ -25,7 +25,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -74,7 +74,7 @@ def instances(suite: str, side: Side, seeds: int) -> Iterator[tuple[int, str]]:
     """(seed, problem), all problems of one seed first: what is done when time is up is paired."""
     tune = side == "tune"
     first = 1000 if tune else 0
-    kind, _, size = suite.partition("-")
+    kind = suite.partition("-")[0]
     if kind in ("bbob", "mixint", "noisy", "many"):
         for number in range(11, 11 + seeds) if tune else range(21, 21 + seeds):
             names = coco.names(kind, range(number, number + 1))
