@@ -160,7 +160,7 @@ def test_methods_that_are_run_by_name(
     command = ["regret", "run", "--quick", "--suites", "needle", "rkhs"]
     monkeypatch.setattr(sys, "argv", command)
     regret.main()
-    levels = [f"noregret, insurance {level}" for level in ("0.05", "0.1", "0.2")]
+    levels = [f"noregret, insurance {level}" for level in ("0.25", "0.5", "2")]
     assert {job.suite for job in started if job.method in levels} == {"needle"}
     assert not any(job.method == methods.UNPATROLLED for job in started)
     monkeypatch.setattr(sys, "argv", [*command, "--methods", methods.BEFORE])
