@@ -27,10 +27,20 @@ GRID = np.linspace(0, 1, 301)[:, None]
 BAND, TRUTH, SEEN, NEXT = "#9ecae1", "0.2", "#b2182b", "#2f8f3a"
 
 
-def run(strategy: Strategy, trials: int, seed: int = START) -> nr.Study:
+def run(
+    strategy: Strategy, trials: int, seed: int = START, start: nr.Study | None = None
+) -> nr.Study:
+    """start: a study whose initial design is taken over, values included."""
     f, rng = bump(), np.random.default_rng([seed, 2024])
-    return nr.Study([(0, 1)], "maximize", strategy, seed).run(
-        lambda x: float(f(x)) + NOISE * rng.standard_normal(), trials, progress=False
+    study = nr.Study([(0, 1)], "maximize", strategy, seed)
+    for trial in [] if start is None else start.trials:
+        if trial.decision.in_design:
+            study.add(trial.params, trial.value)
+            rng.standard_normal()
+    return study.run(
+        lambda x: float(f(x)) + NOISE * rng.standard_normal(),
+        trials - len(study.trials),
+        progress=False,
     )
 
 
@@ -129,11 +139,12 @@ def speed() -> Figure:
 
 def surveys() -> Figure:
     """The default from the start at which log-EI sticks: where it looked, and why."""
-    study = run(nr.InsuredGPUCB(), TRIALS)
+    fitted = run(nr.LogEI(), TRIALS)
+    study = run(nr.InsuredGPUCB(), TRIALS, start=fitted)
     x, _ = points(study)
     survey = np.array([t.decision.model is not None and t.why.survey for t in study.trials])
     figure, axis = plt.subplots(figsize=(8, 3.4), layout="constrained")
-    stuck_x, _ = points(run(nr.LogEI(), TRIALS))
+    stuck_x, _ = points(fitted)
     axis.axhline(float(bump().maximiser()[0]), color="0.6", lw=1, label="the maximum")
     axis.plot(stuck_x, ".", color="#d95f02", ms=5, label="log-EI on a fitted model")
     axis.plot(
@@ -142,7 +153,7 @@ def surveys() -> Figure:
         "o",
         color="#1b4f9c",
         ms=4.5,
-        label="the default: UCB on the fitted class",
+        label="the default: a promise of the fitted class",
     )
     axis.plot(
         np.flatnonzero(survey),
