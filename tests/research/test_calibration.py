@@ -53,13 +53,13 @@ def test_a_run_is_looked_at_from_the_tenth_decision_on() -> None:
 
 
 def test_bounds_that_are_too_small_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Belief.band
+    original = Belief.bounds
 
     def shrunk(belief: Belief, A: Any) -> Any:
         middle = np.add(*original(belief, A)) / 2
         return middle, middle
 
-    monkeypatch.setattr(Belief, "band", shrunk)
+    monkeypatch.setattr(Belief, "bounds", shrunk)
     found = looked_at(needle(1005), nr.InsuredGPUCB(), 1000, every=30)
     assert summary([{"suite": "needle", **found}])[-1].holds < 0.9
 

@@ -5,6 +5,8 @@ read where it cannot be written.
 import re
 import shutil
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,6 +62,41 @@ def test_the_message_says_how_long_was_waited(
     assert waited is not None
     assert float(waited[1]) > 0.1
     assert not caught.value.passing
+
+
+def test_a_queue_of_writers_that_moves_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lock that is taken for longer than is waited at most, by writers that get on."""
+    path = tmp_path / "s.db"
+    with opened(path) as storage:
+        study = made(storage)
+        monkeypatch.setattr("noregret.storage.database.LOCK_SECONDS", 0.5)
+        end = time.monotonic() + 2.0
+
+        def write() -> None:
+            other = sqlite3.connect(path, timeout=30, isolation_level=None)
+            while time.monotonic() < end:
+                other.execute("BEGIN IMMEDIATE")
+                other.execute("CREATE TABLE IF NOT EXISTS busy (n)")
+                other.execute("INSERT INTO busy VALUES (1)")
+                time.sleep(0.2)
+                other.execute("COMMIT")
+                other.execute("BEGIN IMMEDIATE")
+                other.execute("ROLLBACK")
+            other.close()
+
+        with opened(path) as impatient:  # its connections wait 0.5 s inside SQLite
+            reopened = nr.Study.open(study.name, storage=impatient)
+            writers = [threading.Thread(target=write) for _ in range(6)]
+            for writer in writers:
+                writer.start()
+            try:
+                reopened.enqueue({"x": 0.25})
+            finally:
+                for writer in writers:
+                    writer.join()
+        assert len(study.trials) == 4
 
 
 @pytest.mark.parametrize("kind", KINDS)

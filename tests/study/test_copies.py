@@ -1,7 +1,6 @@
 """A study that is copied, pickled, or met in another process."""
 
 import copy
-import os
 import pickle
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -77,7 +76,6 @@ def test_copies_of_a_study_in_memory() -> None:
     assert other.trials[0].params == study.trials[0].params
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_forked_process_does_not_work_on_a_copy() -> None:
     study = nr.Study(LINE, "maximize", nr.RandomSearch())

@@ -112,9 +112,8 @@ def with_csrf(client: TestClient) -> TestClient:
 
 # -- a real browser --
 
-PATIENCE = (
-    60.0  # seconds; pages answer in a fraction of one, but not on a machine with other things to do
-)
+# seconds; pages answer in a fraction of one, but not on a machine with other things to do
+PATIENCE = 240.0
 HARMLESS = (
     "plotly.min.js",
     "Password forms should have",

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from sqlalchemy.exc import DBAPIError
 
 DEFAULT_FILE = "noregret.db"
-LOCK_SECONDS = 30.0  # how long SQLite waits for another writer
+LOCK_SECONDS = 30.0  # how long SQLite waits for another writer while nothing is written
+LONGEST_QUEUE = 600.0  # seconds that a queue of writers is waited for while it moves
 PATIENCE = 10.0  # seconds for which a statement is tried again after a lost connection
 # the same while nothing has answered yet: a mistyped address should not take long to find out
 FIRST_PATIENCE = 1.0
@@ -171,9 +172,13 @@ class Database:
     def counted(self, what: str, action: Callable[[Connection], T]) -> tuple[T, int]:
         """An action, tried again after a lost connection and while SQLite's lock is taken; how many
         attempts may have changed something. Every failure in words.
+
+        A lock counts as taken for good when nothing was written for LOCK_SECONDS: where hundreds of
+        processes write in turn, the queue moves, and SQLite serves it in no order.
         """
         errors = self.sql.exc
         begin, attempt, pause = time.monotonic(), 0, 0.05
+        written, moved = self._written(), begin
         while True:
             attempt += 1
             settled, failure = self._settled(), None
@@ -206,11 +211,14 @@ class Database:
                 self._patience = PATIENCE
                 return result, attempt
             is_locked = failure is not None and _is_locked(failure.orig)
-            waited = time.monotonic() - begin
-            if waited + pause > (LOCK_SECONDS if is_locked else self._patience) or not (
+            now = time.monotonic()
+            if self._written() != written and now < begin + LONGEST_QUEUE:
+                written, moved = self._written(), now
+            stalled = now - (moved if is_locked else begin)
+            if stalled + pause > (LOCK_SECONDS if is_locked else self._patience) or not (
                 was_written or is_locked or self._may_pass(failure)
             ):
-                raise self._unavailable(what, failure, waited)
+                raise self._unavailable(what, failure, now - begin)
             attempt -= is_locked  # nothing was changed by that one
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, LONGEST_LOCKED_WAIT if is_locked else LONGEST_WAIT)
@@ -239,6 +247,9 @@ class Database:
 
     def _settled(self) -> tuple[int, ...] | None:
         return None if self.file is None else self.file.settled
+
+    def _written(self) -> tuple[int, ...]:
+        return () if self.file is None else self.file.written
 
     def _check_file(self, what: str) -> None:
         if self.file is not None and self.file.was_replaced:

@@ -44,6 +44,18 @@ class SQLiteFile:
         return self._identity is not None and _identity(self.path) != self._identity
 
     @property
+    def written(self) -> tuple[int, ...]:
+        """Size and time of the file and of its log: they change when somebody writes."""
+        found: list[int] = []
+        for path in (self.path, self._log):
+            try:
+                status = path.stat()
+            except OSError:
+                continue
+            found += [status.st_size, status.st_mtime_ns]
+        return tuple(found)
+
+    @property
     def settled(self) -> tuple[int, ...] | None:
         """Inode, size and time of a file that cannot be written here and has no log: nobody is
         writing it. None while a log exists, and where the file can be written.

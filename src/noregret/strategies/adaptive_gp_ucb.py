@@ -205,7 +205,7 @@ class AdaptiveGPUCB:
             return float(self.width)
         if self.noise_std is None:
             raise ConfigurationError(f"the width {self.width!r} needs noise_std")
-        bound = max(self.noise_std, LEAST_NOISE)
+        bound = self._noise_bound
         gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
         if self.width == "paper":
             return confidence.paper(norm_bound, gain, noise_std=bound, delta=delta)
@@ -221,7 +221,16 @@ class AdaptiveGPUCB:
     def _regulariser(self) -> float:
         if self.regulariser is not None:
             return self.regulariser
-        return math.nan if self.noise_std is None else max(self.noise_std, LEAST_NOISE) ** 2
+        return self._noise_bound**2
+
+    @property
+    def _noise_bound(self) -> float:
+        """R, raised where λ = R²: a matrix needs that λ, and with a λ of its own R may be as small
+        as the values' unit makes it. theory.md#units
+        """
+        if self.noise_std is None:
+            return math.nan
+        return max(self.noise_std, LEAST_NOISE) if self.regulariser is None else self.noise_std
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
@@ -297,8 +306,7 @@ class AdaptiveGPUCB:
 
     def refutes(self, framed: Frame, held: FunctionClass) -> bool:
         """Whether no f of the class keeps within the radius of its own kernel's forecasts."""
-        assert self.noise_std is not None
-        amplitude = max(self.noise_std, LEAST_NOISE) / math.sqrt(self._regulariser)
+        amplitude = self._noise_bound / math.sqrt(self._regulariser)
         # λ_i = (R_i/amplitude)², see ``frame``
         values = Values(framed.X, framed.y, amplitude * np.sqrt(framed.told))
         sizes = np.array([amplitude])

@@ -201,8 +201,10 @@ class LBGPUCB:
         held = (
             self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
         )  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
-        noise_std = max(self.noise_std, LEAST_NOISE)
-        regulariser = noise_std**2 if self.regulariser is None else self.regulariser
+        noise_std, regulariser = self.noise_std, self.regulariser
+        if regulariser is None:
+            noise_std = max(noise_std, LEAST_NOISE)
+            regulariser = noise_std**2
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
         capacity = float(
             greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)[-1]
