@@ -219,9 +219,7 @@ def test_the_log_posterior_of_hyperparameters_has_the_right_gradient(jacobian: b
     evidence = Evidence(Matern(2.5), X, Y, told, prior, LogNormal(-4, 1), kriging=True)
     phi = np.log([*THETA, 0.05])
     _, gradient = evidence.log_posterior(phi, jacobian=jacobian)
-    numeric = naive.numeric_gradient(
-        lambda u: evidence.log_posterior(u, jacobian=jacobian)[0], phi
-    )
+    numeric = naive.numeric_gradient(lambda u: evidence.log_posterior(u, jacobian=jacobian)[0], phi)
     np.testing.assert_allclose(gradient, numeric, atol=1e-5)
     assert evidence.part(np.arange(6)).kriging
 

@@ -190,7 +190,7 @@ def test_ten_inputs_of_their_own() -> None:
 
 
 def test_a_group_is_a_space_of_its_own() -> None:
-    """Lengthscales of a group are expected as in a space of its size, and surveys as frequent."""
+    """Lengthscales of a group are expected as in a space of its size."""
     space = {f"x{i}": nr.Float(0, 1) for i in range(6)}
     question = asked(space, lambda p: sum(math.sin(9 * v) for v in p.values()), 40)
     log_value = np.random.default_rng(1).normal(0.0, 1.0, 6)
@@ -201,9 +201,6 @@ def test_a_group_is_a_space_of_its_own() -> None:
     assert value == pytest.approx(parts)
     numeric = numeric_gradient(lambda v: prior.log_density(v, 6)[0], log_value)
     np.testing.assert_allclose(gradient, numeric, rtol=1e-4, atol=1e-5)
-    assert Additive().modelled(question).together == 1
-    default, inputs = nr.InsuredGPUCB(), question.inputs
-    assert default.budget(50, inputs, False, 1) == 8 * default.budget(50, inputs, False)
 
 
 def test_sums_stay_sums_and_others_are_compressed() -> None:

@@ -1,4 +1,4 @@
-"""The sequence of the patrols, and the leash that they hold: what it allows and what it must not."""
+"""The sequence of the patrols, and the leash: what it allows and what it must not."""
 
 from __future__ import annotations
 
