@@ -196,9 +196,10 @@ def goes_on(study: nr.Study, caplog: pytest.LogCaptureFixture) -> nr.Trial:
     assert following.decision.algorithm == algorithm_of(study.strategy)
     assert len(caplog.records) == changed
     if changed:
-        said = f"from trial {following.number} on algorithm 1 decides"
+        rule = algorithm_of(study.strategy)
+        said = f"from trial {following.number} on algorithm {rule} decides"
         assert said in caplog.records[0].getMessage()
-        assert study.algorithms[-1] == (following.number, 1)
+        assert study.algorithms[-1] == (following.number, rule)
         assert study.algorithms[0][1] == 0
     after = study.replay()
     assert (after.number, after.skipped) == (None, before.skipped)

@@ -25,6 +25,7 @@ ESTIMATION = MAP(
     noise_prior=LogNormal(-2.0, 2.0),
     starts=1,
 )
+LEAST = 1e-12  # chance that is left where an evaluation surely fails: it has a logarithm
 CLOSE = 1e-5  # tolerance of the fit: of the log posterior, relative
 
 
@@ -72,7 +73,11 @@ class Chance:
     def of_success(self, A: Array) -> Array:
         mean, std = self.posterior.predict(A)
         u = (mean - self.threshold) / np.sqrt(std**2 + self.noise_var)
-        return np.asarray(1 - self.depends * ndtr(u) - (1 - self.depends) * self.rate)
+        return self._success(u)
+
+    def _success(self, u: Array) -> Array:
+        failure = self.depends * ndtr(u) + (1 - self.depends) * self.rate
+        return np.asarray(np.maximum(1 - failure, LEAST))
 
     @property
     def log(self) -> Acquisition:
@@ -84,7 +89,7 @@ class Chance:
             u = (mean - self.threshold) / total
             du = dmean / total[:, None] - (u * std / total**2)[:, None] * dstd
             density = np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi)
-            p = 1 - self.depends * ndtr(u) - (1 - self.depends) * self.rate
+            p = self._success(u)
             return np.log(p), -self.depends * (density / p)[:, None] * du
 
         return Acquisition(lambda A: np.log(self.of_success(A)), gradients, is_log=True)

@@ -35,6 +35,7 @@ class Inputs:
     in_context: bool = False  # some are given at each ask
     # of each input: the encoded options of a choice, None for a number; None: not a plain box
     levels: tuple[Array | None, ...] | None = None
+    combinations: float = 1.0  # of what the inputs that do not move freely can be
 
     @staticmethod
     def of(space: SearchSpace) -> Inputs:
@@ -51,12 +52,14 @@ class Inputs:
         group = np.repeat(np.arange(len(widths)), widths)
         free = ~np.array([held[group == index].all() for index in range(len(widths))])
         owned = getattr(whole, "branches", ())
-        levels = None
+        levels, combinations = None, 1.0
         if parameters is not None and region_of(space) is None:
             levels = tuple(p.levels() if isinstance(p, Choice) else None for p in kept)
+            combinations = math.prod(p.size for p in kept if math.isfinite(p.size))
         if not owned or parameters is None:
             repeatable = not space.continuous.any()
-            return Inputs(group, np.array(choices), free, repeatable, (), in_context, levels)
+            rest = (), in_context, levels, combinations
+            return Inputs(group, np.array(choices), free, repeatable, *rest)
         names = [name for name, parameter in parameters.items() if parameter.width]
         branches = tuple(
             (names.index(choice), tuple(names.index(o.name) for o in owned if o.choice == choice))

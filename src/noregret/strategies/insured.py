@@ -111,11 +111,11 @@ class InsuredGPUCB:
                 " local optimum for ever (Bull 2011)."
             )
         return (
-            "docs/theory.md#leash: on a box, with choices or not, and on a list, the cumulative"
-            " regret is sublinear, almost surely, for every continuous f and every sub-Gaussian"
-            " noise, as long as patrols do not fail and there is neither context nor limit. It says"
-            " nothing at a finite time: there, the study's resolution says what cannot have been"
-            " missed."
+            "docs/theory.md#leash: on a box of numbers and choices, and on a short list, the"
+            " cumulative regret is sublinear, almost surely, for every continuous f and every"
+            " sub-Gaussian noise, as long as patrols do not fail; not with context, limits,"
+            " constraints or branches. It says nothing at a finite time: there, the study's"
+            " resolution says what cannot have been missed."
         )
 
     @property
@@ -265,20 +265,22 @@ class Asked:
         return self.proposal(x, "promise")
 
     def acquisition(self) -> Acquisition:
-        """In turn UCB and log expected improvement. With limits always the latter; in context always
-        the former: the best mean of other contexts says nothing.
+        """In turn UCB and log expected improvement. With limits always the latter; in context
+        always the former: the best mean of other contexts says nothing.
         """
         if self.limited is not None:
             gain = self.limited.acquisition(self.posterior, self.fitted)
-        elif self.inputs.in_context or self.t % 2 == 0:
+        elif self.takes_ucb:
             gain = ucb(self.posterior, self.width)
+            if self.chance is not None:
+                gain = above(gain, float(self.data.y.min()))
         else:
             gain = log_ei(self.posterior, self.best)
-        if self.chance is None:
-            return gain
-        if self.limited is None and (self.inputs.in_context or self.t % 2 == 0):
-            gain = above(gain, float(self.data.y.min()))
-        return product_of(gain, self.chance.log)
+        return gain if self.chance is None else product_of(gain, self.chance.log)
+
+    @property
+    def takes_ucb(self) -> bool:
+        return self.limited is None and (self.inputs.in_context or self.t % 2 == 0)
 
     @property
     def width(self) -> float:
@@ -323,14 +325,17 @@ class Asked:
 
     def leashed(self, x: Array, acquisition: Acquisition) -> Array:
         """x, or if the patrols found its cell too bad the best point of other cells."""
-        if self.strategy.insurance == 0 or self.limited is not None or self.inputs.levels is None:
+        inputs, every = self.inputs, self.space.enumeration()
+        claimed = inputs.levels is not None or every is not None
+        special = self.limited is not None or inputs.in_context or inputs.branches
+        if self.strategy.insurance == 0 or special or not (claimed and inputs.is_free.all()):
             return x
         decided = zip(self.history.decisions, self.history.rows, strict=True)
         rows = [r for each, r in decided if r is not None and (each.in_design or each.is_patrol)]
-        levels = [each for each in self.inputs.levels if each is not None]
-        combinations = math.prod(len(each) for each in levels)
-        is_free = ~self.inputs.of_choices
-        leash = Leash.of(self.data.X[rows], self.data.y[rows], is_free, combinations)
+        is_free = self.space.continuous & (every is None)
+        combinations = inputs.combinations if every is None else len(np.unique(every, axis=0))
+        largest = float(np.max(np.abs(self.history.y))) or 1.0  # their mean must be a number
+        leash = Leash.of(self.data.X[rows], self.history.y[rows] / largest, is_free, combinations)
         if leash.allows(x[None, :])[0]:
             return x
         points = np.vstack([surveys.cloud_of(self.space, self.seed), self.data.X[rows]])
@@ -415,9 +420,15 @@ class Asked:
             scale=data.scale,
             compression=tuple((float(m), float(s)) for m, s in data.compression.passes),
             recommended_bound=recommended_bound(data, used, fitted[: len(self.history.X)], WIDTH),
-            **({} if self.limited is None else self.limited.recorded(x)),
+            **self.recorded(x, kind),
         )
         return Proposal(x, Decision("model", reasons, memory=self.memory))
+
+    def recorded(self, x: Array, kind: Kind) -> dict[str, Any]:
+        """By what a promise was chosen."""
+        if self.limited is not None:
+            return self.limited.recorded(x)
+        return {} if self.takes_ucb or kind != "promise" else {"acquisition": "log_ei"}
 
 
 def above(gain: Acquisition, worst: float) -> Acquisition:

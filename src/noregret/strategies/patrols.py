@@ -53,7 +53,7 @@ class Leash:
     is_complete: bool  # whether every cell has a value; else nothing is excluded
 
     @staticmethod
-    def of(X: Array, values: Array, is_free: Mask, combinations: int) -> Leash:
+    def of(X: Array, values: Array, is_free: Mask, combinations: float) -> Leash:
         """X, values: the patrols that have a value. combinations: how many the coordinates that are
         not free can have.
         """

@@ -1,7 +1,7 @@
 """Surveys: looks around in a class widened for one decision, where the search stagnates.
 
 The class is widened until its mean std over the space reaches ``UNKNOWN``, and the point is taken
-that teaches most about it; next to a surprise, if there is one. docs/decisions/0013.
+that teaches most about it; next to a surprise, if there is one. docs/decisions/0032.
 """
 
 from __future__ import annotations
