@@ -202,12 +202,14 @@ def test_weights_of_the_evidence_are_its_derivatives(kernel: Covariance) -> None
 
 
 def test_evidence_does_not_know_where_zero_is() -> None:
+    def evidence(y: Array) -> Array:
+        value, by_theta, by_noise = log_evidence_gradient(
+            Matern(2.5), THETA, X, y, LAM, kriging=True
+        )
+        return np.concatenate([[value], by_theta, by_noise])
+
     for shift in (-100.0, 1e4):
-        made = log_evidence_gradient(Matern(2.5), THETA, X, Y + shift, LAM, kriging=True)
-        for got, wanted in zip(
-            made, log_evidence_gradient(Matern(2.5), THETA, X, Y, LAM, kriging=True), strict=True
-        ):
-            np.testing.assert_allclose(got, wanted, atol=1e-6)
+        np.testing.assert_allclose(evidence(Y + shift), evidence(Y), atol=1e-6)
     plain = log_evidence_gradient(Matern(2.5), THETA, X, Y, LAM)[0]  # the control
     assert abs(log_evidence_gradient(Matern(2.5), THETA, X, Y + 100, LAM)[0] - plain) > 100
 

@@ -8,13 +8,13 @@ import pytest
 import noregret as nr
 from noregret.gp import Matern, condition
 from noregret.search import log_ei, ucb
-from noregret.space import Array
+from noregret.space import Array, Mask
 from noregret.strategies.chance import Chance
 from noregret.strategies.insured import above, product_of
 from tests import naive
 
 
-def learnt(X: Array, has_failed: Array) -> Chance:
+def learnt(X: Array, has_failed: Mask) -> Chance:
     return Chance.learnt(X[~has_failed], X[has_failed], np.arange(X.shape[1]))
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,10 @@ def points(space: nr.Space | nr.Candidates, count: int, seed: int = 0, first: in
     shift = np.random.default_rng(seed).random(space.dimension)
     inputs = Inputs.of(space)
     return np.array([patrol_point(space, inputs, first + i, shift) for i in range(count)])
+
+
+def decode(space: Space, x: Array) -> Any:
+    return space.decode(x)
 
 
 def box(d: int) -> Space:
@@ -80,7 +85,7 @@ def test_options_come_in_turn_and_numbers_are_spread_under_each() -> None:
     space = Space({"a": nr.Float(0, 1), "c": nr.Choice(list("uvw")), "n": nr.Int(1, 4)})
     X = points(space, 240)
     np.testing.assert_array_equal(X, space.snap(X))
-    decoded = [space.decode(x) for x in X]
+    decoded = [decode(space, x) for x in X]
     count = Counter(p["c"] for p in decoded)
     assert min(count.values()) >= 0.9 * 80
     pairs = Counter((p["c"], p["n"]) for p in decoded)
@@ -275,12 +280,12 @@ def test_options_have_cells_of_their_own() -> None:
     space = Space({"a": nr.Float(0, 1), "c": nr.Choice(list("uvw"))})
     inputs, X = Inputs.of(space), points(space, 600)
     worth = {"u": 0.0, "v": 1.0, "w": 0.1}
-    y = np.array([worth[space.decode(x)["c"]] for x in X])
+    y = np.array([worth[decode(space, x)["c"]] for x in X])
     leash = Leash.of(X, y, ~inputs.of_choices, 3)
     assert leash.is_complete
-    options = [space.decode(x)["c"] for x in X[leash.allows(X)]]
+    options = [decode(space, x)["c"] for x in X[leash.allows(X)]]
     assert set(options) == {"v"}
-    two = X[[space.decode(x)["c"] != "w" for x in X]]  # an option without patrols: off
+    two = X[[decode(space, x)["c"] != "w" for x in X]]  # an option without patrols: off
     few = Leash.of(two, np.zeros(len(two)), ~inputs.of_choices, 3)
     assert not few.is_complete
     assert few.allows(X).all()

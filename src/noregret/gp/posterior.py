@@ -65,9 +65,7 @@ class Posterior:
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A. O(m n²)."""
-        device = None
-        if self.ones is None:  # the device knows no kriging mean
-            device = device_for_sweep(self.kernel, len(self.X), len(A))
+        device = device_for_sweep(self.kernel, len(self.X), len(A))
         if device is not None:
             from noregret.gp.device_posterior import sweep_on
 
@@ -286,11 +284,12 @@ def condition(
             )
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
-    device = None if kriging else device_for(kernel, len(X))
+    device = device_for(kernel, len(X))
     if device is not None:
         from noregret.gp.device_posterior import condition_on
 
-        return condition_on(device, simple(kernel), lengthscales, X, y, np.array(lam))
+        lam = np.array(lam)
+        return condition_on(device, simple(kernel), lengthscales, X, y, lam, kriging=kriging)
     L = factor(kernel, lengthscales, X, lam)
     z = np.concatenate(
         [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
@@ -316,23 +315,23 @@ def log_evidence_gradient(
         )
         return value, kernel.scale_gradient(lengthscales, X, W), by_noise
     kernel = simple(kernel)
-    device = None if kriging else device_for(kernel, len(X))
+    device = device_for(kernel, len(X))
     if device is not None:
         from noregret.gp.device_posterior import log_evidence_gradient_on
 
-        return log_evidence_gradient_on(device, kernel, lengthscales, X, y, noise_var)
+        return log_evidence_gradient_on(
+            device, kernel, lengthscales, X, y, noise_var, kriging=kriging
+        )
     K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(
         K.T
     )  # K is symmetric: its transpose is in LAPACK's order, so that it is factorised in place
-    z = linalg.solve_lower(L, y)
-    value = float(-np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    ones = None
+    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
     if kriging:
         z, ones, of_mean = _less_mean(L, z)
-        value += of_mean
-    value -= 0.5 * float(z @ z)
+    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    value += of_mean
     weights = linalg.solve_lower(L, z, transposed=True)
     # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
     C = linalg.inverse_less_outer(L, weights)
@@ -373,14 +372,14 @@ def evidence_weights(
     K = covariance(kernel, lengthscales, X, X)
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K)
-    z = linalg.solve_lower(L, y)
-    value = float(-np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    inverse = linalg.solve_lower(L, np.eye(len(y)))
-    W = -0.5 * inverse.T @ inverse
+    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
     if kriging:
         z, ones, of_mean = _less_mean(L, z)
-        value, W = value + of_mean, W + 0.5 * np.outer(ones, ones)
+    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    value += of_mean
     weights = linalg.solve_lower(L, z, transposed=True)
-    value -= 0.5 * float(z @ z)
-    W += 0.5 * np.outer(weights, weights)  # Rasmussen & Williams eq. (5.9)
+    inverse = linalg.solve_lower(L, np.eye(len(y)))
+    W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
+    if ones is not None:
+        W += 0.5 * np.outer(ones, ones)
     return value, W, np.diag(W) * noise_var
