@@ -32,7 +32,7 @@ from noregret.gp import (
     panels,
     shelf,
 )
-from noregret.gp.device_posterior import DevicePosterior
+from noregret.gp.device_posterior import DevicePosterior, sweep_on
 from noregret.space import Array
 from noregret.trials import Decision, Trial
 from tests.components import needed
@@ -433,3 +433,33 @@ def test_a_compiled_kernel_is_used_only_if_it_is_the_kernel() -> None:
     real = device.device_for(KERNELS[0], N)
     assert real is not None
     assert device_kernels._fused(real) is None
+
+
+def test_an_unknown_mean_is_the_same_there_as_here() -> None:
+    """Ordinary kriging on the device against the processor's, which is tested by dense formulas."""
+    pending = np.array([[0.2, 0.3, 0.4], [0.9, 0.1, 0.5]])
+
+    def asked() -> list[Array]:
+        posterior = condition(KERNELS[0], THETA, X, Y + 5, NOISE, pending, 2e-3, kriging=True)
+        appended = condition(KERNELS[0], THETA, X, Y + 5, NOISE, kriging=True)
+        appended = appended.append(np.full(3, 0.3), 5.0, 1e-3).append(pending[0], None, 2e-3)
+        evidence = log_evidence_gradient(KERNELS[0], THETA, X, Y + 5, NOISE, kriging=True)
+        parts = [*posterior.predict(A), *posterior.predict_gradients(A), *posterior.joint(A)]
+        parts += [*appended.predict(A), posterior.precision_diagonal]
+        return [*parts, np.array(posterior.mean), *(np.asarray(part) for part in evidence)]
+
+    there = asked()
+    nr.use_device("cpu")
+    for far, near in zip(there, asked(), strict=True):
+        np.testing.assert_allclose(far, near, rtol=1e-7, atol=1e-8)
+
+
+def test_a_sweep_of_a_kriging_posterior_from_here() -> None:
+    nr.use_device("cpu")
+    posterior = condition(KERNELS[0], THETA, X[:60], Y[:60] + 5, NOISE[:60], kriging=True)
+    near = posterior.predict(LIST[:, :3])
+    nr.use_device("torch-cpu")
+    there = device.device_for_sweep(KERNELS[0], 10_000, 10_000)
+    assert there is not None
+    far = sweep_on(there, posterior, LIST[:, :3])
+    np.testing.assert_allclose(far, near, rtol=1e-7, atol=1e-8)

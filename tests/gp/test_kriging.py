@@ -224,17 +224,3 @@ def test_the_log_posterior_of_hyperparameters_has_the_right_gradient(jacobian: b
     numeric = naive.numeric_gradient(lambda u: evidence.log_posterior(u, jacobian=jacobian)[0], phi)
     np.testing.assert_allclose(gradient, numeric, atol=1e-5)
     assert evidence.part(np.arange(6)).kriging
-
-
-def test_no_device_is_asked_for_a_posterior_with_kriging(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The device's formulas have a mean of 0."""
-
-    def asked(*_: object) -> None:
-        raise AssertionError("a device was asked")
-
-    monkeypatch.setattr("noregret.gp.posterior.device_for_sweep", asked)
-    monkeypatch.setattr("noregret.gp.posterior.device_for", asked)
-    posterior(Matern(2.5)).predict(A)
-    log_evidence_gradient(Matern(2.5), THETA, X, Y, LAM, kriging=True)
-    with pytest.raises(AssertionError, match="asked"):
-        condition(Matern(2.5), THETA, X, Y, LAM)
