@@ -33,9 +33,24 @@ def voronoi_weights(space: SearchSpace, X: Array) -> Array:
 
 
 def weighted_median(values: Array, weights: Array) -> float:
+    """The smallest value with half of the weight at or below it. No arithmetic: values may be of
+    any size.
+    """
     order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order]) - weights[order] / 2
-    return float(np.interp(0.5, below, values[order]))
+    below = np.cumsum(weights[order])
+    return float(values[order][int(np.searchsorted(below, 0.5 * below[-1]))])
+
+
+def spread_above(values: Array, weights: Array, middle: float) -> float:
+    """Root mean square distance from the middle of the values above it, which have half of the
+    weight.
+    """
+    with np.errstate(over="ignore"):
+        above = np.maximum(values - middle, 0.0)
+    largest = float(above.max())
+    if not 0 < largest < np.inf:
+        return largest
+    return largest * float(np.sqrt(2 * weights @ (above / largest) ** 2))
 
 
 def standardise_robustly(
@@ -52,14 +67,12 @@ def standardise_robustly(
     looked for.
     """
     weights = voronoi_weights(space, history.X)
-    largest = float(np.max(np.abs(history.y))) or 1.0  # values may be of any size
-    values = history.y / largest
-    median = weighted_median(values, weights)
-    spread = float(np.sqrt(2 * weights @ np.maximum(values - median, 0.0) ** 2))
-    kept = np.maximum(values, median - FENCE * spread) if spread > 0 else values
+    median = weighted_median(history.y, weights)
+    spread = spread_above(history.y, weights, median)
+    with np.errstate(over="ignore"):
+        kept = np.maximum(history.y, median - FENCE * spread) if spread > 0 else history.y
     offset, scale = standard_units(kept, weights)
     z = scaled(kept, offset, scale)
-    offset, scale = offset * largest, max(scale * largest, SMALLEST)
     compression = Compression.fitted(z, int(compress), weights)
     above = float(compression.slope(np.ones(1))[0])  # of a value to come: as above the average
     common = np.nan if noise_std is None else noise_var_of(noise_std / scale * above, True)
@@ -70,6 +83,3 @@ def standardise_robustly(
     unknown = np.vstack([history.pending, history.failed, history.without_value])
     y = compression.forward(z)
     return Frame(history.X, y, told, common, unknown, offset, scale, 0, compression)
-
-
-SMALLEST = 5e-324  # the smallest positive float
