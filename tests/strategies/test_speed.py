@@ -118,9 +118,9 @@ def test_an_estimate_never_factorises_more_than_enough(monkeypatch: pytest.Monke
     sizes: list[int] = []
     true = log_evidence_gradient
 
-    def noted(kernel: Any, lengthscales: Any, X: Any, *rest: Any) -> Any:
+    def noted(kernel: Any, lengthscales: Any, X: Any, *rest: Any, **options: Any) -> Any:
         sizes.append(len(X))
-        return true(kernel, lengthscales, X, *rest)
+        return true(kernel, lengthscales, X, *rest, **options)
 
     monkeypatch.setattr(evidence_module, "log_evidence_gradient", noted)
     monkeypatch.setattr(estimation, "COARSE", 40)
