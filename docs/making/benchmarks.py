@@ -43,6 +43,15 @@ TITLES = {
     "constrained": "Constrained: shares that sum to one, and sums with limits, known beforehand",
 }
 
+WITHDRAWN = (
+    "**Withdrawn.** The ranks below are of the default before [decision "
+    "0032](decisions/0032-the-default-in-one-file.md). They rank medians of five of our seeds "
+    'beside fewer runs of some peers, and all methods had the same initial points. No "first" '
+    "below is a claim any more. The paired benchmark that takes their place (equal seeds, own "
+    "and common starts, COCO, what strangers try first: `python -m "
+    "research.benchmarks.sweep`) has begun; what it shows is in decision 0032."
+)
+
 
 def suite_table(suite: str, runs: list[Run]) -> str:
     """Mean ranks and what else is asked of a suite, method by method."""
@@ -191,7 +200,8 @@ def suite_section(suite: str, runs: list[Run], docs: Path) -> str:
 def write(docs: Path) -> None:
     (docs / "figures").mkdir(parents=True, exist_ok=True)
     parts = [
-        "# Benchmarks\n\n## Regret\n\nWritten by `make bench-regret` from the raw results in"
+        f"# Benchmarks\n\n## Regret\n\n{WITHDRAWN}\n\n"
+        "Written by `make bench-regret` from the raw results in"
         " research/benchmarks/results (rebuild without rerunning: `make bench-report`). Every"
         " method gets the same initial points, noise draws and budget; peers run with their own"
         " documented defaults (see each adapter in research/benchmarks/peers) in their own"
