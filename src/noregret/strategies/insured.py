@@ -36,7 +36,7 @@ from noregret.strategies.guarantee import check_positive
 from noregret.strategies.inputs import Inputs
 from noregret.strategies.limited import Limited, margin_beliefs
 from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
-from noregret.strategies.patrols import Leash, patrol_point
+from noregret.strategies.patrols import LEAST_PATROLS, Leash, patrol_point
 from noregret.strategies.step import fitted_mean, recommended_bound
 from noregret.strategies.strategy import Belief, check_initial_points, default_initial_points
 from noregret.strategies.suggested import REQUIRED, suggested_band
@@ -332,6 +332,8 @@ class Asked:
             return x
         decided = zip(self.history.decisions, self.history.rows, strict=True)
         rows = [r for each, r in decided if r is not None and (each.in_design or each.is_patrol)]
+        if len(rows) < LEAST_PATROLS:  # it excludes nothing, and a list may be long
+            return x
         is_free = self.space.continuous & (every is None)
         combinations = inputs.combinations if every is None else len(np.unique(every, axis=0))
         largest = float(np.max(np.abs(self.history.y))) or 1.0  # their mean must be a number
