@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ from noregret.trials import LIMITS, Trial, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+LIST_ATTEMPTS = 20  # of making a study whose list others delete at the same time
 
 
 def create(statements: Statements, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
@@ -62,7 +64,7 @@ def create(statements: Statements, record: StudyRecord, trials: Sequence[Trial] 
         return made
 
     try:
-        study = statements.database.attempt("create", add)
+        study = _with_its_list(lambda: statements.database.attempt("create", add))
     except TakenError as taken:
         found = find(statements, record.name) if taken.attempts > 1 else None
         if found is None or found.created != row["created"] or found.space != row["space"]:
@@ -71,6 +73,16 @@ def create(statements: Statements, record: StudyRecord, trials: Sequence[Trial] 
             ) from None
         study = found.id  # by an attempt whose answer got lost
     return key_of(record.name, study, row["created"])
+
+
+def _with_its_list(make: Callable[[], int]) -> int:
+    """Makes a study again whose list was deleted at that moment, with the last other study that had
+    it: PostgreSQL sees the list when it is kept, and no longer when the study refers to it.
+    """
+    for _ in range(LIST_ATTEMPTS - 1):
+        with suppress(GoneError):
+            return make()
+    return make()
 
 
 def read(statements: Statements, name: str) -> StudyRecord:
