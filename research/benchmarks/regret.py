@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.space import Candidates, Choice, Float, Space
+from noregret.space import Candidates, Choice, Space
 from noregret.strategies import Strategy
 from noregret.study import Progress
 from research.benchmarks.constrained import KNOWN, constrained
@@ -41,6 +41,7 @@ from research.benchmarks.faults import faults
 from research.benchmarks.methods import CURVE, DEFAULT, OURS, RANDOM, RUNNABLE
 from research.benchmarks.mixed import mixed
 from research.benchmarks.peers.registry import adapters
+from research.benchmarks.players import describe, linear_sum, peer_python
 from research.benchmarks.problem import Problem
 from research.benchmarks.real import MATERIALS, TUNING, materials, tuning
 from research.benchmarks.synthetic import HIGH, STANDARD, high, needle, rkhs, standard
@@ -282,13 +283,13 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
     send(
         {
             "op": "start",
-            "parameters": [_describe(name, p) for name, p in space.parameters.items()],
+            "parameters": [describe(name, p) for name, p in space.parameters.items()],
             "seed": seed,
             "noisy": problem.noisy,
             "noise_std": problem.noise_std,
             "candidates": candidates,
             "trials": problem.trials,
-            "linear": [_sum(each) for each in getattr(space, "constraints", ())],
+            "linear": [linear_sum(each) for each in getattr(space, "constraints", ())],
         }
     )
     try:
@@ -300,31 +301,6 @@ def _peer(method: str, problem: Problem, seed: int) -> Generator[AskTell, None, 
 
 def _box(space: Any) -> tuple[Space, bool]:
     return (space._box, True) if isinstance(space, Candidates) else (space, False)
-
-
-def _sum(linear: nr.Linear) -> dict[str, Any]:
-    ends = (end if math.isfinite(end) else None for end in linear.bounds)
-    return dict(zip(("coefficients", "low", "high"), (linear.coefficients, *ends), strict=True))
-
-
-def _describe(name: str, parameter: Any) -> dict[str, Any]:
-    if isinstance(parameter, Choice):
-        return {"name": name, "kind": "choice", "options": list(parameter.options)}
-    kind = "float" if isinstance(parameter, Float) else "int"
-    return {
-        "name": name,
-        "kind": kind,
-        "low": parameter.low,
-        "high": parameter.high,
-        "log": parameter.log,
-    }
-
-
-def peer_python(method: str) -> str:
-    path = ROOT / ".peers" / adapters()[method].environment / "bin" / "python"
-    if not path.exists():
-        raise RuntimeError(f"the environment of {method} is not there: run `make bench-peers`")
-    return str(path)
 
 
 # -- results on disk --

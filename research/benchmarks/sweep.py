@@ -2,7 +2,7 @@
 
 python -m research.benchmarks.sweep run [--side tune] [--suites …] [--methods …] [--starts own …]
 python -m research.benchmarks.sweep compare LABEL LABEL [--suites …]
-python -m research.benchmarks.sweep report
+python -m research.benchmarks.sweep table [--label LABEL] [--suites …]
 
 A run is (problem, method, seed, start). ``own``: each method starts by itself, as a user runs it;
 ``common``: all get the same random initial points. The sides share no instance: ``tune`` is for
@@ -242,7 +242,7 @@ def run(jobs: list[Job], folder: Path, workers: int, minutes: float) -> list[str
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="research.benchmarks.sweep", description="Regret.")
-    parser.add_argument("command", choices=["run", "compare", "table", "report"])
+    parser.add_argument("command", choices=["run", "compare", "table"])
     parser.add_argument("labels", nargs="*", help="compare: the second against the first")
     parser.add_argument("--suites", nargs="+", default=list(SUITES), choices=SUITES)
     parser.add_argument("--methods", nargs="+", default=["noregret"])

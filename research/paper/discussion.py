@@ -20,8 +20,9 @@ from noregret.strategies import Additive, Smoothness, Sparse, Strategy, Warping
 from noregret.strategies.modelling import PLAIN
 from noregret.strategies.randomised_gp_ucb import PRACTICAL
 from noregret.testing import rkhs_sample
+from research.benchmarks.players import peer_python
 from research.benchmarks.problem import Problem
-from research.benchmarks.regret import _ours, _peer, peer_python
+from research.benchmarks.regret import _ours, _peer
 from research.paper.runner import Job, Options, Result
 
 NAME, TITLE = "discussion", "The paper's last pages"

@@ -15,7 +15,9 @@ from research.benchmarks.methods import DEFAULT, RANDOM
 from research.benchmarks.peers.eliminated import Eliminated
 from research.benchmarks.peers.registry import adapters
 from research.benchmarks.peers.setting import Setting
-from research.benchmarks.regret import ROOT, _describe, _sum, make, methods_of, problems, read
+from research.benchmarks.players import describe as _describe
+from research.benchmarks.players import linear_sum as _sum
+from research.benchmarks.regret import ROOT, make, methods_of, problems, read
 from tests.components import needed
 
 
