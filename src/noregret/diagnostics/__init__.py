@@ -10,6 +10,7 @@ from noregret.diagnostics.forecast_checks import (
     predictions,
 )
 from noregret.diagnostics.importances import Importance, importances
+from noregret.diagnostics.presentation import best_so_far, check_count, values_along
 from noregret.diagnostics.reasons import Convergence, Reason, convergence, why
 
 __all__ = [
@@ -21,10 +22,13 @@ __all__ = [
     "Prediction",
     "Reason",
     "alarms",
+    "best_so_far",
     "calibration",
+    "check_count",
     "convergence",
     "importances",
     "outcomes",
     "predictions",
+    "values_along",
     "why",
 ]

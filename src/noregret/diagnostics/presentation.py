@@ -1,0 +1,72 @@
+"""What the shell, the page and the pictures need before they can show a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from noregret.errors import ConfigurationError
+from noregret.space import Choice, Int, Parameter
+from noregret.trials import Goal
+
+
+def values_along(parameter: Parameter, count: int) -> list[Any]:
+    """Distinct values of a parameter, in order, at which a curve along it is computed.
+
+    Args:
+        parameter: The input.
+        count: The largest number of values of a numeric parameter.
+
+    Returns:
+        All options of a ``Choice``; all levels of an ``Int`` with at most ``count`` of them;
+        otherwise values evenly spaced on the parameter's own scale.
+    """
+    if isinstance(parameter, Choice):
+        return list(parameter.options)
+    if isinstance(parameter, Int) and parameter.size <= count:
+        return list(range(parameter.low, parameter.high + 1, parameter.step))
+    values = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, count)]
+    return list(dict.fromkeys(values))  # rounding to a level repeats values
+
+
+def best_so_far(values: Sequence[float | None], goal: Goal) -> list[float | None]:
+    """The best value up to each position.
+
+    Args:
+        values: One entry per trial; None where a trial has no value that counts.
+        goal: "maximize" or "minimize".
+
+    Returns:
+        As many entries; None before the first value.
+    """
+    better = max if goal == "maximize" else min
+    best: list[float | None] = []
+    last: float | None = None
+    for value in values:
+        if value is not None:
+            last = value if last is None else better(last, value)
+        best.append(last)
+    return best
+
+
+def check_count(name: str, value: Any, at_least: int = 1) -> int:
+    """A whole number given as an option.
+
+    Args:
+        name: The option's name, for the message.
+        value: What was given.
+        at_least: The smallest value allowed.
+
+    Returns:
+        The number as an ``int``.
+
+    Raises:
+        ConfigurationError: If it is not a whole number, or too small.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < at_least:
+        raise ConfigurationError(
+            f"{name} must be a whole number of at least {at_least}, got {value!r}"
+        )
+    return int(value)
