@@ -5,6 +5,7 @@ import pytest
 
 import noregret as nr
 from noregret.diagnostics import best_so_far, check_count, values_along
+from noregret.diagnostics.presentation import number, plus_minus, spans_decades, table, text_of
 from noregret.errors import ConfigurationError
 from noregret.trials import Goal
 
@@ -33,3 +34,38 @@ def test_counts() -> None:
     for wrong in (0, -1, 2.0, True, "3", None):
         with pytest.raises(ConfigurationError, match="trials must be a whole number of at least"):
             check_count("trials", wrong)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "expected"),
+    [
+        (61.234, 1.234, "61.2 ± 1.2"),
+        (0.0030578, 0.042, "0.003 ± 0.042"),
+        (-0.00001, 0.0011, "0.0000 ± 0.0011"),
+        (1234.5, 123.4, "1234 ± 123"),
+        (5.0, 0.0, "5 ± 0"),
+        (5e9, 3e7, "5e+09 ± 3e+07"),
+    ],
+)
+def test_the_mean_has_the_digits_of_its_standard_deviation(
+    mean: float, std: float, expected: str
+) -> None:
+    assert plus_minus(mean, std) == expected
+
+
+def test_numbers_have_six_digits() -> None:
+    assert (number(1234.56789), number(None), number(2 / 3, 3)) == ("1234.57", "", "0.667")
+    assert (text_of(0.1 + 0.2), text_of(3), text_of("dmf")) == ("0.3", "3", "dmf")
+
+
+def test_columns_are_aligned() -> None:
+    assert table(["name", "value"], [["a", "1"], ["long one", "22.5"]], right=[1]).splitlines() == [
+        "name      value",
+        "a             1",
+        "long one   22.5",
+    ]
+
+
+def test_a_log_scale_suits_positive_values_decades_apart() -> None:
+    assert spans_decades([1e-3, 2.0])
+    assert not any(spans_decades(values) for values in ([1.0], [0.0, 1e9], [1.0, 900.0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,50 @@ import numpy as np
 from noregret.errors import ConfigurationError
 from noregret.space import Choice, Int, Parameter
 from noregret.trials import Goal
+
+DIGITS = 6  # significant digits of a number in a text
+
+
+def number(value: float | None, digits: int = DIGITS) -> str:
+    """``value`` with that many significant digits; an empty text for None."""
+    return "" if value is None else f"{value:.{digits}g}"
+
+
+def text_of(value: Any) -> str:
+    """A parameter's value as text: floats with six digits, everything else as it is."""
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def plus_minus(mean: float, std: float) -> str:
+    """``mean ± std`` with two digits of the standard deviation, and the mean to the same place."""
+    if not 1e-6 < std < 1e6:
+        return f"{mean:.4g} ± {std:.2g}"
+    decimals = max(0, 1 - math.floor(math.log10(std)))
+    return f"{round(mean, decimals) + 0.0:.{decimals}f} ± {std:.{decimals}f}"  # + 0.0: no −0.00
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """Aligned columns as text.
+
+    Args:
+        header: The names of the columns.
+        rows: The cells, one sequence per line.
+        right: Indices of the columns that are aligned to the right.
+    """
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    lines = [
+        "  ".join(
+            text.rjust(width) if column in right else text.ljust(width)
+            for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in [header, *rows]
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def spans_decades(values: Sequence[float]) -> bool:
+    """Whether a log scale suits these: all positive, and more than three decades apart."""
+    return len(values) > 1 and min(values) > 0 and math.log10(max(values) / min(values)) > 3
 
 
 def values_along(parameter: Parameter, count: int) -> list[Any]:
