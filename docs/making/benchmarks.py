@@ -142,7 +142,7 @@ machine with other work on it: the comparison in seconds is the section on speed
 long ran on fewer seeds or functions: the tables say on how many, and ranks compare a method with
 those that ran on the same problem. Each of our own methods is ranked among the peers without our
 others; the peers are ranked among themselves and the default. "noregret before 0024" is the default
-before [decision 0024](decisions/0024-insured-default.md), its runs kept. LB-GP-UCB and "LogEI (no
+before 16 November 2026, its runs kept. LB-GP-UCB and "LogEI (no
 widening)" are strategies of this library, beside the default. "first" below means that no peer has
 a lower mean rank on the problems on which it ran."""
 

@@ -773,7 +773,7 @@ with the four files>`. Every verdict is computed from the numbers beside it.
 
 The paper leaves noise, horizon, prior and the functions open. Here: σ = 0.05, T = 200, Gamma(2, 10)
 on lengthscales, the bump of `noregret.testing.problems.bump`, samples on 11 nodes
-(docs/decisions/0009). Its settings are used where stated: θ_0 = 1, B_0 = 2, δ = 0.1, λ_w = 0.1, p =
+(docs/decisions/0003). Its settings are used where stated: θ_0 = 1, B_0 = 2, δ = 0.1, λ_w = 0.1, p =
 t^0.9, κ = 0.1, 2^d uniform initial points, not counted. Regret is on the noise-free function. Bands
 in the pictures are one standard deviation, as in the paper. A start is stuck if its simple regret
 ends above 0.1 (figure 1: 0.2).

@@ -1,7 +1,7 @@
 """Seconds per ask of the default against those of another checkout, on problems of the tuning
 side: python -m research.benchmarks.ask_times SRC [--repeats 3].
 
-SRC is the ``src`` of the other checkout, for the default before decision 0024 a worktree of the
+SRC is the ``src`` of the other checkout, for the default before 16 November a worktree of the
 commit before it. Both play the same problems in turn, each run a process of its own with one
 thread; seconds are the processor's. The ratio is that of the summed asks.
 """

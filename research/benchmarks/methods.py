@@ -8,7 +8,7 @@ import noregret as nr
 from noregret.strategies import Strategy
 
 DEFAULT = "noregret"
-# kept from an earlier version of the library, see docs/decisions/0024: it cannot be run again here
+# kept from an earlier version of the library, see docs/decisions/0032: it cannot be run again here
 BEFORE = "noregret before 0024"
 UNINSURED = "noregret, insurance 0"
 UNPATROLLED = "noregret without patrols"

@@ -18,7 +18,7 @@ from research.paper.runner import Job, Options, Result
 
 NAME, TITLE = "fig5", "Samples with a misspecified norm bound"
 
-NODES = 11  # spacing θ: docs/decisions/0009
+NODES = 11  # spacing θ: docs/decisions/0003
 
 METHODS: dict[str, Callable[[float], Strategy]] = {
     "GP-UCB (true)": lambda s: nr.GPUCB(

@@ -2,7 +2,7 @@
 
 A setting of the process, never of a study: the mathematics is the same, the proposals agree to
 rounding, and a study may be begun on one and continued on the other. Why PyTorch:
-docs/decisions/0026.
+docs/decisions/0022.
 """
 
 from __future__ import annotations

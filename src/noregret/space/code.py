@@ -4,7 +4,7 @@ apart.
 One coordinate per option would make ten thousand options a space of ten thousand dimensions. The
 dual of the two-error-correcting BCH code of length 127 (the Gold codes) has 16,384 words of 0 and
 1 of which any two differ in 56, 64 or 72 places: distances within 7% of each other, in 127
-coordinates however many options there are. docs/decisions/0021-hostile-use.md
+coordinates however many options there are. docs/decisions/0022-scale.md
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def frame(
         above = float(compression.slope(np.ones(1))[0])
         common = regulariser or noise_var_of(noise_std / scale * above, standardise)
     # told noise R_i goes with λ_i = λ·(R_i/R)², so that R_i²/λ_i is the same for every point:
-    # docs/decisions/0005
+    # docs/decisions/0007
     unit = scale if noise_std is None or regulariser is None else noise_std / np.sqrt(regulariser)
     least, most = TOLD_STANDARDISED if standardise else TOLD
     with np.errstate(over="ignore", under="ignore"):
