@@ -74,7 +74,7 @@ test-lowest:
 	$(PYTHON) -m venv build/lowest
 	$(LOWEST)/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/uv pip install --quiet --python $(LOWEST)/python --resolution lowest-direct --editable '.[cli,frame,hmc,plot,web]' 'pytest>=8' 'hypothesis>=6.100' 'mpmath>=1.3' 'pytest-xdist>=3.5'
-	CI= $(LOWEST)/python -m pytest -n auto --dist loadgroup $(addprefix tests/,space gp classes search theory trials strategies study storage diagnostics)
+	CI= $(LOWEST)/python -m pytest -n auto --dist loadgroup $(addprefix tests/,space gp rkhs search theory trials strategies study storage diagnostics)
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import noregret as nr
-from noregret.classes import Ladder, MinimumStd, Shortening
 from noregret.gp import Matern, covariance
+from noregret.rkhs import Ladder, MinimumStd, Shortening
 from noregret.space import Array, Space
 from noregret.strategies import Additive, Smoothness, Sparse, Strategy, Warping
 from noregret.strategies.modelling import PLAIN

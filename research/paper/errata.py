@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from scipy.spatial.distance import cdist
 
 import noregret as nr
-from noregret.classes import LogGrowth, confidence
 from noregret.gp import MAP, Kernel, Matern, SquaredExponential, condition
+from noregret.rkhs import LogGrowth, confidence
 from noregret.search import low_discrepancy
 from noregret.space import Array
 from noregret.testing import RKHSFunction, bump, rkhs_sample

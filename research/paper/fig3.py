@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 import noregret as nr
-from noregret.classes import FunctionClass
 from noregret.gp import SquaredExponential
+from noregret.rkhs import FunctionClass
 from noregret.space import Array
 from noregret.strategies import Strategy
 from noregret.testing import RKHSFunction, bump, rkhs_sample

@@ -1,8 +1,8 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
-from noregret.classes import FromRepeats
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.gp import use_device
+from noregret.rkhs import NoiseFromReplicates
 from noregret.space import (
     Branch,
     Candidates,
@@ -62,7 +62,6 @@ __all__ = [
     "Feasibility",
     "Float",
     "Forbidden",
-    "FromRepeats",
     "GuaranteeError",
     "Infeasible",
     "InsuredGPUCB",
@@ -72,6 +71,7 @@ __all__ = [
     "MarginalGPUCB",
     "MinimumUncertainty",
     "NoRegretError",
+    "NoiseFromReplicates",
     "RadiusGPUCB",
     "RandomSearch",
     "RandomisedGPUCB",

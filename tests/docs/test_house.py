@@ -50,7 +50,7 @@ def test_the_command_prints_everything_and_no_limit_is_broken() -> None:
 
 def test_every_room_is_measured() -> None:
     measured = {room.name for room in house.rooms()}
-    assert {"(root)", "space", "gp", "classes", "search", "trials", "study", "web"} <= measured
+    assert {"(root)", "space", "gp", "rkhs", "search", "trials", "study", "web"} <= measured
     assert all(room.lengths and room.most for room in house.rooms())
     assert {room.name for room in house.rooms() if room.exported} > {"gp", "trials", "study"}
 

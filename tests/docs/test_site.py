@@ -142,8 +142,8 @@ def test_the_reference_shows_what_a_strategy_of_ones_own_needs(site: dict[Path, 
         "trials.Proposal.x",
         "trials.History.pending",
         "trials.Decision.memory",
-        "classes.Probe.one_step_regret",
-        "classes.Scaling.h",
+        "rkhs.Probe.one_step_regret",
+        "rkhs.Scaling.h",
     ):
         assert f"noregret.{name}" in places, name
 

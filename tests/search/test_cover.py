@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from noregret.classes.function_class import FunctionClass
-from noregret.classes.radius import Mixture, Values, radius_band
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential, covariance
+from noregret.rkhs.function_class import FunctionClass
+from noregret.rkhs.radius import Mixture, Values, radius_band
 from noregret.search.cover import (
     Bounded,
     _rough_error,

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.classes.following import Following
-from noregret.classes.growth import LogGrowth, PowerGrowth
-from noregret.classes.widening import ReferenceRegret, Schedule
 from noregret.errors import GuaranteeWarning, StorageError
 from noregret.gp.hmc import HMC
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.gp.map import MAP
 from noregret.gp.priors import Gamma, LogNormal
+from noregret.rkhs.evidence_class import EvidenceClass
+from noregret.rkhs.widening import LogGrowth, PowerGrowth, ReferenceRegret, Schedule
 from noregret.storage import codec
 from noregret.storage.codec import from_json, to_json
 
@@ -31,7 +30,7 @@ def values() -> list[Any]:
             nr.InsuredGPUCB(),
             nr.AdaptiveGPUCB(widening=Schedule("log", PowerGrowth(1.0, 0.1))),
             nr.InsuredGPUCB(noise_std=0.2, initial_points=7),
-            nr.AdaptiveGPUCB.rigorous(0.1, following=Following(2.0, floor=LogGrowth(0.2))),
+            nr.AdaptiveGPUCB.rigorous(0.1, following=EvidenceClass(2.0, floor=LogGrowth(0.2))),
             nr.AdaptiveGPUCB(
                 width="mixture",
                 widening=ReferenceRegret(

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 import noregret as nr
-from noregret.classes import Schedule
 from noregret.errors import StorageError
+from noregret.rkhs import Schedule
 from noregret.storage import SQLStorage, Storage, StudyRecord, storage_url
 from noregret.storage.protocol import DIED
 from noregret.trials import STATES, Decision, State, Trial

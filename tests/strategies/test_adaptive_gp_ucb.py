@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.classes.growth import PowerGrowth
-from noregret.classes.widening import (
+from noregret.errors import ConfigurationError, GuaranteeWarning
+from noregret.gp.map import MAP
+from noregret.rkhs.widening import (
     AnchoredReference,
     NoWidening,
+    PowerGrowth,
     PowerReference,
     ReferenceRegret,
     Schedule,
 )
-from noregret.errors import ConfigurationError, GuaranteeWarning
-from noregret.gp.map import MAP
 from noregret.space.array import Array
 from noregret.testing.problems import bump
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.classes.growth import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.errors import ConfigurationError, GuaranteeWarning, StorageError
 from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.search.maximiser import low_discrepancy
 from noregret.space.array import Array
 from noregret.storage.codec import from_json, to_json

@@ -12,8 +12,8 @@ import pytest
 
 import noregret as nr
 from noregret import AdaptiveGPUCB, Assumed
-from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
+from noregret.rkhs import RadiusBand
 from noregret.strategies.limited_radius import may_be_feasible, outcome_bands
 from noregret.strategies.pending import with_pending
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.classes.widening import NoWidening
 from noregret.errors import ConfigurationError
 from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.rkhs.widening import NoWidening
 from noregret.space import Array
 
 pytestmark = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")

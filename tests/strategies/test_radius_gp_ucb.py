@@ -9,13 +9,13 @@ import pytest
 
 import noregret as nr
 from noregret import RadiusGPUCB
-from noregret.classes.following import FINENESS, Following
-from noregret.classes.function_class import FunctionClass
-from noregret.classes.growth import ConstantGrowth, LogGrowth, PowerGrowth
-from noregret.classes.radius import SCALES, Mixture, Values, norm_lower_bound, radius_band
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.gp.posterior import condition
+from noregret.rkhs.evidence_class import FINENESS, EvidenceClass
+from noregret.rkhs.function_class import FunctionClass
+from noregret.rkhs.radius import SCALES, Mixture, Values, norm_lower_bound, radius_band
+from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.space.array import Array
 from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
 
@@ -156,7 +156,7 @@ def test_what_was_given_implies_the_condition_or_it_says_so(rate: float) -> None
     """f has exactly the given norm at θ_0: with b ≥ 1 every class contains it, with less not all.
     B_0 = 2, and the naive bound at θ is g^(d/2) of that."""
     f = RKHSFunction(SquaredExponential(), np.full(2, 0.5), np.full((1, 2), 0.5), np.array([2.0]))
-    rule = Following(ball=LogGrowth(rate))
+    rule = EvidenceClass(norm_growth=LogGrowth(rate))
     strategy = RadiusGPUCB(0.6, norm_bound=2.0, lengthscales=0.5, following=rule)
     study = nr.Study([(0, 1)] * 2, "maximize", strategy)
     rng, missed = np.random.default_rng(3), 0
@@ -280,16 +280,19 @@ class Declared(Cosine):
     [
         ({"kernel": Cosine()}, "spectral density"),
         ({"kernel": Declared()}, "information capacity"),
-        ({"following": Following(floor=ConstantGrowth())}, "the floor of the class must grow"),
-        ({"following": Following(ball=ConstantGrowth())}, "the ball of the class must grow"),
-        ({"following": Following(cap=PowerGrowth(1.0, 0.4))}, "logarithmically"),
+        ({"following": EvidenceClass(floor=ConstantGrowth())}, "the floor of the class must grow"),
+        (
+            {"following": EvidenceClass(norm_growth=ConstantGrowth())},
+            "the norm_growth of the class must grow",
+        ),
+        ({"following": EvidenceClass(cap=PowerGrowth(1.0, 0.4))}, "logarithmically"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_what_breaks_the_theorem_is_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(GuaranteeError, match=message):
         RadiusGPUCB(0.1, **change)
-    RadiusGPUCB(0.1, following=Following(floor=LogGrowth(0.3)))
+    RadiusGPUCB(0.1, following=EvidenceClass(floor=LogGrowth(0.3)))
 
 
 @pytest.mark.parametrize(
@@ -302,7 +305,7 @@ def test_what_breaks_the_theorem_is_refused(change: dict[str, Any], message: str
         ({"delta": 1.0}, "delta"),
         ({"offset": math.nan}, "offset"),
         ({"initial_points": 2.5}, "initial_points"),
-        ({"following": Following}, "following must be a value"),
+        ({"following": EvidenceClass}, "following must be a value"),
     ],
     ids=str,
 )

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.classes import MinimumStd, Shortening
 from noregret.errors import ConfigurationError
 from noregret.gp import condition
 from noregret.gp.kernels import Matern, SquaredExponential
+from noregret.rkhs import MinimumStd, Shortening
 from noregret.search import ucb
 from noregret.space import Array
 from noregret.strategies import Strategy
@@ -35,7 +35,7 @@ def value(params: Any) -> float:
 BASES = [
     PRACTICAL,
     nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=50.0, initial_points=6),
-    nr.AdaptiveGPUCB.rigorous(nr.FromRepeats(3), norm_bound=50.0, initial_points=6),
+    nr.AdaptiveGPUCB.rigorous(nr.NoiseFromReplicates(3), norm_bound=50.0, initial_points=6),
 ]
 
 

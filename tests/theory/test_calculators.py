@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from noregret.classes.confidence import mixture
-from noregret.classes.function_class import NormPower, split
-from noregret.classes.growth import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp.kernels import Kernel, Matern, SquaredExponential, covariance
 from noregret.gp.posterior import condition
+from noregret.rkhs.confidence import mixture
+from noregret.rkhs.function_class import NormPower, split
+from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.space.array import Array
 from noregret.theory import (
     GREEDY_SHARE,

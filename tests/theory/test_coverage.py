@@ -13,9 +13,9 @@ import pytest
 from scipy.stats import binomtest
 
 import noregret as nr
-from noregret.classes import confidence
 from noregret.gp.kernels import SquaredExponential
 from noregret.gp.posterior import condition
+from noregret.rkhs import confidence
 from noregret.testing.problems import rkhs_sample
 
 DELTA, NORM, RUNS, STEPS = 0.1, 2.0, 60, 120

@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, multivariate_normal, norm
 
-from noregret.classes import confidence
-from noregret.classes.following import FINENESS
-from noregret.classes.function_class import FunctionClass
-from noregret.classes.radius import (
+from noregret.errors import ConfigurationError
+from noregret.gp import Kernel, Matern, Posterior, SquaredExponential, condition, covariance
+from noregret.rkhs import confidence
+from noregret.rkhs.evidence_class import FINENESS
+from noregret.rkhs.function_class import FunctionClass
+from noregret.rkhs.radius import (
     LENGTHS,
     SCALES,
     Mixture,
@@ -27,8 +29,6 @@ from noregret.classes.radius import (
     radius_band,
     radius_squared,
 )
-from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Matern, Posterior, SquaredExponential, condition, covariance
 from noregret.search.cover import Bounded, covered
 from noregret.space import Array
 from noregret.testing.problems import rkhs_sample

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.classes import confidence
 from noregret.gp import Matern, SquaredExponential, evidence
+from noregret.rkhs import confidence
 from noregret.testing.problems import RKHSFunction, rkhs_sample
 
 ROOT = Path(__file__).parents[2]

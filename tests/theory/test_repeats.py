@@ -10,16 +10,16 @@ import pytest
 from scipy.stats import binomtest, chi2
 
 import noregret as nr
-from noregret.classes import FunctionClass, Mixture, Values
-from noregret.classes.repeats import (
-    FromRepeats,
+from noregret.errors import ConfigurationError
+from noregret.gp import Matern, SquaredExponential
+from noregret.rkhs import FunctionClass, Mixture, Values
+from noregret.rkhs.noise_bound import (
+    NoiseFromReplicates,
     first_pairs,
     pairs_at,
     strict_quantile,
     unpaired,
 )
-from noregret.errors import ConfigurationError
-from noregret.gp import Matern, SquaredExponential
 from noregret.space import Array
 from noregret.testing.problems import rkhs_sample
 
@@ -31,7 +31,7 @@ LAWS: dict[str, Any] = {
 }  # all of variance 1; the last one is sub-Gaussian with R far above its std
 
 
-def covered(rule: FromRepeats, law: str, delta: float, runs: int = 2_000) -> int:
+def covered(rule: NoiseFromReplicates, law: str, delta: float, runs: int = 2_000) -> int:
     rng = np.random.default_rng(1)
     noise = LAWS[law](rng, (runs, rule.pairs, 2))
     return sum(rule.bound(pair[:, 0] - pair[:, 1], delta) >= 1.0 for pair in noise)
@@ -39,14 +39,14 @@ def covered(rule: FromRepeats, law: str, delta: float, runs: int = 2_000) -> int
 
 @pytest.mark.parametrize("pairs", [2, 8, 20])
 def test_gaussian_repeats_have_exactly_the_stated_coverage(pairs: int) -> None:
-    hit = covered(FromRepeats(pairs), "gaussian", 0.1)
+    hit = covered(NoiseFromReplicates(pairs), "gaussian", 0.1)
     assert binomtest(hit, 2_000, 0.9).pvalue > 1e-3  # neither below nor above
 
 
 @pytest.mark.parametrize("law", ["gaussian", "rademacher", "uniform"])
 @pytest.mark.parametrize("pairs", [8, 16])
 def test_strict_repeats_cover(law: str, pairs: int) -> None:
-    hit = covered(FromRepeats(pairs, "strict"), law, 0.05)
+    hit = covered(NoiseFromReplicates(pairs, "strict"), law, 0.05)
     assert binomtest(hit, 2_000, 0.95, alternative="less").pvalue > 1e-3
 
 
@@ -58,8 +58,8 @@ def test_negative_controls() -> None:
     apart = np.diff(rng.standard_normal((2_000, 8, 2)), axis=2)[:, :, 0]
     plain = np.sqrt(np.sum(apart**2, axis=1) / 16)
     assert np.mean(plain >= 1) < 0.6
-    assert covered(FromRepeats(2), "rademacher", 0.1) < 0.8 * 2_000
-    assert covered(FromRepeats(16, "strict"), "rare", 0.05) < 0.9 * 2_000
+    assert covered(NoiseFromReplicates(2), "rademacher", 0.1) < 0.8 * 2_000
+    assert covered(NoiseFromReplicates(16, "strict"), "rare", 0.05) < 0.9 * 2_000
 
 
 def test_the_quantile_by_brute_force() -> None:
@@ -153,7 +153,7 @@ def test_the_band_holds_although_nobody_told_the_noise(noise: float) -> None:
 
 
 def test_pairs_come_first_and_nothing_is_claimed_before() -> None:
-    strategy = nr.AdaptiveGPUCB.rigorous(FromRepeats(3), norm_bound=3.0)
+    strategy = nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(3), norm_bound=3.0)
     study = nr.Study([(0.0, 7.3), (1e-4, 1.0)], "maximize", strategy=strategy, seed=2)
     rng = np.random.default_rng(0)
     for n in range(6):
@@ -175,7 +175,7 @@ def test_pairs_come_first_and_nothing_is_claimed_before() -> None:
 
 
 def test_points_under_way_are_repeated_once() -> None:
-    strategy = nr.AdaptiveGPUCB.rigorous(FromRepeats(2))
+    strategy = nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(2))
     study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=3)
     first = study.ask()
     second = study.ask()  # the first has no value: a point of its own
@@ -193,7 +193,7 @@ def test_a_repeat_that_is_told_late_changes_nothing() -> None:
     """By trial number it would be one of the first two pairs; the bound is that of the pairs that
     were complete when the model decided first. Another order of telling, as from two workers.
     """
-    strategy = nr.AdaptiveGPUCB.rigorous(FromRepeats(2), initial_points=2)
+    strategy = nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(2), initial_points=2)
     study = nr.Study([(0.0, 1.0)], "maximize", strategy, seed=0)
     rng = np.random.default_rng(0)
 
@@ -225,7 +225,7 @@ def test_a_repeat_that_is_told_late_changes_nothing() -> None:
 
 
 def test_values_without_noise() -> None:
-    strategy = nr.AdaptiveGPUCB.rigorous(FromRepeats(2), norm_bound=2.0)
+    strategy = nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(2), norm_bound=2.0)
     study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=3)
     study.run(lambda x: float(np.sin(3 * x[0])), trials=8)
     assert study.trials[-1].why.noise_std == pytest.approx(2e-4)
@@ -234,10 +234,10 @@ def test_values_without_noise() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: FromRepeats(0),
-        lambda: FromRepeats(2.5),  # type: ignore[arg-type]
-        lambda: FromRepeats(law="cauchy"),  # type: ignore[arg-type]
-        lambda: nr.AdaptiveGPUCB.rigorous(FromRepeats(5, "strict")),
+        lambda: NoiseFromReplicates(0),
+        lambda: NoiseFromReplicates(2.5),  # type: ignore[arg-type]
+        lambda: NoiseFromReplicates(law="cauchy"),  # type: ignore[arg-type]
+        lambda: nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(5, "strict")),
         lambda: nr.AdaptiveGPUCB.rigorous(None),  # type: ignore[arg-type]
     ],
 )

@@ -10,9 +10,9 @@ from typing import Any
 import click
 import numpy as np
 
-from noregret.classes import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.rkhs import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
 from noregret.search import low_discrepancy
 from noregret.theory import (
     GREEDY_SHARE,

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from noregret.classes import BUILT_IN
 from noregret.errors import StorageError
+from noregret.rkhs import BUILT_IN
 from noregret.space import Candidates, Satisfies, Space
 from noregret.strategies import own_algorithm, settings_of, stored_kind, stored_name
 

@@ -15,14 +15,16 @@ from typing import Literal
 
 import numpy as np
 
-from noregret.classes import (
+from noregret.errors import ConfigurationError, GuaranteeWarning
+from noregret.gp import MAP, Kernel, SquaredExponential
+from noregret.rkhs import (
     AnchoredReference,
     Estimator,
-    Following,
-    FromRepeats,
+    EvidenceClass,
     FunctionClass,
     Ladder,
     Mixture,
+    NoiseFromReplicates,
     NormPower,
     NoWidening,
     PowerReference,
@@ -32,8 +34,6 @@ from noregret.classes import (
     confidence,
     norm_lower_bound,
 )
-from noregret.errors import ConfigurationError, GuaranteeWarning
-from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.search import Acquisition
 from noregret.space import SearchSpace
 from noregret.strategies.assumed import Assumed
@@ -135,21 +135,21 @@ class AdaptiveGPUCB:
 
     @staticmethod
     def rigorous(
-        noise_bound: float | FromRepeats = FromRepeats(),
+        noise_bound: float | NoiseFromReplicates = NoiseFromReplicates(),
         delta: float = 0.1,
         *,
         norm_bound: float = 1.0,
         lengthscales: float | tuple[float, ...] | None = None,
         kernel: Kernel | Ladder = SquaredExponential(),
         offset: float = 0.0,
-        following: Following = Following(),
+        following: EvidenceClass = EvidenceClass(),
         initial_points: int | None = None,
         outcomes: Mapping[str, Assumed] | None = None,
     ) -> RadiusGPUCB:
         """The repaired theorem: for R-sub-Gaussian noise with R = noise_bound the band holds with
         probability 1 − delta while the class contains f, which it does from some time on, and the
         regret is sublinear. noise_bound, norm_bound and offset are in the values' units; where R
-        is not known it is found from repeats, see ``FromRepeats``.
+        is not known it is found from repeats, see ``NoiseFromReplicates``.
         """
         return RadiusGPUCB(
             noise_bound,

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from noregret.classes import RadiusBand
 from noregret.gp import Posterior, draw_at, draw_path
+from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB

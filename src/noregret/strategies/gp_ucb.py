@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.classes import NoWidening
 from noregret.gp import MAP, Kernel, SquaredExponential
+from noregret.rkhs import NoWidening
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.guarantee import fixed_class_theorem

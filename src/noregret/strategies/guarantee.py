@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.classes import Following, Ladder, LogGrowth, ReferenceRegret, Widening
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.rkhs import EvidenceClass, Ladder, LogGrowth, ReferenceRegret, Widening
 from noregret.space import Array
 from noregret.strategies.strategy import check_initial_points
 from noregret.trials import History
@@ -121,9 +121,9 @@ def check_proved_kernel(kernel: Kernel) -> None:
 
 
 def check_following(rule: Any) -> None:
-    if not isinstance(rule, Following):
-        raise ConfigurationError(f"following must be a value such as Following(), got {rule!r}")
-    for name in ("floor", "cap", "ball"):
+    if not isinstance(rule, EvidenceClass):
+        raise ConfigurationError(f"following must be a value such as EvidenceClass(), got {rule!r}")
+    for name in ("floor", "cap", "norm_growth"):
         curve = getattr(rule, name)
         if not isinstance(curve, LogGrowth):
             raise GuaranteeError(

@@ -52,9 +52,9 @@ from typing import get_args
 
 import numpy as np
 
-from noregret.classes import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, SquaredExponential
+from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
@@ -131,7 +131,7 @@ class LBGPUCB:
         if not isinstance(self.growth, get_args(Growth)):
             raise ConfigurationError(
                 "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
-                f" noregret.classes.growth, got {self.growth!r}"
+                f" noregret.rkhs.widening, got {self.growth!r}"
             )
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
             object.__setattr__(

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from noregret.classes import Followed, RadiusBand
 from noregret.errors import ConfigurationError
+from noregret.rkhs import ClassEstimate, RadiusBand
 from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.pending import with_pending
@@ -79,7 +79,7 @@ class OutcomeBand:
 
     strategy: RadiusGPUCB
     margins: Margins
-    chosen: Followed
+    chosen: ClassEstimate
     band: RadiusBand
     shown: RadiusBand
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.classes import MinimumStd
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, Kernel, SquaredExponential
+from noregret.rkhs import MinimumStd
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.guarantee import check_positive

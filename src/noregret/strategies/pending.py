@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from noregret.classes import RadiusBand
+from noregret.rkhs import RadiusBand
 from noregret.space import Array
 
 

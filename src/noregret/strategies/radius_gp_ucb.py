@@ -14,20 +14,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from noregret.classes import (
-    Followed,
-    Following,
-    FromRepeats,
+from noregret.errors import ConfigurationError
+from noregret.gp import Kernel, SquaredExponential, simple
+from noregret.rkhs import (
+    ClassEstimate,
+    EvidenceClass,
     FunctionClass,
     Ladder,
     Mixture,
+    NoiseFromReplicates,
     RadiusBand,
     Values,
     radius_band,
     unpaired,
 )
-from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, SquaredExponential, simple
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.assumed import Assumed
@@ -62,7 +62,7 @@ class RadiusGPUCB:
     """``AdaptiveGPUCB.rigorous``: everything in the values' units and fixed before the data.
 
     noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a value counts for it. Or
-    FromRepeats(pairs, law): R is not known, so many points are measured twice first.
+    NoiseFromReplicates(pairs, law): R is not known, so many points are measured twice first.
     delta: the probability with which the band may fail.
     norm_bound: B_0, where the norm ball starts.
     lengthscales: θ_0 on the unit cube; None: √d, its diameter.
@@ -74,13 +74,13 @@ class RadiusGPUCB:
     shared by all bands.
     """
 
-    noise_bound: float | FromRepeats = FromRepeats()
+    noise_bound: float | NoiseFromReplicates = NoiseFromReplicates()
     delta: float = 0.1
     norm_bound: float = 1.0
     lengthscales: float | tuple[float, ...] | None = None
     kernel: Kernel | Ladder = SquaredExponential()
     offset: float = 0.0
-    following: Following = Following()
+    following: EvidenceClass = EvidenceClass()
     initial_points: int | None = None
     outcomes: tuple[tuple[str, Assumed], ...] | Mapping[str, Assumed] = ()
     algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
@@ -89,7 +89,7 @@ class RadiusGPUCB:
         if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
             lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
             object.__setattr__(self, "lengthscales", lengthscales)
-        if isinstance(self.noise_bound, FromRepeats):
+        if isinstance(self.noise_bound, NoiseFromReplicates):
             check_common(self, ("norm_bound",))
             self.noise_bound.check(self.delta / 2)
         else:
@@ -124,7 +124,7 @@ class RadiusGPUCB:
 
     @property
     def _noise_words(self) -> str:
-        if not isinstance(self.noise_bound, FromRepeats):
+        if not isinstance(self.noise_bound, NoiseFromReplicates):
             return "noise_bound-sub-Gaussian"
         kind = "Gaussian" if self.noise_bound.law == "gaussian" else "strictly sub-Gaussian"
         return f"{kind} and the same everywhere (docs/theory.md#unknown-noise)"
@@ -145,7 +145,7 @@ class RadiusGPUCB:
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
         """Something must be assumed of every outcome, and of nothing else."""
-        if limits and isinstance(self.noise_bound, FromRepeats):
+        if limits and isinstance(self.noise_bound, NoiseFromReplicates):
             raise ConfigurationError(
                 "with limits on outcomes the noise must be bounded by a number: give noise_bound"
                 " for the value, and for each outcome its own"
@@ -176,7 +176,7 @@ class RadiusGPUCB:
         raised where the values are far beyond it: the band is then no theorem's.
         """
         rule, told = self.noise_bound, history.noise_std[~np.isnan(history.noise_std)]
-        if not isinstance(rule, FromRepeats):
+        if not isinstance(rule, NoiseFromReplicates):
             unit = unit_for(np.append(history.y, told), self.norm_bound)
             bound = max(rule, LEAST_NOISE * unit)
             return replace(self, noise_bound=bound, norm_bound=unit), history
@@ -193,7 +193,7 @@ class RadiusGPUCB:
 
     @property
     def _bound(self) -> float:
-        assert not isinstance(self.noise_bound, FromRepeats)  # see ``known``
+        assert not isinstance(self.noise_bound, NoiseFromReplicates)  # see ``known``
         return self.noise_bound
 
     def values(self, history: History) -> Values:
@@ -204,7 +204,7 @@ class RadiusGPUCB:
 
     def followed(
         self, space: SearchSpace, history: History, least: float = 0.0
-    ) -> tuple[Followed, RadiusBand]:
+    ) -> tuple[ClassEstimate, RadiusBand]:
         """The class that the data ask for with a norm bound of at least ``least``, and its band.
         Its clock counts the decisions that were told: points under way move nothing.
         """
@@ -212,11 +212,11 @@ class RadiusGPUCB:
         pairs = zip(history.decisions, history.rows, strict=True)
         t = 1 + sum(each.model is not None and row is not None for each, row in pairs)
         if isinstance(self.kernel, Ladder):
-            kernel, chosen = self.kernel.followed(self.following, t, start, values, self.delta)
+            kernel, chosen = self.kernel.estimate(self.following, t, start, values, self.delta)
         else:
             kernel, shortest = self.kernel, self.following.floor(t) ** (1 / space.dimension)
             mixture = Mixture.around(kernel, start, shortest)
-            chosen = self.following.followed(t, start, mixture, values, self.delta)
+            chosen = self.following.estimate(t, start, mixture, values, self.delta)
         held = chosen.function_class
         if held.norm_bound < least:
             lifted, b = FunctionClass(held.lengthscales, least), least / chosen.implied
@@ -247,7 +247,7 @@ class RadiusGPUCB:
                 found = replace(
                     found, decision=replace(found.decision, model=replace(model, proved=False))
                 )
-            if isinstance(self.noise_bound, FromRepeats):
+            if isinstance(self.noise_bound, NoiseFromReplicates):
                 return keeping(found, history, self.noise_bound.pairs)
             return found
         first = initial_proposal(space, history, rng, self.initial_points, "uniform")
@@ -307,7 +307,7 @@ class RadiusGPUCB:
         space: SearchSpace,
         history: History,
         x: Array,
-        chosen: Followed,
+        chosen: ClassEstimate,
         band: RadiusBand,
         shown: RadiusBand,
         lower: Array,
@@ -388,7 +388,7 @@ class RadiusGPUCB:
         self,
         what: str,
         known: RadiusGPUCB,
-        chosen: Followed,
+        chosen: ClassEstimate,
         history: History,
         band: RadiusBand,
     ) -> str:
@@ -404,7 +404,7 @@ class RadiusGPUCB:
             f" {needs(known._bound, history, at_least=True)} The"
             " class follows the data, so the bound need not fall for good."
         )
-        if isinstance(self.noise_bound, FromRepeats):
+        if isinstance(self.noise_bound, NoiseFromReplicates):
             text = f"{text} {self.noise_bound.words}"
         if unit != self.norm_bound:
             text = f"not proved (values are far beyond norm_bound {self.norm_bound:g}): {text}"

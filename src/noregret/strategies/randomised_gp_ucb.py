@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from noregret.classes import AnchoredReference, ReferenceRegret
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, LogNormal, Matern
+from noregret.rkhs import AnchoredReference, ReferenceRegret
 from noregret.search import Acquisition, ucb
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB

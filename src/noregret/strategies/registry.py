@@ -16,9 +16,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from noregret.classes import GROWTHS, REFERENCES, WIDENINGS
 from noregret.errors import ConfigurationError, StorageError
 from noregret.gp import ESTIMATORS, KERNELS, PRIORS
+from noregret.rkhs import GROWTHS, REFERENCES, WIDENINGS
 from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.adaptive_thompson import AdaptiveThompson

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from noregret.classes import first_pairs, pairs_at
+from noregret.rkhs import first_pairs, pairs_at
 from noregret.space import Array
 from noregret.trials import History, Proposal
 

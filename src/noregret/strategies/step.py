@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noregret.classes import FunctionClass, Information, Scaling
 from noregret.gp import Fit, Posterior
+from noregret.rkhs import FunctionClass, Information, Scaling
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.units import LARGEST, Frame

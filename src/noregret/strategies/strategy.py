@@ -10,9 +10,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
-from noregret.classes import RadiusBand
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Predictor
+from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
 from noregret.trials import Decision, History, Limit, Proposal, html_table

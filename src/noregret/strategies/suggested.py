@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from noregret.classes import (
+from noregret.gp import Covariance
+from noregret.rkhs import (
     FunctionClass,
     Mixture,
     RadiusBand,
@@ -12,7 +13,6 @@ from noregret.classes import (
     norm_lower_bound,
     radius_band,
 )
-from noregret.gp import Covariance
 from noregret.space import Array
 from noregret.strategies.units import Frame
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noregret.classes import crossing_near
 from noregret.gp import VARIANCE_FLOOR, Posterior, squared_distances
+from noregret.rkhs import crossing_near
 from noregret.search import log_h, low_discrepancy
 from noregret.space import Array, SearchSpace, spread_points
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from noregret.classes import ConstantGrowth, LogGrowth, NormPower, PowerGrowth, as_growth
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern
+from noregret.rkhs import ConstantGrowth, LogGrowth, NormPower, PowerGrowth, as_growth
 from noregret.space import Array
 
 EXACT = 2.0**53  # integers below are floats

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from noregret.classes import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.errors import ConfigurationError
+from noregret.rkhs import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.space import Array
 from noregret.theory.orders import Order
 

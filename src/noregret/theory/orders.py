@@ -22,9 +22,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from noregret.classes import NormPower
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.rkhs import NormPower
 
 Capacity = Literal["printed", "tight"]
 TOLERANCE = 1e-12  # exponents closer than this are equal: 1/3 is not a float

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from noregret.classes import as_growth
 from noregret.gp import Kernel, Matern
+from noregret.rkhs import as_growth
 from noregret.space import Array
 from noregret.theory.bounds import capture_time, refined_capture_time
 from noregret.theory.curves import describe_curve

@@ -28,9 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from noregret.classes import PowerGrowth, as_growth
 from noregret.errors import ConfigurationError
 from noregret.gp import Matern
+from noregret.rkhs import PowerGrowth, as_growth
 from noregret.theory.curves import (
     SYMBOLIC,
     Axis,

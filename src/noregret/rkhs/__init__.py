@@ -1,24 +1,14 @@
 """Function classes {f : ‖f‖_θ ≤ B}: what they are, how fast they grow, how wide their band is.
 
-function_class  the class, and how it is widened      growth      curves of t
-widening        rules that decide by how much         confidence  widths, one function per theorem
-radius          one bound for all classes             following   a class that follows the data
-shortening      by a factor, now and then             ladder      rougher kernels over time
-repeats         a bound on the noise that nobody knows
+function_class  the class, and how it is widened      widening        growth curves, widening rules
+confidence      widths, one function per theorem      radius          one bound for all classes
+evidence_class  a class chosen by the evidence        noise_bound     the noise from replicates
 """
 
-from noregret.classes.following import Followed, Following
-from noregret.classes.function_class import FunctionClass, NormPower, merge, split
-from noregret.classes.growth import (
-    BUILT_IN,
-    ConstantGrowth,
-    Growth,
-    LogGrowth,
-    PowerGrowth,
-    as_growth,
-)
-from noregret.classes.ladder import Ladder
-from noregret.classes.radius import (
+from noregret.rkhs.evidence_class import ClassEstimate, EvidenceClass, Ladder
+from noregret.rkhs.function_class import FunctionClass, NormPower, merge, split
+from noregret.rkhs.noise_bound import NoiseFromReplicates, first_pairs, pairs_at, unpaired
+from noregret.rkhs.radius import (
     Mixture,
     RadiusBand,
     Values,
@@ -26,20 +16,25 @@ from noregret.classes.radius import (
     radius_band,
     radius_squared,
 )
-from noregret.classes.repeats import FromRepeats, first_pairs, pairs_at, unpaired
-from noregret.classes.shortening import Shortening
-from noregret.classes.widening import (
+from noregret.rkhs.widening import (
+    BUILT_IN,
     AnchoredReference,
+    ConstantGrowth,
     Estimator,
+    Growth,
     Information,
+    LogGrowth,
     MinimumStd,
     NoWidening,
+    PowerGrowth,
     PowerReference,
     Probe,
     ReferenceRegret,
     Scaling,
     Schedule,
+    Shortening,
     Widening,
+    as_growth,
     crossing_near,
 )
 
@@ -52,8 +47,8 @@ WIDENINGS: tuple[type, ...] = (
     ReferenceRegret,
     MinimumStd,
     Shortening,
-    Following,
-    FromRepeats,
+    EvidenceClass,
+    NoiseFromReplicates,
     Ladder,
 )
 
@@ -63,11 +58,10 @@ __all__ = [
     "REFERENCES",
     "WIDENINGS",
     "AnchoredReference",
+    "ClassEstimate",
     "ConstantGrowth",
     "Estimator",
-    "Followed",
-    "Following",
-    "FromRepeats",
+    "EvidenceClass",
     "FunctionClass",
     "Growth",
     "Information",
@@ -76,6 +70,7 @@ __all__ = [
     "MinimumStd",
     "Mixture",
     "NoWidening",
+    "NoiseFromReplicates",
     "NormPower",
     "PowerGrowth",
     "PowerReference",

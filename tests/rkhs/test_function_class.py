@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noregret.classes.function_class import FunctionClass, merge, split
 from noregret.errors import ConfigurationError
+from noregret.rkhs.function_class import FunctionClass, merge, split
 
 WEIGHTS = st.sampled_from([0.0, 1e-6, 0.1, 1.0, 1e6, math.inf])
 

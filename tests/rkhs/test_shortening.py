@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from noregret.classes import Information, MinimumStd, Scaling, Shortening
 from noregret.errors import ConfigurationError
+from noregret.rkhs import Information, MinimumStd, Scaling, Shortening
 
 
 @dataclass

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from noregret.classes.growth import ConstantGrowth, LogGrowth, PowerGrowth, as_growth
 from noregret.errors import ConfigurationError
+from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth, as_growth
 
 
 def test_built_in_curves() -> None:

@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noregret.classes.growth import LogGrowth, PowerGrowth
-from noregret.classes.widening import (
+from noregret.errors import ConfigurationError
+from noregret.rkhs.widening import (
     AnchoredReference,
     Information,
+    LogGrowth,
     MinimumStd,
     NoWidening,
+    PowerGrowth,
     PowerReference,
     ReferenceRegret,
     Scaling,
@@ -18,7 +20,6 @@ from noregret.classes.widening import (
     crossing_near,
     first_crossing,
 )
-from noregret.errors import ConfigurationError
 
 START = Scaling(1.0, 1.0, 1.0)
 

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from noregret.classes.function_class import FunctionClass
 from noregret.errors import ConfigurationError
 from noregret.gp import Covariance, Posterior, condition, covariance, linalg
+from noregret.rkhs.function_class import FunctionClass
 from noregret.space import Array, Indices
 
 SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)  # the c of a band: λ = c·R²

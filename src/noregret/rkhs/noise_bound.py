@@ -1,8 +1,8 @@
-"""A bound on the noise from repeats: R need not be given.
+"""A bound on the noise from replicates, where R is not given.
 
-With y, y' two values at one point, D = y − y' has variance 2R² and nothing of f in it. From m such
-differences R ≤ R̄ with probability at least 1 − δ, for one of two laws of the noise; and whoever
-knows R ≤ R̄ may use R̄ for R in the radius, although it was computed from the same values.
+With y, y' two values at one point, D = y − y' has variance 2R² and does not depend on f. From m
+such differences R ≤ R̄ with probability at least 1 − δ, for one of two laws of the noise. R̄ may
+replace R in the radius although it was computed from the same values.
 Proofs: docs/theory.md#unknown-noise.
 """
 
@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from noregret.errors import ConfigurationError
 from noregret.space import Array
@@ -25,11 +25,16 @@ SAME = 1e-9  # of every range: what encoding and decoding may move a point
 
 
 @dataclass(frozen=True, slots=True)
-class FromRepeats:
-    """R from the first ``pairs`` repeats, at half of delta.
+class NoiseFromReplicates:
+    """R from the first ``pairs`` replicates, at half of delta.
 
-    law: "gaussian", or "strict": strictly sub-Gaussian, R² is the variance itself (Gaussian, two
-    values ±R, uniform, …), which takes about twice the pairs.
+    Args:
+        pairs: how many points are measured twice.
+        law: "gaussian", or "strict": strictly sub-Gaussian, R² is the variance itself (Gaussian,
+            two values ±R, uniform, …), which takes about twice the pairs.
+
+    Raises:
+        ConfigurationError: a law or a number of pairs that does not exist.
     """
 
     pairs: int = 8
@@ -47,7 +52,8 @@ class FromRepeats:
         """R̄: the noise is R̄-sub-Gaussian with probability at least 1 − delta."""
         m, total = len(differences), float(np.sum(np.square(differences)))
         if self.law == "gaussian":
-            return math.sqrt(total / 2 / float(chi2.ppf(delta, m)))  # theory.md#unknown-noise
+            chi2_quantile = 2 * float(gammaincinv(m / 2, delta))  # of m degrees of freedom
+            return math.sqrt(total / 2 / chi2_quantile)  # theory.md#unknown-noise
         return math.sqrt(total / strict_quantile(m, delta))  # theory.md#unknown-noise
 
     def check(self, delta: float) -> None:

@@ -1,7 +1,8 @@
-"""How the function class grows: never, by schedule, by reference regret, or by minimum uncertainty.
+"""How the function class grows: growth curves of t, and the rules that decide by how much to widen.
 
 A rule sees a ``Probe``: the questions it may ask about a trial scaling h at this step. It answers
-with a ``Scaling``.
+with a ``Scaling``: never, by schedule, by reference regret, by minimum uncertainty, or by a fixed
+factor.
 """
 
 from __future__ import annotations
@@ -11,16 +12,101 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from noregret.classes.function_class import merge, split
-from noregret.classes.growth import Growth, as_growth
 from noregret.errors import ConfigurationError
+from noregret.rkhs.function_class import merge, split
+
+BUILT_IN = (
+    '"constant", "log", "power" (or ConstantGrowth(), LogGrowth(rate), PowerGrowth(scale,'
+    " exponent))"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantGrowth:
+    """1 for ever."""
+
+    def __call__(self, t: float) -> float:
+        return 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LogGrowth:
+    """1 + rate·log(1 + t)."""
+
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < math.inf:
+            raise ConfigurationError(f"LogGrowth needs a positive rate, got {self.rate!r}")
+
+    def __call__(self, t: float) -> float:
+        return 1 + self.rate * math.log1p(t)  # theory.md#schedules
+
+
+@dataclass(frozen=True, slots=True)
+class PowerGrowth:
+    """max(1, scale·t^exponent)."""
+
+    scale: float = 1.0
+    exponent: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not (0 < self.scale < math.inf and 0 < self.exponent < math.inf):
+            raise ConfigurationError(f"PowerGrowth needs a positive scale and exponent, got {self}")
+
+    def __call__(self, t: float) -> float:
+        return max(1.0, self.scale * t**self.exponent)
+
+
+Growth = ConstantGrowth | LogGrowth | PowerGrowth
+_NAMED: dict[str, Growth] = {
+    "constant": ConstantGrowth(),
+    "log": LogGrowth(),
+    "power": PowerGrowth(),
+}
+
+
+def as_growth(curve: Any) -> Growth | Callable[[float], float]:
+    """A growth curve from a name, a built-in value, or a callable of t, which is checked to start
+    at ≥ 1 and not to fall.
+    """
+    if isinstance(curve, (ConstantGrowth, LogGrowth, PowerGrowth)):
+        return curve
+    if isinstance(curve, str):
+        if curve not in _NAMED:
+            raise ConfigurationError(
+                f"unknown schedule {curve!r}: the built-in ones are {BUILT_IN}; any callable of t"
+                " works too"
+            )
+        return _NAMED[curve]
+    if not callable(curve):
+        raise ConfigurationError(
+            f"a schedule is a name, a growth value or a callable of t, got {curve!r}: the built-in"
+            f" ones are {BUILT_IN}"
+        )
+    previous = 1.0
+    for t in (*range(100), *range(100, 10_001, 100)):
+        value = curve(t)
+        if not (isinstance(value, (int, float)) and math.isfinite(value) and value >= 1):
+            raise ConfigurationError(
+                f"a schedule must be a finite number of at least 1, got {value!r} at t={t}: the"
+                " class starts as given and only grows"
+            )
+        if value < previous:
+            raise ConfigurationError(
+                f"a schedule must not fall, got {value!r} at t={t} after {previous!r}: a class that"
+                " shrinks may lose f again"
+            )
+        previous = value
+    return curve
+
 
 Information = Literal["ratio", "printed", "exact"]
 Estimator = Literal["regret_bound", "one_step"]
 
 BRACKET = 1.3  # factor of the upward search, theory.md#reference-regret
 TOLERANCE = 1e-3  # of log h
-LARGEST = 1e12  # a scaling nobody means: the search gives up here even without a cap
+LARGEST = 1e12  # the search for h stops here even without a cap
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +294,47 @@ class MinimumStd:
         if std(g) < level:
             g = first_crossing(std, level, g, min(LARGEST, max(self.largest, g)))
         return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std(g))
+
+
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """Shorten the lengthscales by a fixed factor whenever σ_t(x_{t+1}) < below (prior-std units).
+
+    JMLR sec. 4.2 names the factors 2 (Wang et al. 2016) and about 1.1 (Wabersich and Toussaint
+    2016), used in any number of inputs, and proposes the power 1/d: the regret bound of the squared
+    exponential grows with g^d, so a step then multiplies it by the factor and not by its d-th
+    power. theory.md#shortening
+
+    Args:
+        factor: by which h = g^d grows in such a step.
+        below: the posterior std below which a point is considered uninformative.
+        printed: g grows by the factor itself, as in both papers, and h by its d-th power.
+        largest: the largest g, where a lower bound on the lengthscales is known.
+    """
+
+    factor: float = 2.0
+    below: float = 0.1
+    printed: bool = False
+    largest: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not 1 < self.factor < math.inf:
+            raise ConfigurationError(
+                f"factor must be above 1, got {self.factor!r}: lengthscales are divided by it"
+            )
+        if not 0 < self.below < 1:
+            raise ConfigurationError(
+                f"below must lie in (0, 1), the prior std being 1, got {self.below!r}"
+            )
+        check_largest(self.largest)
+
+    def scaling(self, probe: Probe) -> Scaling:
+        g = probe.previous.g
+        std = probe.std_at_argmax(g, 1.0)
+        if std < self.below:
+            power = 1.0 if self.printed else 1 / probe.dimension  # JMLR sec. 4.2
+            g = min(g * self.factor**power, LARGEST, max(self.largest, g))
+        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, self.below, None, std)
 
 
 def _check_level(kappa: float, decay: float) -> None:

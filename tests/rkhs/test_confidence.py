@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noregret.classes import confidence
 from noregret.errors import ConfigurationError
+from noregret.rkhs import confidence
 
 POSITIVE = st.floats(1e-3, 1e3)
 

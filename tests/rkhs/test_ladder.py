@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import multivariate_normal, multivariate_t
 
 import noregret as nr
-from noregret.classes import Following, FunctionClass, Ladder, Mixture, Values
-from noregret.classes.ladder import step_norm
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential, covariance
+from noregret.rkhs import EvidenceClass, FunctionClass, Ladder, Mixture, Values
+from noregret.rkhs.evidence_class import step_norm
 from noregret.space import Array
 
 SE = SquaredExponential()
@@ -90,11 +90,11 @@ def test_one_radius_for_all_rungs() -> None:
     rng = np.random.default_rng(2)
     values = Values.equal(rng.random((9, 1)), rng.standard_normal(9), 0.3)
     ladder, start = Ladder((SE, Matern(1.5))), FunctionClass(np.ones(1), 1.0)
-    _, chosen = ladder.followed(Following(), 3, start, values, 0.1)
+    _, chosen = ladder.estimate(EvidenceClass(), 3, start, values, 0.1)
     total = 0.0
     for i, rung in enumerate(ladder.rungs):
         first = FunctionClass(np.ones(1), 1.0 if i == 0 else step_norm(SE, rung, 1))
-        mixture = Mixture.around(rung, first, Following().floor(3))
+        mixture = Mixture.around(rung, first, EvidenceClass().floor(3))
         for j in range(len(mixture.weights)):
             K = mixture.amplitudes[j] ** 2 * covariance(
                 rung, mixture.lengthscales[j], values.X, values.X
@@ -119,9 +119,9 @@ def test_it_descends_where_the_data_ask_for_it_and_by_the_clock() -> None:
     cusp = Values.equal(X, np.array([rough(x) for x in X]), 0.01)
     smooth = Values.equal(X, np.exp(-0.5 * ((X[:, 0] - 0.37) / 0.3) ** 2), 0.01)
     start = FunctionClass(np.ones(1), 1.0)
-    assert ladder.followed(Following(), 2, start, cusp, 0.1)[0] in (Matern(1.5), Matern(0.5))
-    assert ladder.followed(Following(), 2, start, smooth, 0.1)[0] == SE
-    assert ladder.followed(Following(), 150, start, smooth, 0.1)[0] == Matern(1.5)
+    assert ladder.estimate(EvidenceClass(), 2, start, cusp, 0.1)[0] in (Matern(1.5), Matern(0.5))
+    assert ladder.estimate(EvidenceClass(), 2, start, smooth, 0.1)[0] == SE
+    assert ladder.estimate(EvidenceClass(), 150, start, smooth, 0.1)[0] == Matern(1.5)
     strategy = nr.AdaptiveGPUCB.rigorous(0.01, kernel=ladder, lengthscales=1.0)
     rng = np.random.default_rng(0)
     study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=1)

@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from noregret.classes.following import FINENESS, Following
-from noregret.classes.function_class import FunctionClass
-from noregret.classes.growth import ConstantGrowth, LogGrowth
-from noregret.classes.radius import Mixture, Values, norm_lower_bound
 from noregret.errors import ConfigurationError
 from noregret.gp import SquaredExponential
+from noregret.rkhs.evidence_class import FINENESS, EvidenceClass
+from noregret.rkhs.function_class import FunctionClass
+from noregret.rkhs.radius import Mixture, Values, norm_lower_bound
+from noregret.rkhs.widening import ConstantGrowth, LogGrowth
 from noregret.testing.problems import rkhs_sample
 
 SE = SquaredExponential()
@@ -24,13 +24,13 @@ def data(seed: int, n: int = 15) -> Values:
 
 
 def test_the_class_lies_on_a_grid_between_floor_and_cap_and_above_what_is_refuted() -> None:
-    rule = Following()
+    rule = EvidenceClass()
     for size in (0.5, 50.0):
         start = FunctionClass(np.array([1.0]), size)
         mixture = Mixture.around(SE, start)
         for seed, t in ((0, 1), (1, 10), (2, 1000), (3, 10**6)):
             values = data(seed)
-            found = rule.followed(t, start, mixture, values, 0.1)
+            found = rule.estimate(t, start, mixture, values, 0.1)
             j = FINENESS * math.log2(found.g)
             assert j == pytest.approx(round(j))
             assert rule.floor(t) <= found.g <= max(rule.cap(t), rule.floor(t)) * 2 ** (1 / FINENESS)
@@ -38,15 +38,15 @@ def test_the_class_lies_on_a_grid_between_floor_and_cap_and_above_what_is_refute
             np.testing.assert_allclose(theta, 1.0 / found.g)
             least = norm_lower_bound(SE, theta, values, found.radius_squared)
             assert found.norm_lower_bound == least
-            scheduled = rule.ball(t) / 8 * math.sqrt(found.g) * size
+            scheduled = rule.norm_growth(t) / 8 * math.sqrt(found.g) * size
             assert bound == pytest.approx(max(scheduled, 3 * least))
             assert bound == pytest.approx(found.b * math.sqrt(found.g) * size)
 
 
 def test_the_lengthscale_is_that_of_the_evidence_shortened() -> None:
     start = FunctionClass(np.array([1.0]), 1.0)
-    free = Following(floor=ConstantGrowth())
-    found = free.followed(1, start, Mixture.around(SE, start), data(1, 40), 0.1)
+    free = EvidenceClass(floor=ConstantGrowth())
+    found = free.estimate(1, start, Mixture.around(SE, start), data(1, 40), 0.1)
     assert 0.2 / 2.5 <= float(found.function_class.lengthscales[0]) <= 0.2  # truth .2, over √2
 
 
@@ -56,23 +56,23 @@ def test_the_class_is_never_shorter_than_every_member_of_the_mixture() -> None:
     mixture = Mixture.around(SE, start)
     X = np.linspace(0, 1, 40)[:, None]
     wild = Values.equal(X, rng.standard_normal(40), 0.01)
-    found = Following().followed(100, start, mixture, wild, 0.1)
+    found = EvidenceClass().estimate(100, start, mixture, wild, 0.1)
     shortest = float(mixture.lengthscales.min())
     assert float(found.function_class.lengthscales[0]) == pytest.approx(shortest)
     later = 10**90  # the floor is beyond the fourteen members: more are taken
-    rule = Following(floor=LogGrowth(1.0))
+    rule = EvidenceClass(floor=LogGrowth(1.0))
     longer = Mixture.around(SE, start, rule.floor(later))
-    found = rule.followed(later, start, longer, wild, 0.1)
+    found = rule.estimate(later, start, longer, wild, 0.1)
     assert found.g >= rule.floor(later) > float(1 / shortest)
     assert float(found.function_class.lengthscales[0]) >= float(longer.lengthscales.min())
 
 
 def test_a_factor_below_one_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least 1"):
-        Following(factor=0.9)
+        EvidenceClass(factor=0.9)
 
 
 def test_the_floor_and_the_ball_grow_without_bound() -> None:
-    rule = Following()
-    for curve in (rule.floor, rule.ball, rule.cap):
+    rule = EvidenceClass()
+    for curve in (rule.floor, rule.norm_growth, rule.cap):
         assert isinstance(curve, LogGrowth)

@@ -1,0 +1,199 @@
+"""The class chosen by the evidence: lengthscales from the mixture, a norm bound above what the data
+refute, and a schedule under both that contains every f in the end.
+
+θ_t = θ_0/g_t with g_t = √2·ĝ_t between a floor and a cap and not beyond the mixture, ĝ_t the
+geometric mean of the mixture's scalings under its evidence; B_t = max(b(t)·G_t^½·B_0, κ·b_t(θ_t)),
+G_t = g_t^d, and b_t(θ) the least norm within the radius. The radius names no class and no kernel,
+so any choice made from the data is allowed. Proof: docs/theory.md#refuted.
+
+A ``Ladder`` does the same for several kernels, from smooth to rough. Proof: docs/theory.md#ladder.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from noregret.errors import ConfigurationError, GuaranteeError
+from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.rkhs.function_class import FunctionClass
+from noregret.rkhs.radius import Mixture, Values, norm_lower_bound, radius_squared
+from noregret.rkhs.widening import Growth, LogGrowth
+from noregret.space import Array
+
+FINENESS = 8  # θ_0·2^(−k/8): the grid of classes, without which no regret is proved for Matérn
+
+
+@dataclass(frozen=True, slots=True)
+class ClassEstimate:
+    """A class chosen from the data, and the radius that holds for it."""
+
+    function_class: FunctionClass
+    radius_squared: float
+    norm_lower_bound: float  # ‖f‖ at these lengthscales is at least this, on the radius's event
+    g: float
+    b: float  # B_t = b·g^(d/2)·B_0
+
+    @property
+    def implied(self) -> float:
+        """g^(d/2)·B_0: what ‖f‖ ≤ B_0 at θ_0 implies at these lengthscales. theory.md#norm-lemma"""
+        return self.function_class.norm_bound / self.b
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceClass:
+    """How the class is chosen from the data.
+
+    Args:
+        factor: κ; the norm bound is at least this multiple of what the data refute.
+        shortening: √2; the lengthscales are shorter than the evidence's by this factor.
+        floor: curve of t below g^d. Without it a bump that no value has hit stays unseen.
+        cap: curve of t above g^d.
+        norm_growth: curve of t, 8·b.
+    """
+
+    factor: float = 3.0
+    shortening: float = math.sqrt(2)
+    floor: Growth = LogGrowth(1.0)
+    cap: Growth = LogGrowth(200.0)
+    norm_growth: Growth = LogGrowth(1.0)
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.factor < math.inf and 1 <= self.shortening < math.inf):
+            raise ConfigurationError(
+                f"factor and shortening must be at least 1, got {self.factor!r} and "
+                f"{self.shortening!r}: below, the class would lose what the data already require"
+            )
+
+    def estimate(
+        self, t: int, start: FunctionClass, mixture: Mixture, values: Values, delta: float
+    ) -> ClassEstimate:
+        """The class of decision t."""
+        log_ratios = mixture.log_ratios(values)
+        radius_sq = radius_squared(log_ratios, mixture.weights, delta)
+        return self.estimate_within(t, start, mixture, values, log_ratios, radius_sq)
+
+    def estimate_within(
+        self,
+        t: int,
+        start: FunctionClass,
+        mixture: Mixture,
+        values: Values,
+        log_ratios: Array,
+        radius_sq: float,
+    ) -> ClassEstimate:
+        """The same, given the mixture's log ratios and a radius."""
+        scaling = start.lengthscales[0] / mixture.lengthscales[:, 0]
+        evidence = np.log(mixture.weights) + log_ratios
+        share = np.exp(evidence - evidence.max())
+        fitted = math.exp(float(share @ np.log(scaling)) / float(share.sum()))
+        root = 1 / len(start.lengthscales)
+        most = min(self.cap(t) ** root, float(scaling.max()))  # theory.md#radius, A4
+        g = max(min(self.shortening * fitted, most), self.floor(t) ** root)
+        g = 2.0 ** (math.ceil(FINENESS * math.log2(g) - 1e-9) / FINENESS)
+        scheduled = start.widened(g, max(self.norm_growth(t) / 8, 1.0))
+        scheduled_bound = scheduled.norm_bound * min(self.norm_growth(t) / 8, 1.0)
+        theta = scheduled.lengthscales
+        least = norm_lower_bound(mixture.kernel, theta, values, radius_sq)
+        bound = max(scheduled_bound, self.factor * least)  # theory.md#refuted
+        b = bound / (g ** (len(theta) / 2) * start.norm_bound)
+        return ClassEstimate(FunctionClass(theta, bound), radius_sq, least, g, b)
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """Rougher kernels over time in the place of one kernel, as JMLR sec. 4.2 suggests.
+
+    A step down keeps every function: ‖f‖_lower ≤ c·‖f‖_upper at the same lengthscales, with c² the
+    largest ratio of the two spectral densities, which is at |θω|² = d. A step up is refused.
+
+    Args:
+        rungs: SquaredExponential first, if at all, then Matern with falling nu.
+        wait: from t = wait^i on the class is on rung i at least; before, where the evidence is.
+    """
+
+    rungs: tuple[Kernel, ...] = (SquaredExponential(), Matern(2.5), Matern(1.5), Matern(0.5))
+    wait: float = 10.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rungs", tuple(self.rungs))
+        if len(self.rungs) < 2:
+            raise ConfigurationError(f"a ladder has at least two rungs, got {self.rungs!r}")
+        if not 1 < self.wait < math.inf:
+            raise ConfigurationError(f"wait must be above 1, got {self.wait!r}")
+        for upper, lower in zip(self.rungs, self.rungs[1:], strict=False):
+            step_norm(upper, lower, 1)
+
+    def floor(self, t: int) -> int:
+        """The smoothest rung that is still allowed at decision t."""
+        return min(int(math.log(t) / math.log(self.wait) + 1e-9), len(self.rungs) - 1)
+
+    def estimate(
+        self,
+        rule: EvidenceClass,
+        t: int,
+        start: FunctionClass,
+        values: Values,
+        delta: float,
+    ) -> tuple[Kernel, ClassEstimate]:
+        """The rung with the most evidence, not above the floor, and its class. One radius for all
+        rungs: their mixtures share the weights 2^−(i+1).
+        """
+        shortest = rule.floor(t) ** (1 / start.dimension)
+        starts, mixtures, ratios = [], [], []
+        for rung in self.rungs:
+            factor = 1.0 if rung == self.rungs[0] else self._factor(rung, start.dimension)
+            starts.append(FunctionClass(start.lengthscales, factor * start.norm_bound))
+            mixtures.append(Mixture.around(rung, starts[-1], shortest))
+            ratios.append(mixtures[-1].log_ratios(values))
+        share = [0.5 ** (i + 1) for i in range(len(self.rungs))]
+        weights = np.concatenate([s * m.weights for s, m in zip(share, mixtures, strict=True)])
+        radius_sq = radius_squared(np.concatenate(ratios), weights, delta)  # theory.md#radius
+        evidence = [
+            float(logsumexp(r, b=s * m.weights))
+            for s, m, r in zip(share, mixtures, ratios, strict=True)
+        ]
+        least = self.floor(t)
+        i = least + int(np.argmax(evidence[least:]))
+        return self.rungs[i], rule.estimate_within(
+            t, starts[i], mixtures[i], values, ratios[i], radius_sq
+        )
+
+    def _factor(self, rung: Kernel, dimension: int) -> float:
+        """c of the way from the first rung: the start's ball stays in the class."""
+        return step_norm(self.rungs[0], rung, dimension)
+
+
+def step_norm(upper: Kernel, lower: Kernel, dimension: int) -> float:
+    """The least c with ‖f‖_lower ≤ c·‖f‖_upper on all of space, at equal lengthscales."""
+    if not (_order(upper) > _order(lower)):
+        raise GuaranteeError(
+            f"a step from {upper!r} to {lower!r} leaves functions behind: the ratio of their"
+            " spectral densities is unbounded. Rungs go from SquaredExponential() to Matern(nu),"
+            " and from there to smaller nu"
+        )
+    at = float(dimension)  # |θω|² of the largest ratio: theory.md#ladder
+    return math.exp(0.5 * (_log_density(upper, at, dimension) - _log_density(lower, at, dimension)))
+
+
+def _order(kernel: Kernel) -> float:
+    if isinstance(kernel, SquaredExponential):
+        return math.inf
+    if isinstance(kernel, Matern):
+        return kernel.nu
+    raise GuaranteeError(
+        f"the spectral density of {kernel!r} is not known here, so nothing says that its space"
+        " holds another: use SquaredExponential and Matern"
+    )
+
+
+def _log_density(kernel: Kernel, square: float, d: int) -> float:
+    """log of the spectral density at |ω|² = square and lengthscale 1, that of k(0) = 1."""
+    if not isinstance(kernel, Matern):
+        return -0.5 * square - 0.5 * d * math.log(2 * math.pi)
+    nu = kernel.nu
+    constant = float(gammaln(nu + d / 2) - gammaln(nu)) - 0.5 * d * math.log(2 * nu * math.pi)
+    return constant - (nu + d / 2) * math.log1p(square / (2 * nu))  # theory.md#ladder
