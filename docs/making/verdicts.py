@@ -16,21 +16,19 @@ from research.paper import intervals
 
 RULES = """## How a verdict is reached
 
-Each row states what would have to be measured, then what was measured. Brackets are 95 % intervals
-over the seeds: Student's t for a mean, resampled seeds for a median, Wilson's for a share; seeds
-are paired where two methods are compared. A number without brackets is computed exactly or comes
-from one run. A criterion is *met* if its whole interval meets it, *refuted* if none of it does, and
-*open* otherwise; a number of starts ("in none", "in one at least") is judged as it is, for one
-example refutes "always" and shows "sometimes".
+A claim has criteria: measured quantities with limits. Brackets are 95 % intervals over the seeds
+(Student's t for a mean, resampled seeds for a median, Wilson's for a share; seeds are paired where
+two methods are compared). A number without brackets is exact or from one run. A criterion is *met*
+if its whole interval meets it, *refuted* if none of it does, *open* otherwise. A count ("in none",
+"in at least one") is judged as it is.
 
-| verdict | reached if |
-|---|---|
-| holds | every criterion of the claim is met |
-| holds with a change | not so, but every criterion of the weaker claim is met |
-| does not hold | neither, and of both claims one criterion at least is refuted |
-| not decided | otherwise: more seeds would be needed |
+- *holds*: every criterion is met;
+- *holds with a change*: every criterion of the weaker claim is met;
+- *does not hold*: neither, and at least one criterion of each is refuted;
+- *not decided*: otherwise.
 
-The limits are ours, for the paper gives none, and were chosen with an earlier run in view.
+The limits are ours and were chosen with an earlier run in view. This page shows the numbers that
+decide; `research/paper/claims.md` has every criterion and every number.
 """
 
 
@@ -176,14 +174,28 @@ class Row:
         return judge(self)
 
     @property
+    def decisive(self) -> Sequence[Check]:
+        """The checks that the verdict rests on."""
+        return self.weaker if self.verdict is Verdict.CHANGED else self.checks
+
+    @property
+    def judged(self) -> str:
+        change = f": {self.change}" if self.decisive is self.weaker else ""
+        return f"**{self.verdict}{change}**"
+
+    @property
+    def short(self) -> str:
+        """The row of the page: the claim, the numbers that decide, the verdict."""
+        return f"| {self.claim} | {numbers(self.decisive)} | {self.judged} |"
+
+    @property
     def line(self) -> str:
-        said, judged = criteria(self.checks), str(self.verdict)
+        """The row in full: every criterion and every number."""
+        said = criteria(self.checks)
         if self.weaker:
             said += f". Changed ({self.change}): {criteria(self.weaker)}"
-        if self.verdict is Verdict.CHANGED:
-            judged += f": {self.change}"
         told = numbers([*self.checks, *self.weaker]) + (f". {self.also}" if self.also else "")
-        return f"| {self.claim} | {said} | {told} | **{judged}** |"
+        return f"| {self.claim} | {said} | {told} | {self.judged} |"
 
 
 def judge(row: Row) -> Verdict:

@@ -42,9 +42,9 @@ def test_the_figures_of_the_page_are_those_of_the_results() -> None:
     page = (hidden.ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
     without, with_patrols = (hidden.halves(each) for each in result["regret"].values())
     assert result["trials"] == 2000
-    assert f"{without[0]:,.0f} in the first half and {without[1]:,.0f} in the second" in page
-    assert f"has {with_patrols[0]:.0f} and {with_patrols[1]:.0f};" in page
-    assert f"The bump is {2 * result['radius']:.4f} wide" in page
+    assert f"half without patrols: {without[0]:,.0f} and {without[1]:,.0f};" in page
+    assert f"with them {with_patrols[0]:.0f} and {with_patrols[1]:.0f}." in page
+    assert f"a bump of width {2 * result['radius']:.4f}" in page
     assert without[1] > 0.9 * without[0]
     assert sum(with_patrols) < 0.2 * sum(without)
 

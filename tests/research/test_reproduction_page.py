@@ -20,7 +20,8 @@ SUMMARIES: dict[str, Any] = json.loads(reproduction.SUMMARIES.read_text(encoding
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    return (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    """The claims in full: every criterion and every number."""
+    return reproduction.SUMMARIES.with_name("claims.md").read_text(encoding="utf-8")
 
 
 def row(text: str, start: str) -> str:
@@ -87,8 +88,8 @@ def test_intervals_cover_at_their_level() -> None:
 
 
 def test_verdicts_are_written_in_one_place() -> None:
-    """The words occur in the enumeration and in the rules, its members in ``judge`` and ``line``;
-    the page has neither.
+    """The words occur in the enumeration and in the rules, its members in ``judge`` and
+    ``decisive``; the page has neither.
     """
     page = ast.parse(inspect.getsource(reproduction))
     names = {node.id for node in ast.walk(page) if isinstance(node, ast.Name)}
@@ -103,12 +104,15 @@ def test_verdicts_are_written_in_one_place() -> None:
     rules = ast.parse(inspect.getsource(verdicts))
     for function in [n for n in ast.walk(rules) if isinstance(n, ast.FunctionDef)]:
         uses = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == "Verdict"]
-        assert not uses or function.name in ("judge", "line", "verdict")
+        assert not uses or function.name in ("judge", "decisive", "verdict")
 
 
 def test_the_committed_page_is_made_of_the_committed_numbers(text: str) -> None:
     assert set(SUMMARIES) == set(FIGURES)
-    assert text == reproduction.page(SUMMARIES)
+    assert text == reproduction.claims(SUMMARIES)
+    page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    assert page == reproduction.page(SUMMARIES)
+    assert page.count("| **") == text.count("| **")
     judged = [line for line in text.splitlines() if line.startswith("|") and "| **" in line]
     assert len(judged) == sum(len(reproduction.ROWS[name](SUMMARIES[name])) for name in FIGURES)
     assert all(line.replace("\\|", "").count("|") == 5 for line in judged)  # four cells
