@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.strategies import Additive, Categorical, Smoothness, Sparse, Strategy, Warping
+from noregret.extensions import Additive, Categorical, Smoothness, Sparse, Warping
+from noregret.strategies import Strategy
 from research.benchmarks import regret
 from research.benchmarks.insured_algorithms import InsuredBy, Thompson, Width
 from research.benchmarks.mixed import mixed

@@ -9,10 +9,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from noregret.extensions import RandomisedGPUCB
+from noregret.extensions.thompson import thompson
 from noregret.search import Acquisition, ucb
 from noregret.space import SearchSpace
-from noregret.strategies import Belief, InsuredGPUCB, RandomisedGPUCB, insured
-from noregret.strategies.adaptive_thompson import thompson
+from noregret.strategies import Belief, InsuredGPUCB, insured
 from noregret.strategies.insured import Asked
 from noregret.trials import History, Proposal
 

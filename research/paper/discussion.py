@@ -13,12 +13,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import noregret as nr
+from noregret.extensions import Additive, Smoothness, Sparse, Warping
+from noregret.extensions.randomised_gp_ucb import PRACTICAL
 from noregret.gp import Matern, covariance
 from noregret.rkhs import Ladder, MinimumStd, Shortening
 from noregret.space import Array, Space
-from noregret.strategies import Additive, Smoothness, Sparse, Strategy, Warping
+from noregret.strategies import Strategy
 from noregret.strategies.modelling import PLAIN
-from noregret.strategies.randomised_gp_ucb import PRACTICAL
 from noregret.testing import rkhs_sample
 from research.benchmarks.players import peer_python
 from research.benchmarks.problem import Problem

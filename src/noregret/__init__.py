@@ -1,5 +1,7 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
+from typing import TYPE_CHECKING, Any
+
 from noregret.errors import GuaranteeError, NoRegretError, TransientError
 from noregret.gp import use_device
 from noregret.rkhs import NoiseFromReplicates
@@ -16,18 +18,12 @@ from noregret.space import (
 )
 from noregret.strategies import (
     GPUCB,
-    LBGPUCB,
     AdaptiveGPUCB,
-    AdaptiveThompson,
     Assumed,
     InsuredGPUCB,
     LogEI,
-    MarginalGPUCB,
-    MinimumUncertainty,
     RadiusGPUCB,
-    RandomisedGPUCB,
     RandomSearch,
-    Subspace,
 )
 from noregret.study import (
     Certificate,
@@ -43,6 +39,16 @@ from noregret.study import (
     minimize,
 )
 from noregret.trials import AtLeast, AtMost, Trial
+
+if TYPE_CHECKING:
+    from noregret.extensions import (
+        LBGPUCB,
+        AdaptiveThompson,
+        MarginalGPUCB,
+        MinimumUncertainty,
+        RandomisedGPUCB,
+        Subspace,
+    )
 
 __version__ = "0.1.0"
 
@@ -89,3 +95,12 @@ __all__ = [
     "minimize",
     "use_device",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The strategies of ``noregret.extensions``, loaded when one of them is first used."""
+    if name in __all__:
+        from noregret import extensions
+
+        return getattr(extensions, name)
+    raise AttributeError(f"module 'noregret' has no attribute {name!r}")

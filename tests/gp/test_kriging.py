@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from noregret.gp import Matern, SquaredExponential, Warped, additive
+from noregret.extensions import Warped
+from noregret.gp import Matern, SquaredExponential, additive
 from noregret.gp.evidence import Evidence
 from noregret.gp.kernels import Covariance, covariance
 from noregret.gp.posterior import Posterior, condition, evidence_weights, log_evidence_gradient

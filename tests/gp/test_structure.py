@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from noregret.errors import ConfigurationError
+from noregret.extensions import Warped
 from noregret.gp import (
     Factor,
     Matern,
     SquaredExponential,
     Structure,
     Term,
-    Warped,
     additive,
     condition,
     covariance,

@@ -8,10 +8,11 @@ import pytest
 
 import noregret as nr
 from noregret.errors import SpaceError
+from noregret.extensions import Categorical
 from noregret.gp import Matern, covariance
 from noregret.space import Only, hold
 from noregret.storage.codec import from_json, to_json
-from noregret.strategies import Branched, Categorical
+from noregret.strategies import Branched
 from noregret.strategies.branched import branch_kernel
 from noregret.strategies.inputs import Inputs
 from tests import naive

@@ -8,7 +8,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import GuaranteeWarning, StorageError
-from noregret.gp.hmc import HMC
+from noregret.extensions.marginal_gp_ucb import HMC
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.gp.map import MAP
 from noregret.gp.priors import Gamma, LogNormal

@@ -75,7 +75,7 @@ def pairs() -> list[tuple[str, str]]:
 
 
 def strategy(name: str, noise_std: float | None = None) -> Any:
-    options = inspect.signature(registry.NAMED[name]).parameters
+    options = inspect.signature(registry.names()[name]).parameters
     key = "noise_std" if "noise_std" in options else "noise_bound"
     required = options[key].default is inspect.Parameter.empty if key in options else False
     given = 0.1 if required and noise_std is None else noise_std
@@ -122,7 +122,7 @@ def check(study: nr.Study) -> None:
 
 
 def test_every_strategy_is_in_the_matrix() -> None:
-    assert {*THINNED, "marginal-gp-ucb"} == registry.NAMED.keys()
+    assert {*THINNED, "marginal-gp-ucb"} == registry.names().keys()
 
 
 @pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")

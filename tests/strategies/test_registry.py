@@ -3,13 +3,13 @@ import pytest
 import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.strategies import Strategy
-from noregret.strategies.registry import NAMED, display_name, named
+from noregret.strategies.registry import display_name, named, names
 
 NEEDED = {"lb-gp-ucb": {"noise_std": 0.1}}
 
 
 @pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", names())
 def test_every_name_makes_a_strategy(name: str) -> None:
     assert isinstance(named(name, NEEDED.get(name, {})), Strategy)
 
@@ -38,7 +38,7 @@ def test_mistakes(name: str, options: dict[str, object], expected: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", names())
 def test_what_a_name_makes_is_displayed_by_it(name: str) -> None:
     assert display_name(named(name, NEEDED.get(name, {}))) == name
 

@@ -10,7 +10,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, SpaceError, TrialError
-from noregret.gp.hmc import HMC
+from noregret.extensions.marginal_gp_ucb import HMC
 from noregret.space.array import Array
 from noregret.trials import Decision, Trial
 

@@ -120,7 +120,8 @@ def defining(goal: str, strategy: str, seed: str) -> Callable[[Callable[..., Non
 @defining(
     goal="What is wanted; required, here or in the file.",
     strategy=(
-        f"How points are chosen: {', '.join(NAMED)}, or a strategy of another package."
+        f"How points are chosen: {', '.join(NAMED)}, an extension such as"
+        " thompson, or a strategy of another package."
         "  [default: insured]"
     ),
     seed="Of the random numbers.  [default: 0]",

@@ -11,7 +11,6 @@ device     processor or GPU                 panels     the factor there
 
 from noregret.gp.device import use_device
 from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
-from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import (
     Composed,
     Covariance,
@@ -23,27 +22,27 @@ from noregret.gp.kernels import (
     squared_distances,
 )
 from noregret.gp.map import MAP, TOLERANCE, Fit, fit_map, starting_points
-from noregret.gp.pathwise import draw_at, draw_path
 from noregret.gp.posterior import (
+    GREEDY_SHARE,
     VARIANCE_FLOOR,
     Posterior,
     Predictor,
     condition,
     evidence_weights,
+    greedy_information,
     log_evidence_gradient,
 )
 from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, LogNormals, Prior
 from noregret.gp.structure import Factor, Structure, Term, additive, scale_gradient
-from noregret.gp.warped import Warped
 
 # what can be stored
 KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
 PRIORS: tuple[type, ...] = (Gamma, LogNormal, HalfCauchy)
-ESTIMATORS: tuple[type, ...] = (MAP, HMC)
+ESTIMATORS: tuple[type, ...] = (MAP,)
 
 __all__ = [
     "ESTIMATORS",
-    "HMC",
+    "GREEDY_SHARE",
     "KERNELS",
     "MAP",
     "PRIORS",
@@ -61,23 +60,19 @@ __all__ = [
     "LogNormal",
     "LogNormals",
     "Matern",
-    "Mixture",
     "Posterior",
     "Predictor",
     "Prior",
     "SquaredExponential",
     "Structure",
     "Term",
-    "Warped",
     "additive",
     "condition",
     "covariance",
-    "draw_at",
-    "draw_path",
     "evidence_weights",
     "fit_map",
+    "greedy_information",
     "log_evidence_gradient",
-    "sample",
     "scale_gradient",
     "simple",
     "squared_distances",

@@ -4,22 +4,15 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 """
 
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.adaptive_thompson import AdaptiveThompson
-from noregret.strategies.additive import Additive
 from noregret.strategies.assumed import Assumed
 from noregret.strategies.branched import Branched
-from noregret.strategies.categorical import Categorical
 from noregret.strategies.compression import Compression
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured import InsuredGPUCB
-from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
-from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
-from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.modelling import Modelled, Modelling, Question
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
-from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
 from noregret.strategies.registry import (
     NAMED,
     algorithm_of,
@@ -32,8 +25,6 @@ from noregret.strategies.registry import (
     stored_kind,
     stored_name,
 )
-from noregret.strategies.smoothness import Smoothness
-from noregret.strategies.sparse import Sparse
 from noregret.strategies.strategy import (
     Belief,
     OutcomeBelief,
@@ -41,37 +32,24 @@ from noregret.strategies.strategy import (
     initial_proposal,
     random_points,
 )
-from noregret.strategies.subspace import Subspace
-from noregret.strategies.warping import Warping
 
 __all__ = [
     "GPUCB",
-    "LBGPUCB",
     "NAMED",
     "AdaptiveGPUCB",
-    "AdaptiveThompson",
-    "Additive",
     "Assumed",
     "Belief",
     "Branched",
-    "Categorical",
     "Compression",
     "InsuredGPUCB",
     "LogEI",
-    "MarginalGPUCB",
-    "MinimumUncertainty",
     "Modelled",
     "Modelling",
     "OutcomeBelief",
     "Question",
     "RadiusGPUCB",
     "RandomSearch",
-    "RandomisedGPUCB",
-    "Smoothness",
-    "Sparse",
     "Strategy",
-    "Subspace",
-    "Warping",
     "algorithm_of",
     "display_name",
     "initial_proposal",

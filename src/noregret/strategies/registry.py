@@ -1,9 +1,12 @@
 """Every strategy by name, ours and those of others, and every value that a stored study may hold.
 
-Another package brings its own through Python's entry points: in the group ``noregret.strategies``
-under the name by which it is typed, in ``noregret.values`` for kernels, priors, widenings and the
-like. A program that is no package calls ``register``. Nothing is ever pickled: what is stored is
-the class's address and its fields, and only registered addresses are loaded.
+Another package registers its classes through Python's entry points: in the group
+``noregret.strategies`` under the name by which it is typed, in ``noregret.values`` for kernels,
+priors, widenings and the like. The room ``extensions`` is registered by the same objects, and is
+loaded only when one of its names is used. A program that is no package calls ``register``.
+
+Nothing is ever pickled: what is stored is the class's address and its fields, and only registered
+addresses are loaded.
 """
 
 from __future__ import annotations
@@ -21,25 +24,14 @@ from noregret.gp import ESTIMATORS, KERNELS, PRIORS
 from noregret.rkhs import GROWTHS, REFERENCES, WIDENINGS
 from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.adaptive_thompson import AdaptiveThompson
-from noregret.strategies.additive import Additive
 from noregret.strategies.assumed import Assumed
 from noregret.strategies.branched import Branched
-from noregret.strategies.categorical import Categorical
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured import InsuredGPUCB
-from noregret.strategies.lb_gp_ucb import LBGPUCB
 from noregret.strategies.log_ei import LogEI
-from noregret.strategies.marginal_gp_ucb import MarginalGPUCB
-from noregret.strategies.minimum_uncertainty import MinimumUncertainty
 from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
-from noregret.strategies.randomised_gp_ucb import RandomisedGPUCB
-from noregret.strategies.smoothness import Smoothness
-from noregret.strategies.sparse import Sparse
 from noregret.strategies.strategy import Strategy
-from noregret.strategies.subspace import Subspace
-from noregret.strategies.warping import Warping
 from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)
@@ -50,37 +42,35 @@ NAMED: dict[str, Callable[..., Strategy]] = {
     "rigorous": RadiusGPUCB,
     "paper": AdaptiveGPUCB.paper,
     "gp-ucb": GPUCB,
-    "lb-gp-ucb": LBGPUCB,
-    "marginal-gp-ucb": MarginalGPUCB,
-    "minimum-uncertainty": MinimumUncertainty,
-    "thompson": AdaptiveThompson,
-    "randomised-gp-ucb": RandomisedGPUCB,
-    "subspace": Subspace,
     "log-ei": LogEI,
     "random": RandomSearch,
 }
-_STRATEGIES: tuple[type, ...] = (
-    AdaptiveGPUCB,
-    AdaptiveThompson,
-    GPUCB,
-    InsuredGPUCB,
-    LBGPUCB,
-    LogEI,
-    MarginalGPUCB,
-    MinimumUncertainty,
-    RadiusGPUCB,
-    RandomisedGPUCB,
-    RandomSearch,
-    Subspace,
-)
-MODELS: tuple[type, ...] = (Additive, Branched, Categorical, Smoothness, Sparse, Warping)
+STRATEGIES = (AdaptiveGPUCB, GPUCB, InsuredGPUCB, LogEI, RadiusGPUCB, RandomSearch)
 BUILT_IN: dict[str, type] = {
     kind.__name__: kind
     for kinds in (
-        *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, MODELS, LIMITS),
-        (*_STRATEGIES, Assumed),
+        *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, LIMITS),
+        (*STRATEGIES, Assumed, Branched),
     )
     for kind in kinds
+}
+_EXTENSIONS = {
+    STRATEGY_GROUP: {
+        "lb-gp-ucb": "lb_gp_ucb:LBGPUCB",
+        "marginal-gp-ucb": "marginal_gp_ucb:MarginalGPUCB",
+        "minimum-uncertainty": "minimum_uncertainty:MinimumUncertainty",
+        "thompson": "thompson:AdaptiveThompson",
+        "randomised-gp-ucb": "randomised_gp_ucb:RandomisedGPUCB",
+        "subspace": "subspace:Subspace",
+    },
+    VALUE_GROUP: {
+        "additive": "additive:Additive",
+        "categorical": "categorical:Categorical",
+        "hmc": "marginal_gp_ucb:HMC",
+        "smoothness": "smoothness:Smoothness",
+        "sparse": "sparse:Sparse",
+        "warping": "warping:Warping",
+    },
 }
 _registered: dict[str, type] = {}
 
@@ -124,10 +114,20 @@ def settings_of(kind: type) -> list[str]:
     return [each.name for each in dataclasses.fields(kind)] if known else []
 
 
+def points_of(group: str) -> list[EntryPoint]:
+    """The entry points of a group: of ``extensions``, then of installed packages."""
+    own = [
+        EntryPoint(name, f"noregret.extensions.{where}", group)
+        for name, where in _EXTENSIONS[group].items()
+    ]
+    return [*own, *entry_points(group=group)]
+
+
 @cache
-def _entry_points() -> dict[str, EntryPoint]:
+def _points() -> dict[str, EntryPoint]:
+    """Every entry point by the address of its class."""
     groups = (STRATEGY_GROUP, VALUE_GROUP)
-    return {each.value: each for group in groups for each in entry_points(group=group)}
+    return {point.value: point for group in groups for point in points_of(group)}
 
 
 def stored_name(kind: type) -> str | None:
@@ -135,7 +135,7 @@ def stored_name(kind: type) -> str | None:
     if BUILT_IN.get(kind.__name__) is kind:
         return kind.__name__
     where = address(kind)
-    return where if where in _registered or where in _entry_points() else None
+    return where if where in _registered or where in _points() else None
 
 
 def stored_kind(name: str) -> type:
@@ -144,8 +144,8 @@ def stored_kind(name: str) -> type:
         return BUILT_IN[name]
     if name in _registered:
         return _registered[name]
-    if name in _entry_points():
-        loaded: type = _entry_points()[name].load()
+    if name in _points():
+        loaded: type = _points()[name].load()
         return loaded
     raise StorageError(
         f"unknown type {name!r} in a stored study: it was written by a newer version of noregret,"
@@ -155,18 +155,22 @@ def stored_kind(name: str) -> type:
 
 
 def names() -> dict[str, Callable[..., Strategy]]:
-    """Every strategy by name, those of installed packages included."""
-    others = {each.name: each for each in entry_points(group=STRATEGY_GROUP)}
-    loaded = {name: each.load() for name, each in others.items() if name not in NAMED}
-    return NAMED | loaded
+    """Every strategy by name, with the extensions and those of installed packages. Loads them."""
+    others = points_of(STRATEGY_GROUP)
+    return NAMED | {point.name: point.load() for point in others if point.name not in NAMED}
 
 
 def named(name: str, options: dict[str, Any]) -> Strategy:
     """The strategy of that name with these of its options set."""
-    known = names()
-    if not isinstance(name, str) or name not in known:
-        raise ConfigurationError(f"there is no strategy {name!r}: choose one of {', '.join(known)}")
-    parameters = inspect.signature(known[name]).parameters
+    make = NAMED.get(name) if isinstance(name, str) else None
+    if make is None:
+        known = names()
+        if not isinstance(name, str) or name not in known:
+            raise ConfigurationError(
+                f"there is no strategy {name!r}: choose one of {', '.join(known)}"
+            )
+        make = known[name]
+    parameters = inspect.signature(make).parameters
     unknown = [option for option in options if option not in parameters]
     if unknown:
         raise ConfigurationError(
@@ -181,7 +185,7 @@ def named(name: str, options: dict[str, Any]) -> Strategy:
     if missing:
         raise ConfigurationError(f"the strategy {name} needs {' and '.join(missing)}")
     try:
-        return known[name](**options)
+        return make(**options)
     except TypeError as error:
         raise ConfigurationError(f"the strategy {name} cannot take {options!r}: {error}") from None
 

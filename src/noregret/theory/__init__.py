@@ -9,6 +9,7 @@ checks       is a schedule, a scaling h or a reference regret slow enough, and d
 report       the same as plain text
 """
 
+from noregret.gp import GREEDY_SHARE, greedy_information
 from noregret.theory.bounds import (
     capture_time,
     first_time,
@@ -17,7 +18,6 @@ from noregret.theory.bounds import (
     regret_bound,
     regret_constant,
 )
-from noregret.theory.information import GREEDY_SHARE, greedy_information
 from noregret.theory.orders import (
     Capacity,
     Order,

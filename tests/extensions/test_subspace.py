@@ -7,7 +7,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
-from noregret.strategies.subspace import LONGEST, Embedding
+from noregret.extensions.subspace import LONGEST, Embedding
 
 
 @pytest.mark.parametrize("d", [3, 10, 50])

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from noregret.errors import ConfigurationError, MissingExtraError
+from noregret.extensions.marginal_gp_ucb import HMC, Mixture, sample
 from noregret.gp.evidence import Evidence
-from noregret.gp.hmc import HMC, Mixture, sample
 from noregret.gp.kernels import SquaredExponential
 from noregret.gp.posterior import condition
 from tests import naive

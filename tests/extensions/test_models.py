@@ -11,18 +11,19 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
-from noregret.gp import HalfCauchy, LogNormal, Matern, SquaredExponential, Warped, covariance
+from noregret.extensions import Additive, Categorical, Smoothness, Sparse, Warped, Warping
+from noregret.extensions.additive import prior_of
+from noregret.extensions.categorical import product_kernel
+from noregret.extensions.warping import WarpedEvidence, bending
+from noregret.gp import HalfCauchy, LogNormal, Matern, SquaredExponential, covariance
 from noregret.space import Array
 from noregret.storage.codec import from_json, to_json
-from noregret.strategies import Additive, Categorical, Question, Smoothness, Sparse, Warping
-from noregret.strategies.additive import prior_of
-from noregret.strategies.categorical import product_kernel
+from noregret.strategies import Question
 from noregret.strategies.data import standardise_robustly
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.inputs import Inputs
 from noregret.strategies.insured import ESTIMATION, KERNEL
 from noregret.strategies.modelling import height, last_memory
-from noregret.strategies.warping import WarpedEvidence, bending
 from noregret.trials import history_of
 from tests.naive import numeric_gradient
 

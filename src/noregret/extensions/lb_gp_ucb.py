@@ -53,7 +53,7 @@ from typing import get_args
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, SquaredExponential
+from noregret.gp import Kernel, SquaredExponential, greedy_information
 from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
@@ -61,7 +61,6 @@ from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.guarantee import WIDTHS, check_positive, needs
 from noregret.strategies.strategy import Belief, Design, initial_proposal
 from noregret.strategies.units import FARTHEST, LEAST_NOISE, unit_for
-from noregret.theory import greedy_information
 from noregret.trials import Decision, History, Proposal
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ

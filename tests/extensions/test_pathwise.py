@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from noregret.errors import ConfigurationError
+from noregret.extensions.thompson import draw_at, draw_path, frequencies
 from noregret.gp import Kernel, Matern, SquaredExponential, condition, covariance
-from noregret.gp.pathwise import draw_at, draw_path, frequencies
 from tests.naive import numeric_gradient
 
 RNG = np.random.default_rng(3)

@@ -11,14 +11,14 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
+from noregret.extensions.randomised_gp_ucb import MOST, PRACTICAL
+from noregret.extensions.thompson import thompson
 from noregret.gp import condition
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.rkhs import MinimumStd, Shortening
 from noregret.search import ucb
 from noregret.space import Array
 from noregret.strategies import Strategy
-from noregret.strategies.adaptive_thompson import thompson
-from noregret.strategies.randomised_gp_ucb import MOST, PRACTICAL
 from noregret.testing.problems import rkhs_sample
 
 SPACES: dict[str, Any] = {
