@@ -1,7 +1,8 @@
-"""The pictures of the gallery and the walkthroughs: what their own code draws, and the page as the
-steps of docs/tutorials/page.md leave it. ``python -m docs.making.walkthroughs docs/figures``, and
-behind it pages if not all are wanted, needs the extras plot, sklearn and sql, and for page.md
-chromium and chromedriver.
+"""The pictures of the quickstart and the walkthroughs: what their own code draws, and the page as
+the steps of docs/tutorials/page.md leave it.
+
+``python -m docs.making.walkthroughs docs/figures [PAGES]`` needs the extras plot, sklearn and sql,
+and for page.md chromium and chromedriver.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from docs.making.web_pictures import COLOURS, emulate, framed, picture_here
 from research.benchmarks.web import chromium, serving
 
 DOCS = Path(__file__).parents[1]
-DRAWN = ("gallery.md", "tutorials/tuning.md", "tutorials/research.md")
+DRAWN = ("quickstart.md", "tutorials/tuning.md", "tutorials/research.md")
 PLAYED = "tutorials/page.md"
 
 

@@ -1,12 +1,8 @@
-"""The walk through one ask and one tell names files and functions that exist, and goes through them
-as it says: the costly stations once.
-"""
+"""The walk through one ask names what runs, and the costly stations run once."""
 
-import ast
 import re
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,45 +12,26 @@ import noregret.strategies.insured as insured
 import noregret.strategies.modelling as modelling
 import noregret.strategies.units as units
 import noregret.study.study as study_module
+from docs.making import walk
 from noregret.space import Space
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "noregret"
-PAGE = (ROOT / "docs" / "how-a-proposal-is-made.md").read_text(encoding="utf-8")
-QUOTED = re.findall(r"`([^`\n]+)`", PAGE)
+
+def test_the_page_names_only_what_runs() -> None:
+    """After a change of the code, ``python -m docs.making.walk`` writes the table again."""
+    page = walk.PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d+ \| `(.+?)` \| .* \| (`.*`) \|$", page, flags=re.MULTILINE)
+    assert len(rows) > 10
+    traced = walk.one_ask()
+    for file, names in rows:
+        missing = set(re.findall(r"`(.+?)`", names)) - set(traced.get(file, ()))
+        assert not missing, f"{file}: {missing}; run python -m docs.making.walk"
 
 
-def defined() -> set[str]:
-    """Every function, class, ``Class.method``, ``module.function`` and field of the package."""
-    names = set()
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                names |= {node.name, f"{path.stem}.{node.name}"}
-            if isinstance(node, ast.ClassDef):
-                for inner in node.body:
-                    if isinstance(inner, ast.FunctionDef):
-                        names |= {inner.name, f"{node.name}.{inner.name}"}
-                    if isinstance(inner, ast.AnnAssign):
-                        names |= {ast.unparse(inner.target), f"{node.name}.{inner.target.id}"}  # type: ignore[union-attr]
-    return names
-
-
-def test_every_file_exists() -> None:
-    files = [quoted for quoted in QUOTED if quoted.endswith(".py")]
-    assert len(set(files)) > 10
-    names = {path.name for path in PACKAGE.rglob("*.py")}
-    for file in files:
-        assert (PACKAGE / file).exists() if "/" in file else file in names, file
-
-
-def test_every_function_exists() -> None:
-    known = defined()
-    asked = [
-        q for q in QUOTED if re.fullmatch(r"[A-Za-z_]+(?:\.[a-zA-Z_]+)?", q) and q[-3:] != ".py"
-    ]
-    assert len(asked) > 50
-    assert not [quoted for quoted in asked if quoted not in known]
+def test_a_trace_has_what_other_files_call_in_order() -> None:
+    found = walk.stations(nr.Study([(0, 1)], "maximize").ask)
+    assert next(iter(found.items()))[1][0] == "Study.ask"
+    assert "trials/history.py" in found
+    assert walk.summary("errors.py") != "–"
 
 
 @pytest.fixture

@@ -1,0 +1,88 @@
+"""The stations of one ask: which files run, in which order, and where each is entered.
+
+``python -m docs.making.walk`` traces an ask of the default and writes the table of
+docs/how-it-works.md; with the name of another strategy it prints that strategy's table.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import noregret as nr
+from noregret.strategies import Strategy
+from noregret.strategies.registry import NAMED
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(nr.__file__).parent
+PAGE = ROOT / "docs" / "how-it-works.md"
+BEGIN, END = "<!-- walk: written by docs.making.walk -->", "<!-- walk: end -->"
+
+Stations = dict[str, list[str]]
+
+
+def stations(action: Callable[[], Any]) -> Stations:
+    """Runs an action. Each file of the package in the order in which it is first entered, with the
+    functions that another file of the package calls there.
+    """
+    found: Stations = {}
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        if event != "call" or frame.f_code.co_name.startswith(("<", "__")):
+            return
+        here, caller = within(frame), frame.f_back
+        while caller is not None and within(caller) is None:  # the wrappers of dataclasses, caches
+            caller = caller.f_back
+        if here is None or (caller is not None and within(caller) == here):
+            return
+        name = frame.f_code.co_qualname.replace("<locals>.", "")
+        names = found.setdefault(here, [])
+        if name not in names:
+            names.append(name)
+
+    sys.setprofile(profile)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def within(frame: FrameType) -> str | None:
+    path = Path(frame.f_code.co_filename)
+    return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else None
+
+
+def one_ask(strategy: Strategy | None = None) -> Stations:
+    """An ask of a study in two inputs that has a model: no initial design, no survey, no patrol."""
+    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "minimize", strategy, seed=1)
+    study.run(lambda p: (p["x"] - 0.3) ** 2 + p["y"] ** 2, trials=12, progress=False)
+    study.tell(study.ask(), 0.5)
+    return stations(study.ask)
+
+
+def summary(file: str) -> str:
+    """The first sentence of a file's docstring."""
+    text = ast.get_docstring(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))) or ""
+    return text.split("\n\n")[0].replace("\n", " ").partition(". ")[0].rstrip(".:") or "–"
+
+
+def table(found: Stations, most: int = 4) -> str:
+    rows = [
+        f"| {number} | `{file}` | {summary(file)} | {', '.join(f'`{n}`' for n in names[:most])} |"
+        for number, (file, names) in enumerate(found.items(), start=1)
+    ]
+    return "\n".join(["| | file | what it is | entered at |", "|---" * 4 + "|", *rows])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print(table(one_ask(NAMED[sys.argv[1]]())))
+    else:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        after = rest.partition(END)[2]
+        PAGE.write_text(f"{before}{BEGIN}\n{table(one_ask())}\n{END}{after}", encoding="utf-8")
