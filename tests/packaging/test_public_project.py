@@ -51,10 +51,11 @@ def test_the_citation_names_the_last_version_and_the_paper() -> None:
         assert part in text
 
 
-def test_decisions_are_numbered_without_gaps_and_say_so_themselves() -> None:
+def test_decisions_have_a_number_of_their_own_and_say_so_themselves() -> None:
+    """Numbers of replaced decisions are not used again, so there are gaps."""
     pages = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
     numbers = [page.name[:4] for page in pages]
-    assert numbers == [f"{n:04}" for n in range(1, len(pages) + 1)]
+    assert len(set(numbers)) == len(pages) > 10
     for page in pages:
         assert page.read_text(encoding="utf-8").startswith(f"# {page.name[:4]} ")
 
