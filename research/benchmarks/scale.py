@@ -148,9 +148,9 @@ def fits(n: int) -> None:
     """Estimates from all of n points beside those from a part: negative log density of held-out
     values, and how many of them lie within 1.96 standard deviations.
     """
+    from noregret.gp import ENOUGH
     from noregret.strategies import inputs
     from noregret.strategies.data import standardise_robustly
-    from noregret.strategies.estimation import ENOUGH
     from noregret.strategies.insured import ESTIMATION, KERNEL
     from noregret.strategies.modelling import EXACT
     from noregret.trials import History
@@ -207,8 +207,8 @@ def regret(n: int) -> None:
     """Simple regret after FURTHER asks that begin with n known points, the estimates from all of
     them or from a part.
     """
+    from noregret.gp import ENOUGH
     from noregret.strategies import inputs
-    from noregret.strategies.estimation import ENOUGH
     from research.benchmarks.synthetic import standard
 
     print("| function | seed | regret at the start | all | part |")

@@ -267,7 +267,7 @@ def footprint() -> dict[str, float]:
     memory = (
         "import resource, numpy as np, noregret as nr\n"
         "from research.benchmarks.speed import data\n"
-        "from noregret.gp.evidence import Evidence\n"
+        "from noregret.gp.fit import Evidence\n"
         "from noregret.strategies import InsuredGPUCB\n"
         "n = {n}\nX, y = data(6, n)\n"
         "study = nr.Study([(0.0, 1.0)] * 6, 'maximize', InsuredGPUCB(), 0)\n"

@@ -6,11 +6,11 @@ from scipy import stats
 
 from noregret.errors import ConfigurationError, MissingExtraError
 from noregret.extensions.marginal_gp_ucb import HMC, Mixture, sample
-from noregret.gp.evidence import Evidence
+from noregret.gp.fit import Evidence
 from noregret.gp.kernels import SquaredExponential
 from noregret.gp.posterior import condition
 from tests import naive
-from tests.gp.test_map import evidence
+from tests.gp.test_fit import evidence
 
 
 def _log_density(e: Evidence, theta: float) -> float:

@@ -28,9 +28,9 @@ from noregret.gp import (
     condition,
     device,
     device_kernels,
+    factor_cache,
     log_evidence_gradient,
     panels,
-    shelf,
 )
 from noregret.gp.device_posterior import DevicePosterior, sweep_on
 from noregret.space import Array
@@ -176,8 +176,8 @@ def test_at_most_two_factors_are_kept() -> None:
     for scale in (1.0, 0.9, 0.8, 0.7):
         condition(KERNELS[0], scale * THETA, X, Y, NOISE)
         made()
-    assert len(panels._kept) == shelf.KEPT
-    assert any(np.array_equal(each.lengthscales, THETA) for each in panels._kept)
+    assert len(panels._cache) == factor_cache.CAPACITY
+    assert any(np.array_equal(each.lengthscales, THETA) for each in panels._cache)
 
 
 def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +310,7 @@ def test_a_memory_that_is_too_small_says_how_to_go_on(monkeypatch: pytest.Monkey
         with pytest.raises(DeviceMemoryError, match=r'530 points.*use_device\("cpu"\)') as caught:
             begun.ask()
     assert isinstance(caught.value, MemoryError)
-    assert not panels._kept
+    assert not panels._cache
     nr.use_device("cpu")
     assert begun.ask().number == 530
 

@@ -7,9 +7,9 @@ import pytest
 
 from noregret.extensions import Warped
 from noregret.gp import Matern, SquaredExponential, additive
-from noregret.gp.evidence import Evidence
+from noregret.gp.fit import Evidence, evidence_weights, log_evidence_gradient
 from noregret.gp.kernels import Covariance, covariance
-from noregret.gp.posterior import Posterior, condition, evidence_weights, log_evidence_gradient
+from noregret.gp.posterior import Posterior, condition
 from noregret.gp.priors import LogNormal
 from noregret.space.array import Array
 from tests import naive

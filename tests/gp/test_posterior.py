@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noregret.errors import ConfigurationError, NumericalError
+from noregret.gp.fit import log_evidence_gradient
 from noregret.gp.kernels import Kernel, Matern, SquaredExponential, covariance
-from noregret.gp.posterior import condition, log_evidence_gradient
+from noregret.gp.posterior import condition
 from noregret.space.array import Array
 from tests import naive
 

@@ -6,8 +6,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.gaussian_process.kernels import Matern as SklearnMatern
 
+from noregret.gp.fit import log_evidence_gradient
 from noregret.gp.kernels import Kernel, Matern, SquaredExponential
-from noregret.gp.posterior import condition, log_evidence_gradient
+from noregret.gp.posterior import condition
 
 THETA = np.array([0.2, 0.7, 1.5])
 

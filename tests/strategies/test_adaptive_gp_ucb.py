@@ -9,7 +9,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, GuaranteeWarning
-from noregret.gp.map import MAP
+from noregret.gp.fit import MAP
 from noregret.rkhs.widening import (
     AnchoredReference,
     NoWidening,

@@ -12,14 +12,11 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.gp import evidence as evidence_module
-from noregret.gp.evidence import Evidence
+from noregret.gp import fit
+from noregret.gp.fit import MAP, Evidence, lasting_part, log_evidence_gradient
 from noregret.gp.kernels import Matern
-from noregret.gp.map import MAP
-from noregret.gp.posterior import log_evidence_gradient
 from noregret.gp.priors import LogNormal
-from noregret.strategies import estimation
-from noregret.strategies.estimation import estimate, lasting_part
+from noregret.strategies.estimation import estimate
 from noregret.strategies.units import Frame, frame
 from noregret.trials import History, ModelDecision
 
@@ -85,7 +82,7 @@ def test_the_search_on_a_part_ends_at_the_estimate_on_all(monkeypatch: pytest.Mo
     framed = frame(history, standardise=True, offset=0.0, noise_std=None, regulariser=None)
     rule = MAP(prior=LogNormal(1.4, 1.7, dimension_scaled=True))
     whole = estimate(framed, Matern(2.5), rule, np.full(2, 1.5), (), np.random.default_rng(1))
-    monkeypatch.setattr(estimation, "COARSE", 40)
+    monkeypatch.setattr(fit, "COARSE", 40)
     parted = estimate(framed, Matern(2.5), rule, np.full(2, 1.5), (), np.random.default_rng(1))
     assert whole is not None
     assert parted is not None
@@ -122,9 +119,9 @@ def test_an_estimate_never_factorises_more_than_enough(monkeypatch: pytest.Monke
         sizes.append(len(X))
         return true(kernel, lengthscales, X, *rest, **options)
 
-    monkeypatch.setattr(evidence_module, "log_evidence_gradient", noted)
-    monkeypatch.setattr(estimation, "COARSE", 40)
-    monkeypatch.setattr(estimation, "ENOUGH", 80)
+    monkeypatch.setattr(fit, "log_evidence_gradient", noted)
+    monkeypatch.setattr(fit, "COARSE", 40)
+    monkeypatch.setattr(fit, "ENOUGH", 80)
     framed, rule = noisy_waves(200), MAP(prior=LogNormal(1.4, 1.7, True), patience=9.0)
     rng, widest = np.random.default_rng(1), np.full(2, 1.5)
     found = estimate(framed, Matern(2.5), rule, widest, (), rng)
@@ -147,7 +144,7 @@ def test_an_estimate_never_factorises_more_than_enough(monkeypatch: pytest.Monke
     assert better is not None
     assert (better.searched, better.improved) == (150, 200)
     assert set(sizes) == {81}
-    monkeypatch.setattr(estimation, "ENOUGH", 1000)
+    monkeypatch.setattr(fit, "ENOUGH", 1000)
     whole = estimate(framed, Matern(2.5), rule, widest, (), np.random.default_rng(1))
     assert whole is not None
     ratio = found.lengthscales / whole.lengthscales

@@ -7,9 +7,9 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
-from noregret.gp import fit_map
+from noregret.gp import fit, fit_map
 from noregret.gp.kernels import SquaredExponential
-from noregret.strategies import estimation, inputs
+from noregret.strategies import inputs
 from noregret.trials import Trial
 
 
@@ -27,7 +27,7 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         made.append(1)
         return original(*args, **options)
 
-    monkeypatch.setattr(estimation, "fit_map", counted)
+    monkeypatch.setattr(fit, "fit_map", counted)
     monkeypatch.setattr(inputs, "fit_map", counted)
     return made
 

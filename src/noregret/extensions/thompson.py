@@ -31,8 +31,8 @@ from noregret.gp import (
     linalg,
     simple,
     squared_distances,
+    value_and_slope,
 )
-from noregret.gp.kernels import value_and_slope
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition
 from noregret.space import Array, SearchSpace

@@ -16,12 +16,19 @@ from typing import ClassVar
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Covariance, Evidence, Fit, covariance, evidence_weights, scale_gradient
-from noregret.gp.structure import input_gradient
+from noregret.gp import (
+    Covariance,
+    Evidence,
+    Fit,
+    covariance,
+    evidence_weights,
+    input_gradient,
+    refit,
+    scale_gradient,
+)
 from noregret.space import Array, Indices
-from noregret.strategies.estimation import ENOUGH, lasting_part
 from noregret.strategies.inputs import InputEvidence, Inputs
-from noregret.strategies.modelling import Modelled, Question, fitted_from
+from noregret.strategies.modelling import Modelled, Question
 
 WIDEST = 8.0  # shapes lie between 1/8 and 8
 # slopes are taken this far inside [0, 1]: for a < 1 or b < 1 they are infinite at the ends
@@ -93,16 +100,13 @@ class Warping:
         inputs, rule = question.inputs, question.rule
         bends = bending(inputs)
         evidence = WarpedEvidence.of(question.evidence(question.kernel), bends, self.spread)
-        if len(evidence.y) > ENOUGH:
-            evidence = evidence.rows(lasting_part(len(evidence.y), ENOUGH))
         d = evidence.inputs
         wide = np.sqrt(d)
         lower = np.concatenate([np.full(d, rule.truncation * wide), np.full(2 * len(bends), 1 / 8)])
         upper = np.concatenate([np.full(d, rule.ceiling * wide), np.full(2 * len(bends), WIDEST)])
         last = self._last(question, bends)
-        fit = fitted_from(
-            evidence, rule, lower, upper, self._starts(question, evidence, last), last
-        )
+        starts = self._starts(question, evidence, last)
+        fit = refit(evidence, rule, lower, upper, last, question.rng, starts)
         shapes = fit.lengthscales[d:]
         kernel = Warped(question.kernel, *evidence.shapes(np.log(fit.lengthscales)))
         theta = fit.lengthscales[:d][inputs.group]
@@ -150,11 +154,6 @@ class WarpedEvidence(Evidence):
     def of(plain: InputEvidence, bends: Indices, spread: float) -> WarpedEvidence:
         shared = {each.name: getattr(plain, each.name) for each in fields(InputEvidence)}
         return WarpedEvidence(**shared, bends=bends, spread=spread)
-
-    def rows(self, chosen: Indices) -> WarpedEvidence:
-        part = self.part(chosen)
-        assert isinstance(part, WarpedEvidence)
-        return part
 
     @property
     def inputs(self) -> int:

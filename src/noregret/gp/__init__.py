@@ -1,39 +1,54 @@
 """Gaussian processes: a posterior is a value, and conditioning returns another.
 
-kernels    what is similar to what          posterior  condition, predict, append
-structure  sums and products of kernels     warped     kernels of bent inputs
-priors     of lengthscales and noise        evidence   log posterior of the hyperparameters
-map        its maximum                      hmc        samples from it (extra ``hmc``)
-pathwise   whole functions drawn from it
-linalg     triangular solves and products   growing    the factor, block by block
-device     processor or GPU                 panels     the factor there
+kernels       stationary kernels, sums and products    priors     of lengthscales and noise
+posterior     condition, predict, append               fit        evidence, MAP, refit schedule
+factor_cache  the factor, block by block               linalg     triangular solves and products
+device        processor or GPU                         panels     the factor there
 """
 
 from noregret.gp.device import use_device
-from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
+from noregret.gp.fit import (
+    COARSE,
+    ENOUGH,
+    MAP,
+    SMALLEST_NOISE_VAR,
+    TOLERANCE,
+    Evidence,
+    Fit,
+    evidence_weights,
+    fit_inputs,
+    fit_map,
+    lasting_part,
+    log_evidence_gradient,
+    refit,
+    starting_points,
+)
 from noregret.gp.kernels import (
     Composed,
     Covariance,
+    Factor,
     Kernel,
     Matern,
     SquaredExponential,
+    Structure,
+    Term,
+    additive,
     covariance,
+    input_gradient,
+    scale_gradient,
     simple,
     squared_distances,
+    value_and_slope,
 )
-from noregret.gp.map import MAP, TOLERANCE, Fit, fit_map, starting_points
 from noregret.gp.posterior import (
     GREEDY_SHARE,
     VARIANCE_FLOOR,
     Posterior,
     Predictor,
     condition,
-    evidence_weights,
     greedy_information,
-    log_evidence_gradient,
 )
 from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, LogNormals, Prior
-from noregret.gp.structure import Factor, Structure, Term, additive, scale_gradient
 
 # what can be stored
 KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
@@ -41,6 +56,8 @@ PRIORS: tuple[type, ...] = (Gamma, LogNormal, HalfCauchy)
 ESTIMATORS: tuple[type, ...] = (MAP,)
 
 __all__ = [
+    "COARSE",
+    "ENOUGH",
     "ESTIMATORS",
     "GREEDY_SHARE",
     "KERNELS",
@@ -70,12 +87,17 @@ __all__ = [
     "condition",
     "covariance",
     "evidence_weights",
+    "fit_inputs",
     "fit_map",
     "greedy_information",
+    "input_gradient",
+    "lasting_part",
     "log_evidence_gradient",
+    "refit",
     "scale_gradient",
     "simple",
     "squared_distances",
     "starting_points",
     "use_device",
+    "value_and_slope",
 ]

@@ -17,9 +17,9 @@ import numpy as np
 from noregret.errors import NumericalError
 from noregret.gp.device import Device, Tensor
 from noregret.gp.device_kernels import differences, values
+from noregret.gp.factor_cache import FactorCache, common_rows
 from noregret.gp.kernels import Kernel
 from noregret.gp.linalg import not_positive_definite
-from noregret.gp.shelf import Shelf
 from noregret.space import Array
 
 PANEL = 512
@@ -131,7 +131,7 @@ def from_dense(device: Device, L: Array) -> Factor:
 
 
 @dataclass(slots=True)
-class Kept:
+class CachedPanels:
     """The whole panels of some points."""
 
     kernel: Kernel
@@ -149,12 +149,10 @@ class Kept:
             return 0
         if not np.array_equal(self.lengthscales, lengthscales):
             return 0
-        n = min(len(self.X), len(X))
-        same = (self.X[:n] == X[:n]).all(axis=1) & (self.noise_var[:n] == noise_var[:n])
-        return (n if same.all() else int(np.argmin(same))) // PANEL
+        return common_rows(self.X, self.noise_var, X, noise_var) // PANEL
 
 
-_kept: Shelf[Kept] = Shelf()
+_cache: FactorCache[CachedPanels] = FactorCache()
 
 
 def factor(
@@ -170,7 +168,7 @@ def factor(
         made = made.grown(kernel, scaled, noise, rows, rows.stop)
     if made.panels:
         rows = slice(0, made.size)
-        _kept.keep(Kept(kernel, lengthscales, X[rows], noise_var[rows], made, kept.uses))
+        _cache.put(CachedPanels(kernel, lengthscales, X[rows], noise_var[rows], made, kept.uses))
     if made.size < n:
         made = made.grown(kernel, scaled, noise, slice(made.size, n), n)
     return made
@@ -178,12 +176,14 @@ def factor(
 
 def forget() -> None:
     """Frees what is kept."""
-    _kept.forget()
+    _cache.clear()
 
 
-def _found(device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array) -> Kept:
+def _found(
+    device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array
+) -> CachedPanels:
     """What is kept and shares most panels, cut to them, or nothing yet."""
-    best, most = _kept.take(lambda each: each.shared(device, kernel, lengthscales, X, noise_var))
+    best, most = _cache.take(lambda each: each.shared(device, kernel, lengthscales, X, noise_var))
     n, panels = most * PANEL, () if best is None else best.factor.panels[:most]
     uses = 0 if best is None else best.uses + 1
-    return Kept(kernel, lengthscales, X[:n], noise_var[:n], Factor(device, panels), uses)
+    return CachedPanels(kernel, lengthscales, X[:n], noise_var[:n], Factor(device, panels), uses)

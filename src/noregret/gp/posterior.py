@@ -21,7 +21,7 @@ import numpy as np
 from noregret.errors import ConfigurationError
 from noregret.gp import linalg
 from noregret.gp.device import device_for, device_for_sweep
-from noregret.gp.growing import factor
+from noregret.gp.factor_cache import factor
 from noregret.gp.kernels import (
     BLOCK,
     Composed,
@@ -299,94 +299,6 @@ def condition(
         [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
     )  # pending at the mean: innovation 0
     return _finish(kernel, lengthscales, X, lam.copy(), L, z, n, kriging=kriging)
-
-
-def log_evidence_gradient(
-    kernel: Covariance,
-    lengthscales: Array,
-    X: Array,
-    y: Array,
-    noise_var: Array,
-    *,
-    kriging: bool = False,
-) -> tuple[float, Array, Array]:
-    """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, three n×n
-    arrays, and no (n, n, d) array. kriging: averaged over a constant mean with a flat prior.
-    """
-    if is_composed(kernel):
-        value, W, by_noise = evidence_weights(
-            kernel, lengthscales, X, y, noise_var, kriging=kriging
-        )
-        return value, kernel.scale_gradient(lengthscales, X, W), by_noise
-    kernel = simple(kernel)
-    device = device_for(kernel, len(X))
-    if device is not None:
-        from noregret.gp.device_posterior import log_evidence_gradient_on
-
-        return log_evidence_gradient_on(
-            device, kernel, lengthscales, X, y, noise_var, kriging=kriging
-        )
-    K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
-    K[np.diag_indices_from(K)] += noise_var
-    L = linalg.cholesky(
-        K.T
-    )  # K is symmetric: its transpose is in LAPACK's order, so that it is factorised in place
-    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
-    if kriging:
-        z, ones, of_mean = _less_mean(L, z)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    value += of_mean
-    weights = linalg.solve_lower(L, z, transposed=True)
-    # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
-    C = linalg.inverse_less_outer(L, weights)
-    if ones is not None:
-        C = linalg.less_outer(C, ones)
-    grad_noise = -0.5 * np.diag(C) * noise_var
-    C *= slope.T
-    # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
-    A = np.ones((len(X), X.shape[1] + 1), order="F")
-    A[:, 1:] = (X - X.mean(axis=0)) / lengthscales
-    product = linalg.symmetric_product(C, A)
-    grad = 2.0 * (A[:, 1:] ** 2 * product[:, :1] - A[:, 1:] * product[:, 1:]).sum(axis=0)
-    return value, grad, grad_noise
-
-
-def _less_mean(L: Array, z: Array) -> tuple[Array, Array, float]:
-    """z = L⁻¹y less the kriging mean, (K + λ)⁻¹1/√(uᵀu), and what averaging over the mean with a
-    flat prior adds to the log evidence.
-    """
-    u = linalg.solve_lower(L, np.ones(len(L)))
-    squared = float(u @ u)
-    ones = linalg.solve_lower(L, u, transposed=True) / np.sqrt(squared)
-    return z - u * (u @ z / squared), ones, 0.5 * float(np.log(2 * np.pi / squared))
-
-
-def evidence_weights(
-    kernel: Covariance,
-    lengthscales: Array,
-    X: Array,
-    y: Array,
-    noise_var: Array,
-    *,
-    kriging: bool = False,
-) -> tuple[float, Array, Array]:
-    """log p(y), W = dlog p/dK, and the gradient in log λ per point, for any kernel: the gradient in
-    a parameter is Σ_jk W_jk dK_jk.
-    """
-    K = covariance(kernel, lengthscales, X, X)
-    K[np.diag_indices_from(K)] += noise_var
-    L = linalg.cholesky(K)
-    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
-    if kriging:
-        z, ones, of_mean = _less_mean(L, z)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    value += of_mean
-    weights = linalg.solve_lower(L, z, transposed=True)
-    inverse = linalg.solve_lower(L, np.eye(len(y)))
-    W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
-    if ones is not None:
-        W += 0.5 * np.outer(ones, ones)
-    return value, W, np.diag(W) * noise_var
 
 
 def greedy_information(

@@ -10,16 +10,18 @@ from typing import Any
 import numpy as np
 
 from noregret.gp import (
+    COARSE,
+    ENOUGH,
     MAP,
     TOLERANCE,
     Evidence,
     Fit,
     fit_map,
+    lasting_part,
     log_evidence_gradient,
     starting_points,
 )
 from noregret.space import Array, Choice, Indices, Mask, SearchSpace, region_of
-from noregret.strategies.estimation import COARSE, ENOUGH, lasting_part
 
 
 @dataclass(frozen=True, slots=True)

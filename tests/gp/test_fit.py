@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from noregret.errors import ConfigurationError
-from noregret.gp.evidence import SMALLEST_NOISE_VAR, Evidence
+from noregret.gp.fit import MAP, SMALLEST_NOISE_VAR, Evidence, Fit, fit_map, starting_points
 from noregret.gp.kernels import SquaredExponential
-from noregret.gp.map import MAP, Fit, fit_map, starting_points
 from noregret.gp.priors import Gamma, LogNormal
 from noregret.space.array import Array
 from noregret.testing.problems import rkhs_sample

@@ -1,9 +1,5 @@
 """The factor as a sequence of block appends, and what a process keeps of it."""
 
-import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -19,14 +15,18 @@ from noregret.gp import (
     SquaredExponential,
     condition,
     covariance,
-    growing,
+    factor_cache,
     linalg,
-    shelf,
 )
 from noregret.space import Array
+from noregret.trials import Decision, Trial
 
 KERNEL = Matern(2.5)
-SIZES = [growing.HEAD + 1, growing.HEAD + growing.STEP, growing.HEAD + 2 * growing.STEP + 7]
+SIZES = [
+    factor_cache.HEAD + 1,
+    factor_cache.HEAD + factor_cache.STEP,
+    factor_cache.HEAD + 2 * factor_cache.STEP + 7,
+]
 N = max(SIZES)
 RNG = np.random.default_rng(0)
 X = RNG.random((N, 3))
@@ -35,18 +35,18 @@ NOISE = RNG.uniform(1e-3, 1e-2, N)
 
 
 @pytest.fixture(autouse=True)
-def nothing_kept() -> Iterator[None]:
-    growing.forget()
+def nothing_cache() -> Iterator[None]:
+    factor_cache.forget()
     yield
-    growing.forget()
+    factor_cache.forget()
 
 
 def factor(n: int, x: Array = X, noise: Array = NOISE, theta: Array = THETA) -> Array:
-    return growing.factor(KERNEL, theta, x[:n], noise[:n])
+    return factor_cache.factor(KERNEL, theta, x[:n], noise[:n])
 
 
 def cold(n: int, *given: Any) -> Array:
-    growing.forget()
+    factor_cache.forget()
     return factor(n, *given)
 
 
@@ -60,35 +60,35 @@ def test_it_is_the_factor(n: int) -> None:
     assert L.flags.f_contiguous
 
 
-@pytest.mark.parametrize("n", [1, 100, growing.HEAD])
+@pytest.mark.parametrize("n", [1, 100, factor_cache.HEAD])
 def test_few_points_are_factorised_at_once(n: int) -> None:
     K = covariance(KERNEL, THETA, X[:n], X[:n]) + np.diag(NOISE[:n])
     assert np.array_equal(factor(n), linalg.cholesky(K.T))
-    assert not growing._kept
+    assert not factor_cache._cache
 
 
 def test_appending_and_starting_over_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {n: cold(n) for n in SIZES}
-    growing.forget()
-    for n in range(growing.HEAD - 2, N + 1, 3):  # as a study grows
+    factor_cache.forget()
+    for n in range(factor_cache.HEAD - 2, N + 1, 3):  # as a study grows
         grown = factor(n)
         if n in alone:
             assert np.array_equal(grown, alone[n])
     appended: list[slice] = []
-    true = growing.append_block
+    true = factor_cache.append_block
 
     def noted(*given: Any) -> None:
         appended.append(given[-1])
         true(*given)
 
-    monkeypatch.setattr(growing, "append_block", noted)
+    monkeypatch.setattr(factor_cache, "append_block", noted)
     assert np.array_equal(factor(N), alone[N])
-    assert appended == [slice(growing.whole_blocks(N), N)]  # only what fills no block
+    assert appended == [slice(factor_cache.whole_blocks(N), N)]  # only what fills no block
     assert np.array_equal(factor(SIZES[0]), alone[SIZES[0]])  # fewer again
 
 
 def test_only_what_agrees_is_used_again() -> None:
-    other, middle = X.copy(), growing.HEAD + growing.STEP + 3
+    other, middle = X.copy(), factor_cache.HEAD + factor_cache.STEP + 3
     other[middle] += 0.1
     louder = NOISE.copy()
     louder[10] *= 2
@@ -99,7 +99,7 @@ def test_only_what_agrees_is_used_again() -> None:
         assert not np.array_equal(warm, first)
         assert np.array_equal(warm, cold(N, *given))
         assert np.array_equal(cold(N), first)
-    growing.factor(SquaredExponential(), THETA, X[:N], NOISE + 0.1)
+    factor_cache.factor(SquaredExponential(), THETA, X[:N], NOISE + 0.1)
     assert np.array_equal(factor(N), first)
 
 
@@ -108,12 +108,12 @@ def test_a_factor_that_is_used_stays_while_others_are_tried() -> None:
         factor(n)
         for g in (1.2, 1.4, 1.7):
             factor(n, X, NOISE, THETA / g)
-        assert len(growing._kept) == shelf.KEPT
-        assert any(np.array_equal(each.lengthscales, THETA) for each in growing._kept)
+        assert len(factor_cache._cache) == factor_cache.CAPACITY
+        assert any(np.array_equal(each.lengthscales, THETA) for each in factor_cache._cache)
     for g in (3.0, 4.0, 5.0):  # and one that is not used any more goes
         for n in (*SIZES, N, N):
             factor(n, X, NOISE, THETA / g)
-    assert not any(np.array_equal(each.lengthscales, THETA) for each in growing._kept)
+    assert not any(np.array_equal(each.lengthscales, THETA) for each in factor_cache._cache)
 
 
 def test_threads_get_the_same_factor() -> None:
@@ -131,48 +131,37 @@ def test_threads_get_the_same_factor() -> None:
 
 
 def test_a_block_that_cannot_be_factorised_names_all_points() -> None:
-    twice = np.vstack([X[: growing.HEAD], X[: growing.STEP]])
+    twice = np.vstack([X[: factor_cache.HEAD], X[: factor_cache.STEP]])
     with pytest.raises(NumericalError, match=f"the covariance of {len(twice)} points"):
-        growing.factor(SquaredExponential(), np.full(3, 0.1), twice, np.full(len(twice), 1e-30))
+        factor_cache.factor(
+            SquaredExponential(), np.full(3, 0.1), twice, np.full(len(twice), 1e-30)
+        )
 
 
-ASK = """
-import json, sys, numpy as np, noregret as nr
-from noregret.trials import Decision, Trial
-rng = np.random.default_rng(0)
-X = rng.random((700, 3))
-values = np.sin(5 * X).sum(axis=1) + 0.1 * rng.standard_normal(700)
-trials = [Trial(i, x, "complete", float(v), decision=Decision("added")) for i, (x, v) in
-          enumerate(zip(X, values))]
-trials += [Trial.from_json(row) for row in json.load(sys.stdin)]
-study = nr.Study([(0, 1)] * 3, "maximize", trials=trials)
-for _ in range(int(sys.argv[1])):
-    trial = study.ask()
-    study.tell(trial, float(np.sin(5 * trial.params).sum()))
-print(json.dumps([trial.to_json() for trial in study.trials[700:]]))
-"""
+def asked(count: int, before: list[Trial]) -> list[Trial]:
+    """A study of 700 added trials and ``before``, asked ``count`` times."""
+    rng = np.random.default_rng(0)
+    points = rng.random((700, 3))
+    values = np.sin(5 * points).sum(axis=1) + 0.1 * rng.standard_normal(700)
+    added = [
+        Trial(i, x, "complete", float(v), decision=Decision("added"))
+        for i, (x, v) in enumerate(zip(points, values, strict=True))
+    ]
+    study = nr.Study([(0, 1)] * 3, "maximize", trials=[*added, *before])
+    for _ in range(count):
+        trial = study.ask()
+        study.tell(trial, float(np.sin(5 * np.asarray(trial.params)).sum()))
+    return list(study.trials[700:])
 
 
-def asked(count: int, before: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    done = subprocess.run(
-        [sys.executable, "-c", ASK, str(count)],
-        input=json.dumps(before),
-        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
-    return rows
-
-
-def test_a_study_reopened_elsewhere_proposes_the_same_to_the_bit() -> None:
-    """One process with what it kept, and a new one for every ask."""
-    warm, elsewhere = asked(4, []), asked(1, [])
+def test_a_study_reopened_without_cached_factors_proposes_the_same_to_the_bit() -> None:
+    warm, cold = asked(3, []), list[Trial]()
     for _ in range(3):
-        elsewhere = asked(1, elsewhere)
-    assert [row["params"] for row in elsewhere] == [row["params"] for row in warm]
-    assert [row["decision"] for row in elsewhere] == [row["decision"] for row in warm]
+        factor_cache.forget()
+        cold = asked(1, cold)
+    assert [trial.decision for trial in cold] == [trial.decision for trial in warm]
+    for one, other in zip(cold, warm, strict=True):
+        assert np.array_equal(one.params, other.params)
 
 
 # -- the best of a sweep --

@@ -1,0 +1,441 @@
+"""Hyperparameters from the data: the evidence, its maximum, and when to search for it again.
+
+Parameters φ: log θ, one per input, then log λ if the noise is unknown. λ is common to all points
+whose noise is not given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import numpy as np
+from scipy.optimize import minimize
+
+from noregret.errors import ConfigurationError, NumericalError
+from noregret.gp import linalg
+from noregret.gp.device import device_for
+from noregret.gp.kernels import (
+    Covariance,
+    covariance,
+    is_composed,
+    simple,
+    squared_distances,
+    value_and_slope,
+)
+from noregret.gp.priors import Gamma, LogNormal, Prior
+from noregret.space import Array, Indices
+
+# smallest estimated noise variance, in prior variances: keeps every factorisation safe
+SMALLEST_NOISE_VAR = 1e-8
+LARGEST_LOSS, SINGULAR = 1e15, 1e25  # of a first evaluation; of a matrix that has no factor
+TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # of L-BFGS-B, SciPy's own
+COARSE = 500  # points on which all starts are searched when there are more
+ENOUGH = 1_000  # points that an estimate is made from when there are more
+
+
+# -- the evidence --
+
+
+def log_evidence_gradient(
+    kernel: Covariance,
+    lengthscales: Array,
+    X: Array,
+    y: Array,
+    noise_var: Array,
+    *,
+    kriging: bool = False,
+) -> tuple[float, Array, Array]:
+    """log p(y | θ, λ), its gradient in log θ (d,), and in log λ per point (n,). n³, three n×n
+    arrays, and no (n, n, d) array. kriging: averaged over a constant mean with a flat prior.
+    """
+    if is_composed(kernel):
+        value, W, by_noise = evidence_weights(
+            kernel, lengthscales, X, y, noise_var, kriging=kriging
+        )
+        return value, kernel.scale_gradient(lengthscales, X, W), by_noise
+    kernel = simple(kernel)
+    device = device_for(kernel, len(X))
+    if device is not None:
+        from noregret.gp.device_posterior import log_evidence_gradient_on
+
+        return log_evidence_gradient_on(
+            device, kernel, lengthscales, X, y, noise_var, kriging=kriging
+        )
+    K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
+    K[np.diag_indices_from(K)] += noise_var
+    L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
+    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
+    if kriging:
+        z, ones, of_mean = _less_mean(L, z)
+    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    value += of_mean
+    weights = linalg.solve_lower(L, z, transposed=True)
+    # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
+    C = linalg.inverse_less_outer(L, weights)
+    if ones is not None:
+        C = linalg.less_outer(C, ones)
+    grad_noise = -0.5 * np.diag(C) * noise_var
+    C *= slope.T
+    # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
+    A = np.ones((len(X), X.shape[1] + 1), order="F")
+    A[:, 1:] = (X - X.mean(axis=0)) / lengthscales
+    product = linalg.symmetric_product(C, A)
+    grad = 2.0 * (A[:, 1:] ** 2 * product[:, :1] - A[:, 1:] * product[:, 1:]).sum(axis=0)
+    return value, grad, grad_noise
+
+
+def _less_mean(L: Array, z: Array) -> tuple[Array, Array, float]:
+    """z = L⁻¹y less the kriging mean, (K + λ)⁻¹1/√(uᵀu), and what averaging over the mean with a
+    flat prior adds to the log evidence.
+    """
+    u = linalg.solve_lower(L, np.ones(len(L)))
+    squared = float(u @ u)
+    ones = linalg.solve_lower(L, u, transposed=True) / np.sqrt(squared)
+    return z - u * (u @ z / squared), ones, 0.5 * float(np.log(2 * np.pi / squared))
+
+
+def evidence_weights(
+    kernel: Covariance,
+    lengthscales: Array,
+    X: Array,
+    y: Array,
+    noise_var: Array,
+    *,
+    kriging: bool = False,
+) -> tuple[float, Array, Array]:
+    """log p(y), W = dlog p/dK, and the gradient in log λ per point, for any kernel: the gradient in
+    a parameter is Σ_jk W_jk dK_jk.
+    """
+    K = covariance(kernel, lengthscales, X, X)
+    K[np.diag_indices_from(K)] += noise_var
+    L = linalg.cholesky(K)
+    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
+    if kriging:
+        z, ones, of_mean = _less_mean(L, z)
+    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    value += of_mean
+    weights = linalg.solve_lower(L, z, transposed=True)
+    inverse = linalg.solve_lower(L, np.eye(len(y)))
+    W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
+    if ones is not None:
+        W += 0.5 * np.outer(ones, ones)
+    return value, W, np.diag(W) * noise_var
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """p(y | φ) p(φ) for data in the model's units.
+
+    Args:
+        kernel: of unit variance.
+        X: points (n, d).
+        y: values (n,).
+        told: noise variance of each point (n,); NaN: estimate it.
+        prior: of each lengthscale.
+        noise_prior: of λ.
+        kriging: a constant mean with a flat prior is averaged out.
+        smallest_noise_var: of an estimated noise.
+        group: the input that each coordinate belongs to (d,), so that an input with several
+            coordinates has one lengthscale. None: each coordinate is an input.
+    """
+
+    kernel: Covariance
+    X: Array
+    y: Array
+    told: Array
+    prior: Prior
+    noise_prior: Prior
+    kriging: bool = False
+    smallest_noise_var: float = SMALLEST_NOISE_VAR
+    group: Indices | None = None
+
+    @property
+    def dimension(self) -> int:
+        """The number of parameters besides the noise."""
+        return self.X.shape[1] if self.group is None else int(self.group[-1]) + 1
+
+    @property
+    def estimates_noise(self) -> bool:
+        return bool(np.isnan(self.told).any())
+
+    def part(self, rows: Indices) -> Self:
+        """The same for some of the points. If the noise is unknown, it remains so."""
+        if self.estimates_noise:
+            rows = np.append(rows, np.flatnonzero(np.isnan(self.told))[:1])
+        return replace(self, X=self.X[rows], y=self.y[rows], told=self.told[rows])
+
+    def noise_var(self, common: float) -> Array:
+        return np.where(np.isnan(self.told), common, self.told)
+
+    def log_posterior(self, phi: Array, *, jacobian: bool) -> tuple[float, Array]:
+        """Value and gradient in φ; a density of θ, or of log θ with its Jacobian."""
+        d, theta = self.dimension, np.exp(phi[: self.dimension])
+        common = float(np.exp(phi[d])) if self.estimates_noise else np.nan
+        value, by_theta, by_noise = log_evidence_gradient(
+            self.kernel,
+            theta if self.group is None else theta[self.group],
+            self.X,
+            self.y,
+            self.noise_var(common),
+            kriging=self.kriging,
+        )
+        if self.group is not None:
+            by_theta = np.asarray(np.bincount(self.group, by_theta, d), dtype=np.float64)
+        prior, by_prior = self.prior.log_density(phi[:d], d)
+        value, gradient = value + prior, by_theta + by_prior
+        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)
+
+    def with_noise(
+        self,
+        value: float,
+        gradient: Array,
+        by_noise: Array,
+        phi: Array,
+        inputs: int,
+        *,
+        jacobian: bool,
+    ) -> tuple[float, Array]:
+        """The log posterior and its gradient with those of the noise, if it is estimated."""
+        if self.estimates_noise:
+            prior, by_prior = self.noise_prior.log_density(phi[self.dimension :], inputs)
+            value += prior
+            gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
+        if jacobian:
+            return value + float(np.sum(phi)), gradient + 1.0
+        return value, gradient
+
+
+# -- its maximum --
+
+
+@dataclass(frozen=True, slots=True)
+class MAP:
+    """How lengthscales are estimated online, theory.md#estimation.
+
+    Args:
+        prior: of each lengthscale.
+        noise_prior: of the noise variance in units of the prior variance; used where the noise is
+            unknown.
+        combine: "min" takes min(θ^MAP, θ_0/g) per input, "scale" takes θ^MAP/g.
+        truncation: the smallest θ^MAP, in units of θ_0.
+        ceiling: the largest θ^MAP, in units of θ_0.
+        starts: points from which the posterior is maximised.
+        patience: all starts are searched when the data have grown by this factor since the last
+            search.
+        refresh: in between the last estimate is improved when they have grown by this factor,
+            and kept otherwise.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
+    """
+
+    prior: Prior = Gamma()
+    noise_prior: Prior = LogNormal(-4.0, 1.0)
+    combine: Literal["min", "scale"] = "min"
+    truncation: float = 0.01
+    ceiling: float = 1.0
+    starts: int = 3
+    patience: float = 1.0
+    refresh: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.combine not in ("min", "scale"):
+            raise ConfigurationError(f'combine is "min" or "scale", got {self.combine!r}')
+        if not 0 < self.truncation < 1:
+            raise ConfigurationError(
+                "truncation is the smallest θ^MAP as a fraction of θ_0, in (0, 1), got"
+                f" {self.truncation!r}"
+            )
+        if not 1 <= self.ceiling < np.inf:
+            raise ConfigurationError(
+                f"ceiling is the largest θ^MAP in units of θ_0, at least 1, got {self.ceiling!r}"
+            )
+        for name in ("patience", "refresh"):
+            if not 1 <= getattr(self, name) < np.inf:
+                raise ConfigurationError(
+                    f"{name} is a factor of at least 1 by which the data grow, got"
+                    f" {getattr(self, name)!r}"
+                )
+        if not (isinstance(self.starts, int) and self.starts >= 1):
+            raise ConfigurationError(
+                f"starts must be a whole number of at least 1, got {self.starts!r}"
+            )
+
+    def combined(self, fitted: Array, initial: Array, g: float) -> Array:
+        """θ_t from the estimate and the widening."""
+        if self.combine == "min":
+            return np.minimum(fitted, initial / g)  # JMLR eq. (17)
+        return fitted / max(g, 1.0)  # JMLR eq. (18)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Estimated lengthscales, and the noise variance (NaN where it is known)."""
+
+    lengthscales: Array
+    noise_var: float
+    searched: int = 0  # how many points there were when all starts were last searched,
+    improved: int = 0  # and when the estimate was last improved
+
+
+def fit_map(
+    evidence: Evidence,
+    lower: Array,
+    upper: Array,
+    starts: Array,
+    searched: int = 0,
+    tolerance: float = TOLERANCE,
+) -> Fit:
+    """argmax of the posterior over lower ≤ θ ≤ upper; ``starts`` (k, d or d+1) are values of φ.
+    tolerance: a step that gains less of the logarithm, relative, is the last.
+    """
+    d = evidence.dimension
+    bounds = [(float(np.log(a)), float(np.log(b))) for a, b in zip(lower, upper, strict=True)]
+    if evidence.estimates_noise:
+        bounds.append((float(np.log(evidence.smallest_noise_var)), 0.0))
+
+    unit = 0.0  # of the loss, 1 unless the values are far too large for the class
+
+    def loss(phi: Array) -> tuple[float, Array]:
+        nonlocal unit
+        try:
+            value, gradient = evidence.log_posterior(phi, jacobian=False)
+        except NumericalError:  # the matrix is singular in a corner: never the optimum
+            return SINGULAR, np.zeros_like(phi)
+        unit = unit or max(1.0, abs(value) / LARGEST_LOSS)
+        return -value / unit, -gradient / unit
+
+    low, high = np.array(bounds).T
+    best, best_loss = np.clip(starts[0], low, high), np.inf
+    for start in starts:
+        result = minimize(
+            loss,
+            np.clip(start, low, high),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": 100, "ftol": tolerance},
+        )
+        if result.fun < best_loss:
+            best, best_loss = np.asarray(result.x), float(result.fun)
+    if not best_loss < SINGULAR:
+        # raises the error that explains it
+        loss_value, _ = evidence.log_posterior(best, jacobian=False)
+        raise NumericalError(
+            f"no lengthscales between {lower} and {upper} have a finite likelihood ({loss_value})"
+        )
+    noise_var = float(np.exp(best[d])) if evidence.estimates_noise else float("nan")
+    return Fit(np.clip(np.exp(best[:d]), lower, upper), noise_var, searched, len(evidence.y))
+
+
+def starting_points(
+    evidence: Evidence, estimation: MAP, previous: Fit | None, rng: np.random.Generator
+) -> Array:
+    """The last estimate first, then the prior's centre, then draws of the prior."""
+    d = evidence.dimension
+    rows = [] if previous is None else [previous.lengthscales]
+    rows.append(np.full(d, estimation.prior.center(d)))
+    while len(rows) < estimation.starts:
+        rows.append(estimation.prior.draw(rng, d, d))
+    phi = np.log(np.array(rows[: estimation.starts]))
+    if not evidence.estimates_noise:
+        return phi
+    noise = np.full(len(phi), np.log(estimation.noise_prior.center(d)))
+    if previous is not None and np.isfinite(previous.noise_var):
+        noise[0] = np.log(previous.noise_var)
+    return np.hstack([phi, noise[:, None]])
+
+
+# -- when to search again --
+
+
+def refit(
+    evidence: Evidence,
+    rule: MAP,
+    lower: Array,
+    upper: Array,
+    previous: Fit | None,
+    rng: np.random.Generator,
+    starts: Array | None = None,
+    tolerance: float = TOLERANCE,
+) -> Fit:
+    """The MAP estimate: searched anew, improved, or kept, depending on how much the data grew.
+
+    All starts are searched when the number of points grew by ``rule.patience`` since the last
+    search; the last estimate is improved when it grew by ``rule.refresh``; otherwise it is kept.
+    Above COARSE points the search runs on a part of them, and its result is improved on all. Above
+    ENOUGH points a lasting part stands for all.
+
+    Args:
+        evidence: of all points.
+        rule: priors, number of starts, patience and refresh.
+        lower: smallest parameters besides the noise.
+        upper: largest parameters besides the noise.
+        previous: the last estimate, in the parameters of ``evidence``; None: there is none.
+        rng: draws starts from the prior, and the part that is searched.
+        starts: values of φ to start from, the last estimate first; None: ``starting_points``.
+        tolerance: of the last maximisation.
+
+    Returns:
+        The estimate, in the parameters of ``evidence``.
+    """
+    n = len(evidence.y)
+    if n > ENOUGH:
+        evidence = evidence.part(lasting_part(n, ENOUGH))
+    if starts is None:
+        starts = starting_points(evidence, rule, previous, rng)
+    if previous is not None and n < rule.patience * previous.searched:
+        if n < rule.refresh * previous.improved:
+            return previous
+        improved = fit_map(evidence, lower, upper, starts[:1], previous.searched, tolerance)
+        return replace(improved, improved=n)
+    if n > COARSE:
+        some = rng.permutation(min(n, ENOUGH))[:COARSE]
+        part = fit_map(evidence.part(some), lower, upper, starts)
+        noise = [part.noise_var] if evidence.estimates_noise else []
+        tried = [np.log([*part.lengthscales, *noise])]
+        if previous is not None:
+            tried.append(starts[0])
+        highest = max(tried, key=lambda phi: evidence.log_posterior(phi, jacobian=False)[0])
+        starts = np.array([highest])
+    return replace(fit_map(evidence, lower, upper, starts, n, tolerance), improved=n)
+
+
+def fit_inputs(
+    evidence: Evidence,
+    rule: MAP,
+    previous: Fit | None,
+    rng: np.random.Generator,
+    tolerance: float = TOLERANCE,
+) -> Fit:
+    """``refit`` with one lengthscale per input, written to all coordinates of the input.
+
+    Args:
+        evidence: with ``group``.
+        rule: as for ``refit``; its range is in units of √inputs.
+        previous: the last estimate, one lengthscale per coordinate.
+        rng: as for ``refit``.
+        tolerance: as for ``refit``.
+
+    Returns:
+        The estimate, one lengthscale per coordinate.
+    """
+    group = np.arange(evidence.dimension) if evidence.group is None else evidence.group
+    initial = np.full(evidence.dimension, np.sqrt(evidence.dimension))
+    if previous is not None:
+        first = np.unique(group, return_index=True)[1]
+        previous = replace(previous, lengthscales=previous.lengthscales[first])
+    lower, upper = rule.truncation * initial, rule.ceiling * initial
+    fit = refit(evidence, rule, lower, upper, previous, rng, tolerance=tolerance)
+    return replace(fit, lengthscales=fit.lengthscales[group])
+
+
+def lasting_part(n: int, size: int) -> Indices:
+    """``size`` of n rows, each equally likely, and nearly the same ones when n has grown a little.
+
+    A new row replaces one of them with probability size/n, so that an estimate does not jump from
+    one ask to the next.
+    """
+    priority = np.random.default_rng(size).random(n)  # its beginning does not depend on n
+    return np.sort(np.argsort(priority, kind="stable")[:size])
