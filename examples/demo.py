@@ -20,7 +20,7 @@ from noregret.space import Array
 from noregret.study import Progress
 from noregret.testing import bump
 from noregret.theory import cumulative, simple
-from noregret.web.keys import key_of
+from noregret.web.schemas import key_of
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -26,9 +26,8 @@ from starlette.testclient import TestClient
 
 import noregret as nr
 from noregret.storage import SQLStorage
-from noregret.web.app import create_app
+from noregret.web.app import bounded, create_app
 from noregret.web.security import Access
-from noregret.web.server import bounded
 from tests.components import missing, program
 
 TOKEN = "a-token-that-is-long-enough"

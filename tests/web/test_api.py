@@ -6,19 +6,19 @@ import itertools
 import json
 import math
 import re
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
 import noregret as nr
-from noregret.storage import SQLStorage
-from noregret.trials import Trial
-from noregret.web import charts, fitting, insights, pages, words
+from noregret.storage import SQLStorage, StudyRecord
+from noregret.web import charts, fitting, words
 from noregret.web.charts import CHARTS
-from noregret.web.fitting import SliceQuery, cut, judge, start
-from noregret.web.reading import Library, Snapshot
+from noregret.web.fitting import Fitter
+from noregret.web.library import Library, Snapshot
 from tests.web.conftest import with_csrf
 
 BOX = {
@@ -219,7 +219,7 @@ def test_every_chart_has_words_columns_and_a_file(browser: TestClient, chart: st
 
 def test_long_series_are_thinned_in_the_drawing_only() -> None:
     chart = charts.Chart("words", {"number": list(range(5001)), "value": [float("nan")] * 5001})
-    drawn = json.loads(chart.drawn())
+    drawn = json.loads(chart.to_json())
     assert len(drawn["columns"]["number"]) <= charts.DRAWN + 1
     assert (drawn["columns"]["number"][0], drawn["columns"]["number"][-1], drawn["rows"]) == (
         0,
@@ -227,7 +227,7 @@ def test_long_series_are_thinned_in_the_drawing_only() -> None:
         5001,
     )
     assert drawn["columns"]["value"][0] is None
-    assert len(chart.csv().splitlines()) == 5002
+    assert len(chart.to_csv().splitlines()) == 5002
 
 
 def test_an_unchanged_study_is_not_sent_again(browser: TestClient) -> None:
@@ -312,15 +312,15 @@ def test_the_model_is_that_of_the_study_and_is_fitted_once(
         study.certificate().regret_bound, rel=1e-6
     )
     assert answer["next"] == study.preview().params == study.ask().params
-    browser.app.state.library.changed("first")  # type: ignore[attr-defined]
-    assert calls == ["judge"]
+    browser.app.state.library._snapshots.clear()  # type: ignore[attr-defined]
+    assert calls == ["summarise"]
     for _ in range(20):
         browser.get("/studies/first")
         browser.get("/api/studies/first/version?model=true")
     assert model_of(browser, "first")["version"] != answer["version"]
     for _ in range(20):
         assert browser.get("/api/studies/first/version?model=true").json()["fitting"] is False
-    assert calls == ["judge", "judge"]
+    assert calls == ["summarise", "summarise"]
 
 
 def test_slices(browser: TestClient, storage: SQLStorage) -> None:
@@ -352,19 +352,19 @@ def test_slices(browser: TestClient, storage: SQLStorage) -> None:
 def test_slices_of_lists_arrays_and_empty_studies(
     storage: SQLStorage, goal: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start(storage.url)
+    fitter = Fitter(storage.url)
     listed = nr.Study.create(
         "listed",
         nr.Candidates([{"t": t, "s": s} for t in (1, 2, 3) for s in "ab"]),
         goal,
         storage=storage,
     )
-    assert "no model yet" in cut("listed", SliceQuery("t"))["error"]
+    assert "no model yet" in fitter.slice("listed", "t")["error"]
     listed.run(lambda p: p["t"], 4, progress=False)
-    assert judge("listed")["recommended"]["mean"] == pytest.approx(
+    assert fitter.summarise("listed")["recommended"]["mean"] == pytest.approx(
         listed.recommended.value, abs=0.5
     )
-    made = cut("listed", SliceQuery("t", "s"))
+    made = fitter.slice("listed", "t", "s")
     assert (made["kind"], made["xs"]) == ("list", [1, 1, 2, 2, 3, 3])
     assert made["near"] == len(made["data"]["number"]) == 4  # every trial is one of its designs
     assert made["data"]["weight"] == [1.0] * 4
@@ -373,18 +373,18 @@ def test_slices_of_lists_arrays_and_empty_studies(
         for low, mean, high in zip(made["low"], made["mean"], made["high"], strict=True)
     )
     monkeypatch.setattr(fitting, "DESIGNS", 3)  # of a longer list some, spread evenly
-    assert cut("listed", SliceQuery("s"))["xs"] == ["a", "a", "b"]
-    assert cut("listed", SliceQuery("t"))["xs"] == [1, 2, 3]
+    assert fitter.slice("listed", "s")["xs"] == ["a", "a", "b"]
+    assert fitter.slice("listed", "t")["xs"] == [1, 2, 3]
     monkeypatch.undo()
     vector = nr.Study.create("vector", [(0, 1), (-5, 5)], goal, storage=storage)
     vector.run(lambda x: float(np.sum(x)), 8, progress=False)
-    assert len(cut("vector", SliceQuery("x1"))["xs"]) == 121
+    assert len(fitter.slice("vector", "x1")["xs"]) == 121
     random = nr.Study.create(
         "random", [(0, 1)], "maximize", strategy=nr.RandomSearch(), storage=storage
     )
     random.run(lambda x: float(x[0]), 3, progress=False)
-    assert judge("random")["recommended"] is None
-    assert judge("random")["next"] is not None
+    assert fitter.summarise("random")["recommended"] is None
+    assert fitter.summarise("random")["next"] is not None
 
 
 # -- pages --
@@ -432,8 +432,8 @@ def test_problems_are_pages_for_people_and_json_for_programs(browser: TestClient
 def test_importance_and_what_could_hide_are_shown(
     browser: TestClient, storage: SQLStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start(storage.url)
-    made = judge("first")
+    fitter = Fitter(storage.url)
+    made = fitter.summarise("first")
     study = nr.Study.open("first", storage=storage)
     expected = {each.name: (each.total, each.total_std) for each in study.importances()}
     found = {row["name"]: (row["share"], row["spread"]) for row in made["importance"]}
@@ -454,10 +454,10 @@ def test_what_could_hide_is_said_for_any_number_of_inputs() -> None:
     said = {}
     for inputs in (1, 4, 9):
         study = nr.Study([(0, 1)] * inputs, "maximize")
-        assert insights.hiding(study) is None
+        assert fitting.resolution_text(study) is None
         study.add([0.5] * inputs, 1.0)
-        said[inputs] = insights.hiding(study)
-        assert insights.importance(None, study) is None
+        said[inputs] = fitting.resolution_text(study)
+        assert fitting.importance(None, study) is None
     assert said[1] is not None
     assert "reaches 50% of every input's range" in said[1]
     assert said[4] is not None
@@ -465,7 +465,7 @@ def test_what_could_hide_is_said_for_any_number_of_inputs() -> None:
     many = nr.Study([(0, 1)] * 4, "maximize")
     for corner in itertools.product((0.1, 0.5, 0.9), repeat=4):
         many.add(corner, 1.0)
-    filled = insights.hiding(many)
+    filled = fitting.resolution_text(many)
     assert filled is not None
     assert re.search(r"a peak that reaches [34]\d% of .*, or a wider one", filled)
     assert said[9] == (
@@ -501,16 +501,11 @@ def test_notes_are_written_and_taken_away(browser: TestClient, storage: SQLStora
 
 
 def test_a_study_has_words_and_units_of_its_own() -> None:
-    class Named:
-        goal = "maximize"
-        attributes: ClassVar[Any] = {"value_name": "yield", "unit": "%", "units": {"t": "°C"}}
-
-    class Plain:
-        goal = "minimize"
-
-    assert words.quantity(Named()).label == "yield (%)"
-    assert words.quantity(Named()).units == {"t": "°C"}
-    assert words.quantity(Plain()).label == "value, lower is better"
+    plain = StudyRecord("lab", nr.Space({"t": nr.Float(0, 1)}), "minimize", nr.RandomSearch(), 0)
+    attributes = {"value_name": "yield", "unit": "%", "units": {"t": "°C"}}
+    assert words.quantity(replace(plain, attributes=attributes)).label == "yield (%)"
+    assert words.quantity(replace(plain, attributes=attributes)).units == {"t": "°C"}
+    assert words.quantity(plain).label == "value, lower is better"
 
 
 @pytest.mark.parametrize(
@@ -557,21 +552,16 @@ def test_an_experiment_is_withdrawn(browser: TestClient) -> None:
 
 
 def test_notes_and_reasons_show_where_trials_have_them(
-    browser: TestClient, monkeypatch: pytest.MonkeyPatch
+    browser: TestClient, storage: SQLStorage
 ) -> None:
-    remarks = {"note": "the flask was <b>cold</b>", "error": "it boiled over"}
-    monkeypatch.setitem(pages.templates.filters, "of", _remarked(remarks))
-    for path in ("", "/lab", "/trials/3"):
+    study = nr.Study.open("first", storage=storage)
+    told = study.tell(
+        study.ask(), state="failed", reason="it boiled over", note="the flask was <b>cold</b>"
+    )
+    for path in ("", "/lab", f"/trials/{told.number}"):
         text = browser.get(f"/studies/first{path}").text
         assert "boiled over" in text, path
         assert "&lt;b&gt;cold" in text, path
-
-
-def _remarked(remarks: dict[str, str]) -> Any:
-    def of(trial: Any, name: str) -> Any:
-        return remarks.get(name) if isinstance(trial, Trial) else None
-
-    return of
 
 
 def test_the_server_proposes_for_the_study_that_has_the_name_now(

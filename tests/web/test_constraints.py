@@ -11,8 +11,7 @@ from starlette.testclient import TestClient
 
 import noregret as nr
 from noregret.storage import SQLStorage
-from noregret.web import fitting
-from noregret.web.fitting import SliceQuery, cut
+from noregret.web.fitting import Fitter
 from noregret.web.schemas import StudyIn
 from noregret.web.security import Access
 from tests.web.conftest import Page, served
@@ -75,13 +74,13 @@ def test_slices_stay_where_something_can_be_run(
     )
     study = nr.Study.create("mix", space, "maximize", storage=storage)
     study.run(lambda p: p["water"] - p["ether"] ** 2, 6, progress=False)
-    fitting.start(storage.url)
-    line = cut("mix", SliceQuery("water"))
+    fitter = Fitter(storage.url)
+    line = fitter.slice("mix", "water")
     assert line["error"] is None
     assert line["constrained"]
     assert max(line["xs"]) == pytest.approx(0.6, abs=0.01)
     assert len(line["xs"]) == len(line["mean"])
-    surface = cut("mix", SliceQuery("water", "dmf"))
+    surface = fitter.slice("mix", "water", "dmf")
     empty = [
         (x, y)
         for j, y in enumerate(surface["ys"])
@@ -178,7 +177,7 @@ def test_what_does_not_exist_is_a_dash(browser: TestClient) -> None:
 @pytest.mark.xdist_group("browser")
 def test_a_form_has_the_inputs_that_exist(driver: Any, empty: SQLStorage) -> None:
     given = {"name": "mix", "goal": "maximize", "space": NESTED}
-    space = StudyIn.model_validate(given).made_space()
+    space = StudyIn.model_validate(given).to_space()
     nr.Study.create("mix", space, "maximize", storage=empty)
     with served(empty, Access(write=True)) as address:
         page = Page(driver, address)

@@ -11,7 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from noregret.storage import SQLStorage
-from noregret.web import security, server
+from noregret.web import app, security
 from noregret.web.security import Access, Throttle
 from tests.web.conftest import TOKEN, Clients, served
 
@@ -48,8 +48,8 @@ def answers(url: str) -> bool:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "HEADER_SECONDS", 0.5)
-    monkeypatch.setattr(server, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(app, "HEADER_SECONDS", 0.5)
+    monkeypatch.setattr(app, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr(security, "BODY_SECONDS", 0.5)
 
 
@@ -91,8 +91,8 @@ def test_a_body_that_does_not_come_is_not_waited_for(storage: SQLStorage) -> Non
 
 @pytest.mark.usefixtures("quick")
 def test_connections_are_counted(storage: SQLStorage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "MOST_CONNECTIONS", 8)
-    monkeypatch.setattr(server, "HEADER_SECONDS", 240.0)
+    monkeypatch.setattr(app, "MOST_CONNECTIONS", 8)
+    monkeypatch.setattr(app, "HEADER_SECONDS", 240.0)
     with served(storage, Access()) as url:
         held = [opened(url) for _ in range(8)]
         for connection in held:
@@ -177,17 +177,17 @@ def test_too_many_log_outs_end_every_session(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_log_is_bounded() -> None:
     """143 MB a minute."""
-    sparing = server.Sparing()
+    limit = app.RateLimit()
 
     def record() -> logging.LogRecord:
         return logging.LogRecord("x", logging.WARNING, "f", 1, "bad %s", ("thing",), None)
 
-    passed = [sparing.filter(record()) for _ in range(10_000)]
-    assert sum(passed) <= server.LINES + 2
-    sparing._at -= 5.0
+    passed = [limit.filter(record()) for _ in range(10_000)]
+    assert sum(passed) <= app.LINES + 2
+    limit._at -= 5.0
     last = record()
-    assert sparing.filter(last)
-    assert "lines before it were left out" in last.getMessage()
+    assert limit.filter(last)
+    assert "lines before it were dropped" in last.getMessage()
 
 
 def test_five_wrong_tokens_in_the_header_are_heard_and_then_one_in_ten_seconds(
@@ -223,11 +223,11 @@ def test_what_a_proxy_sends_along_locks_nobody_out(clients: Clients) -> None:
 
 
 def test_nobody_chooses_the_address_he_is_counted_by() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
+    async def echo(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": str(scope["client"][0]).encode()})
 
-    config = server.bounded(app)
+    config = app.bounded(echo)
     config.load()
     answer = TestClient(config.loaded_app, client=("127.0.0.1", 5000)).get(
         "/", headers={"X-Forwarded-For": "10.0.0.9"}

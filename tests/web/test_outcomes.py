@@ -7,8 +7,8 @@ from starlette.testclient import TestClient
 
 import noregret as nr
 from noregret.storage import SQLStorage
-from noregret.web.keys import key_of
-from noregret.web.limits import feasibility_text, policy_table
+from noregret.web.fitting import feasibility_text, policy_table
+from noregret.web.schemas import key_of
 
 BOX = {"kind": "box", "parameters": [{"kind": "float", "name": "dose", "low": 0, "high": 1}]}
 

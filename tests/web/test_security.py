@@ -13,7 +13,7 @@ import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.storage import SQLStorage
 from noregret.web import security
-from noregret.web.keys import key_of, name_of
+from noregret.web.schemas import key_of, name_of
 from noregret.web.security import LARGEST_BODY, Access
 from tests.web.conftest import HERE, TOKEN, Clients, with_csrf
 

@@ -1,12 +1,17 @@
-"""What a page shows is of the study that is there now, and of all of it."""
+"""A page shows the study that is there now, all of it, and reads it once."""
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
+import sqlalchemy
 
 import noregret as nr
 from noregret.storage import SQLStorage
+from noregret.web.library import Library, Snapshot
 from noregret.web.models import Models
-from noregret.web.reading import Snapshot
+from tests.web.conftest import Clients
 
 
 def test_every_change_of_a_trial_is_a_new_version(storage: SQLStorage) -> None:
@@ -14,10 +19,14 @@ def test_every_change_of_a_trial_is_a_new_version(storage: SQLStorage) -> None:
         "swap", {"x": nr.Float(0, 1)}, "maximize", nr.RandomSearch(), storage=storage
     )
     seen = [study.ask().number, study.ask().number]
-    versions = [Snapshot(study, study.trials).version]
+
+    def version() -> str:
+        return Snapshot(study, storage.open("swap"), study.trials).version
+
+    versions = [version()]
 
     def changed() -> bool:
-        versions.append(Snapshot(study, study.trials).version)
+        versions.append(version())
         return versions[-1] not in versions[:-1]
 
     study.reclaim(numbers=[seen[0]])
@@ -32,7 +41,7 @@ def test_every_change_of_a_trial_is_a_new_version(storage: SQLStorage) -> None:
     assert changed()
     study.annotate(attributes={"unit": "g"})
     assert changed()
-    versions.append(Snapshot(study, study.trials).version)
+    versions.append(version())
     assert versions[-1] == versions[-2]
 
 
@@ -55,3 +64,36 @@ def test_the_model_of_a_deleted_study_is_not_shown_for_a_new_one() -> None:
         assert models.last("lab", "old") is None
 
     asyncio.run(look())
+
+
+MOST_STATEMENTS = 3  # SQL statements of one page view
+
+
+@pytest.fixture
+def statements() -> Iterator[list[str]]:
+    """The SQL statements that were executed."""
+    executed: list[str] = []
+
+    def record(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        executed.append(statement)
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", record)
+    yield executed
+    sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", record)
+
+
+def test_a_page_view_takes_three_statements(
+    clients: Clients, storage: SQLStorage, statements: list[str]
+) -> None:
+    client = clients()
+    library: Library = client.app.state.library  # type: ignore[attr-defined]
+    for path in ("", "", "/trust", "/lab", "/trials/3"):  # the first view opens the study
+        library._snapshots.clear()
+        statements.clear()
+        assert client.get(f"/studies/first{path}").status_code == 200
+        assert 0 < len(statements) <= MOST_STATEMENTS, (path, statements)
+        statements.clear()
+        client.get(f"/studies/first{path}")  # viewers within half a second share the reading
+        assert statements == []
+    client.get("/")
+    assert len(statements) == 1

@@ -225,10 +225,9 @@ def serve(target: Target, host: str, port: int, write: bool, token: str | None) 
     try:
         import uvicorn
 
-        from noregret.web.app import create_app
+        from noregret.web.app import bounded, create_app
         from noregret.web.pages import plotly_file
         from noregret.web.security import Access
-        from noregret.web.server import bounded
     except ImportError as error:
         raise MissingExtraError(
             f"the page needs {error.name}: install it with `pip install noregret[web]`"

@@ -1,4 +1,4 @@
-"""The JSON API: what is read. Plain functions run in threads, so that they block nobody."""
+"""The JSON API. Plain functions run in threads: none of them blocks the event loop."""
 
 from __future__ import annotations
 
@@ -9,50 +9,41 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from noregret.diagnostics import why
-from noregret.errors import UnknownStudyError, UnknownTrialError
+from noregret.diagnostics import Alarm, Reason, why
+from noregret.errors import NoRegretError, TrialError, UnknownStudyError, UnknownTrialError
 from noregret.storage import codec
-from noregret.web import schemas
-from noregret.web.charts import CHARTS
-from noregret.web.fitting import SliceQuery
-from noregret.web.keys import key_of, name_of
+from noregret.study import Study, numbers
+from noregret.web import schemas, words
+from noregret.web.charts import CHARTS, ChartName
+from noregret.web.library import Library, Snapshot
 from noregret.web.models import Models
-from noregret.web.reading import Library, Snapshot
-from noregret.web.schemas import LARGEST_INT, Key, TrialOut, summary_out
+from noregret.web.schemas import LARGEST_INT, Key, NumberOut, StudyOut, TrialOut, key_of, name_of
 
-PAGE = 1000  # trials per answer
+PAGE = 1000  # largest number of trials in a response
 CSV = "text/csv; charset=utf-8"
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"model": schemas.Problem, "description": text}
     for status, text in (
-        (400, "The body is not what it claims to be"),
+        (400, "The body is not valid JSON"),
         (401, "A token is needed"),
-        (403, "Only reading is allowed, or the request came from elsewhere"),
+        (403, "The server is read-only, or the request came from another site"),
         (404, "There is no such study, trial or chart"),
         (409, "The study does not allow this now"),
         (413, "The body is too large"),
-        (422, "A value makes no sense"),
+        (422, "A value is invalid"),
         (503, "The storage does not answer"),
     )
 }
 router = APIRouter(prefix="/api", responses=PROBLEMS)
 
-ChartName = Literal[
-    "convergence",
-    "coverage",
-    "residuals",
-    "lengthscales",
-    "scaling",
-    "width",
-    "information",
-    "noise",
-]
-Number = Annotated[int, Path(ge=0, le=LARGEST_INT)]
-
 
 def library(request: Request) -> Library:
     return request.app.state.library
+
+
+def models(request: Request) -> Models:
+    return request.app.state.models
 
 
 def study_name(
@@ -67,25 +58,28 @@ def study_name(
 ) -> str:
     name = name_of(key)
     if name is None:
-        raise UnknownStudyError(f"{key!r} is no study's key")
+        raise UnknownStudyError(f"{key!r} is not a study's key")
     return name
 
 
-def snapshot(
-    name: Annotated[str, Depends(study_name)], studies: Annotated[Library, Depends(library)]
-) -> Snapshot:
+Number = Annotated[int, Path(ge=0, le=LARGEST_INT)]
+Through = Annotated[int | None, Query(ge=0, le=LARGEST_INT)]
+Studies = Annotated[Library, Depends(library)]
+Fits = Annotated[Models, Depends(models)]
+StudyName = Annotated[str, Depends(study_name)]
+
+
+def snapshot(name: StudyName, studies: Studies) -> Snapshot:
     return studies.snapshot(name)
 
 
-Studies = Annotated[Library, Depends(library)]
-StudyName = Annotated[str, Depends(study_name)]
 Seen = Annotated[Snapshot, Depends(snapshot)]
 
 
-def answered(
+def tagged(
     request: Request, version: str, body: bytes, media_type: str = "application/json"
 ) -> Response:
-    """With its version as ETag: an unchanged study costs the viewer one short exchange."""
+    """The body with its version as ETag, or 304 if the viewer has that version."""
     tag = f'"{version}"'
     if tag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers={"ETag": tag})
@@ -95,45 +89,45 @@ def answered(
 # -- reading --
 
 
-@router.get("/studies", response_model=list[schemas.StudyOut])
+@router.get("/studies", response_model=list[StudyOut])
 def list_studies(studies: Studies) -> Any:
     """All studies with their goal, counts, best value and last activity."""
-    return [summary_out(summary) for summary in studies.summaries()]
+    return [StudyOut.of(summary) for summary in studies.summaries()]
 
 
 @router.get("/studies/{key}", response_model=schemas.DescriptionOut)
 def describe_study(seen: Seen) -> Any:
-    """What defines a study, and how many trials it has in which state."""
-    study = seen.study
+    """What defines a study, and its number of trials by state."""
+    record = seen.record
     return {
-        "key": key_of(study.name),
-        "name": study.name,
-        "goal": study.goal,
-        "seed": study.seed,
+        "key": key_of(record.name),
+        "name": record.name,
+        "goal": record.goal,
+        "seed": record.seed,
         "version": seen.version,
-        "space": codec.described(study.space),
+        "space": codec.described(record.space),
         "constraints": [
-            *(str(each) for each in getattr(study.space, "constraints", ())),
-            *(str(each) for each in getattr(study.space, "branches", ())),
+            str(rule)
+            for kind in ("constraints", "branches")
+            for rule in words.rules(record.space)[kind]
         ],
-        "outcomes": [f"{name} {limit}" for name, limit in study.outcomes.items()],
-        "context": list(study.context),
-        "strategy": codec.to_json(study.strategy),
-        "theorem": study.strategy.theorem,
+        "outcomes": [f"{name} {limit}" for name, limit in record.outcomes.items()],
+        "context": list(record.context),
+        "strategy": codec.to_json(record.strategy),
+        "theorem": record.strategy.theorem,
         "counts": dict(seen.tally),
     }
 
 
 @router.get("/studies/{key}/version", response_model=schemas.VersionOut)
-async def study_version(request: Request, name: StudyName, model: bool = False) -> Any:
-    """Changes when the study does: what live pages ask for. model: also look after the model, and
-    fit it if it is behind.
+async def study_version(studies: Studies, fits: Fits, name: StudyName, model: bool = False) -> Any:
+    """A text that changes when the study does: live pages poll it. With ``model`` also the version
+    of the fitted model, which is fitted again if it is behind.
     """
-    seen = await run_in_threadpool(request.app.state.library.snapshot, name)
+    seen = await run_in_threadpool(studies.snapshot, name)
     if not model:
         return {"version": seen.version}
-    models: Models = request.app.state.models
-    answer, fitting = models.look(name, seen.study.identity, seen.version)
+    answer, fitting = fits.look(name, seen.study.identity, seen.version)
     return {
         "version": seen.version,
         "model": None if answer is None else answer["version"],
@@ -147,42 +141,34 @@ def list_trials(
     start: Annotated[int, Query(ge=0, le=LARGEST_INT)] = 0,
     limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
 ) -> Any:
-    """Trials by number, as rows: a correction is a row of its own."""
+    """Trials by number. A correction is a trial with a number of its own."""
     return [TrialOut.of(trial) for trial in seen.rows[start : start + limit]]
 
 
-@router.get("/studies/{key}/trials/{number}/why", response_model=schemas.ReasonOut)
+@router.get("/studies/{key}/trials/{number}/why", response_model=Reason)
 def explain_trial(seen: Seen, number: Number) -> Any:
-    """Why this point was chosen: the mean part and the exploration part of UCB, and whether fit or
-    schedule set the lengthscales.
+    """Why this point was chosen: the mean part and the exploration part of UCB, and whether the fit
+    or the schedule set the lengthscales.
     """
-    for trial, made in zip(seen.trials, seen.made, strict=True):
+    for trial, prediction in zip(seen.trials, seen.predictions, strict=True):
         if trial.number == number:
-            reason = why(trial, made, seen.study.goal)
-            return {
-                "rule": reason.rule,
-                "mean": reason.mean,
-                "exploration": reason.exploration,
-                "active": reason.active,
-            }
+            return why(trial, prediction, seen.record.goal)
     raise UnknownTrialError(
-        f"study {seen.study.name!r} has no trial {number}, or it is a correction"
+        f"study {seen.record.name!r} has no trial {number}, or it is a correction"
     )
 
 
-@router.get("/studies/{key}/alarms", response_model=list[schemas.AlarmOut])
+@router.get("/studies/{key}/alarms", response_model=list[Alarm])
 def list_alarms(seen: Seen) -> Any:
     """What looks wrong, and what to do."""
-    return [
-        {"kind": alarm.kind, "what": alarm.what, "action": alarm.action, "serious": alarm.serious}
-        for alarm in seen.alarms
-    ]
+    return seen.alarms
 
 
 @router.get("/studies/{key}/charts/{chart}", response_model=schemas.ChartOut)
 def chart_series(request: Request, seen: Seen, chart: ChartName) -> Any:
     """A chart's series, thinned to at most a thousand points, with its description in words."""
-    return answered(request, seen.version, seen.bytes_of(chart, lambda s: CHARTS[chart](s).drawn()))
+    body = seen.response(chart, lambda seen: CHARTS[chart](seen).to_json())
+    return tagged(request, seen.version, body)
 
 
 @router.get(
@@ -192,49 +178,44 @@ def chart_series(request: Request, seen: Seen, chart: ChartName) -> Any:
 )
 def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
     """A chart's series in full."""
-    return answered(request, seen.version, CHARTS[chart](seen).csv(), CSV)
+    return tagged(request, seen.version, CHARTS[chart](seen).to_csv(), CSV)
 
 
 @router.get("/studies/{key}/model", response_model=schemas.ModelOut)
-async def study_model(request: Request, name: StudyName) -> Any:
-    """What needs a fit: the recommended trial and the certificate. Answers at once with the last
-    fit there is.
+async def study_model(studies: Studies, fits: Fits, name: StudyName) -> Any:
+    """The recommended trial and the certificate, by the last fit. Answers at once, also while a
+    newer fit is being computed.
     """
-    seen = await run_in_threadpool(request.app.state.library.snapshot, name)
-    answer, fitting = request.app.state.models.look(name, seen.study.identity, seen.version)
+    seen = await run_in_threadpool(studies.snapshot, name)
+    answer, fitting = fits.look(name, seen.study.identity, seen.version)
     return (answer or {"version": None}) | {"fitting": fitting}
 
 
 @router.get("/studies/{key}/slice", response_model=schemas.SliceOut)
 async def study_slice(
-    request: Request,
+    studies: Studies,
+    fits: Fits,
     name: StudyName,
     x: Annotated[str, Query(max_length=1000)],
     y: Annotated[str | None, Query(max_length=1000)] = None,
-    through: Annotated[int | None, Query(ge=0, le=LARGEST_INT)] = None,
+    through: Through = None,
 ) -> Any:
-    """The model along one input or two, through a trial's point (left out: the recommended one).
-    Waits for the fit if there is none yet.
+    """The model along one parameter or two, through a trial's point (by default the recommended
+    one). Waits for the first fit.
     """
-    await run_in_threadpool(request.app.state.library.snapshot, name)
-    return Response(
-        json.dumps(await request.app.state.models.slice(name, SliceQuery(x, y or None, through))),
-        media_type="application/json",
-    )
+    await run_in_threadpool(studies.snapshot, name)
+    body = json.dumps(await fits.slice(name, x, y or None, through))
+    return Response(body, media_type="application/json")
 
 
 @router.get("/studies/{key}/slices", response_model=schemas.SlicesOut)
 async def study_slices(
-    request: Request,
-    name: StudyName,
-    through: Annotated[int | None, Query(ge=0, le=LARGEST_INT)] = None,
+    studies: Studies, fits: Fits, name: StudyName, through: Through = None
 ) -> Any:
-    """The model along every input by itself, as ``slice`` gives it for one."""
-    await run_in_threadpool(request.app.state.library.snapshot, name)
-    return Response(
-        json.dumps(await request.app.state.models.slices(name, through)),
-        media_type="application/json",
-    )
+    """The model along every parameter by itself, each as ``slice`` gives it."""
+    await run_in_threadpool(studies.snapshot, name)
+    body = json.dumps(await fits.slices(name, through))
+    return Response(body, media_type="application/json")
 
 
 @router.get(
@@ -246,11 +227,159 @@ def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
     """All trials as a file."""
     file = io.StringIO()
     seen.study.export(file, form)
-    headers = {
-        "Content-Disposition": f'attachment; filename="{key_of(seen.study.name)[:80]}.{form}"'
-    }
+    name = f"{key_of(seen.record.name)[:80]}.{form}"
     return Response(
         file.getvalue().encode("utf-8", "replace"),
         media_type=CSV if form == "csv" else "application/json",
-        headers=headers,
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )
+
+
+# -- writing --
+
+
+@router.post("/numbers", response_model=schemas.NumbersOut)
+def read_numbers(body: schemas.NumbersIn) -> Any:
+    """Typed texts as numbers, by the grammar of the shell and of CSV files. Changes nothing."""
+    try:
+        columns = [numbers(cells) for cells in body.columns]
+    except TrialError as error:
+        raise NoRegretError(str(error)) from None
+    return {"numbers": [NumberOut.of(typed) for typed in body.texts], "columns": columns}
+
+
+@router.post("/studies", status_code=201, response_model=StudyOut)
+def create_study(studies: Studies, body: schemas.StudyIn) -> Any:
+    """A new study."""
+    study = Study.create(
+        body.name,
+        body.to_space(),
+        body.goal,
+        body.strategy.to_strategy(),
+        body.seed,
+        storage=studies.storage,
+        outcomes=body.to_limits(),
+        context=body.context,
+    )
+    return _created(studies, study, body.attributes())
+
+
+@router.post("/studies/{key}/derive", status_code=201, response_model=StudyOut)
+def derive_study(studies: Studies, name: StudyName, body: schemas.DerivedIn) -> Any:
+    """A new study with the trials of this one, which stays as it is."""
+    old = studies.study(name)
+    study = old.derived(body.name, **body.changes(old))
+    return _created(studies, study, {**old.attributes, **body.attributes()})
+
+
+def _created(studies: Library, study: Study, attributes: dict[str, Any]) -> StudyOut:
+    if attributes:
+        study.annotate(attributes=attributes)
+    for summary in studies.summaries():
+        if summary.name == study.name:
+            return StudyOut.of(summary)
+    raise UnknownStudyError(f"study {study.name!r} was deleted by another process at once")
+
+
+@router.post("/studies/{key}/ask", status_code=201, response_model=list[TrialOut])
+def ask(studies: Studies, name: StudyName, body: schemas.AskIn) -> Any:
+    """The next experiments: waiting ones first, then what the strategy proposes."""
+    with studies.changing(name) as study, studies.lock(name, "ask"):
+        trials = study.ask(body.count, fixed=body.fixed or None, context=body.context)
+    return [TrialOut.of(trial) for trial in trials]
+
+
+@router.post("/studies/{key}/trials", status_code=201, response_model=TrialOut)
+def add_point(studies: Studies, name: StudyName, body: schemas.PointIn) -> Any:
+    """A point measured elsewhere or, without a value, a point to try next."""
+    if body.value is None and body.noise_std is not None:
+        raise NoRegretError("noise_std belongs to a value: give both, or neither")
+    with studies.changing(name) as study:
+        if body.value is None and not body.outcomes:
+            return TrialOut.of(study.enqueue(body.params, note=body.note))
+        return TrialOut.of(
+            study.add(
+                body.params, body.value, body.noise_std, outcomes=body.outcomes, note=body.note
+            )
+        )
+
+
+@router.post("/studies/{key}/trials/{number}/tell", response_model=TrialOut)
+def tell(studies: Studies, name: StudyName, number: Number, body: schemas.TellIn) -> Any:
+    """The result of a running experiment."""
+    with studies.changing(name) as study:
+        return TrialOut.of(study.tell(number, **body.arguments()))
+
+
+@router.post("/studies/{key}/trials/{number}/correct", status_code=201, response_model=TrialOut)
+def correct(studies: Studies, name: StudyName, number: Number, body: schemas.TellIn) -> Any:
+    """Another result for a finished trial, as a new trial: nothing is deleted."""
+    with studies.changing(name) as study:
+        return TrialOut.of(study.correct(number, **body.arguments()))
+
+
+@router.post("/studies/{key}/trials/{number}/withdraw", response_model=TrialOut)
+def withdraw(studies: Studies, name: StudyName, number: Number, body: schemas.WithdrawIn) -> Any:
+    """A running experiment that will not be done now: handed out again later, or withdrawn for
+    good, which is neither a value nor a failure.
+    """
+    with studies.changing(name) as study:
+        if body.then == "never":
+            return TrialOut.of(study.tell(number, state="withdrawn"))
+        study.reclaim(numbers=[number])
+        return TrialOut.of(study.trials[number])
+
+
+@router.post("/studies/{key}/trials/{number}/retry", status_code=201, response_model=TrialOut)
+def retry(studies: Studies, name: StudyName, number: Number) -> Any:
+    """The point of a failed experiment again, as a new waiting trial."""
+    with studies.changing(name) as study:
+        return TrialOut.of(study.retry(number))
+
+
+@router.post("/studies/{key}/annotate", status_code=204)
+def annotate_study(studies: Studies, name: StudyName, body: schemas.NoteIn) -> None:
+    """Set a study's note; an empty one removes it."""
+    with studies.changing(name) as study:
+        study.annotate(note=body.note)
+
+
+@router.post("/studies/{key}/trials/{number}/annotate", status_code=204)
+def annotate_trial(studies: Studies, name: StudyName, number: Number, body: schemas.NoteIn) -> None:
+    """Set a trial's note; an empty one removes it."""
+    with studies.changing(name) as study:
+        study.annotate(number, note=body.note)
+
+
+@router.delete("/studies/{key}", status_code=204)
+def delete_study(studies: Studies, name: StudyName) -> None:
+    """Delete a study and all its trials."""
+    Study.delete(name, storage=studies.storage)
+    studies.forget(name)
+
+
+@router.post(
+    "/studies/{key}/import",
+    status_code=201,
+    response_model=schemas.ImportOut,
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}
+    },
+)
+async def import_csv(request: Request, studies: Studies, name: StudyName) -> Any:
+    """Trials from a CSV file with the columns of an exported one: every row or none."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/csv":
+        raise NoRegretError("send the file's text with Content-Type: text/csv")
+    try:
+        text = (await request.body()).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NoRegretError(
+            f"the file is not UTF-8 text ({error.reason} at byte {error.start}):"
+            " save it as CSV in UTF-8"
+        ) from None
+
+    def imported() -> int:
+        with studies.changing(name) as study:
+            return len(study.import_csv(io.StringIO(text)))
+
+    return {"imported": await run_in_threadpool(imported)}

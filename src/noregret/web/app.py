@@ -1,15 +1,24 @@
-"""The application: API, pages, static files, and what happens when something goes wrong."""
+"""The application (API, pages, static files, errors) and the server around it.
+
+The server bounds what a stranger can take of it: connections, time and lines of the log.
+docs/security.md has a row for each limit.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from noregret import __version__
 from noregret.errors import (
@@ -21,12 +30,12 @@ from noregret.errors import (
     UnknownTrialError,
 )
 from noregret.storage import SQLStorage
-from noregret.web import api, pages, writing
+from noregret.web import api, pages
+from noregret.web.library import Library
 from noregret.web.models import Models
-from noregret.web.reading import Library
 from noregret.web.security import Access, Guard, outward
 
-STATUS = {  # the first that fits
+STATUS = {  # of the first class that an error is an instance of; 422 for all others
     UnknownStudyError: 404,
     UnknownTrialError: 404,
     StudyExistsError: 409,
@@ -34,10 +43,22 @@ STATUS = {  # the first that fits
     StorageError: 503,
 }
 
+MOST_CONNECTIONS = 256
+HEADER_SECONDS = 10.0  # to send a request's first lines, counted from the end of the last response
+READ_SECONDS = 60.0  # for which a response may lie unread
+LOOK_SECONDS = 2.0  # between two checks of a connection
+HEADER_BYTES = 32 * 1024
+LINES, LINES_A_SECOND = 50, 1.0  # of the log: at once, and after that
+
 
 def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
-    """Reads the studies of a storage; changes them if ``access`` allows it."""
-    chosen = access or Access()
+    """The application.
+
+    Args:
+        storage: Where the studies are.
+        access: Who may read and write; by default read-only without a token, on loopback.
+    """
+    access = access or Access()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -54,18 +75,15 @@ def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
         redoc_url=None,
         separate_input_output_schemas=False,
     )
-    app.state.library, app.state.models, app.state.access = (
-        Library(storage),
-        Models(storage.url),
-        chosen,
-    )
+    app.state.library = Library(storage)
+    app.state.models = Models(storage.url)
+    app.state.access = access
     app.include_router(api.router)
-    app.include_router(writing.router)
     app.include_router(pages.router)
     app.add_exception_handler(NoRegretError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
-    app.add_middleware(Guard, access=chosen)
+    app.add_middleware(Guard, access=access)
     return app
 
 
@@ -76,19 +94,17 @@ def _answer(request: Request, status: int, detail: str, headers: Any = None) -> 
 
 
 def _refused(request: Request, error: Exception) -> Response:
-    """Our own errors say what, why and what to do: they are the answer."""
+    """The text of our own errors is the response: it says what is wrong and what to do."""
     status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
     return _answer(request, status, outward(error, request.app.state.library.storage.url))
 
 
 def _invalid(request: Request, error: Exception) -> Response:
-    """Where and why, and not what was sent: it may be anything, and need not be printable."""
+    """Where and why, without what was sent: that need not be printable."""
     assert isinstance(error, RequestValidationError)
-    found = [
-        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}"
-        for each in error.errors()[:5]
-    ]
-    broken = any(each["type"] == "json_invalid" for each in error.errors())
+    details = error.errors()
+    found = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in details[:5]]
+    broken = any(item["type"] == "json_invalid" for item in details)
     return _answer(request, 400 if broken else 422, "; ".join(found))
 
 
@@ -96,3 +112,86 @@ def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     detail = "there is nothing at this address" if error.status_code == 404 else str(error.detail)
     return _answer(request, error.status_code, detail, error.headers)
+
+
+# -- the server --
+
+
+class Bounded(H11Protocol):
+    """HTTP/1.1 that gives up on requests that do not come and on responses that are not read."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._since = self._flowed = time.monotonic()
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+            return
+        self._look()
+
+    def on_response_complete(self) -> None:
+        self._since = time.monotonic()
+        super().on_response_complete()
+
+    def _look(self) -> None:
+        if self.transport.is_closing():
+            self.transport.abort()  # without waiting for what was still to be sent
+            return
+        now = time.monotonic()
+        idle = self.cycle is None or self.cycle.response_complete
+        if not self.flow.write_paused:
+            self._flowed = now
+        if (idle and now - self._since > HEADER_SECONDS) or now - self._flowed > READ_SECONDS:
+            self.transport.abort()
+            return
+        self.loop.call_later(LOOK_SECONDS, self._look)
+
+
+class RateLimit(logging.Filter):
+    """Lets LINES log lines through, then LINES_A_SECOND, so that requests cannot fill a disk. The
+    next line says how many were dropped.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._left, self._at, self._dropped = float(LINES), time.monotonic(), 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        self._left = min(LINES, self._left + LINES_A_SECOND * (now - self._at))
+        self._at = now
+        if self._left < 1:
+            self._dropped += 1
+            return False
+        self._left -= 1
+        if self._dropped:
+            record.msg = f"{record.getMessage()} ({self._dropped} lines before it were dropped)"
+            record.args, self._dropped = None, 0
+        return True
+
+
+def bounded(app: Any, **settings: Any) -> uvicorn.Config:
+    """The server's configuration with every limit.
+
+    Args:
+        app: The application.
+        **settings: Further arguments of ``uvicorn.Config``.
+    """
+    config = uvicorn.Config(
+        app,
+        http=Bounded,
+        ws="none",
+        proxy_headers=False,  # or a local process could choose the address it is counted by
+        h11_max_incomplete_event_size=HEADER_BYTES,
+        timeout_keep_alive=5,
+        backlog=128,
+        server_header=False,
+        date_header=False,
+        access_log=False,
+        **settings,
+    )
+    for name in ("uvicorn.error", "noregret.web"):
+        log = logging.getLogger(name)
+        for old in [rule for rule in log.filters if isinstance(rule, RateLimit)]:
+            log.removeFilter(old)
+        log.addFilter(RateLimit())
+    return config

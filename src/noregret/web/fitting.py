@@ -1,76 +1,55 @@
-"""Runs in the process that fits models: opens the storage itself and keeps the last beliefs."""
+"""Results that need a fit. This runs in a process of its own, which opens the storage itself and
+keeps the last results.
+"""
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from noregret.diagnostics import importances, values_along
 from noregret.errors import NoRegretError, StorageError
+from noregret.search import SAYS_LITTLE_ABOVE
 from noregret.space import (
     Array,
     Candidates,
-    Choice,
-    Int,
-    Parameter,
     named_params,
     region_of,
     slice_points,
 )
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
-from noregret.study import Result, Study
-from noregret.trials import Trial, sign_of
-from noregret.web.insights import hiding, importance
-from noregret.web.limits import feasibility_text, policy_table
-from noregret.web.reading import Snapshot
+from noregret.study import Result, Study, policy_of
+from noregret.trials import Trial, sign_of, standing
+from noregret.web.library import Snapshot
 
-RESULTS = 2  # kept: one of 5,000 trials takes 200 MB
-DESIGNS = 2_000  # of a list that are drawn
-LINE = 121  # points of a slice along one input
-INPUTS = 24  # shown at once
-GRID, COARSE_GRID = 41, 21  # of a slice along two; coarse from MANY trials on
+RESULTS = 2  # results kept; one of 5,000 trials takes 200 MB
+DESIGNS = 2_000  # largest number of designs of a list that are drawn
+LINE = 121  # points of a slice along one parameter
+INPUTS = 24  # largest number of parameters with a slice on the page
+GRID, COARSE_GRID = 41, 21  # points per side of a surface; the coarse one from MANY trials on
 MANY = 1000
-NEAR = 1.0  # lengthscales: trials nearer than this to a slice are said to lie near it
-FAINT = 3.0  # those nearer than this are drawn, the paler the farther
-PREVIEWED = 500  # up to so many trials the next proposal is worked out before anybody asks
-
-_library: dict[str, Any] = {}
-_results: OrderedDict[str, tuple[Snapshot, Result | None]] = OrderedDict()
-_next: dict[str, Any] = {}  # what would be proposed, where it was worked out
-
-
-@dataclass(frozen=True, slots=True)
-class SliceQuery:
-    """Along input x, and y if given, through the point of a trial (None: the recommended one)."""
-
-    x: str
-    y: str | None = None
-    through: int | None = None
-
-
-def start(url: str) -> None:
-    os.nice(10)  # studies that run on this machine come first
-    _library["storage"] = SQLStorage(url)
-
-
-def judge(name: str) -> dict[str, Any]:
-    """Recommended point and certificate; an error in words instead of an exception, since it is an
-    answer like others.
-    """
-    begun = time.perf_counter()
-    answer = _judged(name)
-    return answer | {"seconds": time.perf_counter() - begun}
+NEAR = 1.0  # lengthscales within which a trial counts as near a slice
+FAINT = 3.0  # lengthscales within which a trial is drawn, paler with the distance
+PREVIEWED = 500  # largest number of trials for which the next proposal is computed in advance
+POLICY_ROWS = 9  # values of the context in the table of a policy
+POLICY_POINTS = 33  # values of the context along its curves
+POLICY_CURVES = 12  # largest number of parameters with a curve
+POLICY_TRIALS = 1000  # latest trials drawn beside the curves
+WIDE = 0.5  # radius of the largest empty ball, as a share of every range, above which half of the
+# space may be unexplored
 
 
 def failure(
     error: str | None, version: str | None = None, trials: int | None = None
 ) -> dict[str, Any]:
-    """An answer without results."""
+    """A summary without results."""
     return {
         "version": version,
         "trials": trials,
@@ -85,174 +64,217 @@ def failure(
     }
 
 
-def _judged(name: str) -> dict[str, Any]:
-    snapshot, result = _result(name)
-    answer = failure(None, snapshot.version, len(snapshot.rows))
-    if isinstance(result, str):
-        return answer | {"error": result}
-    study = snapshot.study
-    answer["feasibility"] = feasibility_text(study, snapshot.trials)
-    if study.context:
-        return answer | {"policy": None if result is None else _policy(study)}
-    if result is not None and result.prediction is not None and result.certificate is not None:
-        mean, std = result.prediction
-        answer["recommended"] = {"number": result.recommended.number, "mean": mean, "std": std}
-        answer["certificate"] = {
-            "regret_bound": result.certificate.regret_bound,
-            "condition": result.certificate.condition,
-            "proved": result.certificate.proved,
-            "refuted": result.certificate.refuted,
-            "slack": result.certificate.slack,
-        }
-        answer["importance"] = importance(result.belief, snapshot.study)
-        answer["resolution"] = hiding(snapshot.study)
-    try:
-        if len(snapshot.rows) <= PREVIEWED:
-            answer["next"] = _next[name] = plain(snapshot.study.preview())
-    except StorageError:
-        raise
-    except NoRegretError as error:
-        answer["error"] = str(error)
-    return answer
+class Fitter:
+    """The last results of a storage's studies, each from one fit."""
 
+    def __init__(self, url: str) -> None:
+        self._storage = SQLStorage(url)
+        self._results: OrderedDict[str, tuple[Snapshot, Result | None]] = OrderedDict()
+        self._next: dict[str, Any] = {}  # the next proposal by study, where it was computed
 
-def _policy(study: Study) -> dict[str, Any] | None:
-    try:
-        return policy_table(study)
-    except NoRegretError:  # no model: the strategy has none
-        return None
+    def summarise(self, name: str) -> dict[str, Any]:
+        """The recommended point, its certificate and what goes with them. An error is part of the
+        summary, in words.
+        """
+        begun = time.perf_counter()
+        summary = self._summary(name)
+        return summary | {"seconds": time.perf_counter() - begun}
 
-
-def _result(name: str) -> tuple[Snapshot, Result | str | None]:
-    """From one fit, kept until the study changes; a text: why there is none; None: no value yet."""
-    study = Study.open(name, storage=_library["storage"])
-    snapshot = Snapshot(study, study.trials)
-    known = _results.get(name)
-    if known is None or known[0].version != snapshot.version:
-        _next.pop(name, None)
-        _results.pop(name, None)  # before the next is made: they are large
+    def _summary(self, name: str) -> dict[str, Any]:
+        snapshot, result = self._result(name)
+        summary = failure(None, snapshot.version, len(snapshot.rows))
+        if isinstance(result, str):
+            return summary | {"error": result}
+        study = snapshot.study
+        summary["feasibility"] = feasibility_text(study, snapshot.trials)
+        if study.context:
+            return summary | {"policy": None if result is None else _policy(study)}
+        if result is not None and result.prediction is not None and result.certificate is not None:
+            mean, std = result.prediction
+            summary["recommended"] = {"number": result.recommended.number, "mean": mean, "std": std}
+            summary["certificate"] = {
+                key: getattr(result.certificate, key)
+                for key in ("regret_bound", "condition", "proved", "refuted", "slack")
+            }
+            summary["importance"] = importance(result.belief, study)
+            summary["resolution"] = resolution_text(study)
         try:
-            told = any(trial.state == "complete" for trial in snapshot.trials)
-            known = (snapshot, study.result() if told else None)
+            if len(snapshot.rows) <= PREVIEWED:
+                self._next[name] = study.preview().to_json()["params"]
+                summary["next"] = self._next[name]
         except StorageError:
             raise
         except NoRegretError as error:
-            return snapshot, str(error)
-        _results[name] = known
-    _results.move_to_end(name)
-    while len(_results) > RESULTS:
-        _results.popitem(last=False)
-    return known
+            summary["error"] = str(error)
+        return summary
+
+    def _result(self, name: str) -> tuple[Snapshot, Result | str | None]:
+        """From one fit, kept until the study changes. A text says why there is none; None: there is
+        no value yet.
+        """
+        study = Study.open(name, storage=self._storage)
+        snapshot = Snapshot(study, self._storage.open(name), study.trials)
+        last = self._results.get(name)
+        if last is None or last[0].version != snapshot.version:
+            self._next.pop(name, None)
+            self._results.pop(name, None)  # before the next one is computed: they are large
+            try:
+                last = snapshot, None if snapshot.empty else study.result()
+            except StorageError:
+                raise
+            except NoRegretError as error:
+                return snapshot, str(error)
+            self._results[name] = last
+        self._results.move_to_end(name)
+        while len(self._results) > RESULTS:
+            self._results.popitem(last=False)
+        return last
+
+    def _last_result(self, name: str) -> tuple[Snapshot, Result | str | None]:
+        """The last one, also if the study has changed since; not that of a deleted study."""
+        last = self._results.get(name)
+        if last is None or self._storage.key(name).identity != last[0].study.identity:
+            return self._result(name)
+        return last
+
+    def slices(self, name: str, through: int | None) -> dict[str, Any]:
+        """A slice along every parameter by itself, INPUTS at most."""
+        snapshot, result = self._last_result(name)
+        names = list(snapshot.record.space.parameters)[:INPUTS]
+        slices = [self._slice(snapshot, result, x, None, through) for x in names]
+        error = next((each["error"] for each in slices if each["error"]), None)
+        return {"version": snapshot.version, "error": error, "slices": [] if error else slices}
+
+    def slice(
+        self, name: str, x: str, y: str | None = None, through: int | None = None
+    ) -> dict[str, Any]:
+        """The model along parameter x, and y if given, through the point of a trial (None: the
+        recommended one).
+        """
+        return self._slice(*self._last_result(name), x, y, through)
+
+    def _slice(
+        self,
+        snapshot: Snapshot,
+        result: Result | str | None,
+        x: str,
+        y: str | None,
+        through: int | None,
+    ) -> dict[str, Any]:
+        version, space = snapshot.version, snapshot.record.space
+        if isinstance(result, str):
+            return {"version": version, "error": result}
+        if result is None or result.belief is None:
+            none = "there is no model yet: this strategy has none, or no value was told"
+            return {"version": version, "error": none}
+        belief, inputs = result.belief, space.parameters
+        for input_name in (x, y):
+            if input_name is not None and input_name not in inputs:
+                raise NoRegretError(f"there is no input {input_name!r}; there are {list(inputs)!r}")
+        if through is not None and through >= len(snapshot.rows):
+            raise NoRegretError(f"there is no trial {through}")
+        base = result.recommended if through is None else snapshot.rows[through]
+        answer = {
+            "version": version,
+            "error": None,
+            "x": x,
+            "y": y,
+            "through": base.number,
+            "kind": "line",
+            "constrained": region_of(space) is not None,
+        }
+        if isinstance(space, Candidates):
+            return answer | self._designs(snapshot, belief, x)
+        free = (x,) if y is None or y == x else (x, y)
+        size = LINE if len(free) == 1 else GRID if len(snapshot.rows) < MANY else COARSE_GRID
+        levels = [values_along(inputs[each], size) for each in free]
+        values = named_params(space, base.params)
+        points = [
+            space.encode(values | dict(zip(free, reversed(at), strict=True)))
+            for at in itertools.product(*reversed(levels))
+        ]
+        encoded, mask = slice_points(space, np.array(points), list(free))
+        near = self._near(snapshot, belief, base, free)
+        if len(free) == 2:
+            width = len(levels[0])
+            surfaces = {
+                key: _rows([v if ok else None for v, ok in zip(column, mask, strict=True)], width)
+                for key, column in _band(belief, encoded, snapshot).items()
+            }
+            return answer | {"kind": "surface", "xs": levels[0], "ys": levels[1]} | surfaces | near
+        if not mask.any():
+            none = f"along {x} no point of trial {base.number} satisfies the constraints"
+            return {"version": version, "error": none}
+        xs = [value for value, ok in zip(levels[0], mask, strict=True) if ok]
+        return answer | {"xs": xs} | _band(belief, encoded[mask], snapshot) | near
+
+    def _designs(self, snapshot: Snapshot, belief: Belief, x: str) -> dict[str, Any]:
+        """The designs of a list along one column: all of them, or DESIGNS of a long list. There is
+        nothing between them.
+        """
+        space = snapshot.record.space
+        assert isinstance(space, Candidates)
+        rows = space.spread(DESIGNS)
+        trials = self._drawable(snapshot)
+        return {
+            "kind": "list",
+            "y": None,
+            "xs": space.columns[x].take(rows).tolist(),
+            **_band(belief, space.enumeration()[rows], snapshot),
+            **_drawn(snapshot, trials, np.zeros(len(trials)), (x,)),
+        }
+
+    def _near(
+        self, snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """The trials around a slice and the next proposal, by the parameters that it holds."""
+        space = snapshot.record.space
+        held = [
+            np.full(parameter.width, name not in free)
+            for name, parameter in space.parameters.items()
+        ]
+        trials = self._drawable(snapshot)
+        points = np.array([space.encode(trial.params) for trial in trials])
+        away = (points.reshape(-1, space.dimension) - space.encode(base.params)) / (
+            belief.lengthscales
+        )
+        distance = np.linalg.norm(away[:, np.concatenate(held)], axis=1)
+        return _drawn(snapshot, trials, distance, free)
+
+    def _drawable(self, snapshot: Snapshot) -> list[Trial]:
+        """Trials with a value or without one yet, and last the next proposal as trial −1."""
+        proposal = self._next.get(snapshot.record.name)
+        trials = [trial for trial in snapshot.trials if trial.state not in ("failed", "withdrawn")]
+        return trials + ([] if proposal is None else [Trial(-1, proposal)])
 
 
-def _identity(name: str) -> str:
-    storage: SQLStorage = _library["storage"]
-    return storage.key(name).identity
+_fitter: list[Fitter] = []  # of this process
 
 
-def plain(trial: Trial) -> dict[str, Any]:
-    return trial.to_json()["params"]
+def start(url: str) -> None:
+    """Make this the process that fits the models of a storage."""
+    os.nice(10)  # studies that run on this machine come first
+    _fitter[:] = [Fitter(url)]
+
+
+def call(method: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """Call a method of this process's fitter."""
+    return method(_fitter[0], *arguments)
 
 
 # -- slices --
 
-
-def cut(name: str, query: SliceQuery) -> dict[str, Any]:
-    known = _results.get(name)
-    if known is not None and _identity(name) != known[0].study.identity:
-        known = None  # a name is not a study: another has it now
-    snapshot, result = known if known is not None else _result(name)
-    if isinstance(result, str):
-        return {"version": snapshot.version, "error": result}
-    if result is None or result.belief is None:
-        none = "there is no model yet: this strategy has none, or no value was told"
-        return {"version": snapshot.version, "error": none}
-    study, belief = snapshot.study, result.belief
-    inputs: dict[str, Parameter] = study.space.parameters
-    for chosen in (query.x, query.y):
-        if chosen is not None and chosen not in inputs:
-            raise NoRegretError(f"there is no input {chosen!r}; there are {list(inputs)!r}")
-    if query.through is None:
-        base = result.recommended
-    elif 0 <= query.through < len(snapshot.rows):
-        base = snapshot.rows[query.through]
-    else:
-        raise NoRegretError(f"there is no trial {query.through}")
-    sign = sign_of(study.goal)
-    answer = {
-        "version": snapshot.version,
-        "error": None,
-        "x": query.x,
-        "y": query.y,
-        "through": base.number,
-        "kind": "line",
-        "constrained": region_of(study.space) is not None,
-    }
-    if isinstance(study.space, Candidates):
-        return answer | _listed(snapshot, belief, query, sign)
-    values = named_params(study.space, base.params)
-    xs = _levels(inputs[query.x], LINE)
-    if query.y is None or query.y == query.x:
-        points = np.array([study.space.encode(values | {query.x: x}) for x in xs])
-        points, good = slice_points(study.space, points, [query.x])
-        if not good.any():
-            none = f"along {query.x} no point of trial {base.number} satisfies the constraints"
-            return {"version": snapshot.version, "error": none}
-        xs, points = [x for x, kept in zip(xs, good, strict=True) if kept], points[good]
-        return answer | {
-            "xs": xs,
-            **_band(belief, points, sign),
-            **_near(snapshot, belief, base, (query.x,)),
-        }
-    size = GRID if len(snapshot.rows) < MANY else COARSE_GRID
-    xs, ys = _levels(inputs[query.x], size), _levels(inputs[query.y], size)
-    points = np.array(
-        [study.space.encode(values | {query.x: x, query.y: y}) for y in ys for x in xs]
-    )
-    points, good = slice_points(study.space, points, [query.x, query.y])
-    surfaces = {
-        key: _rows([v if kept else None for v, kept in zip(column, good, strict=True)], len(xs))
-        for key, column in _band(belief, points, sign).items()
-    }
-    return answer | {
-        "kind": "surface",
-        "xs": xs,
-        "ys": ys,
-        **surfaces,
-        **_near(snapshot, belief, base, (query.x, query.y)),
-    }
-
-
-def cuts(name: str, through: int | None) -> dict[str, Any]:
-    """Along every input by itself, INPUTS at the most."""
-    snapshot, _ = _results.get(name) or _result(name)
-    found = [
-        cut(name, SliceQuery(x, None, through))
-        for x in list(snapshot.study.space.parameters)[:INPUTS]
-    ]
-    error = next((each["error"] for each in found if each["error"]), None)
-    version = found[0]["version"]
-    return {"version": version, "error": error, "slices": [] if error else found}
+_COLUMNS = ("number", "value", "weight", "x", "y")
 
 
 def _rows(column: list[float | None], width: int) -> list[list[float | None]]:
     return [column[i : i + width] for i in range(0, len(column), width)]
 
 
-def _levels(parameter: Parameter, count: int) -> list[Any]:
-    if isinstance(parameter, Choice):
-        return list(parameter.options)
-    if isinstance(parameter, Int) and parameter.size <= count:
-        return list(range(parameter.low, parameter.high + 1))
-    steps = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, count)]
-    return list(dict.fromkeys(steps))  # whole numbers and steps repeat
-
-
-def _band(belief: Belief, points: Array, sign: float) -> dict[str, list[float]]:
+def _band(belief: Belief, points: Array, snapshot: Snapshot) -> dict[str, list[float]]:
+    sign = sign_of(snapshot.record.goal)
     mean, std = belief.predict(points)
-    low, high = (
-        belief.band(points) if sign > 0 else tuple(-end for end in reversed(belief.band(points)))
-    )
+    low, high = np.sort(sign * np.array(belief.band(points)), axis=0)
     return {
         "mean": (sign * mean).tolist(),
         "std": std.tolist(),
@@ -261,68 +283,129 @@ def _band(belief: Belief, points: Array, sign: float) -> dict[str, list[float]]:
     }
 
 
-def _near(snapshot: Snapshot, belief: Belief, base: Trial, free: tuple[str, ...]) -> dict[str, Any]:
-    """The trials around the slice and the next proposal, by the inputs that it holds fixed."""
-    space = snapshot.study.space
-    columns, start = [], 0
-    for name, parameter in space.parameters.items():
-        columns += [] if name in free else list(range(start, start + parameter.width))
-        start += parameter.width
-    trials = _drawable(snapshot)
-    points = np.array([space.encode(trial.params) for trial in trials]).reshape(-1, space.dimension)
-    away = ((points - space.encode(base.params)) / belief.lengthscales)[:, columns]
-    return _drawn(snapshot, trials, np.sqrt((away**2).sum(axis=1)), free)
-
-
-def _drawable(snapshot: Snapshot) -> list[Trial]:
-    """All with a value or without one yet, and last what would be proposed, where it is known."""
-    following = _next.get(snapshot.study.name)
-    trials = [trial for trial in snapshot.trials if trial.state not in ("failed", "withdrawn")]
-    return trials + ([] if following is None else [Trial(-1, following)])
-
-
 def _drawn(
     snapshot: Snapshot, trials: list[Trial], distance: Array, free: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Columns of the trials within ``FAINT`` lengthscales: weight is the kernel's own measure of
-    how much they say about the slice.
+    """Columns of the trials within FAINT lengthscales of a slice. The weight is the kernel's
+    measure of how much they say about it.
     """
-    space = snapshot.study.space
-    rows = [
-        {
-            "number": trial.number,
-            "value": trial.value,
-            "weight": round(float(np.exp(-(far**2) / 2)), 3),
-            **dict(
-                zip("xy", (named_params(space, trial.params)[name] for name in free), strict=False)
-            ),
-        }
-        for trial, far in zip(trials, distance, strict=True)
-        if far <= FAINT
-    ]
+    space = snapshot.record.space
+
+    def row(trial: Trial, far: float) -> dict[str, Any]:
+        point = named_params(space, trial.params)
+        weight = round(float(np.exp(-(far**2) / 2)), 3)
+        values = {"number": trial.number, "value": trial.value, "weight": weight}
+        return values | {axis: point[name] for axis, name in zip("xy", free, strict=False)}
+
+    around = [(trial, far) for trial, far in zip(trials, distance, strict=True) if far <= FAINT]
+    rows = [row(trial, far) for trial, far in around]
     data = [row for row in rows if row["number"] >= 0]
-    keys = ("number", "value", "weight", "x", "y")
-    near = [far <= NEAR for trial, far in zip(trials, distance, strict=True) if trial.number >= 0]
     return {
-        "data": {key: [row.get(key) for row in data] for key in keys},
-        "near": sum(map(bool, near)),
+        "data": {key: [row.get(key) for row in data] for key in _COLUMNS},
+        "near": sum(trial.number >= 0 for trial, far in around if far <= NEAR),
         "next": next((row for row in rows if row["number"] < 0), None),
     }
 
 
-def _listed(snapshot: Snapshot, belief: Belief, query: SliceQuery, sign: float) -> dict[str, Any]:
-    """Candidates have no points between them: every one of them, or DESIGNS of a long list, and
-    every trial, along one column.
+# -- what a model says beyond its predictions --
+
+
+def importance(belief: Belief | None, study: Study) -> list[dict[str, Any]] | None:
+    """Importance of the parameters, the largest first, each with its uncertainty; None without a
+    model or with one parameter.
     """
-    space = snapshot.study.space
-    assert isinstance(space, Candidates)
-    shown = space.spread(DESIGNS)
-    points = space.enumeration()[shown]
-    trials = _drawable(snapshot)
-    return {
-        "kind": "list",
-        "y": None,
-        "xs": space.columns[query.x].take(shown).tolist(),
-        **_band(belief, points, sign),
-        **_drawn(snapshot, trials, np.zeros(len(trials)), (query.x,)),
-    }
+    if belief is None or len(study.space.parameters) < 2:
+        return None
+    rows = [
+        {"name": each.name, "share": each.total, "spread": each.total_std}
+        for each in importances(belief, study.space)
+    ]
+    return sorted(rows, key=lambda row: -float(row["share"] or 0.0))
+
+
+def resolution_text(study: Study) -> str | None:
+    """The width of a peak that the points may have missed, in a sentence; None before the first
+    value.
+    """
+    try:
+        resolution = study.resolution()
+    except NoRegretError:
+        return None
+    inputs, radius = len(resolution.centre), resolution.radius
+    if inputs > SAYS_LITTLE_ABOVE:
+        return (
+            f"With {inputs} inputs there is much room between the points: a narrow peak can hide."
+        )
+    if round(radius, 2) > WIDE:
+        return (
+            "Large parts of the space have no point near them: even a wide peak could still hide."
+        )
+    reach = f"{max(radius, 0.001):.1%}" if radius < 0.1 else f"{radius:.0%}"
+    if not resolution.exact:
+        return (
+            f"Between the points a peak that reaches {reach} of every input's range from its top"
+            " could still hide, or a wider one."
+        )
+    return (
+        f"A peak that reaches {reach} of every input's range from its top, or more, cannot have"
+        " been missed; a narrower one could still hide between the points."
+    )
+
+
+def feasibility_text(study: Study, trials: list[Trial]) -> str | None:
+    """How close the study is to a feasible point; None without limits or with a feasible trial."""
+    if not study.outcomes or any(trial.feasible for trial in trials):
+        return None
+    try:
+        return str(study.feasibility())
+    except NoRegretError as error:
+        return str(error)
+
+
+def _policy(study: Study) -> dict[str, Any] | None:
+    try:
+        return policy_table(study)
+    except NoRegretError:  # the strategy has no model
+        return None
+
+
+def policy_table(study: Study) -> dict[str, Any] | None:
+    """The best action along the first context parameter, the others held in their middle: a table,
+    and a curve per action beside the trials. None without context.
+    """
+    if not study.context:
+        return None
+    name, *others = study.context
+    parameter = study.space.parameters[name]
+    values, in_table = (values_along(parameter, n) for n in (POLICY_POINTS, POLICY_ROWS))
+    recommended = policy_of(study, name, values=values).recommended
+    actions = [each for each in study.space.parameters if each not in study.context]
+    best = [named_params(study.space, each.params) for each in recommended]
+    rows = [
+        {
+            "context": value,
+            "actions": [params[action] for action in actions],
+            "mean": each.mean,
+            "std": each.std,
+        }
+        for value, each, params in zip(values, recommended, best, strict=True)
+        if value in in_table
+    ]
+    trials = [trial for trial in standing(study.trials) if trial.value is not None]
+    trials = trials[-POLICY_TRIALS:]
+    points = [named_params(study.space, trial.params) for trial in trials]
+    curves = [
+        {
+            "context": name,
+            "action": action,
+            "values": values,
+            "best": [params[action] for params in best],
+            "tried": {
+                "number": [trial.number for trial in trials],
+                "context": [point[name] for point in points],
+                "action": [point[action] for point in points],
+            },
+        }
+        for action in actions[:POLICY_CURVES]
+    ]
+    return {"context": name, "actions": actions, "rows": rows, "curves": curves, "others": others}

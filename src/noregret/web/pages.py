@@ -1,6 +1,4 @@
-"""The pages: plain HTML from templates; scripts only draw charts, send forms and swap what has
-changed.
-"""
+"""The pages: HTML from templates. Scripts only draw charts, send forms and swap what changed."""
 
 from __future__ import annotations
 
@@ -25,9 +23,9 @@ from noregret.space import Candidates, named_params
 from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
 from noregret.web import words
-from noregret.web.api import Number, Seen, Studies, StudyName
-from noregret.web.keys import key_of
-from noregret.web.reading import Snapshot
+from noregret.web.api import Fits, Number, Seen, Studies, StudyName
+from noregret.web.library import Snapshot
+from noregret.web.schemas import key_of
 from noregret.web.security import Access, cookie, is_loopback
 
 ROWS = 25  # trials per page of the table
@@ -42,12 +40,7 @@ templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-templates.filters.update(
-    number=words.number,
-    when=words.when,
-    measured=words.measured,
-    of=lambda trial, name: getattr(trial, name, None),  # not every version keeps it
-)
+templates.filters.update(number=words.number, when=words.when, measured=words.measured)
 templates.globals.update(
     key_of=key_of,
     release=__version__,
@@ -56,7 +49,7 @@ templates.globals.update(
     method=words.method,
 )
 for _template in templates.list_templates():
-    templates.get_template(_template)  # compiled before the first visitor comes
+    templates.get_template(_template)  # compile before the first request
 
 
 def render(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:
@@ -89,20 +82,22 @@ def new_page(request: Request) -> Response:
 
 
 def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
-    space = seen.study.space
+    """What every page of a study shows."""
+    record = seen.record
     return {
-        "study": seen.study,
+        "study": record,
         "seen": seen,
-        "key": key_of(seen.study.name),
+        "key": key_of(record.name),
         "tab": tab,
-        "quantity": words.quantity(seen.study),
+        "quantity": words.quantity(record),
         "noise": seen.noise,
         "places": words.decimals(seen.noise),
         "blank": False,
-        "names": list(space.parameters),
-        "point": lambda trial: named_params(space, trial.params),
-        "shown": lambda params: words.shown(space, params),
-        "conditions": words.conditions(space),
+        "names": list(record.space.parameters),
+        "point": lambda trial: named_params(record.space, trial.params),
+        "shown": lambda params: words.shown(record.space, params),
+        "conditions": words.conditions(record.space),
+        "rules": words.rules(record.space),
     }
 
 
@@ -110,40 +105,40 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
 async def overview_page(
     request: Request,
     studies: Studies,
+    fits: Fits,
     name: StudyName,
     page: Annotated[int, Query(ge=1, le=10**6)] = 1,
 ) -> Response:
     seen = await run_in_threadpool(studies.snapshot, name)
-    # the page asks for a newer one once it is there
-    model = request.app.state.models.last(name, seen.study.identity)
-
-    def made() -> Response:
-        pages = max(1, -(-len(seen.rows) // ROWS))
-        last = len(seen.rows) - (min(page, pages) - 1) * ROWS
-        rows = list(reversed(seen.rows[max(0, last - ROWS) : last]))
-        recommended = None
-        if model and model["recommended"] and model["recommended"]["number"] < len(seen.rows):
-            number = first(model["recommended"]["number"], seen.rows)
-            recommended = next(trial for trial in seen.trials if trial.number == number)
-        return render(
-            request,
-            "overview.html",
-            **study_values(seen, "overview") | {"blank": seen.empty},
-            rows=rows,
-            page=min(page, pages),
-            pages=pages,
-            corrected=corrections(seen.rows),
-            model=model,
-            recommended=recommended,
-            listed=isinstance(seen.study.space, Candidates),
-            progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
-        )
-
-    return await run_in_threadpool(made)
+    model = fits.last(name, seen.study.identity)  # the page asks for a newer one by itself
+    return await run_in_threadpool(_overview, request, seen, model, page)
 
 
-def first(number: int, rows: list[Trial]) -> int:
-    """The trial that a chain of corrections began with."""
+def _overview(request: Request, seen: Snapshot, model: Any, page: int) -> Response:
+    pages = max(1, -(-len(seen.rows) // ROWS))
+    page = min(page, pages)
+    last = len(seen.rows) - (page - 1) * ROWS
+    recommended = None
+    if model and model["recommended"] and model["recommended"]["number"] < len(seen.rows):
+        number = _first(model["recommended"]["number"], seen.rows)
+        recommended = next(trial for trial in seen.trials if trial.number == number)
+    return render(
+        request,
+        "overview.html",
+        **study_values(seen, "overview") | {"blank": seen.empty},
+        rows=list(reversed(seen.rows[max(0, last - ROWS) : last])),
+        page=page,
+        pages=pages,
+        corrected=corrections(seen.rows),
+        model=model,
+        recommended=recommended,
+        listed=isinstance(seen.record.space, Candidates),
+        progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
+    )
+
+
+def _first(number: int, rows: list[Trial]) -> int:
+    """The trial at the beginning of a chain of corrections."""
     while (corrected := rows[number].corrects) is not None:
         number = corrected
     return number
@@ -151,27 +146,25 @@ def first(number: int, rows: list[Trial]) -> int:
 
 @router.get("/studies/{key}/trust")
 def trust_page(request: Request, seen: Seen) -> Response:
+    blank = all(each is None or each.residual is None for each in seen.predictions)
     return render(
         request,
         "trust.html",
-        **study_values(seen, "trust")
-        | {"blank": all(each is None or each.residual is None for each in seen.made)},
+        **study_values(seen, "trust") | {"blank": blank},
         covered=bool(seen.calibration.predictions),
-        settings=words.settings(seen.study.strategy),
+        settings=words.settings(seen.record.strategy),
     )
 
 
 @router.get("/studies/{key}/lab")
 def laboratory_page(request: Request, seen: Seen) -> Response:
-    open_trials = [trial for trial in seen.rows if trial.state == "running"]
-    waiting = [trial for trial in seen.rows if trial.state == "waiting"]
     done = [trial for trial in seen.trials if trial.is_finished][-10:]
     return render(
         request,
         "lab.html",
         **study_values(seen, "lab"),
-        open_trials=open_trials,
-        waiting=waiting,
+        open_trials=[trial for trial in seen.rows if trial.state == "running"],
+        waiting=[trial for trial in seen.rows if trial.state == "waiting"],
         done=list(reversed(done)),
     )
 
@@ -179,19 +172,19 @@ def laboratory_page(request: Request, seen: Seen) -> Response:
 @router.get("/studies/{key}/trials/{number}")
 def trial_page(request: Request, seen: Seen, number: Number) -> Response:
     if number >= len(seen.rows):
-        raise UnknownTrialError(f"study {seen.study.name!r} has no trial {number}")
-    row = seen.rows[number]
-    at = next((i for i, trial in enumerate(seen.trials) if trial.number == number), None)
-    made = None if at is None else seen.made[at]
+        raise UnknownTrialError(f"study {seen.record.name!r} has no trial {number}")
+    trial = seen.rows[number]
+    numbers = [each.number for each in seen.trials]
+    prediction = seen.predictions[numbers.index(number)] if number in numbers else None
     return render(
         request,
         "trial.html",
         **study_values(seen, "trial"),
-        trial=row,
-        made=made,
+        trial=trial,
+        made=prediction,
         corrected_by=corrections(seen.rows).get(number),
         last=len(seen.rows) - 1,
-        reason=why(row, made, seen.study.goal),
+        reason=why(trial, prediction, seen.record.goal),
     )
 
 
@@ -233,7 +226,7 @@ def log_out(request: Request) -> Response:
 
 
 def _inside(address: str) -> str:
-    """A path of this server and nothing that a browser would read as another one."""
+    """The address if it is a path of this server; a browser must not read it as another server."""
     safe = (
         address.startswith("/")
         and not address.startswith(("//", "/\\"))
@@ -248,13 +241,17 @@ def _inside(address: str) -> str:
 
 @cache
 def plotly_file() -> FilePath:
-    """Plotly's JavaScript as its Python package ships it; nothing of Plotly's Python is loaded."""
-    found = importlib.util.find_spec("plotly")
-    if found is None or not found.submodule_search_locations:
+    """Plotly's JavaScript in its Python package, which is not imported.
+
+    Raises:
+        MissingExtraError: If the package is not installed.
+    """
+    package = importlib.util.find_spec("plotly")
+    if package is None or not package.submodule_search_locations:
         raise MissingExtraError(
             "the page needs Plotly's JavaScript: install it with `pip install noregret[web]`"
         )
-    return FilePath(found.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
+    return FilePath(package.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
 
 
 @cache

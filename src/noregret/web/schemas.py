@@ -1,8 +1,11 @@
-"""What the API takes and gives, as FastAPI checks and describes it."""
+"""The API's requests and responses, as FastAPI validates and documents them."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
+from urllib.parse import quote, unquote_to_bytes
 
 from pydantic import (
     AfterValidator,
@@ -26,12 +29,39 @@ from noregret.space import (
     read_constraint,
     read_only,
 )
+from noregret.storage import StudySummary
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
 from noregret.study import Study, read_limits, read_number, read_value
 from noregret.trials import Limit, Trial
-from noregret.web.keys import KEY, key_of
 
-LARGEST_INT = 2**53 - 1  # what every JSON reader takes without rounding
+LARGEST_INT = 2**53 - 1  # the largest integer that every JSON reader takes without rounding
+KEY = r"^(?:[A-Za-z0-9._-]|~[0-9A-F]{2})+$|^~$"
+_KEY = re.compile(KEY)
+
+
+def key_of(name: str) -> str:
+    """A study's name as one segment of a path.
+
+    Proxies and routers rewrite ``%2F`` and ``..``: every byte besides letters, digits, ``-``,
+    ``_`` and inner dots is written ``~XX`` in hexadecimal.
+    """
+    encoded = quote(name.encode("utf-8", "surrogatepass"), safe="")
+    key = encoded.replace("~", "%7E").replace("%", "~")
+    if not key.strip("."):  # "", "." and ".." mean something else in a path
+        return key.replace(".", "~2E") or "~"
+    return key
+
+
+def name_of(key: str) -> str | None:
+    """The study's name of a key; None if ``key_of`` makes no such key."""
+    if not _KEY.fullmatch(key):
+        return None
+    try:
+        encoded = b"" if key == "~" else unquote_to_bytes(key.replace("~", "%"))
+        name = encoded.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return name if key_of(name) == key else None
 
 
 def _clean(text: str) -> str:
@@ -63,6 +93,10 @@ Pair = Annotated[list[Real], Field(min_length=2, max_length=2)]
 Outcomes = Annotated[dict[Name, Real | Pair], Field(max_length=100)]
 
 
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
 class FloatIn(Body):
     kind: Literal["float"]
     name: Name
@@ -71,6 +105,9 @@ class FloatIn(Body):
     log: StrictBool = False
     step: Positive | None = None
     digits: Annotated[StrictInt, Field(ge=0, le=20)] | None = None
+
+    def to_parameter(self) -> Float:
+        return Float(float(self.low), float(self.high), self.log, _float(self.step), self.digits)
 
 
 class IntIn(Body):
@@ -81,12 +118,18 @@ class IntIn(Body):
     log: StrictBool = False
     step: Annotated[StrictInt, Field(ge=1, le=LARGEST_INT)] = 1
 
+    def to_parameter(self) -> Int:
+        return Int(self.low, self.high, self.log, self.step)
+
 
 class ChoiceIn(Body):
     kind: Literal["choice"]
     name: Name
     options: Annotated[list[Scalar], Field(min_length=1, max_length=1000)]
     ordered: StrictBool = False
+
+    def to_parameter(self) -> Choice:
+        return Choice(self.options, ordered=self.ordered)
 
 
 class BoxIn(Body):
@@ -107,6 +150,9 @@ class InsuredIn(Body):
     kind: Literal["insured"] = "insured"
     noise_std: Positive | None = None
 
+    def to_strategy(self) -> Strategy:
+        return InsuredGPUCB(noise_std=_float(self.noise_std))
+
 
 class RigorousIn(Body):
     kind: Literal["rigorous"]
@@ -115,18 +161,32 @@ class RigorousIn(Body):
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
     offset: Real = 0.0
 
+    def to_strategy(self) -> Strategy:
+        return AdaptiveGPUCB.rigorous(
+            float(self.noise_bound),
+            self.delta,
+            norm_bound=float(self.norm_bound),
+            offset=float(self.offset),
+        )
+
 
 class LogEIIn(Body):
     kind: Literal["log_ei"]
     noise_std: Positive | None = None
 
+    def to_strategy(self) -> Strategy:
+        return LogEI(noise_std=_float(self.noise_std))
+
 
 class RandomIn(Body):
     kind: Literal["random"]
 
+    def to_strategy(self) -> Strategy:
+        return RandomSearch()
+
 
 class StudyIn(Body):
-    """A new study: its space is a box of inputs, or a list of designs."""
+    """A new study. Its space is a box of parameters or a list of designs."""
 
     name: Name
     goal: Literal["maximize", "minimize"]
@@ -141,59 +201,41 @@ class StudyIn(Body):
     context: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
 
     def attributes(self) -> dict[str, str]:
-        """What the values are called, and their unit."""
-        given = {"value_name": self.value_name, "unit": self.unit}
-        return {name: each for name, each in given.items() if each is not None}
+        """The name of the measured value and its unit, where they are set."""
+        names = {"value_name": self.value_name, "unit": self.unit}
+        return {key: text for key, text in names.items() if text is not None}
 
-    def made_space(self) -> Space | Candidates:
+    def to_space(self) -> Space | Candidates:
+        """The search space, with its constraints and branches."""
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
-        box = Space(
-            [(parameter.name, _parameter(parameter)) for parameter in self.space.parameters]
-        )
-        lines = self.space.constraints
+        box = Space([(item.name, item.to_parameter()) for item in self.space.parameters])
+        branches = [text for text in self.space.constraints if f" {ONLY_FOR} " in text]
+        constraints = [text for text in self.space.constraints if text not in branches]
         return Space(
             box.parameters,
             constraints=[
-                read_constraint(text, box.parameters, functions=False)
-                for text in lines
-                if f" {ONLY_FOR} " not in text
+                read_constraint(text, box.parameters, functions=False) for text in constraints
             ],
-            branches=[read_only(text, box.parameters) for text in lines if f" {ONLY_FOR} " in text],
+            branches=[read_only(text, box.parameters) for text in branches],
         )
 
-    def made_limits(self) -> dict[str, Limit]:
-        """Typed as toxicity<=0.3."""
+    def to_limits(self) -> dict[str, Limit]:
+        """The outcome constraints, typed as ``toxicity<=0.3``."""
         return read_limits(self.outcomes)
-
-    def made_strategy(self) -> Strategy:
-        match self.strategy:
-            case InsuredIn(noise_std=noise_std):
-                return InsuredGPUCB(noise_std=_float(noise_std))
-            case RigorousIn() as chosen:
-                return AdaptiveGPUCB.rigorous(
-                    float(chosen.noise_bound),
-                    chosen.delta,
-                    norm_bound=float(chosen.norm_bound),
-                    offset=float(chosen.offset),
-                )
-            case LogEIIn(noise_std=noise_std):
-                return LogEI(noise_std=_float(noise_std))
-            case RandomIn():
-                return RandomSearch()
 
 
 class DerivedIn(StudyIn):
-    """A new study with the trials of another. past: what an added input was in them."""
+    """A new study with the trials of another. past: values of added parameters in them."""
 
     past: Params = {}
 
     def changes(self, old: Study) -> dict[str, Any]:
-        """As ``Study.derived`` takes them: inputs by name where none goes, so that what else the
-        space has stays.
+        """The arguments of ``Study.derived``: parameters by name if none is removed, so that the
+        rest of the space stays.
         """
-        space = self.made_space()
-        kept = (
+        space = self.to_space()
+        extends = (
             isinstance(old.space, Space)
             and isinstance(space, Space)
             and space.branches == old.space.branches
@@ -202,36 +244,21 @@ class DerivedIn(StudyIn):
         return {
             "past": self.past,
             "goal": self.goal,
-            "strategy": self.made_strategy(),
+            "strategy": self.strategy.to_strategy(),
             "seed": self.seed,
-            "outcomes": self.made_limits(),
+            "outcomes": self.to_limits(),
             "context": self.context,
             **(
                 {"parameters": dict(space.parameters), "constraints": space.constraints}
-                if kept and isinstance(space, Space)
+                if extends and isinstance(space, Space)
                 else {"space": space}
             ),
         }
 
 
-def _float(value: float | None) -> float | None:
-    return None if value is None else float(value)
-
-
-def _parameter(given: FloatIn | IntIn | ChoiceIn) -> Float | Int | Choice:
-    match given:
-        case FloatIn():
-            step = _float(given.step)
-            return Float(float(given.low), float(given.high), given.log, step, given.digits)
-        case IntIn():
-            return Int(given.low, given.high, given.log, given.step)
-        case ChoiceIn():
-            return Choice(given.options, ordered=given.ordered)
-
-
 class AskIn(Body):
-    """How many experiments; fixed: inputs that are to have a given value; context: what the inputs
-    are now that nobody chooses.
+    """The number of experiments. fixed: values some parameters must have; context: current values
+    of the context parameters.
     """
 
     count: Annotated[StrictInt, Field(ge=1, le=20)] = 1
@@ -241,7 +268,7 @@ class AskIn(Body):
 
 class TellIn(Body):
     """A value with its noise's standard deviation if known, or ``"state": "failed"`` without a
-    value; transient: the failure had nothing to do with the point.
+    value. transient: the failure is unrelated to the point; params: the point that was really run.
     """
 
     value: Real | None = None
@@ -253,18 +280,13 @@ class TellIn(Body):
     transient: bool = False
     outcomes: Outcomes | None = None
 
-    def remarks(self) -> dict[str, Any]:
-        """What was told besides the outcome: what was really run, why it failed, a note."""
-        given: dict[str, Any] = {"params": self.params, "reason": self.reason, "note": self.note}
-        given |= {"transient": True} if self.transient else {}
-        given["outcomes"] = self.outcomes or None
-        return {name: each for name, each in given.items() if each is not None}
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of ``Study.tell`` and ``Study.correct``."""
+        return self.model_dump() | {"outcomes": self.outcomes or None}
 
 
 class TextIn(Body):
-    """A number as it was typed. unit: the one it must have if it has one; noise: whether ± may
-    stand behind it.
-    """
+    """A number as it was typed. unit: the only unit it may carry; noise: whether ± may follow."""
 
     text: Text
     unit: Text = ""
@@ -281,7 +303,7 @@ class NumbersIn(Body):
 
 
 class NumberOut(BaseModel):
-    """What was understood, or why a text is no number."""
+    """The number that was read, or why the text is not a number."""
 
     value: float | None = None
     noise_std: float | None = None
@@ -304,28 +326,25 @@ class NumbersOut(BaseModel):
 
 
 class NoteIn(Body):
-    """Left out or empty: no note."""
+    """The new note; an empty one removes the old."""
 
     note: Remark = ""
 
 
 class WithdrawIn(Body):
-    """later: it waits for the next ask; never: it is withdrawn and not proposed again."""
+    """later: the trial waits for the next ask; never: it is withdrawn for good."""
 
     then: Literal["later", "never"]
 
 
 class PointIn(Body):
-    """A point measured elsewhere; without a value: one to be tried next."""
+    """A point measured elsewhere; without a value, a point to try next."""
 
     params: Params
     value: Real | None = None
     noise_std: Positive | None = None
     note: Remark | None = None
     outcomes: Outcomes | None = None
-
-    def remarks(self) -> dict[str, Any]:
-        return {} if self.note is None else {"note": self.note}
 
 
 class Problem(BaseModel):
@@ -345,6 +364,10 @@ class StudyOut(BaseModel):
     best: float | None
     created: str | None
     last_activity: str | None
+
+    @staticmethod
+    def of(summary: StudySummary) -> StudyOut:
+        return StudyOut(key=key_of(summary.name), **asdict(summary))
 
 
 class DescriptionOut(BaseModel):
@@ -382,20 +405,6 @@ class TrialOut(BaseModel):
         return TrialOut(**trial.to_json())
 
 
-class ReasonOut(BaseModel):
-    rule: str
-    mean: float | None
-    exploration: float | None
-    active: str | None
-
-
-class AlarmOut(BaseModel):
-    kind: str
-    what: str
-    action: str
-    serious: bool
-
-
 class VersionOut(BaseModel):
     version: str
     model: str | None = None
@@ -409,7 +418,7 @@ class ChartOut(BaseModel):
 
 
 class ModelOut(BaseModel):
-    """The recommended point and its certificate, of the version named; fitting: a newer one is
+    """The recommended point and its certificate at a version of the study. fitting: a newer one is
     being computed.
     """
 
@@ -441,20 +450,3 @@ class SliceOut(BaseModel):
 
 class ImportOut(BaseModel):
     imported: int
-
-
-def summary_out(summary: Any) -> StudyOut:
-    return StudyOut(
-        key=key_of(summary.name),
-        name=summary.name,
-        goal=summary.goal,
-        trials=summary.trials,
-        waiting=summary.waiting,
-        running=summary.running,
-        complete=summary.complete,
-        failed=summary.failed,
-        withdrawn=summary.withdrawn,
-        best=summary.best,
-        created=summary.created,
-        last_activity=summary.last_activity,
-    )

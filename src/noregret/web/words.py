@@ -1,4 +1,4 @@
-"""Numbers, times and settings as people read them."""
+"""Numbers, times, points and settings as the page shows them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from noregret.space import Candidates, Space, named_params
+from noregret.storage import StudyRecord
 from noregret.strategies import (
     AdaptiveGPUCB,
     InsuredGPUCB,
@@ -31,7 +32,7 @@ METHODS: dict[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a study measures, in the words of the person who runs it. units: of its inputs."""
+    """The measured quantity as the study's attributes name it, and the units of its parameters."""
 
     name: str
     unit: str
@@ -44,41 +45,39 @@ class Quantity:
         return f"{self.name} ({self.unit})" if self.unit else f"{self.name}, {self.better}"
 
 
-def quantity(study: Any) -> Quantity:
+def quantity(record: StudyRecord) -> Quantity:
     """From the study's attributes ``value_name``, ``unit`` and ``units``, where it has them."""
-    given = getattr(study, "attributes", None) or {}
-    units = given.get("units")
-    listed = units if isinstance(units, Mapping) else {}
+    attributes = record.attributes
+    units = attributes.get("units")
     return Quantity(
-        str(given.get("value_name") or "value"),
-        str(given.get("unit") or ""),
-        {str(name): str(unit) for name, unit in listed.items()},
-        f"{'higher' if study.goal == 'maximize' else 'lower'} is better",
+        str(attributes.get("value_name") or "value"),
+        str(attributes.get("unit") or ""),
+        {str(k): str(v) for k, v in units.items()} if isinstance(units, Mapping) else {},
+        f"{'higher' if record.goal == 'maximize' else 'lower'} is better",
     )
 
 
 def method(strategy: Strategy) -> str:
-    """A strategy as its person would call it."""
+    """A strategy's name on the page."""
     if isinstance(strategy, AdaptiveGPUCB) and not strategy.proved:
         return display_name(strategy)
     return METHODS.get(type(strategy)) or display_name(strategy)
 
 
 def decimals(noise: float | None) -> int | None:
-    """The place of the noise's first digit: -1 stands for tens. None: nothing is known of it."""
+    """The decimal place of the noise's first digit (−1: tens); None if the noise is unknown."""
     if noise is None or not math.isfinite(noise) or noise <= 0:
         return None
     return -math.floor(math.log10(noise))
 
 
 def measured(value: Any, noise: float | None, more: int = 0, digits: int = 6) -> str:
-    """A number to the noise's first digit, and ``more`` beyond; never with more than ``digits``
-    significant ones, or than it has.
+    """A number rounded to the noise's first digit and ``more`` beyond, with at most ``digits``
+    significant digits.
     """
     places = decimals(noise)
-    if places is None or isinstance(value, bool) or not isinstance(value, (int, float)):
-        return number(value, digits)
-    if not math.isfinite(value):
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if places is None or not real or not math.isfinite(value):
         return number(value, digits)
     rounded = round(float(value), places + more)
     shown = f"{rounded + 0.0:.{max(0, places + more)}f}"
@@ -87,7 +86,7 @@ def measured(value: Any, noise: float | None, more: int = 0, digits: int = 6) ->
 
 def number(value: Any, digits: int = 6) -> str:
     if value is None:
-        return "–"
+        return NOTHING
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     if isinstance(value, int) or (
@@ -98,16 +97,16 @@ def number(value: Any, digits: int = 6) -> str:
 
 
 def progress_note(upper: Sequence[float | None], failed: int) -> str:
-    """What the drawing of the values shows, and nothing that it does not."""
-    said = "Dots are values, the line is the best so far."
+    """The caption of the progress chart: only what is drawn."""
+    note = "Dots are values, the line is the best so far."
     if failed:
-        said += " Crosses are failures."
+        note += " Crosses are failures."
     if any(end is not None for end in upper):
-        said += (
+        note += (
             " In the shaded band the method itself expected the best value, step by step; the box"
             " above says what it cannot exclude."
         )
-    return said
+    return note
 
 
 def counted(count: int, noun: str) -> str:
@@ -115,9 +114,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def when(text: str | None) -> str:
-    """A UTC time to the minute; the page's script puts the viewer's own in its place."""
+    """A UTC time to the minute; the page's script replaces it by the viewer's local time."""
     if not text:
-        return "–"
+        return NOTHING
     return datetime.fromisoformat(text).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -127,7 +126,7 @@ def settings(strategy: Strategy) -> dict[str, str]:
 
 
 def shown(space: Space | Candidates, params: Any) -> dict[str, Any]:
-    """A point by name; an input that does not exist in its branch has a dash for a value."""
+    """A point by name, with a dash for parameters that are inactive in its branch."""
     point = named_params(space, params)
     if not isinstance(space, Space) or not space.branches:
         return point
@@ -136,11 +135,20 @@ def shown(space: Space | Candidates, params: Any) -> dict[str, Any]:
 
 
 def conditions(space: Space | Candidates) -> dict[str, list[list[Any]]]:
-    """Of each input that does not always exist: choices and the options for which it does."""
+    """For each conditional parameter, the choices and the options under which it is active."""
     branching = space.branching if isinstance(space, Space) else None
     if branching is None:
         return {}
     return {
-        each.name: [[above.choice, list(above.options)] for above in branching.above(each.name)]
-        for each in branching.owned
+        owned.name: [[rule.choice, list(rule.options)] for rule in branching.above(owned.name)]
+        for owned in branching.owned
+    }
+
+
+def rules(space: Space | Candidates) -> dict[str, Sequence[Any]]:
+    """The branches and constraints of a space; a list of designs has none."""
+    box = space if isinstance(space, Space) else None
+    return {
+        "branches": () if box is None else box.branches,
+        "constraints": () if box is None else box.constraints,
     }

@@ -1,0 +1,185 @@
+"""Studies as viewers see them: read once per change, shared by all."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from noregret.diagnostics import (
+    Alarm,
+    Calibration,
+    Convergence,
+    Prediction,
+    alarms,
+    calibration,
+    convergence,
+    outcomes,
+    predictions,
+)
+from noregret.errors import UnknownStudyError
+from noregret.storage import SQLStorage, StudyKey, StudyRecord, StudySummary
+from noregret.study import Study
+from noregret.trials import Trial, sign_of
+
+FRESH_SECONDS = 0.5  # age up to which viewers share a reading
+
+
+class Snapshot:
+    """A study at one moment. Derived values are computed when first read, and once."""
+
+    def __init__(self, study: Study, record: StudyRecord, rows: list[Trial]) -> None:
+        self.study, self.record, self.rows, self.read = study, record, rows, time.monotonic()
+        self._responses: dict[str, bytes] = {}
+        content = repr(
+            (
+                study.identity,
+                record.seed,
+                record.strategy,
+                rows[0].created if rows else "",
+                [trial.state for trial in rows],
+                (record.note, dict(record.attributes)),
+                [
+                    (trial.number, trial.note, dict(trial.attributes))
+                    for trial in rows
+                    if trial.note or trial.attributes
+                ],
+            )
+        )
+        self.version = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @cached_property
+    def trials(self) -> list[Trial]:
+        """The rows with corrections in place of what they correct."""
+        return outcomes(self.rows)
+
+    @cached_property
+    def tally(self) -> Counter[str]:
+        """The number of trials by state."""
+        return Counter(trial.state for trial in self.trials)
+
+    @cached_property
+    def predictions(self) -> list[Prediction | None]:
+        """One per trial; None where no model proposed the point."""
+        return predictions(self.trials, self.record.goal)
+
+    @cached_property
+    def convergence(self) -> Convergence:
+        return convergence(self.trials, self.predictions, self.record.goal)
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        return calibration(self.predictions)
+
+    @cached_property
+    def alarms(self) -> list[Alarm]:
+        record = self.record
+        return alarms(record.space, self.trials, self.predictions, record.goal, record.strategy)
+
+    @cached_property
+    def best(self) -> Trial | None:
+        """The trial with the best value within all limits."""
+        sign = sign_of(self.record.goal)
+        return max(
+            (t for t in self.trials if t.value is not None and t.feasible is not False),
+            key=lambda trial: sign * float(trial.value or 0.0),
+            default=None,
+        )
+
+    @cached_property
+    def noise(self) -> float | None:
+        """The noise's standard deviation: the last one told, or the model's estimate."""
+        for trial in reversed(self.trials):
+            model = trial.decision.model
+            noise_std = trial.noise_std or (None if model is None else model.noise_std)
+            if noise_std:
+                return noise_std
+        return None
+
+    @property
+    def empty(self) -> bool:
+        """Whether no trial is complete yet."""
+        return not self.tally["complete"]
+
+    def response(self, name: str, encode: Callable[[Snapshot], bytes]) -> bytes:
+        """An encoded response, made once per snapshot."""
+        if name not in self._responses:
+            self._responses[name] = encode(self)
+        return self._responses[name]
+
+
+class Library:
+    """The studies of one storage. Safe for threads."""
+
+    def __init__(self, storage: SQLStorage) -> None:
+        self.storage = storage
+        self._studies: dict[str, Study] = {}
+        self._snapshots: dict[str, Snapshot] = {}
+        self._locks: dict[tuple[str, str], threading.Lock] = {}
+
+    def summaries(self) -> list[StudySummary]:
+        return self.storage.summaries()
+
+    def study(self, name: str) -> Study:
+        """The study that has this name now: another one if it was deleted and created again."""
+        with self._forgetting(name):
+            return self._study(self.storage.key(name))
+
+    def _study(self, key: StudyKey) -> Study:
+        study = self._studies.get(key)
+        if study is None or study.identity != key.identity:
+            study = self._studies[str(key)] = Study.open(str(key), storage=self.storage)
+            self._snapshots.pop(key, None)
+        return study
+
+    @contextmanager
+    def _forgetting(self, name: str) -> Iterator[None]:
+        """Forget a study that turns out to be deleted."""
+        try:
+            yield
+        except UnknownStudyError:
+            self.forget(name)
+            raise UnknownStudyError(f"there is no study named {name!r}") from None
+
+    @contextmanager
+    def changing(self, name: str) -> Iterator[Study]:
+        """The study, to be changed: the next snapshot is read from the storage."""
+        study = self.study(name)
+        try:
+            yield study
+        finally:
+            self._snapshots.pop(name, None)
+
+    def lock(self, name: str, purpose: str) -> threading.Lock:
+        """One thread at a time reads a study, and one at a time computes its next point."""
+        return self._locks.setdefault((name, purpose), threading.Lock())
+
+    def snapshot(self, name: str) -> Snapshot:
+        """The study as it is now, or was at most FRESH_SECONDS ago.
+
+        It takes two SQL statements: the study's row, and the trials that changed. If none changed,
+        the storage makes a third to see that the study is still there.
+        """
+        with self.lock(name, "read"), self._forgetting(name):
+            last = self._snapshots.get(name)
+            if last is not None and time.monotonic() - last.read < FRESH_SECONDS:
+                return last
+            record = self.storage.open(name)
+            assert record.key is not None
+            study = self._study(record.key)
+            snapshot = Snapshot(study, record, study.trials)
+            if last is not None and last.version == snapshot.version:
+                last.read, snapshot = snapshot.read, last
+            self._snapshots[name] = snapshot
+            return snapshot
+
+    def forget(self, name: str) -> None:
+        """Drop what is kept of a study that was deleted."""
+        self._studies.pop(name, None)
+        self._snapshots.pop(name, None)
+        for key in [key for key in list(self._locks) if key[0] == name]:
+            self._locks.pop(key, None)
