@@ -10,7 +10,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-gpu locks licences demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-web bench-calibration bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu locks demo test soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-web bench-calibration bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -34,10 +34,6 @@ locks:
 	$(LOCK) pyproject.toml packaging/requirements-build.txt --extra dev --output-file packaging/locks/dev.txt
 	$(LOCK) pyproject.toml --output-file packaging/locks/core.txt
 	$(LOCK) packaging/requirements.txt packaging/requirements-build.txt --output-file packaging/locks/release.txt
-
-# docs/dependencies.md, versions and licences, from what is installed.
-licences: setup
-	$(BIN)/python packaging/dependencies.py
 
 # PyTorch for the tests of the GPU's code, which run on the processor: a few hundred MB, and gigabytes where the index has only the build
 # for GPUs (pytorch.org names one that has the other: PIP_EXTRA_INDEX_URL). Without it those tests are skipped, but not in CI.
