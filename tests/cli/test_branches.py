@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import noregret as nr
-from noregret.space import Only
+from noregret.space import ActiveWhen
 from tests.cli.conftest import Shell
 
 CREATE = (
@@ -17,8 +17,8 @@ def test_a_study_with_branches(shell: Shell) -> None:
     shell(CREATE)
     study: Any = nr.Study.open("lab", storage="noregret.db")
     assert study.space.branches == (
-        Only("C", "model", ("svm",)),
-        Only("trees", "model", ("forest",)),
+        ActiveWhen("C", "model", ("svm",)),
+        ActiveWhen("trees", "model", ("forest",)),
     )
     for value in range(6):
         shell("ask")

@@ -43,11 +43,11 @@ def test_every_kind_and_derived(shell: Shell, monkeypatch: pytest.MonkeyPatch) -
     assert shell("ask").code == 0
     shell("derive wider --study lab --linear 'water + dmf <= 1'")
     other = nr.Study.open("wider", storage="noregret.db")
-    assert [str(each) for each in other.space.constraints] == ["water + dmf <= 1"]  # type: ignore[union-attr]
+    assert [str(each) for each in other.space.constraints] == ["water + dmf <= 1"]
     shell("derive free --study lab --unconstrained")
-    assert nr.Study.open("free", storage="noregret.db").space.constraints == ()  # type: ignore[union-attr]
+    assert nr.Study.open("free", storage="noregret.db").space.constraints == ()
     shell("derive same --study lab --float speed 0 1 --past speed=0")
-    assert len(nr.Study.open("same", storage="noregret.db").space.constraints) == 3  # type: ignore[union-attr]
+    assert len(nr.Study.open("same", storage="noregret.db").space.constraints) == 3
 
 
 def test_a_file_holds_them_too(shell: Shell) -> None:

@@ -20,7 +20,7 @@ from noregret.search import (
 from noregret.search.ascent import Bounds
 from noregret.search.cover import searched
 from noregret.search.refining import refine
-from noregret.space import Array, Region, region_of
+from noregret.space import Array, Region
 
 MIXTURE = nr.Space(
     {name: nr.Float(0, 1) for name in "abc"},
@@ -36,7 +36,7 @@ LOGS = nr.Space(
 
 
 def region(space: nr.Space) -> Region:
-    found = region_of(space)
+    found = space.region
     assert found is not None
     return found
 

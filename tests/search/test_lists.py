@@ -7,15 +7,14 @@ import noregret as nr
 from noregret.gp import Matern, Posterior, condition
 from noregret.search import allowed, maximiser, remembering, ucb, unlike
 from noregret.search.acquisition import Acquisition
-from noregret.space import Array, Candidates, SearchSpace, Space, as_space
-from noregret.space.slice import hold
+from noregret.space import Array, Candidates, SearchSpace, Space, as_space, fix
 
 RNG = np.random.default_rng(0)
 LIST = Candidates(RNG.integers(0, 9, (300, 3)).astype(float))
 SPACES: list[SearchSpace] = [
     LIST,
     as_space({"n": nr.Int(1, 9), "k": nr.Choice(["a", "b", "c"])}),
-    hold(LIST, {"x0": 3.0}),
+    fix(LIST, {"x0": 3.0}),
 ]
 
 

@@ -8,10 +8,7 @@ from noregret.gp.posterior import condition
 from noregret.search.acquisition import Acquisition, log_ei, ucb
 from noregret.search.maximiser import argmax, low_discrepancy
 from noregret.search.refining import refine
-from noregret.space import Candidates, SearchSpace, Space
-from noregret.space.array import Array
-from noregret.space.choice import Choice
-from noregret.space.parameters import Float, Int
+from noregret.space import Array, Candidates, Choice, Float, Int, SearchSpace, Space
 
 
 def cube(d: int) -> Space:

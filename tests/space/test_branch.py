@@ -10,7 +10,7 @@ import noregret as nr
 from noregret.errors import SpaceError
 from noregret.extensions import Categorical
 from noregret.gp import Matern, covariance
-from noregret.space import Only, hold
+from noregret.space import ActiveWhen, fix
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies import Branched
 from noregret.strategies.branched import branch_kernel
@@ -42,9 +42,9 @@ def test_a_branch_is_a_choice_and_parameters_that_do_not_always_exist() -> None:
     s = space()
     assert list(s.parameters) == ["lr", "model", "C", "gamma", "trees", "rule"]
     assert s.parameters["model"] == nr.Choice(["svm", "forest", "none"])
-    assert s.branches[0] == Only("C", "model", ("svm",))
+    assert s.branches[0] == ActiveWhen("C", "model", ("svm",))
     for point in (SVM, FOREST, NONE):
-        whole = s.normal(point)
+        whole = s.canonical(point)
         assert isinstance(whole, dict)
         assert s.active(whole) == point
         again = s.decode(s.encode(point))
@@ -83,7 +83,7 @@ def test_a_finite_space_has_each_design_once() -> None:
 def test_an_input_of_two_options_is_one() -> None:
     depth = nr.Int(1, 5)
     s = nr.Space({"m": nr.Branch({"a": {"depth": depth}, "b": {"depth": depth}, "c": {}})})
-    assert s.branches == (Only("depth", "m", ("a", "b")),)
+    assert s.branches == (ActiveWhen("depth", "m", ("a", "b")),)
     assert s.active({"m": "b", "depth": 2}) == {"m": "b", "depth": 2}
     assert s.active({"m": "c", "depth": 2}) == {"m": "c"}
 
@@ -98,7 +98,7 @@ def test_it_is_stored_and_read_again() -> None:
 
 def test_a_held_choice_decides() -> None:
     s = space()
-    part = hold(s, {"model": "forest"})
+    part = fix(s, {"model": "forest"})
     U = part.snap(np.random.default_rng(1).random((20, s.dimension)))
     for u in U:
         params = s.decode(u)
@@ -173,20 +173,24 @@ def test_studies_run_and_find_the_branch(strategy: Any) -> None:
         lambda: nr.Space({"m": nr.Branch({"a": {"m": nr.Int(1, 2)}, "b": {}})}),
         lambda: nr.Space(
             {"c": nr.Choice(["a", "b"]), "d": nr.Choice(["a", "b"])},
-            branches=[Only("c", "d", ("a",)), Only("d", "c", ("a",))],
+            branches=[ActiveWhen("c", "d", ("a",)), ActiveWhen("d", "c", ("a",))],
         ),
-        lambda: nr.Space({"x": nr.Float(0, 1)}, branches=[Only("x", "y", ("a",))]),
+        lambda: nr.Space({"x": nr.Float(0, 1)}, branches=[ActiveWhen("x", "y", ("a",))]),
         lambda: nr.Space(
-            {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])}, branches=[Only("x", "c", ("z",))]
-        ),
-        lambda: nr.Space(
-            {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])}, branches=[Only("x", "c", ())]
+            {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])},
+            branches=[ActiveWhen("x", "c", ("z",))],
         ),
         lambda: nr.Space(
-            {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])}, True, (), [Only("x", "c", ("a",))]
+            {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])}, branches=[ActiveWhen("x", "c", ())]
         ),
-        lambda: hold(space(), {"C": 1.0}),
-        lambda: hold(space(), {"C": 1.0, "model": "none"}),
+        lambda: nr.Space(
+            {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b"])},
+            True,
+            (),
+            [ActiveWhen("x", "c", ("a",))],
+        ),
+        lambda: fix(space(), {"C": 1.0}),
+        lambda: fix(space(), {"C": 1.0, "model": "none"}),
     ],
 )
 def test_mistakes(make: Any) -> None:

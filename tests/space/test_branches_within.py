@@ -9,7 +9,7 @@ import pytest
 import noregret as nr
 from noregret.errors import SpaceError
 from noregret.gp import Matern, covariance
-from noregret.space import Only, hold
+from noregret.space import ActiveWhen, fix
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies import random_points
 from noregret.strategies.branched import branch_kernel
@@ -36,10 +36,10 @@ def nested(**more: Any) -> nr.Space:
 def test_a_branch_inside_a_branch() -> None:
     s = nested()
     assert list(s.parameters) == ["lr", "model", "C", "kernel", "gamma", "degree", "trees"]
-    assert Only("kernel", "model", ("svm",)) in s.branches
-    assert Only("gamma", "kernel", ("rbf",)) in s.branches
+    assert ActiveWhen("kernel", "model", ("svm",)) in s.branches
+    assert ActiveWhen("gamma", "kernel", ("rbf",)) in s.branches
     for point in POINTS:
-        whole = s.normal(point)
+        whole = s.canonical(point)
         assert isinstance(whole, dict)
         assert s.active(whole) == point
         np.testing.assert_array_equal(s.encode(whole), s.encode(point))
@@ -64,7 +64,10 @@ def test_the_same_branch_in_two_options_is_one() -> None:
         return nr.Branch({"unit": {"power": nr.Float(0, 1)}, "none": {}})
 
     s = nr.Space({"m": nr.Branch({"a": {"scale": scale()}, "b": {"scale": scale()}, "c": {}})})
-    assert s.branches == (Only("scale", "m", ("a", "b")), Only("power", "scale", ("unit",)))
+    assert s.branches == (
+        ActiveWhen("scale", "m", ("a", "b")),
+        ActiveWhen("power", "scale", ("unit",)),
+    )
     every = nr.Space(
         {"m": nr.Branch({"a": {"n": nr.Branch({"c": {"k": nr.Int(1, 3)}, "d": {}})}, "b": {}})}
     ).enumeration()
@@ -77,7 +80,7 @@ def test_the_kernel_of_nested_branches_is_a_product_within_a_sum() -> None:
     s, theta, shared = nested(), 0.6, 0.3
     kernel = branch_kernel(Matern(2.5), Inputs.of(s), shared)
     X = np.array([s.encode(each) for each in POINTS])
-    columns = dict(zip(s.parameters, s._slices, strict=True))
+    columns = s.slices
     K = covariance(kernel, np.full(s.dimension, theta), X, X)
     assert np.linalg.eigvalsh(K).min() > -1e-9
     for i, j in itertools.product(range(len(POINTS)), repeat=2):
@@ -142,18 +145,18 @@ def test_constraints_count_where_their_inputs_exist() -> None:
     assert far["svm"] > 0.9  # where size does not exist the limit that names it does not count
     assert far["forest"] <= 0.8 + 1e-6
     fine = {"lr": 0.9, "model": "svm", "a": 0.2, "b": 0.3, "c": 0.5, "cores": "two"}
-    assert s.active(s.normal(fine)) == fine  # type: ignore[arg-type]
+    assert s.active(s.canonical(fine)) == fine  # type: ignore[arg-type]
     with pytest.raises(SpaceError, match=r"lr \+ size <= 0.8"):
-        s.normal({"lr": 0.9, "model": "forest", "size": 0.2, "rule": "gini", "cores": "one"})
+        s.canonical({"lr": 0.9, "model": "forest", "size": 0.2, "rule": "gini", "cores": "one"})
     with pytest.raises(SpaceError, match=r"a \+ b \+ c = 1"):
-        s.normal({"lr": 0.9, "model": "svm", "a": 0.2, "b": 0.3, "c": 0.6, "cores": "two"})
+        s.canonical({"lr": 0.9, "model": "svm", "a": 0.2, "b": 0.3, "c": 0.6, "cores": "two"})
     again = from_json(to_json(nested(constraints=[nr.Linear({"lr": 1, "C": 1}, at_most=1)])))
     assert again.constraints == (nr.Linear({"lr": 1, "C": 1}, at_most=1),)
 
 
 def test_a_held_choice_decides_with_constraints_too() -> None:
     s = limited()
-    part = hold(s, {"model": "svm", "a": 0.6})
+    part = fix(s, {"model": "svm", "a": 0.6})
     for u in part.snap(np.random.default_rng(1).random((20, s.dimension))):
         active = s.active(part.decode(u))  # type: ignore[arg-type]
         assert active["a"] == 0.6

@@ -9,9 +9,9 @@ import pytest
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.space import Candidates, candidates, columns
-from noregret.space.candidates import Rows
-from noregret.space.rows import nearest_rows
+from noregret.space import Candidates, candidates, tables
+from noregret.space.array import nearest_rows
+from noregret.space.candidates import Designs
 from tests.components import needed
 
 ROWS: list[dict[str, Any]] = [
@@ -117,14 +117,14 @@ def test_an_ask_makes_no_design_but_its_own(monkeypatch: pytest.MonkeyPatch) -> 
     for row in table[:20]:
         study.add(row, float(row.sum()))
     made: list[Any] = []
-    true = Rows.__getitem__
+    true = Designs.__getitem__
 
-    def noted(self: Rows, index: Any) -> Any:
+    def noted(self: Designs, index: Any) -> Any:
         made.append(index)
         return true(self, index)
 
-    monkeypatch.setattr(Rows, "__getitem__", noted)
-    monkeypatch.setattr(Rows, "__iter__", None)
+    monkeypatch.setattr(Designs, "__getitem__", noted)
+    monkeypatch.setattr(Designs, "__iter__", None)
     trial = study.ask()
     assert len(made) == 1
     assert made[0] == np.flatnonzero((table == trial.params).all(axis=1))[0]
@@ -152,7 +152,7 @@ def test_a_csv_column_is_what_all_its_words_are(
     lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However late the word comes that is no number."""
-    monkeypatch.setattr(columns, "LINES", lines)
+    monkeypatch.setattr(tables, "LINES", lines)
     text = "a,b,c,d\n1,1,007,1\n2,2,1,9\n3,2.5,x,2\n4,3,1e3,3\n"
     space = Candidates(write(tmp_path / "a.csv", text))
     assert list(space.rows) == [

@@ -6,7 +6,7 @@ from scipy.spatial.distance import pdist
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.space import Choice, Float, Space, code
+from noregret.space import MOST_OPTIONS, Choice, Float, Space, gold_code
 from noregret.strategies import Strategy
 from noregret.trials import Decision, ModelDecision, Trial
 
@@ -17,10 +17,10 @@ def named(count: int) -> list[str]:
 
 def test_words_are_nearly_equally_far_apart() -> None:
     """Any two of the 16,384 differ in 56, 64 or 72 places: by linearity their weights say so."""
-    weights = code.words(code.LARGEST).sum(axis=1)
+    weights = gold_code(MOST_OPTIONS).sum(axis=1)
     assert set(weights) == {0.0, 56.0, 64.0, 72.0}
     assert (weights == 0).sum() == 1
-    assert set(pdist(code.words(128), "sqeuclidean")) == {64.0}
+    assert set(pdist(gold_code(128), "sqeuclidean")) == {64.0}
 
 
 @pytest.mark.parametrize("count", [3, 127, 128, 1000, 10_000])

@@ -85,23 +85,23 @@ def test_what_makes_no_sense_is_refused(make: Any, says: str) -> None:
 def test_an_infeasible_point_is_refused_with_the_constraints_name() -> None:
     space = mixture(nr.Linear({"a": 1, "b": -1}, at_most=0.2))
     with pytest.raises(SpaceError, match=r"'a \+ b \+ c = 1': the sum is 1.1"):
-        space.normal({"a": 0.5, "b": 0.5, "c": 0.1})
+        space.canonical({"a": 0.5, "b": 0.5, "c": 0.1})
     with pytest.raises(SpaceError, match=r"'a - b <= 0\.2'"):
-        space.normal({"a": 0.6, "b": 0.3, "c": 0.1})
-    assert space.normal({"a": 0.4, "b": 0.3, "c": 0.3}) == {"a": 0.4, "b": 0.3, "c": 0.3}
+        space.canonical({"a": 0.6, "b": 0.3, "c": 0.1})
+    assert space.canonical({"a": 0.4, "b": 0.3, "c": 0.3}) == {"a": 0.4, "b": 0.3, "c": 0.3}
 
 
 def test_what_was_weighed_may_miss_a_sum_by_its_tolerance() -> None:
     ones = dict.fromkeys("abc", 1.0)
     weighed = {"a": 0.334, "b": 0.333, "c": 0.334}
     with pytest.raises(SpaceError, match=r"1\.001"):
-        nr.Space(THREE, constraints=[nr.Linear(ones, equals=1)]).normal(weighed)
+        nr.Space(THREE, constraints=[nr.Linear(ones, equals=1)]).canonical(weighed)
     loose = nr.Space(THREE, constraints=[nr.Linear(ones, equals=1, tolerance=0.002)])
-    assert loose.normal(weighed) == weighed
+    assert loose.canonical(weighed) == weighed
     tiny = {name: nr.Float(0, 1e-9) for name in "ab"}  # a millionth of its own range, not of 1
     limit = nr.Space(tiny, constraints=[nr.Linear({"a": 1, "b": 1}, at_most=1e-9)])
     with pytest.raises(SpaceError, match="breaks the constraint"):
-        limit.normal({"a": 9e-10, "b": 9e-10})
+        limit.canonical({"a": 9e-10, "b": 9e-10})
 
 
 def test_spaces_with_constraints_are_kept() -> None:

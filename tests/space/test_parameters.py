@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noregret.errors import SpaceError
-from noregret.space.choice import Choice
-from noregret.space.parameters import Float, Int
+from noregret.space import Choice, Float, Int
 
 BOUND = st.floats(-1e6, 1e6)
 

@@ -11,12 +11,12 @@ from scipy.stats import kstest
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.space import Array, Region, hold, region_of
+from noregret.space import Array, Region, fix
 from noregret.space.polytope import Polytope
 
 
 def region(space: nr.Space) -> Region:
-    found = region_of(space)
+    found = space.region
     assert found is not None
     return found
 
@@ -110,7 +110,7 @@ def test_all_that_is_drawn_moved_or_jumped_to_is_feasible(name: str) -> None:
             params = space.decode(u)
             assert holds(space, params), params
             np.testing.assert_allclose(space.encode(params), u, atol=1e-9)
-            space.normal(params)  # what is proposed is accepted
+            space.canonical(params)  # what is proposed is accepted
     assert len(np.unique(drawn, axis=0)) > 20
     np.testing.assert_allclose(space.snap(drawn), drawn, atol=1e-9)  # a feasible point stays
     np.testing.assert_array_equal(inside.mapped(wild % 1), inside.mapped(wild % 1))
@@ -279,7 +279,7 @@ def test_low_discrepancy_stays_low() -> None:
 
 def test_held_inputs_leave_less() -> None:
     space: Any = SPACES["mixture"]()
-    part = hold(space, {"a": 0.7, "s": "y"})
+    part = fix(space, {"a": 0.7, "s": "y"})
     assert part.region is not None
     U = part.region.uniform(200, np.random.default_rng(0))
     assert np.all(U[:, 0] == 0.7)
@@ -287,15 +287,15 @@ def test_held_inputs_leave_less() -> None:
     assert {space.decode(u)["s"] for u in U} == {"y"}
     assert U[:, 1].max() > 0.25
     cut = SPACES["cut"]()
-    with pytest.raises(SpaceError, match="with b held as given"):
-        hold(nr.Space(cut.parameters, constraints=[total("ab", at_least=1.5)]), {"b": 0.1})
+    with pytest.raises(SpaceError, match="with b fixed"):
+        fix(nr.Space(cut.parameters, constraints=[total("ab", at_least=1.5)]), {"b": 0.1})
     pairs: Any = SPACES["pairs"]()
-    water = hold(pairs, {"s": "w"})
+    water = fix(pairs, {"s": "w"})
     assert water.region is not None
     drawn = water.region.uniform(50, np.random.default_rng(0))
     assert {pairs.decode(u)["b"] for u in drawn} == {"K"}
     with pytest.raises(SpaceError, match="not s=w, b=NaH"):
-        hold(pairs, {"s": "w", "b": "NaH"})
+        fix(pairs, {"s": "w", "b": "NaH"})
 
 
 def test_a_slice_keeps_its_inputs_and_the_others_give_way() -> None:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from noregret.space import RowIndex, rows
-from noregret.space.rows import first_of_each, hashes
+from noregret.space import RowIndex, array
+from noregret.space.array import first_of_each, hashes
 
 RNG = np.random.default_rng(0)
 TABLE = np.unique(RNG.integers(0, 6, (400, 3)) / 5.0, axis=0)
@@ -11,8 +11,8 @@ COLLIDING = [True, False]
 
 def collide(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hashes so bad that most rows share one."""
-    true = rows.hashes
-    monkeypatch.setattr(rows, "hashes", lambda U: true(U) % np.uint64(3))
+    true = array.hashes
+    monkeypatch.setattr(array, "hashes", lambda U: true(U) % np.uint64(3))
 
 
 @pytest.mark.parametrize("colliding", COLLIDING)
@@ -46,6 +46,6 @@ def test_both_zeros_are_one_number() -> None:
 def test_hashes_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     table = RNG.random((50, 4))
     whole = hashes(table)
-    monkeypatch.setattr(rows, "BLOCK", 7)
+    monkeypatch.setattr(array, "BLOCK", 7)
     assert np.array_equal(hashes(table), whole)
     assert len(set(whole.tolist())) == 50

@@ -6,9 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noregret.errors import SpaceError
-from noregret.space import Candidates, Space, as_space
-from noregret.space.choice import Choice
-from noregret.space.parameters import Float, Int
+from noregret.space import Candidates, Choice, Float, Int, Space, as_space
 
 MIXED = Space(
     {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.space import Array, Space, hold
+from noregret.space import Array, Space, fix
 from noregret.strategies.compression import standard_units
 from noregret.strategies.data import standardise_robustly, voronoi_weights, weighted_median
 from noregret.strategies.surveys import CLOUD
@@ -84,7 +84,7 @@ def test_every_space_has_weights(space: Any) -> None:
 def test_what_is_held_at_an_ask_changes_no_units() -> None:
     X = np.random.default_rng(2).random((8, 2))
     space = Space({"a": nr.Float(0, 1), "b": nr.Float(0, 1)})
-    held = hold(space, {"a": 0.9})
+    held = fix(space, {"a": 0.9})
     np.testing.assert_array_equal(voronoi_weights(space, X), voronoi_weights(held, X))
 
 

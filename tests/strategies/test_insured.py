@@ -14,7 +14,7 @@ import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.gp import LogNormal, Matern
 from noregret.search import log_ei, ucb
-from noregret.space import Array, Space, hold
+from noregret.space import Array, Space, fix
 from noregret.strategies import insured
 from noregret.strategies.inputs import InputEvidence, Inputs
 from noregret.strategies.insured import (
@@ -91,7 +91,7 @@ def test_a_choice_counts_as_one_input() -> None:
     assert (MIXED.dimension, inputs.count, inputs.numbers, inputs.choices) == (7, 3, 2, 1)
     np.testing.assert_array_equal(inputs.group, [0, 1, 1, 1, 1, 1, 2])
     assert not inputs.repeatable
-    held = Inputs.of(hold(MIXED, {"c": "w"}))
+    held = Inputs.of(fix(MIXED, {"c": "w"}))
     assert (held.count, held.numbers, held.choices) == (2, 2, 0)
 
 
@@ -371,7 +371,7 @@ def test_in_context_there_are_promises_alone_and_values_stay_as_they_are() -> No
 
 def test_in_context_the_width_is_a_quarter_and_the_rule_is_ucb() -> None:
     study = in_context(np.random.default_rng(0).random(12).tolist())
-    held = hold(study.space, {"z": 0.4}, is_context=True)
+    held = fix(study.space, {"z": 0.4}, is_context=True)
     history = study._history(study.trials)
     made = Asked(InsuredGPUCB(), held, Inputs.of(held), history, np.random.default_rng(0))
     assert made.in_context

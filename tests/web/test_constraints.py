@@ -113,7 +113,7 @@ def test_an_error_stands_at_its_field(driver: Any, empty: SQLStorage) -> None:
         page.one("#new button.primary").click()
         page.until(lambda: "No experiment is under way" in page.text(), "the laboratory")
     study = nr.Study.open("mix", storage=empty)
-    assert [str(each) for each in study.space.constraints] == ["a + b <= 1"]  # type: ignore[union-attr]
+    assert [str(each) for each in study.space.constraints] == ["a + b <= 1"]
 
 
 def test_inputs_that_exist_only_for_some_options(browser: TestClient) -> None:

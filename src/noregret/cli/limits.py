@@ -8,9 +8,9 @@ from typing import Any
 from noregret.errors import ConfigurationError
 from noregret.space import (
     ONLY_FOR,
+    ActiveWhen,
     Candidates,
     Constraint,
-    Only,
     Parameter,
     Satisfies,
     Space,
@@ -49,7 +49,7 @@ def constrained(
     )
 
 
-def existing(text: str, parameters: Mapping[str, Parameter]) -> Only:
+def existing(text: str, parameters: Mapping[str, Parameter]) -> ActiveWhen:
     """``C model=svm, forest``, or as the study shows it."""
     name, _, rest = text.strip().partition(" ")
     shown = f" {ONLY_FOR} " in text

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space import Choice, Constraint, Float, Int, Only, Parameter, Space
+from noregret.space import ActiveWhen, Choice, Constraint, Float, Int, Parameter, Space
 
 CUT = 1e-3  # probability left out at an end of a distribution that has no end there
 EDGE = 1e-6  # probability left out at an end that the distribution has
@@ -36,7 +36,7 @@ class Axes:
     named: Mapping[str, Axis]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
-    branches: tuple[Only, ...] = ()
+    branches: tuple[ActiveWhen, ...] = ()
 
     @property
     def space(self) -> Space:

@@ -120,7 +120,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         flat = _flat(point)
         if not callable(self._space):
             axes, _ = self._axes()
-            axes.space.normal(axes.ours(flat))
+            axes.space.canonical(axes.ours(flat))
         return flat
 
     def set_search_properties(

@@ -22,7 +22,6 @@ from noregret.space import (
     Mask,
     RowIndex,
     SearchSpace,
-    region_of,
 )
 
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
@@ -126,7 +125,7 @@ def _sweep(
     """Candidates, and the shape of the grid at their beginning (empty: no grid)."""
     d = space.dimension
     wanted = np.ceil(2.0 / np.minimum(lengthscales, 2.0)) + 1
-    region = region_of(space)
+    region = space.region
     if d <= 2 and region is None:
         smallest = {1: 129, 2: 33}[d]
         counts = np.maximum(wanted, smallest)
@@ -222,7 +221,7 @@ def _refined(
     acquisition: Acquisition, space: SearchSpace, starts: Array, lengthscales: Array
 ) -> Array:
     """Refined where a gradient may lead; with a resolution, its nearest levels."""
-    found = refine(acquisition, starts, lengthscales, space.movable, region_of(space))
+    found = refine(acquisition, starts, lengthscales, space.movable, space.region)
     return found if np.array_equal(space.movable, space.continuous) else space.snap(found)
 
 

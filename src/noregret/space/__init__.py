@@ -1,32 +1,33 @@
 """Search spaces and their encoding to the unit cube.
 
-parameters  Float, Int, Choice                box     named parameters, or (low, high) pairs
-candidates  a finite list of designs          slice   a space with some parameters held
-branch      inputs that do not always exist
-columns     its values as arrays, read from   rows    rows of a table, found by content
-            arrays, frames and files          naming  points and coordinates by name
-constraints what is known to be impossible    region  what constraints leave of a box, made of
-polytope    linear ones, solved and sampled           blocks: lists, polytopes and mixed ones
+parameters  Float, Int, Choice              space        named parameters; the SearchSpace protocol
+conditions  inputs that do not always exist candidates   a finite list of designs
+tables      its columns, read from files    subspace     a space with some inputs fixed
+constraints what is known to be impossible  parsing      constraints and conditions from text
+region      the feasible part of a space    blocks       inputs that constraints tie together
+polytope    linear constraints, sampled     array        array types, rows found by content
 """
 
-from noregret.space.array import Array, Indices, Mask
-from noregret.space.box import Space
-from noregret.space.branch import WORDS as ONLY_FOR
-from noregret.space.branch import Branch, Only, read_only
+from noregret.space.array import Array, Indices, Mask, RowIndex
 from noregret.space.candidates import Candidates, as_space
-from noregret.space.choice import Choice
-from noregret.space.columns import Column
+from noregret.space.conditions import ONLY_FOR, ActiveWhen, Branch
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.naming import coordinate_names, named_params
-from noregret.space.parameters import Float, Int, Parameter
-from noregret.space.points import region_of, slice_points, spread_points
+from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.parsing import read_constraint, read_forbidden, read_linear, read_only
 from noregret.space.region import Region
-from noregret.space.rows import RowIndex
-from noregret.space.search_space import Params, SearchSpace
-from noregret.space.slice import Slice, hold
-from noregret.space.wording import read_constraint, read_forbidden, read_linear
+from noregret.space.space import (
+    Inputs,
+    Params,
+    SearchSpace,
+    Space,
+    coordinate_names,
+    named_params,
+    slice_points,
+    spread_points,
+)
+from noregret.space.subspace import FixedInputs, fix
+from noregret.space.tables import Column
 
-# what can be stored
 SPACES: tuple[type, ...] = (
     Float,
     Int,
@@ -36,42 +37,42 @@ SPACES: tuple[type, ...] = (
     Linear,
     Forbidden,
     Satisfies,
-    Only,
-)
+    ActiveWhen,
+)  # types that can be stored
 
 __all__ = [
     "ONLY_FOR",
     "SPACES",
+    "ActiveWhen",
     "Array",
     "Branch",
     "Candidates",
     "Choice",
     "Column",
     "Constraint",
+    "FixedInputs",
     "Float",
     "Forbidden",
     "Indices",
+    "Inputs",
     "Int",
     "Linear",
     "Mask",
-    "Only",
     "Parameter",
     "Params",
     "Region",
     "RowIndex",
     "Satisfies",
     "SearchSpace",
-    "Slice",
     "Space",
     "as_space",
     "coordinate_names",
-    "hold",
+    "fix",
     "named_params",
     "read_constraint",
     "read_forbidden",
     "read_linear",
     "read_only",
-    "region_of",
     "slice_points",
     "spread_points",
 ]

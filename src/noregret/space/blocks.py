@@ -1,31 +1,42 @@
-"""Inputs that constraints tie together, apart from all others: a list of combinations, or a
-polytope. Each block maps rows of the cube to its points, uniform to uniform, and finds the way
-back to a point from outside.
+"""Blocks of inputs that constraints tie together: a list of combinations, a polytope, or both
+mixed. Each block maps rows of the cube to its points, uniform to uniform, and repairs points
+outside.
+
+w: shares of the parameters' ranges, in which linear constraints are linear; u: coordinates of the
+unit cube. theory.md#feasible
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 
-from noregret.space.array import Array, Indices, Mask
-from noregret.space.axis import Axis
-from noregret.space.polytope import SWEEPS, Polytope
-from noregret.space.rows import nearest_rows
+from noregret.errors import SpaceError
+from noregret.space.array import Array, Indices, Mask, nearest_rows
+from noregret.space.constraints import Constraint, Forbidden, Linear
+from noregret.space.parameters import Choice, Parameter
+from noregret.space.polytope import SWEEPS, Polytope, Solved, chord, seeded, solve
 
-LIST_LIMIT = 20_000  # combinations that are kept one by one
+INSIDE = 1e-7  # in units of a constraint: the tolerance of a search
+EXACT = 1e-9  # in units of a constraint: rounding
+LIST_LIMIT = 20_000  # combinations that are listed
 GROWTH_LIMIT = 2_000_000  # combinations that are looked through on the way there
-EXACT = 1e-9  # of a constraint's unit: rounding
-NEIGHBOURS = 64  # combinations next to one that are jumped to
+NEIGHBOURS = 64  # combinations to jump to from one
+STARTS = 12  # points from which a mixed walk begins, each the best for a random objective
+SEARCHED = 100  # objectives that are tried until STARTS of them lead to allowed points
+RESERVOIR, BURN_IN, ROUNDS = 512, 40, 4  # mixed walk: points, rounds before, rounds per draw
+TRIED = 24  # levels that are tried in one step of a mixed walk
+FREEDOM = {"line": 2.0, "log": 1.0, "levels": 0.0}  # the freest parameters follow from equalities
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """low ≤ C w ≤ high for the axes of a block, and combinations of levels that are forbidden: by
-    axis the level's w.
+class LinearSystem:
+    """low ≤ C w ≤ high for k parameters, and forbidden combinations of levels.
+
+    The largest coefficient of each row is 1. forbidden: shares by position of the parameter.
     """
 
     C: Array  # (m, k)
@@ -33,67 +44,154 @@ class Rows:
     high: Array
     forbidden: tuple[dict[int, float], ...] = ()
 
-    def hold(self, W: Array, tolerance: float = EXACT) -> Mask:
-        total = W @ self.C.T
-        good = np.all((total >= self.low - tolerance) & (total <= self.high + tolerance), axis=1)
-        return np.asarray(good & self.free(W))
+    @staticmethod
+    def of(parameters: Mapping[str, Parameter], constraints: Sequence[Constraint]) -> LinearSystem:
+        """The Linear and Forbidden constraints of a space."""
+        linear = [each for each in constraints if isinstance(each, Linear)]
+        position = {name: index for index, name in enumerate(parameters)}
+        C, ends = np.zeros((len(linear), len(parameters))), np.zeros((2, len(linear)))
+        for row, each in enumerate(linear):
+            unit, below = each.unit(parameters), 0.0
+            for name, coefficient in each.coefficients.items():
+                parameter = parameters[name]
+                assert not isinstance(parameter, Choice)
+                low, high = float(parameter.low), float(parameter.high)
+                C[row, position[name]] = coefficient * (high - low) / unit
+                below += coefficient * low
+            ends[:, row] = [(end - below) / unit for end in each.bounds]
+        forbidden = tuple(
+            {position[name]: _share(parameters[name], value) for name, value in each.values.items()}
+            for each in constraints
+            if isinstance(each, Forbidden)
+        )
+        return LinearSystem(C, ends[0], ends[1], forbidden)
 
-    def free(self, W: Array) -> Mask:
-        """Of everything forbidden."""
+    def given(self, w: Array, kept: Sequence[int]) -> LinearSystem:
+        """The system of the parameters at positions ``kept``, the others fixed at shares w (k,)."""
+        others = [j for j in range(len(w)) if j not in kept]
+        fixed, C = self.C[:, others] @ w[others], self.C[:, kept]
+        size = np.abs(C).max(axis=1, initial=0.0)
+        size = np.where(size > 0, size, 1.0)
+        words = [
+            {kept.index(j): v for j, v in word.items() if j in kept} for word in self.forbidden
+        ]
+        low, high = (self.low - fixed) / size, (self.high - fixed) / size
+        return LinearSystem(C / size[:, None], low, high, tuple(words))
+
+    def holds(self, W: Array, tolerance: float = EXACT) -> Mask:
+        """Which rows satisfy the system."""
+        total = W @ self.C.T
+        inside = (total >= self.low - tolerance) & (total <= self.high + tolerance)
+        return np.asarray(np.all(inside, axis=1) & self.allowed(W))
+
+    def allowed(self, W: Array) -> Mask:
+        """Which rows are not forbidden."""
         good = np.ones(len(W), dtype=np.bool_)
-        for each in self.forbidden:
-            at = list(each)
-            good &= ~np.all(np.abs(W[:, at] - np.array(list(each.values()))) < EXACT, axis=1)
+        for word in self.forbidden:
+            good &= ~np.all(
+                np.abs(W[:, list(word)] - np.array(list(word.values()))) < EXACT, axis=1
+            )
         return good
 
+    def touches(self, low: Array, high: Array) -> Mask:
+        """Which boxes low ≤ w ≤ high may hold a point; False is certain."""
+        up, down = np.maximum(self.C, 0.0), np.minimum(self.C, 0.0)
+        least, most = low @ up.T + high @ down.T, high @ up.T + low @ down.T
+        return np.asarray(
+            np.all((least <= self.high + INSIDE) & (most >= self.low - INSIDE), axis=1)
+        )
+
     @property
-    def equal(self) -> Mask:
+    def is_equality(self) -> Mask:
         return self.low == self.high
 
 
-class Block(Protocol):
-    """columns: of the unit cube."""
+def slices_of(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
+    """The coordinates of each parameter."""
+    stops = np.cumsum([parameter.width for parameter in parameters.values()])
+    return {
+        name: slice(int(stop) - parameter.width, int(stop))
+        for (name, parameter), stop in zip(parameters.items(), stops, strict=True)
+    }
 
-    @property
-    def columns(self) -> Indices: ...
+
+def _share(parameter: Parameter, value: object) -> float:
+    return float(parameter.shares(np.array([parameter.encode(value)]))[0])
+
+
+class Block:
+    """Parameters that constraints tie together.
+
+    columns: their columns of the unit cube; rows U of a block hold these only.
+    """
+
+    def __init__(self, parameters: Mapping[str, Parameter], columns: Indices) -> None:
+        self.names, self.parameters = list(parameters), list(parameters.values())
+        self.columns, self.places = columns, list(slices_of(parameters).values())
+
     def mapped(self, V: Array) -> Array:
-        """Points for rows of the cube, in the block's columns: uniform to uniform."""
+        """Points for rows of the cube: uniform to uniform."""
+        raise NotImplementedError
 
     def repair(self, U: Array) -> Array:
-        """Points near rows of the block's columns; points of the block stay."""
+        """Points near rows; points of the block stay."""
+        raise NotImplementedError
 
     def through(self, U: Array, kept: Mask) -> Array:
         """As ``repair``, but the kept columns stay as they are even if no point has them."""
+        raise NotImplementedError
 
     def jumps(self, u: Array) -> Array:
-        """Points next to one that no gradient leads to."""
+        """Points near one that no gradient leads to."""
+        return np.empty((0, len(u)))
+
+    def shares(self, U: Array) -> Array:
+        """w of rows, (n, k)."""
+        pairs = zip(self.parameters, self.places, strict=True)
+        return np.column_stack([parameter.shares(U[:, place]) for parameter, place in pairs])
+
+    def from_shares(self, W: Array) -> Array:
+        """Rows at shares, snapped."""
+        return np.hstack([p.from_shares(W[:, j]) for j, p in enumerate(self.parameters)])
 
 
-class ListBlock:
-    """Combinations of levels, one by one."""
+class ListBlock(Block):
+    """Levels: every allowed combination is in a table."""
 
-    def __init__(self, axes: Sequence[Axis], table: Array) -> None:
-        self._columns = columns_of(axes)
-        self.table = table
+    table: Array
 
-    @property
-    def columns(self) -> Indices:
-        return self._columns
+    def solve(self, system: LinearSystem) -> bool | None:
+        """Fills the table. False: no combination is allowed. None: they are too many."""
+        steps = np.array([parameter.share_step for parameter in self.parameters])
+        counts = [int(parameter.size) for parameter in self.parameters]
+        most = steps * (np.array(counts) - 1)
+        least_rest, most_rest = np.minimum(system.C * most, 0.0), np.maximum(system.C * most, 0.0)
+        W = np.zeros((1, 0))
+        for j, count in enumerate(counts):  # combinations that cannot be completed are dropped
+            if len(W) * count > GROWTH_LIMIT:
+                return None
+            level = np.arange(count) * steps[j]
+            W = np.column_stack([np.repeat(W, count, axis=0), np.tile(level, len(W))])
+            so_far = W @ system.C[:, : j + 1].T
+            least = so_far + least_rest[:, j + 1 :].sum(axis=1)
+            largest = so_far + most_rest[:, j + 1 :].sum(axis=1)
+            W = W[np.all((least <= system.high + EXACT) & (largest >= system.low - EXACT), axis=1)]
+        W = W[system.allowed(W)]
+        if len(W) > LIST_LIMIT:
+            return None
+        self.table = self.from_shares(W)
+        return len(W) > 0
 
     def mapped(self, V: Array) -> Array:
-        return self.table[np.minimum((V[:, 0] * len(self.table)).astype(np.intp), self._last)]
-
-    @property
-    def _last(self) -> int:
-        return len(self.table) - 1
+        last = len(self.table) - 1
+        return self.table[np.minimum((V[:, 0] * len(self.table)).astype(np.intp), last)]
 
     def repair(self, U: Array) -> Array:
         return self.table[nearest_rows(U, self.table)]
 
     def through(self, U: Array, kept: Mask) -> Array:
-        table = self.table * np.where(kept, 1e6, 1.0)  # the kept columns come first
-        near = self.table[nearest_rows(U * np.where(kept, 1e6, 1.0), table)]
-        return np.where(kept, U, near)
+        weight = np.where(kept, 1e6, 1.0)  # the kept columns come first
+        return np.where(kept, U, self.table[nearest_rows(U * weight, self.table * weight)])
 
     def jumps(self, u: Array) -> Array:
         distance = ((self.table - u) ** 2).sum(axis=1)
@@ -101,25 +199,22 @@ class ListBlock:
         return self.table[near[distance[near] > 0]]
 
 
-class PolytopeBlock:
-    """Numbers that may take any value, in linear constraints."""
+class PolytopeBlock(Block):
+    """Numbers on linear scales without levels, in linear constraints."""
 
-    def __init__(self, axes: Sequence[Axis], rows: Rows, polytope: Polytope) -> None:
-        self._columns, self.rows, self.polytope = columns_of(axes), rows, polytope
+    system: LinearSystem
+    polytope: Polytope
 
-    @staticmethod
-    def of(axes: Sequence[Axis], rows: Rows) -> PolytopeBlock | None:
-        """None: it is empty."""
-        same = rows.equal
-        above, below = ~same & np.isfinite(rows.high), ~same & np.isfinite(rows.low)
-        G = np.vstack([rows.C[above], -rows.C[below]])
-        h = np.concatenate([rows.high[above], -rows.low[below]])
-        found = Polytope.of(G, h, rows.C[same], rows.high[same])
-        return None if found is None else PolytopeBlock(axes, rows, found)
-
-    @property
-    def columns(self) -> Indices:
-        return self._columns
+    def solve(self, system: LinearSystem) -> bool:
+        """Whether there is a point."""
+        same = system.is_equality
+        above, below = ~same & np.isfinite(system.high), ~same & np.isfinite(system.low)
+        G = np.vstack([system.C[above], -system.C[below]])
+        h = np.concatenate([system.high[above], -system.low[below]])
+        polytope = Polytope.of(G, h, system.C[same], system.high[same])
+        if polytope is not None:
+            self.system, self.polytope = system, polytope
+        return polytope is not None
 
     def mapped(self, V: Array) -> Array:
         return self.polytope.mapped(V)
@@ -128,52 +223,311 @@ class PolytopeBlock:
         return self.polytope.repair(U)
 
     def through(self, U: Array, kept: Mask) -> Array:
-        """By projections on the constraints in turn: the kept columns do not move."""
-        U, C = U.copy(), np.where(kept, 0.0, self.rows.C)
+        """By projections on the constraints in turn."""
+        system = self.system
+        U, C = U.copy(), np.where(kept, 0.0, system.C)
         length = (C**2).sum(axis=1)
         for _ in range(4 * SWEEPS):
             for row in np.flatnonzero(length > 0):
-                total = U @ self.rows.C[row]
-                miss = total - np.clip(total, self.rows.low[row], self.rows.high[row])
+                total = U @ system.C[row]
+                miss = total - np.clip(total, system.low[row], system.high[row])
                 U -= (miss / length[row])[:, None] * C[row]
             U[:, ~kept] = np.clip(U[:, ~kept], 0.0, 1.0)
         return U
 
-    def jumps(self, u: Array) -> Array:
-        return np.empty((0, len(u)))
 
+class MixedIntegerBlock(Block):
+    """Integers, steps, choices and log scales beside numbers on a linear scale.
 
-def columns_of(axes: Sequence[Axis]) -> Indices:
-    return np.concatenate([np.arange(axis.columns.start, axis.columns.stop) for axis in axes])
-
-
-def combinations(axes: Sequence[Axis], rows: Rows) -> Array | None:
-    """Every combination of levels that is allowed, as w; None: too many. What cannot be completed
-    is left out on the way.
+    The shares that follow from the equalities are chosen among the freest parameters. The others
+    walk (Gibbs sampling): each is drawn uniformly, in its own scale, from what the rest leaves it.
     """
-    k = len(axes)
-    steps = np.array([axis.step for axis in axes])
-    most = steps * (np.array([axis.count for axis in axes]) - 1)
-    least_rest = np.minimum(rows.C * most, 0.0)
-    most_rest = np.maximum(rows.C * most, 0.0)
-    W = np.zeros((1, 0))
-    for j, axis in enumerate(axes):
-        if len(W) * axis.count > GROWTH_LIMIT:
-            return None
-        level = np.arange(axis.count) * axis.step
-        W = np.column_stack([np.repeat(W, len(level), axis=0), np.tile(level, len(W))])
-        so_far = W @ rows.C[:, : j + 1].T
-        least = so_far + least_rest[:, j + 1 :].sum(axis=1)
-        largest = so_far + most_rest[:, j + 1 :].sum(axis=1)
-        W = W[np.all((least <= rows.high + EXACT) & (largest >= rows.low - EXACT), axis=1)]
-    W = W.reshape(-1, k)[rows.free(W.reshape(-1, k))]
-    return W if len(W) <= LIST_LIMIT else None
+
+    system: LinearSystem
+    solved: Solved
+
+    def solve(self, system: LinearSystem) -> bool:
+        """Whether there is a point."""
+        same, self.system = system.is_equality, system
+        self._kinds = [parameter.kind for parameter in self.parameters]
+        self._levels = [j for j, kind in enumerate(self._kinds) if kind == "levels"]
+        self._steps = np.array([parameter.share_step for parameter in self.parameters])
+        freedom = np.array([FREEDOM[kind] for kind in self._kinds])
+        solved = solve(system.C[same], system.high[same], freedom)
+        starts = None if solved is None else self._programmed()
+        if solved is None or starts is None:
+            return False
+        self.solved, self._starts = solved, starts
+        # of the walking shares z: G z ≤ h
+        k = len(self.parameters)
+        C = np.vstack([system.C, np.eye(k)])
+        low = np.concatenate([system.low, np.zeros(k)])
+        high = np.concatenate([system.high, np.ones(k)])
+        inner, at = C @ solved.basis, C @ solved.start
+        self._G = np.vstack([inner[np.isfinite(high)], -inner[np.isfinite(low)]])
+        self._h = np.concatenate([(high - at)[np.isfinite(high)], (at - low)[np.isfinite(low)]])
+        return True
+
+    def _programmed(self) -> Array | None:
+        """Points of the block by mixed-integer programming; None: there is none."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        system = self.system
+        whole = np.array([kind == "levels" for kind in self._kinds])
+        unit = np.where(whole, self._steps, 1.0)
+        most = [p.size - 1.0 if p.kind == "levels" else 1.0 for p in self.parameters]
+        C = system.C * unit
+        least = np.where((C != 0) & whole, np.abs(C), np.inf).min(axis=1, initial=np.inf)
+        finest = np.where(np.isfinite(least), np.maximum(least, 1e-12), 1.0)  # a level's step is 1
+        ends = (system.low - EXACT) / finest, (system.high + EXACT) / finest
+        rng, points = np.random.default_rng(0), list[Array]()
+        for _ in range(SEARCHED):
+            answer = milp(
+                rng.standard_normal(len(unit)) * unit,
+                integrality=whole.astype(int),
+                bounds=Bounds(0, most),
+                constraints=LinearConstraint(C / finest[:, None], *ends) if len(C) else None,
+            )
+            if answer.x is None:
+                return None
+            point = np.where(whole, np.rint(answer.x), answer.x) * unit
+            if system.allowed(point[None, :])[0]:
+                points.append(point)
+            if len(points) == STARTS:
+                break
+        if not points:
+            raise SpaceError(
+                f"no point of {', '.join(self.names)} was found that is not forbidden: forbid fewer"
+                " combinations, or widen the ranges"
+            )
+        return np.clip(np.array(points), 0.0, 1.0)
+
+    # -- the walk --
+
+    def mapped(self, V: Array) -> Array:
+        rng = seeded(V)
+        Z = self._reservoir[rng.integers(len(self._reservoir), size=len(V))]
+        for _ in range(ROUNDS):
+            Z = self._round(Z, rng)
+        W = np.clip(self.solved.lift(Z), 0.0, 1.0)
+        for j in self._levels:
+            W[:, j] = np.rint(W[:, j] / self._steps[j]) * self._steps[j]
+        return self.from_shares(W)
+
+    @cached_property
+    def _reservoir(self) -> Array:
+        """Walking shares of points from which every walk starts."""
+        rng = np.random.default_rng(0)
+        Z = self._starts[rng.integers(len(self._starts), size=RESERVOIR)][:, self.solved.free]
+        for _ in range(BURN_IN):
+            Z = self._round(Z, rng)
+        return Z
+
+    def _round(self, Z: Array, rng: np.random.Generator) -> Array:
+        free = list(self.solved.free)
+        for i, j in enumerate(free):
+            if self._kinds[j] == "log":
+                Z = self._log_step(Z, i, rng)
+            elif self._kinds[j] == "levels":
+                Z = self._level_step(Z, i, rng)
+        lines = [i for i, j in enumerate(free) if self._kinds[j] == "line"]
+        if lines and all(j in free for j in self._levels):
+            for _ in range(2 * len(lines)):
+                directions = np.zeros_like(Z)
+                directions[:, lines] = rng.standard_normal((len(Z), len(lines)))
+                low, high = chord(self._G, self._h, Z, directions)
+                Z = Z + (low + rng.random(len(Z)) * (high - low))[:, None] * directions
+        return Z
+
+    def _interval(self, Z: Array, i: int) -> tuple[Array, Array]:
+        """What the others leave walking share i."""
+        direction = np.zeros_like(Z)
+        direction[:, i] = 1.0
+        low, high = chord(self._G, self._h, Z, direction)
+        return np.clip(Z[:, i] + low, 0.0, 1.0), np.clip(Z[:, i] + high, 0.0, 1.0)
+
+    def _log_step(self, Z: Array, i: int, rng: np.random.Generator) -> Array:
+        parameter = self.parameters[self.solved.free[i]]
+        assert not isinstance(parameter, Choice)
+        low, high = (parameter.coordinates(end) for end in self._interval(Z, i))
+        Z = Z.copy()
+        Z[:, i] = parameter.shares((low + rng.random(len(Z)) * (high - low))[:, None])
+        return Z
+
+    def _level_step(self, Z: Array, i: int, rng: np.random.Generator) -> Array:
+        """One of the allowed levels among those tried and the present one: equally likely there
+        and back.
+        """
+        step = self._steps[self.solved.free[i]]
+        low, high = self._interval(Z, i)
+        first = np.ceil((low - EXACT) / step)
+        count = np.maximum(np.floor((high + EXACT) / step) - first + 1, 1)
+        levels = first[:, None] + np.floor(rng.random((len(Z), TRIED)) * count[:, None])
+        tried = np.repeat(Z[:, None, :], TRIED + 1, axis=1)
+        tried[:, 1:, i] = levels * step
+        W = self.solved.lift(tried.reshape(-1, Z.shape[1]))
+        good = (self.system.allowed(W) & self._on_grid(W)).reshape(len(Z), -1)
+        good[:, 0] = True
+        pick = np.argmax(np.where(good, rng.random(good.shape), -1.0), axis=1)
+        return tried[np.arange(len(Z)), pick]
+
+    def _on_grid(self, W: Array) -> Mask:
+        """Which rows are in the cube and on levels, those that follow from equalities too."""
+        good = np.all((W > -EXACT) & (W < 1 + EXACT), axis=1)
+        for j in self._levels:
+            place = W[:, j] / self._steps[j]
+            good &= np.abs(place - np.rint(place)) < 1e-6
+        return np.asarray(good)
+
+    # -- repair --
+
+    def repair(self, U: Array) -> Array:
+        W, good = self._clamped(self.shares(U), np.zeros(len(self.parameters), dtype=np.bool_))
+        points = self.from_shares(W)
+        if not good.all():
+            drawn = self.mapped(np.full((RESERVOIR, 1), 0.5))
+            points[~good] = drawn[nearest_rows(U[~good], drawn)]
+        return points
+
+    def through(self, U: Array, kept: Mask) -> Array:
+        fixed = np.array([bool(kept[place].any()) for place in self.places])
+        W, _ = self._clamped(self.shares(U), fixed)
+        return np.where(kept, U, self.from_shares(W))
+
+    def jumps(self, u: Array) -> Array:
+        """Each parameter with levels moved, and the others after it."""
+        W, rows = self.shares(u[None, :]), []
+        for j in self._levels:
+            parameter = self.parameters[j]
+            levels = parameter.shares(parameter.around(u[self.places[j]]))
+            moved = np.repeat(W, len(levels), axis=0)
+            moved[:, j] = levels
+            clamped, good = self._clamped(moved, np.arange(len(self.parameters)) == j)
+            rows.append(clamped[good & (np.abs(clamped[:, j] - W[0, j]) > EXACT)])
+        points = self.from_shares(np.vstack(rows)) if rows else np.empty((0, len(u)))
+        return np.unique(points, axis=0)
+
+    def _clamped(self, W: Array, fixed: Mask) -> tuple[Array, Mask]:
+        """Share after share moved into what those before it leave: fixed ones first, then levels,
+        log scales and lines; and which rows became feasible.
+        """
+        k, system = len(self.parameters), self.system
+        order = sorted(range(k), key=lambda j: (not fixed[j], FREEDOM[self._kinds[j]]))
+        W, C = np.clip(W, 0.0, 1.0), system.C
+        total = np.zeros((len(W), len(C)))
+        for place, j in enumerate(order):
+            others = C[:, sorted(order[place + 1 :])]
+            least, most = np.minimum(others, 0.0).sum(axis=1), np.maximum(others, 0.0).sum(axis=1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                lower = (system.low - total - most) / C[:, j]
+                upper = (system.high - total - least) / C[:, j]
+            counts = C[:, j] != 0
+            low = np.where(counts, np.minimum(lower, upper), -np.inf).max(axis=1, initial=0.0)
+            high = np.where(counts, np.maximum(lower, upper), np.inf).min(axis=1, initial=1.0)
+            if not fixed[j]:
+                W[:, j] = self._into(j, W[:, j], low, high)
+            total = total + W[:, [j]] * C[:, j]
+        return W, system.holds(W, 10 * EXACT) & self._on_grid(W)
+
+    def _into(self, j: int, w: Array, low: Array, high: Array) -> Array:
+        """Shares of parameter j moved into [low, high], to a level if it has levels."""
+        if self._kinds[j] != "levels":
+            return np.clip(np.minimum(np.maximum(w, low), high), 0.0, 1.0)
+        step = self._steps[j]
+        first, last = np.ceil((low - EXACT) / step), np.floor((high + EXACT) / step)
+        index = np.minimum(np.maximum(np.rint(w / step), first), last)
+        return np.asarray(np.clip(index, 0, int(self.parameters[j].size) - 1) * step)
 
 
-def written(axes: Sequence[Axis], W: Array) -> Array:
-    """Shares of a block's axes as its columns of the cube."""
-    columns = columns_of(axes)
-    U = np.zeros((len(W), int(columns.max(initial=-1)) + 1))
-    for j, axis in enumerate(axes):
-        axis.write(U, W[:, j])
-    return U[:, columns]
+def decompose(
+    parameters: Mapping[str, Parameter],
+    constraints: Sequence[Constraint],
+    fixed: Mapping[str, Array],
+) -> list[Block]:
+    """The blocks into which constraints tie the parameters of a space.
+
+    Args:
+        parameters: The parameters of the space.
+        constraints: Linear and Forbidden constraints.
+        fixed: Coordinates of the parameters whose values are given.
+
+    Raises:
+        SpaceError: The constraints leave no point; the message names those that contradict.
+    """
+    names, slices = list(parameters), slices_of(parameters)
+    w = np.zeros(len(names))
+    for name, u in fixed.items():
+        w[names.index(name)] = parameters[name].shares(u[None, :])[0]
+
+    def block_of(group: Sequence[str], mine: Sequence[Constraint]) -> Block | None:
+        inner = {name: parameters[name] for name in group}
+        columns = np.concatenate([np.arange(slices[n].start, slices[n].stop) for n in group])
+        system = LinearSystem.of(parameters, mine).given(w, [names.index(n) for n in group])
+        kinds = {parameter.kind for parameter in inner.values()}
+        if kinds == {"levels"}:
+            listed = ListBlock(inner, columns)
+            has_points = listed.solve(system)
+            if has_points is not None:
+                return listed if has_points else None
+        block = (PolytopeBlock if kinds == {"line"} else MixedIntegerBlock)(inner, columns)
+        return block if block.solve(system) else None
+
+    def contradiction(group: Sequence[str], mine: Sequence[Constraint]) -> SpaceError:
+        guilty = list(mine)
+        for each in mine:  # drop constraints without which there is still no point
+            rest = [other for other in guilty if other is not each]
+            try:
+                empty = bool(rest) and block_of(group, rest) is None
+            except SpaceError:
+                empty = True
+            guilty = rest if empty else guilty
+        ranges = ", ".join(
+            f"{name} {parameter!r}"
+            for name, parameter in parameters.items()
+            if any(name in each.names for each in guilty)
+        )
+        where = f" with {', '.join(fixed)} fixed" if fixed else ""
+        noun = "constraint" if len(guilty) == 1 else "constraints"
+        return SpaceError(
+            f"no point{where} satisfies the {noun} {' and '.join(repr(str(g)) for g in guilty)}:"
+            f" the feasible set is empty for {ranges}; loosen a constraint, or widen a range"
+        )
+
+    alive = [each for each in constraints if not _is_ruled_out(each, parameters, fixed)]
+    alive.sort(key=lambda each: isinstance(each, Forbidden))  # linear constraints tie first
+    blocks: list[Block] = []
+    for group in _components(alive, fixed):
+        mine = [each for each in alive if set(each.names) & set(group)]
+        block = block_of(group, mine)
+        if block is None:
+            raise contradiction(group, mine)
+        blocks.append(block)
+    for each in alive:
+        system = LinearSystem.of(parameters, [each])
+        if set(each.names) <= set(fixed) and not system.holds(w[None, :], INSIDE)[0]:
+            raise contradiction(each.names, [each])
+    return blocks
+
+
+def _is_ruled_out(
+    constraint: Constraint, parameters: Mapping[str, Parameter], fixed: Mapping[str, Array]
+) -> bool:
+    """Whether fixed values differ from a forbidden combination already."""
+    return isinstance(constraint, Forbidden) and any(
+        name in fixed and fixed[name].tolist() != parameters[name].encode(value)
+        for name, value in constraint.values.items()
+    )
+
+
+def _components(constraints: Sequence[Constraint], fixed: Mapping[str, Array]) -> list[list[str]]:
+    """Names that constraints tie together, in the order in which they are first named."""
+    groups: list[list[str]] = []
+    for each in constraints:
+        mine = [name for name in each.names if name not in fixed]
+        touched = [group for group in groups if set(group) & set(mine)]
+        merged = [name for group in touched for name in group]
+        merged += [name for name in mine if name not in merged]
+        groups = [group for group in groups if group not in touched]
+        if merged:
+            groups.append(merged)
+    return groups

@@ -4,39 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from functools import cached_property
+from typing import Any, ClassVar, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
-from noregret.space.array import Array, Indices
-from noregret.space.box import Space
-from noregret.space.columns import Column, read_columns
+from noregret.space.array import Array, Indices, Mask, RowIndex, first_of_each, nearest_rows
+from noregret.space.conditions import ActiveWhen
+from noregret.space.constraints import Constraint
 from noregret.space.parameters import Parameter
-from noregret.space.rows import RowIndex, first_of_each, nearest_rows
-from noregret.space.search_space import Params
+from noregret.space.space import Inputs, Params, Space, Unfixed
+from noregret.space.tables import Column, read_columns
 
-SHOWN = 10  # designs that are written out
+SHOWN = 10  # designs up to which repr prints all
 LARGEST = 2**29  # numbers in a list's encoding: 4 GiB
-BLOCK = 8_192  # designs that are compared at once
+BLOCK = 8_192  # designs that are encoded at once
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
-class Candidates:
-    """A finite list of designs, such as a laboratory's catalogue: dicts with equal keys, rows of
-    numbers, an array, a DataFrame, columns by name, or the path of a CSV or Parquet file.
+@dataclass(frozen=True, init=False, eq=False, repr=False)
+class Candidates(Unfixed):
+    """A finite list of designs, such as a laboratory's catalogue.
 
-    Columns of numbers are scaled to the unit interval by their range, other columns are treated as
-    ``Choice``. Equal rows are one design. ``columns`` holds the values as arrays, ``rows`` makes a
-    design when it is looked at: a list may have millions.
+    Columns of numbers are scaled to the unit interval by their range; other columns are treated as
+    ``Choice``. Equal rows are one design. ``columns`` holds the values as arrays; ``rows`` builds a
+    design when it is read, as a list may have millions.
+
+    Args:
+        rows: Dicts with equal keys, rows of numbers, an array, a DataFrame, columns by name, or the
+            path of a CSV or Parquet file.
+
+    Raises:
+        SpaceError: There is no row, or the rows do not fit together.
     """
 
     columns: dict[str, Column]
     vector: bool  # a design is a row of numbers without names
     _box: Space = field(init=False)
     _encoded: Array = field(init=False)
-    _index: list[RowIndex] = field(init=False)  # made when it is needed first
+
+    constraints: ClassVar[tuple[Constraint, ...]] = ()
+    branches: ClassVar[tuple[ActiveWhen, ...]] = ()
+    region: ClassVar[None] = None
 
     def __init__(self, rows: Any) -> None:
         columns, vector = read_columns(rows)
@@ -46,16 +55,13 @@ class Candidates:
 
     @staticmethod
     def of_columns(columns: dict[str, Column], vector: bool) -> Candidates:
-        """From the columns of another list."""
-        made = object.__new__(Candidates)
-        made._fill(columns, vector, distinct=True)
-        return made
+        """Candidates from the columns of another list, whose rows are distinct."""
+        candidates = object.__new__(Candidates)
+        candidates._fill(columns, vector, distinct=True)
+        return candidates
 
     def _fill(self, columns: dict[str, Column], vector: bool, *, distinct: bool) -> None:
-        box = Space(
-            {name: column.parameter() for name, column in columns.items()},
-            vector=vector,
-        )
+        box = Space({name: column.parameter() for name, column in columns.items()}, vector=vector)
         count = len(next(iter(columns.values())))
         if count * box.dimension > LARGEST:
             widest = max(box.parameters, key=lambda name: box.parameters[name].width)
@@ -66,10 +72,9 @@ class Candidates:
             )
         encoded = np.empty((count, box.dimension))
         for first in range(0, count, BLOCK):
-            rows, at = slice(first, first + BLOCK), 0
-            for column, parameter in zip(columns.values(), box.parameters.values(), strict=True):
-                encoded[rows, at : at + parameter.width] = column.take(rows).encode(parameter)
-                at += parameter.width
+            rows = slice(first, first + BLOCK)
+            for name, place in box.slices.items():
+                encoded[rows, place] = columns[name].take(rows).encode(box.parameters[name])
         keep = None if distinct else first_of_each(encoded)
         if keep is not None and len(keep) < count:
             columns = {name: column.take(keep) for name, column in columns.items()}
@@ -78,7 +83,6 @@ class Candidates:
         object.__setattr__(self, "vector", vector)
         object.__setattr__(self, "_box", box)
         object.__setattr__(self, "_encoded", encoded)
-        object.__setattr__(self, "_index", [])
 
     def __len__(self) -> int:
         return len(self._encoded)
@@ -104,35 +108,45 @@ class Candidates:
         return f"<Candidates: {len(self)} designs, columns {', '.join(self.columns)}>"
 
     @property
-    def rows(self) -> Rows:
-        """The designs, each made when it is looked at."""
-        return Rows(self.columns, self.vector)
+    def rows(self) -> Designs:
+        """The designs, each built when it is read."""
+        return Designs(self.columns, self.vector)
 
     @property
     def parameters(self) -> dict[str, Parameter]:
         """The columns."""
         return self._box.parameters
 
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The inputs, to which the coordinates of the unit cube belong."""
+        return Inputs.of(self)
+
     @property
     def dimension(self) -> int:
+        """Number of coordinates of the unit cube."""
         return self._box.dimension
 
     @property
-    def continuous(self) -> NDArray[np.bool_]:
+    def continuous(self) -> Mask:
+        """No coordinate moves freely."""
         return np.zeros(self.dimension, dtype=np.bool_)
 
     @property
-    def movable(self) -> NDArray[np.bool_]:
+    def movable(self) -> Mask:
+        """No ascent moves a coordinate."""
         return self.continuous
 
+    @cached_property
+    def _index(self) -> RowIndex:
+        return RowIndex(self._encoded)
+
     def find(self, U: Array) -> Indices:
-        """The positions of encoded designs, −1 for what is not listed."""
-        if not self._index:
-            self._index.append(RowIndex(self._encoded))
-        return self._index[0].find(U)
+        """The positions of encoded designs, −1 for rows that are not listed."""
+        return self._index.find(U)
 
     def spread(self, most: int) -> Indices:
-        """Positions of at most so many designs, evenly through the list: what a picture shows."""
+        """Positions of at most ``most`` designs, evenly through the list, for a picture."""
         if len(self) <= most:
             return np.arange(len(self))
         return np.linspace(0, len(self) - 1, most).astype(np.intp)
@@ -144,6 +158,7 @@ class Candidates:
         return found
 
     def encode(self, params: Any) -> Array:
+        """The coordinates of a listed design."""
         u = self._box.encode(params)
         if self.find(u[None, :])[0] < 0:
             raise SpaceError(
@@ -152,25 +167,30 @@ class Candidates:
             )
         return u
 
-    def normal(self, params: Any) -> Params:
+    def canonical(self, params: Any) -> Params:
+        """The listed design that a point is."""
         return self.decode(self.encode(params))
 
     def decode(self, u: Array) -> Params:
+        """The design nearest to coordinates."""
         row = self.rows[int(self._nearest(np.asarray(u, dtype=np.float64)[None, :])[0])]
         return dict(row) if isinstance(row, Mapping) else np.array(row, dtype=np.float64)
 
     def snap(self, U: Array) -> Array:
+        """The design nearest to each row."""
         return self._encoded[self._nearest(np.asarray(U, dtype=np.float64))]
 
     def jumps(self, u: Array) -> Array:
+        """All other designs."""
         return self._encoded[~np.all(self._encoded == u, axis=1)]
 
     def enumeration(self) -> Array:
+        """All designs, encoded."""
         return self._encoded
 
 
-class Rows(Sequence[Any]):
-    """A list's designs: dicts, or tuples of numbers."""
+class Designs(Sequence[Any]):
+    """The designs of a list: dicts, or tuples of numbers."""
 
     def __init__(self, columns: Mapping[str, Column], vector: bool) -> None:
         self._columns, self._vector = columns, vector
@@ -204,8 +224,13 @@ class Rows(Sequence[Any]):
 
 
 def as_space(space: Any) -> Space | Candidates:
-    """A space from what users write: a Space, Candidates, a dict of parameters, or ``(low, high)``
-    pairs.
+    """A space from what users write.
+
+    Args:
+        space: A Space, Candidates, a dict of parameters, or a list of ``(low, high)`` pairs.
+
+    Raises:
+        SpaceError: It is none of these.
     """
     if isinstance(space, (Space, Candidates)):
         return space

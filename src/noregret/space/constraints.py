@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space.choice import Choice
-from noregret.space.parameters import Float, Parameter
+from noregret.space.parameters import Choice, Float, Parameter
 
 TOLERANCE = 1e-6  # of a linear constraint's range: by how much what was run may miss it
 FORM = "Linear({'a': 1, 'b': 1}, at_most=1.0)"

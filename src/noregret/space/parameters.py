@@ -1,97 +1,169 @@
-"""The parameters a space is made of, each with its coordinates on the unit cube."""
+"""The parameters a space consists of, each with its coordinates on the unit cube.
+
+u: coordinates of the unit cube, on a log scale if the parameter has one. w: the share of the
+range, linear in the value; the linear constraints of a space are linear in w.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space.array import Array
-from noregret.space.choice import Choice
-from noregret.space.levels import around, written
+from noregret.space.array import Array, Indices
 
-LARGEST_INT = 2**53  # a float tells all smaller whole numbers apart
+LARGEST_INT = 2**53  # floats represent every smaller integer exactly
+LARGEST_GRID = 10**9  # steps of a grid
+TOLERANCE = 1e-6  # in steps: how far a range may be from a whole number of them
+SHOWN = 20  # options printed in an error message
+MOST_JUMPS = 512  # options of a long choice that are tried from one point
+CODE_LENGTH = 127  # coordinates of a Gold code word
+MOST_OPTIONS = 2**14  # words of the Gold code
+DISTANCE_BLOCK = 2**22  # entries of a distance table that are computed at once
 
-
-def is_finite(number: Any) -> bool:
-    """Of a whole number too, if a float can hold it."""
-    try:
-        return math.isfinite(number)
-    except OverflowError:
-        return False
-
-
-def shortened(number: Any) -> str:
-    """A number as an error message has room for it: Python writes 4,300 digits at most."""
-    if isinstance(number, int) and abs(number) > 10**30:
-        return f"a whole number of {number.bit_length()} bits"
-    return repr(number)
+Kind: TypeAlias = Literal["line", "log", "levels"]
 
 
-LARGEST_GRID = 10**9  # steps
-TOLERANCE = 1e-6  # of a step: by how much the ends may miss a whole number of them
+class _Number:
+    """What Float and Int share."""
 
+    __slots__ = ()
+    low: float
+    high: float
+    log: bool
 
-def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
-    for name, bound in (("low", low), ("high", high)):
-        if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
-            raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
-        if not is_finite(bound):
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        return 1
+
+    @property
+    def size(self) -> float:
+        """Number of levels."""
+        raise NotImplementedError
+
+    @property
+    def resolution(self) -> float | None:
+        """The distance of neighbouring levels; None: any value is allowed."""
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> Kind:
+        """How the parameter moves: by levels, on a linear scale or on a log scale."""
+        if self.size < math.inf:
+            return "levels"
+        return "log" if self.log else "line"
+
+    def _value(self, u: Array) -> Array:
+        if self.log:
+            return np.asarray(self.low * (self.high / self.low) ** u)
+        return np.asarray(self.low + u * (self.high - self.low))
+
+    def _position(self, value: Array) -> Array:
+        value = np.asarray(value, dtype=np.float64)
+        if self.log:
+            return np.asarray(np.log(value / self.low) / math.log(self.high / self.low))
+        return np.asarray((value - self.low) / (self.high - self.low))
+
+    def _index(self, u: Array) -> Array:
+        """Indices of the levels nearest to coordinates."""
+        step = self.resolution
+        assert step is not None
+        return np.clip(np.rint((self._value(u) - self.low) / step), 0, self.size - 1)
+
+    def _level(self, index: Any) -> Array:
+        """Values of the levels with these indices."""
+        raise NotImplementedError
+
+    def _nearest(self, u: Array) -> Array:
+        """Values of the levels nearest to coordinates."""
+        return self._level(self._index(u))
+
+    def levels(self) -> Array:
+        """Coordinates of all levels, (size, 1)."""
+        if self.resolution is None:
+            raise SpaceError("a Float without a step has no list of levels")
+        return self._position(self._level(np.arange(self.size)))[:, None]
+
+    def around(self, u: Array) -> Array:
+        """Coordinates of the levels next to u, and of a few farther away."""
+        return self._position(self._level(near_levels(self.size, int(self._index(u)[0]))))[:, None]
+
+    def snap(self, U: Array) -> Array:
+        """Coordinates of the levels nearest to rows."""
+        return U if self.resolution is None else self._position(self._nearest(U))
+
+    def _checked(self, value: Any) -> float:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(
+            value, (int, float, np.integer, np.floating)
+        ):
+            raise SpaceError(f"{self} needs a number, got {value!r}")
+        if not is_finite(value):
+            raise SpaceError(f"{self} needs a finite number, got {shortened(value)}")
+        if not self.low <= float(value) <= self.high:
             raise SpaceError(
-                f"{kind} {name} must be finite, got {shortened(bound)}: the search needs a bounded"
-                " box; choose the widest values you would accept"
+                f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the"
+                " value"
             )
-    if low >= high:
-        raise SpaceError(
-            f"{kind} needs low < high, got low={low!r}, high={high!r}: swap them, or drop a"
-            " parameter that cannot vary"
-        )
-    if log and low <= 0:
-        raise SpaceError(
-            f"{kind} on a log scale needs low > 0, got low={low!r}: use a small positive bound, or"
-            " log=False"
-        )
+        return float(value)
 
+    # -- shares of the range --
 
-def _decimals(number: float) -> int:
-    """Digits behind the point, as the number is written."""
-    exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
-    assert isinstance(exponent, int)
-    return max(0, -exponent)
+    @property
+    def share_step(self) -> float:
+        """The distance of neighbouring levels in w."""
+        return float(self.resolution or 0.0) / (float(self.high) - float(self.low))
 
+    @property
+    def _log_ratio(self) -> float:
+        return math.log(self.high / self.low)
 
-def _check_step(kind: str, low: float, high: float, given: Any, written: str) -> None:
-    """That high is a whole number of steps above low."""
-    is_number = isinstance(given, (int, float, np.integer, np.floating))
-    step = float(given) if is_number and not isinstance(given, bool) else math.nan
-    if not 0 < step < math.inf:
-        raise SpaceError(f"{kind} {written} must be a positive number, got {given!r}")
-    steps = (high - low) / step
-    if steps > LARGEST_GRID:
-        raise SpaceError(
-            f"{kind} with {written}={given!r} has {steps:.3g} levels between {low!r} and {high!r}:"
-            " so fine a step is none; leave it out"
-        )
-    if abs(steps - round(steps)) > TOLERANCE or round(steps) < 1:
-        below = round(low + math.floor(steps + TOLERANCE) * step, max(map(_decimals, (low, step))))
-        above = round(low + math.ceil(steps) * step, max(map(_decimals, (low, step))))
-        fitting = f"high={above:g}" if below <= low else f"high={below:g} or high={above:g}"
-        raise SpaceError(
-            f"{kind} needs high a whole number of steps above low, got low={low!r}, high={high!r},"
-            f" step={given!r}: write {fitting}, or another step"
-        )
+    def shares(self, U: Array) -> Array:
+        """w of rows of the parameter's coordinates, (n,)."""
+        if not self.log:
+            return U[:, 0]
+        return np.asarray(np.expm1(U[:, 0] * self._log_ratio) / math.expm1(self._log_ratio))
+
+    def share_slope(self, u: Array) -> Array:
+        """dw/du."""
+        if not self.log:
+            return np.ones_like(u)
+        ratio = self._log_ratio
+        return np.asarray(ratio * np.exp(u * ratio) / math.expm1(ratio))
+
+    def coordinates(self, w: Array) -> Array:
+        """u at shares of the range, on the grid or not."""
+        if not self.log:
+            return w
+        ratio = self._log_ratio
+        return np.asarray(np.log1p(np.clip(w, 0.0, 1.0) * math.expm1(ratio)) / ratio)
+
+    def from_shares(self, w: Array) -> Array:
+        """Rows of the parameter's coordinates at shares of the range, snapped."""
+        return self.snap(self.coordinates(w)[:, None])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Float:
-    """A real parameter in ``[low, high]``, on a log scale if ``log``.
+class Float(_Number):
+    """A real number in ``[low, high]``.
 
-    step: only low, low + step, … are proposed; digits: only numbers with so many digits behind the
-    point. What was really run may lie between them.
+    Observed values may lie between the levels of ``step`` or ``digits``.
+
+    Args:
+        low: The smallest value.
+        high: The largest value.
+        log: Whether the model sees the value on a log scale.
+        step: Propose only low, low + step, …; None: any value.
+        digits: Propose only numbers with at most this many decimals; None: any value.
+
+    Raises:
+        SpaceError: The bounds are not finite numbers in order, or fit no grid.
     """
 
     low: float
@@ -119,8 +191,8 @@ class Float:
         digits: Any = self.digits
         if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 0:
             raise SpaceError(
-                f"Float digits must be a whole number of at least 0, got {digits!r}: it counts the"
-                " digits behind the point"
+                f"Float digits must be a whole number of at least 0, got {digits!r}: it is the"
+                " number of decimals"
             )
         for name, bound in (("low", self.low), ("high", self.high)):
             if _decimals(bound) > digits:
@@ -132,70 +204,43 @@ class Float:
         object.__setattr__(self, "digits", int(digits))
 
     def __repr__(self) -> str:
-        return written(self, {"step": None, "digits": None})
+        return _written(self, {"step": None, "digits": None})
 
     @property
     def resolution(self) -> float | None:
-        """The distance of neighbouring levels; None if the parameter may take any value."""
+        """The distance of neighbouring levels; None: any value is allowed."""
         return self.step if self.digits is None else 10.0**-self.digits
 
     @property
-    def width(self) -> int:
-        return 1
-
-    @property
     def size(self) -> float:
+        """Number of levels."""
         step = self.resolution
         return math.inf if step is None else round((self.high - self.low) / step) + 1
 
-    def _level(self, index: Array) -> Array:
-        """The numbers as a person would write them: 0.3, not 0.30000000000000004."""
+    def _level(self, index: Any) -> Array:
+        """Rounded to the decimals of the grid: 0.3, not 0.30000000000000004."""
         step = self.resolution
         assert step is not None
-        return np.asarray(
-            np.round(self.low + index * step, max(_decimals(self.low), _decimals(step)))
-        )
-
-    def _position(self, value: Array) -> Array:
-        if self.log:
-            return np.asarray(np.log(value / self.low) / math.log(self.high / self.low))
-        return np.asarray((value - self.low) / (self.high - self.low))
-
-    def _index(self, u: Array) -> Array:
-        step = self.resolution
-        assert step is not None
-        value = (
-            self.low * (self.high / self.low) ** u
-            if self.log
-            else self.low + u * (self.high - self.low)
-        )
-        return np.clip(np.rint((value - self.low) / step), 0, self.size - 1)
-
-    def around(self, u: Array) -> Array:
-        """The levels next to a coordinate, and a few farther away."""
-        near = np.asarray(around(self.size, int(self._index(u)[0])), dtype=np.float64)
-        return self._position(self._level(near))[:, None]
+        decimals = max(_decimals(self.low), _decimals(step))
+        return np.asarray(np.round(self.low + np.asarray(index, dtype=np.float64) * step, decimals))
 
     def encode(self, value: Any) -> list[float]:
-        number = _number(value, self)
-        if not self.low <= number <= self.high:
-            raise SpaceError(
-                f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the"
-                " value"
-            )
+        """The coordinates of a value."""
+        number = self._checked(value)
         if self.resolution is not None:
-            return [float(self._position(np.float64(number)))]  # type: ignore[arg-type]
+            return [float(self._position(np.asarray(number)))]
         if self.log:
             return [
                 (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
             ]
-        if self.high - self.low == math.inf:  # nearly all numbers there are
+        if self.high - self.low == math.inf:  # the range overflows: halve it
             return [(number / 2 - self.low / 2) / (self.high / 2 - self.low / 2)]
         return [number / (self.high - self.low) - self.low / (self.high - self.low)]
 
     def decode(self, u: Array) -> float:
+        """The value at coordinates."""
         if self.resolution is not None:
-            return float(self._level(self._index(np.asarray(u[0]))))
+            return float(self._nearest(np.asarray(u[0])))
         if self.log:
             value = math.exp(
                 math.log(self.low) + float(u[0]) * (math.log(self.high) - math.log(self.low))
@@ -204,20 +249,25 @@ class Float:
             value = self.low * (1 - float(u[0])) + self.high * float(u[0])
         return min(max(value, self.low), self.high)
 
-    def snap(self, U: Array) -> Array:
-        return U if self.resolution is None else self._position(self._level(self._index(U)))
-
-    def levels(self) -> Array:
-        if self.resolution is None:
-            raise SpaceError("a Float without a step has no list of levels")
-        return self._position(self._level(np.arange(self.size)))[:, None]
+    def exact(self, value: Any) -> float:
+        """A value as a study keeps it: unrounded."""
+        return float(value)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Int:
-    """A whole number in ``[low, high]``, both ends included, on a log scale if ``log``.
+class Int(_Number):
+    """An integer in ``[low, high]``, both ends included.
 
-    step: only low, low + step, … are proposed. What was really run may lie between them.
+    Observed values may lie between the levels of ``step``.
+
+    Args:
+        low: The smallest value.
+        high: The largest value.
+        log: Whether the model sees the value on a log scale.
+        step: Propose only low, low + step, ….
+
+    Raises:
+        SpaceError: The bounds are not integers in order within ±2^53, or fit no grid.
     """
 
     low: int
@@ -226,7 +276,7 @@ class Int:
     step: int = 1
 
     def __repr__(self) -> str:
-        return written(self, {"step": 1})
+        return _written(self, {"step": 1})
 
     def __post_init__(self) -> None:
         _check_bounds("Int", self.low, self.high, self.log)
@@ -243,7 +293,7 @@ class Int:
             )
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
-        if self.step != 1 or isinstance(self.step, bool):  # every whole number, however many
+        if self.step != 1 or isinstance(self.step, bool):  # a step of 1 has no longest grid
             _check_step("Int", self.low, self.high, self.step, "step")
         if int(self.step) != self.step:
             raise SpaceError(
@@ -252,74 +302,323 @@ class Int:
         object.__setattr__(self, "step", int(self.step))
 
     @property
-    def width(self) -> int:
-        return 1
+    def resolution(self) -> float:
+        """The distance of neighbouring levels."""
+        return self.step
 
     @property
     def size(self) -> float:
+        """Number of levels."""
         return (self.high - self.low) // self.step + 1
 
-    def _position(self, value: Array) -> Array:
-        if self.log:
-            return np.asarray(
-                np.log(value / self.low) / math.log(self.high / self.low), dtype=np.float64
-            )
-        return np.asarray((value - self.low) / (self.high - self.low), dtype=np.float64)
-
-    def _nearest(self, u: Array) -> Array:
-        value = (
-            self.low * (self.high / self.low) ** u
-            if self.log
-            else self.low + u * (self.high - self.low)
-        )
-        if self.step == 1:
-            return np.clip(np.rint(value), self.low, self.high)
-        index = np.clip(np.rint((value - self.low) / self.step), 0, self.size - 1)
+    def _level(self, index: Any) -> Array:
         return np.asarray(self.low + index * self.step)
 
+    def _nearest(self, u: Array) -> Array:
+        if self.step == 1:  # halves round to even values, not to even indices
+            return np.clip(np.rint(self._value(u)), self.low, self.high)
+        return self._level(self._index(u))
+
     def around(self, u: Array) -> Array:
-        """The levels next to a coordinate, and a few farther away."""
+        """Coordinates of the levels next to u, and of a few farther away."""
         index = (self.decode(u) - self.low) // self.step
-        values = self.low + around(self.size, index) * self.step
-        return self._position(np.asarray(values, dtype=np.float64))[:, None]
+        return self._position(self._level(near_levels(self.size, index)))[:, None]
 
     def encode(self, value: Any) -> list[float]:
-        number = _number(value, self)
+        """The coordinates of a value."""
+        number = self._checked(value)
         if number != round(number):
             raise SpaceError(f"{value!r} is not a whole number: this parameter is an Int")
-        if not self.low <= number <= self.high:
-            raise SpaceError(
-                f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the"
-                " value"
-            )
-        return [float(self._position(np.float64(number)))]  # type: ignore[arg-type]
+        return [float(self._position(np.asarray(number)))]
 
     def decode(self, u: Array) -> int:
+        """The value at coordinates."""
         return int(self._nearest(np.asarray(u[0])))
 
-    def snap(self, U: Array) -> Array:
-        return self._position(self._nearest(U))
+    def exact(self, value: Any) -> int:
+        """A value as a study keeps it: unrounded."""
+        return int(value)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Choice:
+    """One of several options, unordered or, with ``ordered``, as levels of a scale.
+
+    Two options take one coordinate, more take one coordinate each, so that all are equally far
+    apart. More than 127 share 127 coordinates (``gold_code``); a single option takes none. Ordered
+    options take one coordinate, on which they stand equally far apart in the order given.
+
+    Args:
+        options: Strings, numbers, bools or None, so that a study can be stored.
+        ordered: Whether neighbouring options are alike.
+
+    Raises:
+        SpaceError: There is no option, too many, one twice, or one of another type.
+    """
+
+    options: tuple[Any, ...]
+    ordered: bool = False
+    _places: dict[tuple[type, Any], int] = field(init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return _written(self, {"ordered": False})
+
+    def __init__(self, options: Sequence[Any], ordered: bool = False) -> None:
+        if isinstance(options, str) or not isinstance(options, Sequence):
+            raise SpaceError(
+                f"Choice needs a list of options, got {options!r}: write Choice([...])"
+            )
+        listed = tuple(options)
+        if not listed:
+            raise SpaceError("Choice needs at least one option, got an empty list")
+        for option in listed:
+            if not isinstance(option, (str, int, float, bool, type(None))):
+                raise SpaceError(
+                    f"a Choice option must be a string, number, bool or None, got {option!r}: name"
+                    " it by a string and look it up in the objective"
+                )
+            if isinstance(option, float) and not math.isfinite(option):
+                raise SpaceError(
+                    f"a Choice option must be finite, got {option!r}: name it by a string, or use"
+                    " None, and look it up in the objective"
+                )
+        if len(listed) > MOST_OPTIONS:
+            raise SpaceError(
+                f"a Choice has at most {MOST_OPTIONS} options, got {len(listed)}: describe them by"
+                " numbers (Float, Int), or several choices"
+            )
+        places = {(type(option), option): index for index, option in enumerate(listed)}
+        if len(places) < len(listed):
+            raise SpaceError(f"Choice has the same option twice: {_shown(listed)}")
+        object.__setattr__(self, "options", listed)
+        object.__setattr__(self, "ordered", bool(ordered))
+        object.__setattr__(self, "_places", places)
+
+    @property
+    def width(self) -> int:
+        """Number of coordinates."""
+        most = 1 if self.ordered else min(len(self.options), CODE_LENGTH)
+        return {1: 0, 2: 1}.get(len(self.options), most)
+
+    @property
+    def _coded(self) -> bool:
+        return len(self.options) > CODE_LENGTH and not self.ordered
+
+    @property
+    def size(self) -> float:
+        """Number of options."""
+        return len(self.options)
+
+    @property
+    def kind(self) -> Kind:
+        """A choice moves by levels."""
+        return "levels"
 
     def levels(self) -> Array:
-        values = np.arange(self.low, self.high + 1, self.step, dtype=np.float64)
-        return self._position(values)[:, None]
+        """Coordinates of all options, (size, width)."""
+        if self.width <= 1:
+            return np.linspace(0.0, 1.0, len(self.options))[:, None][:, : self.width]
+        return gold_code(len(self.options)) if self._coded else np.eye(self.width)
+
+    def around(self, u: Array) -> Array:
+        """Coordinates of the options to jump to: all, or some of a long list."""
+        here = int(self.indices(np.asarray(u)[None, :])[0])
+        if self.ordered:
+            return self.levels()[near_levels(self.size, here)]
+        if self.size <= MOST_JUMPS:
+            return self.levels()
+        steps = np.linspace(1, self.size - 1, MOST_JUMPS).astype(np.intp)  # all over the list
+        return self.levels()[(here + steps) % int(self.size)]
+
+    def indices(self, U: Array) -> Indices:
+        """Indices of the options nearest to rows of coordinates."""
+        if self.width == 0:
+            return np.zeros(len(U), dtype=np.intp)
+        if self.width == 1:
+            return np.rint(np.clip(U[:, 0], 0.0, 1.0) * (len(self.options) - 1)).astype(np.intp)
+        return nearest_word(U, len(self.options)) if self._coded else np.argmax(U, axis=1)
+
+    def encode(self, value: Any) -> list[float]:
+        """The coordinates of an option."""
+        plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, (str, int, float, bool, type(None))):
+            other = {int: float, float: int}.get(type(plain), type(plain))  # 1 for 1.0
+            for kind in (type(plain), other):
+                index = self._places.get((kind, plain))
+                if index is not None:
+                    return self._coordinates(index)
+        raise SpaceError(f"{value!r} is not one of the options {_shown(self.options)}")
+
+    def _coordinates(self, index: int) -> list[float]:
+        if self._coded or self.width <= 1:
+            return [float(v) for v in self.levels()[index]]
+        return [float(place == index) for place in range(self.width)]
+
+    def decode(self, u: Array) -> Any:
+        """The option at coordinates."""
+        return self.options[int(self.indices(np.asarray(u, dtype=np.float64)[None, :])[0])]
+
+    def snap(self, U: Array) -> Array:
+        """Coordinates of the options nearest to rows."""
+        return self.levels()[self.indices(U)]
+
+    def exact(self, value: Any) -> Any:
+        """An option as it is listed: 1 for 1.0."""
+        return self.decode(np.array(self.encode(value)))
+
+    # -- shares: the index of an option over the largest index --
+
+    @property
+    def share_step(self) -> float:
+        """The distance of neighbouring options in w."""
+        return 1.0 / max(len(self.options) - 1, 1)
+
+    def shares(self, U: Array) -> Array:
+        """w of rows of the choice's coordinates, (n,)."""
+        return np.asarray(self.indices(U) * self.share_step)
+
+    def from_shares(self, w: Array) -> Array:
+        """Rows of the choice's coordinates at shares."""
+        return self.levels()[np.rint(w / self.share_step).astype(np.intp)]
 
 
 Parameter = Float | Int | Choice
 
 
-def _number(value: Any, parameter: Parameter) -> float:
-    if isinstance(value, (bool, np.bool_)) or not isinstance(
-        value, (int, float, np.integer, np.floating)
-    ):
-        raise SpaceError(f"{parameter} needs a number, got {value!r}")
-    if not is_finite(value):
-        raise SpaceError(f"{parameter} needs a finite number, got {shortened(value)}")
-    return float(value)
+def near_levels(size: float, index: int) -> Indices:
+    """Indices of the levels to jump to: all of up to 16; of more, a few at growing distances."""
+    if size <= 16:
+        return np.arange(int(size))
+    steps = np.unique(np.geomspace(1, size - 1, 8).astype(int))
+    near: Indices = np.unique(
+        np.clip(np.concatenate([index - steps, index + steps]), 0, int(size) - 1)
+    )
+    return near
 
 
-def exact(parameter: Parameter, value: Any, decoded: Any) -> Any:
-    """A number exactly as given, between the steps of a parameter too; an option as listed."""
-    if isinstance(parameter, Float):
-        return float(value)
-    return int(value) if isinstance(parameter, Int) else decoded
+# -- the code of a choice of many options --
+
+
+@lru_cache(maxsize=8)
+def gold_code(count: int) -> Array:
+    """The first words of a binary code in which all words are nearly equally far apart.
+
+    One coordinate per option would make ten thousand options a space of ten thousand dimensions.
+    The dual of the two-error-correcting BCH code of length 127 (the Gold codes) has 16,384 words,
+    any two of which differ in 56, 64 or 72 places: distances within 7% of each other.
+    docs/decisions/0022-scale.md
+
+    Returns:
+        Words of 0 and 1, (count, 127), read-only.
+    """
+    powers = [1]  # of a generator of the field with 2^7 elements, x^7 = x + 1
+    for _ in range(CODE_LENGTH - 1):
+        doubled = powers[-1] << 1
+        powers.append(doubled ^ 0x83 if doubled & 0x80 else doubled)
+
+    def trace(exponent: int) -> int:
+        total = 0
+        for square in range(7):
+            total ^= powers[(exponent << square) % CODE_LENGTH]
+        return total
+
+    # word (a, b) has the bit Tr(a·x + b·x³) at x
+    rows = [[trace(k + n) for n in range(CODE_LENGTH)] for k in range(7)]
+    rows += [[trace(k + 3 * n) for n in range(CODE_LENGTH)] for k in range(7)]
+    bits = (np.arange(count)[:, None] >> np.arange(14)) & 1
+    table = (bits @ np.array(rows) % 2).astype(np.float64)
+    table.flags.writeable = False
+    return table
+
+
+def nearest_word(U: Array, count: int) -> Indices:
+    """For each row the index of the nearest of the first ``count`` words."""
+    table = gold_code(count).astype(np.float32)
+    half = 0.5 * table.sum(axis=1)
+    step = max(DISTANCE_BLOCK // count, 1)
+    nearest = [
+        np.argmax(U[start : start + step].astype(np.float32) @ table.T - half, axis=1)
+        for start in range(0, len(U), step)
+    ]
+    return np.concatenate(nearest) if nearest else np.empty(0, dtype=np.intp)
+
+
+# -- checks and texts --
+
+
+def is_finite(number: Any) -> bool:
+    """Whether a number is finite and fits into a float."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False
+
+
+def shortened(number: Any) -> str:
+    """A number for an error message: Python writes at most 4,300 digits."""
+    if isinstance(number, int) and abs(number) > 10**30:
+        return f"a whole number of {number.bit_length()} bits"
+    return repr(number)
+
+
+def _written(parameter: Any, defaults: Mapping[str, Any]) -> str:
+    """The call that makes a parameter, without arguments that have these defaults."""
+    pairs = ((each.name, getattr(parameter, each.name)) for each in fields(parameter) if each.repr)
+    shown = (f"{name}={value!r}" for name, value in pairs if defaults.get(name, ...) != value)
+    return f"{type(parameter).__name__}({', '.join(shown)})"
+
+
+def _shown(options: Sequence[Any]) -> str:
+    if len(options) <= SHOWN:
+        return repr(list(options))
+    return f"{list(options[:SHOWN])!r} and {len(options) - SHOWN} more"
+
+
+def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
+    for name, bound in (("low", low), ("high", high)):
+        if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
+            raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
+        if not is_finite(bound):
+            raise SpaceError(
+                f"{kind} {name} must be finite, got {shortened(bound)}: the search needs a bounded"
+                " box; choose the widest values you would accept"
+            )
+    if low >= high:
+        raise SpaceError(
+            f"{kind} needs low < high, got low={low!r}, high={high!r}: swap them, or drop a"
+            " parameter that cannot vary"
+        )
+    if log and low <= 0:
+        raise SpaceError(
+            f"{kind} on a log scale needs low > 0, got low={low!r}: use a small positive bound, or"
+            " log=False"
+        )
+
+
+def _decimals(number: float) -> int:
+    """Number of decimals in Python's notation."""
+    exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)
+    return max(0, -exponent)
+
+
+def _check_step(kind: str, low: float, high: float, given: Any, written: str) -> None:
+    """Checks that high is a whole number of steps above low."""
+    is_number = isinstance(given, (int, float, np.integer, np.floating))
+    step = float(given) if is_number and not isinstance(given, bool) else math.nan
+    if not 0 < step < math.inf:
+        raise SpaceError(f"{kind} {written} must be a positive number, got {given!r}")
+    steps = (high - low) / step
+    if steps > LARGEST_GRID:
+        raise SpaceError(
+            f"{kind} with {written}={given!r} has {steps:.3g} levels between {low!r} and {high!r}:"
+            f" at most {LARGEST_GRID:.0e} are possible; leave it out"
+        )
+    if abs(steps - round(steps)) > TOLERANCE or round(steps) < 1:
+        below = round(low + math.floor(steps + TOLERANCE) * step, max(map(_decimals, (low, step))))
+        above = round(low + math.ceil(steps) * step, max(map(_decimals, (low, step))))
+        fitting = f"high={above:g}" if below <= low else f"high={below:g} or high={above:g}"
+        raise SpaceError(
+            f"{kind} needs high a whole number of steps above low, got low={low!r}, high={high!r},"
+            f" step={given!r}: write {fitting}, or another step"
+        )

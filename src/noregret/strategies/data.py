@@ -20,10 +20,9 @@ def voronoi_weights(space: SearchSpace, X: Array) -> Array:
     """The part of the space that is nearest to each point: polygonal declustering (Isaaks and
     Srivastava 1989). Equal points share theirs.
     """
-    whole: SearchSpace = getattr(space, "space", space)  # also what is held at an ask, or given
-    every = whole.enumeration()
+    every = space.whole.enumeration()  # without fixed inputs and context
     if every is None:
-        cloud = cloud_of(whole, 0)
+        cloud = cloud_of(space.whole, 0)
     else:  # drawn, not shuffled: a list may be long, and this is done at every ask
         cloud = every[np.random.default_rng(0).integers(len(every), size=CLOUD)]
     points, row, count = np.unique(X, axis=0, return_inverse=True, return_counts=True)

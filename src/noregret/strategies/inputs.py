@@ -1,11 +1,9 @@
-"""Inputs, as people count them: a choice is one input, however many coordinates its options
-take."""
+"""The evidence of one lengthscale per input: a choice is one input, however many coordinates its
+options take."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,71 +19,8 @@ from noregret.gp import (
     log_evidence_gradient,
     starting_points,
 )
-from noregret.space import Array, Choice, Indices, Mask, SearchSpace, region_of
-
-
-@dataclass(frozen=True, slots=True)
-class Inputs:
-    """group (d,): the input each coordinate belongs to; is_choice, is_free (inputs,)."""
-
-    group: Indices
-    is_choice: Mask
-    is_free: Mask
-    repeatable: bool  # no coordinate moves freely: every design can be measured again
-    # for each choice that decides where inputs exist: it, and those inputs
-    branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    in_context: bool = False  # some are given at each ask
-    # of each input: the encoded options of a choice, None for a number; None: not a plain box
-    levels: tuple[Array | None, ...] | None = None
-    combinations: float = 1.0  # of what the inputs that do not move freely can be
-
-    @staticmethod
-    def of(space: SearchSpace) -> Inputs:
-        whole: Any = getattr(space, "space", space)  # a space with some parameters held
-        held = getattr(space, "held", np.zeros(space.dimension, dtype=np.bool_))
-        in_context = bool(getattr(space, "is_context", False))
-        parameters = getattr(whole, "parameters", None)
-        if parameters is None:
-            widths, choices = [1] * space.dimension, [False] * space.dimension
-        else:
-            kept = [parameter for parameter in parameters.values() if parameter.width]
-            widths = [parameter.width for parameter in kept]
-            choices = [isinstance(parameter, Choice) for parameter in kept]
-        group = np.repeat(np.arange(len(widths)), widths)
-        free = ~np.array([held[group == index].all() for index in range(len(widths))])
-        owned = getattr(whole, "branches", ())
-        levels, combinations = None, 1.0
-        if parameters is not None and region_of(space) is None:
-            levels = tuple(p.levels() if isinstance(p, Choice) else None for p in kept)
-            combinations = math.prod(p.size for p in kept if math.isfinite(p.size))
-        if not owned or parameters is None:
-            repeatable = not space.continuous.any()
-            rest = (), in_context, levels, combinations
-            return Inputs(group, np.array(choices), free, repeatable, *rest)
-        names = [name for name, parameter in parameters.items() if parameter.width]
-        branches = tuple(
-            (names.index(choice), tuple(names.index(o.name) for o in owned if o.choice == choice))
-            for choice in dict.fromkeys(each.choice for each in owned)
-        )
-        fixed = all(math.isfinite(each.size) for each in kept)
-        return Inputs(group, np.array(choices), free, fixed, branches, in_context, levels)
-
-    @property
-    def count(self) -> int:
-        return max(int(self.is_free.sum()), 1)
-
-    @property
-    def numbers(self) -> int:
-        return int((self.is_free & ~self.is_choice).sum())
-
-    @property
-    def choices(self) -> int:
-        return int((self.is_free & self.is_choice).sum())
-
-    @property
-    def of_choices(self) -> Mask:
-        """The coordinates that belong to a choice."""
-        return self.is_choice[self.group]
+from noregret.space import Array, Indices
+from noregret.space import Inputs as Inputs
 
 
 @dataclass(frozen=True, slots=True)

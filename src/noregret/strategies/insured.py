@@ -131,7 +131,7 @@ class InsuredGPUCB:
         return self.insurance * t ** (2 / 3)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        inputs = Inputs.of(space)
+        inputs = space.inputs
         shifts = [each.memory[SHIFT] for each in history.decisions if SHIFT in each.memory]
         shift = np.array(shifts[0]) if shifts else rng.random(space.dimension)
         memory = {} if shifts else {SHIFT: shift.tolist()}
@@ -163,7 +163,7 @@ class InsuredGPUCB:
         if len(history.X) == 0:
             return None
         rng = np.random.default_rng(0)
-        asked = Asked(self, space, Inputs.of(space), history.observed, rng)
+        asked = Asked(self, space, space.inputs, history.observed, rng)
         data = standardise_robustly(history.observed, space, self.noise_std, compress=False)
         slope = float(asked.data.compression.slope(np.ones(1))[0])
         noise_var = asked.fit.noise_var / slope**2

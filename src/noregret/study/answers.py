@@ -9,7 +9,6 @@ import numpy as np
 from noregret.diagnostics import Importance, importances
 from noregret.errors import ConfigurationError, TrialError
 from noregret.search import Resolution, largest_empty_ball
-from noregret.space import region_of
 from noregret.strategies import Belief
 from noregret.study.feasibility import is_empty
 from noregret.study.result import Certificate, Result, best_of, certify, recommended_of
@@ -80,7 +79,7 @@ def resolution_of(study: Study) -> Resolution:
     if not done:
         raise TrialError("the resolution needs at least one value")
     points = np.array([study._encode(trial) for trial in done])
-    return largest_empty_ball(points, region_of(study.space))
+    return largest_empty_ball(points, study.space.region)
 
 
 def importances_of(study: Study) -> list[Importance]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.space import Candidates, SearchSpace, Slice, Space, hold
+from noregret.space import Candidates, FixedInputs, SearchSpace, Space, fix
 from noregret.strategies import algorithm_of, display_name
 from noregret.trials import Proposal, Trial, corrections, known_at, sign_of, utc_now
 
@@ -55,7 +55,7 @@ def ask(
 
 def searched(
     study: Study, fixed: Mapping[str, Any] | None, context: Mapping[str, Any] | None
-) -> Space | Candidates | Slice:
+) -> Space | Candidates | FixedInputs:
     """The part of the space that is searched: the context as it is now, and what is fixed."""
     if not study.context:
         if context is not None:
@@ -63,12 +63,12 @@ def searched(
                 f"this study has no context, got {context!r}: name the inputs that are not chosen"
                 " when it is made, Study(…, context=(…)); for one ask use fixed="
             )
-        return study.space if fixed is None else hold(study.space, fixed)
+        return study.space if fixed is None else fix(study.space, fixed)
     given = check_given(study, context)
     twice = [name for name in fixed or {} if name in study.context]
     if twice:
         raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
-    return hold(study.space, {**given, **(fixed or {})}, is_context=True)
+    return fix(study.space, {**given, **(fixed or {})}, is_context=True)
 
 
 def check_given(study: Study, context: Any) -> Mapping[str, Any]:
@@ -92,8 +92,6 @@ def check_given(study: Study, context: Any) -> Mapping[str, Any]:
 
 def is_there(study: Study, trial: Trial, space: SearchSpace) -> bool:
     """Whether a waiting trial lies in the part of the space that is searched."""
-    if not isinstance(space, Slice):
-        return True
     return bool(np.array_equal(study._encode(trial)[space.held], space.at[space.held]))
 
 
@@ -150,7 +148,7 @@ def think(
     decision = replace(
         proposal.decision.signed(sign_of(study.goal)),
         pending=tuple([trial.number for trial in trials if not trial.is_finished]),
-        fixed=space.given if isinstance(space, Slice) else None,
+        fixed=space.fixed or None,
         draw=draw,
         algorithm=algorithm_of(study.strategy),
     )
@@ -219,9 +217,9 @@ def replay(study: Study, tolerance: float) -> Replay:
         if trial.decision.algorithm != today:
             continue
         fixed = trial.decision.fixed
-        space: Space | Candidates | Slice = study.space
+        space: Space | Candidates | FixedInputs = study.space
         if fixed is not None:
-            space = hold(study.space, fixed, is_context=bool(study.context))
+            space = fix(study.space, fixed, is_context=bool(study.context))
         known, draw = known_at(trials, trial.number), trial.decision.draw
         derived = space.decode(propose(study, space, known, draw).x)
         recorded = study.space.encode(trial.proposed)

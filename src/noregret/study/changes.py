@@ -185,7 +185,7 @@ def _outcomes(
         named = {**named_params(old, trial.params), **past}
         point = np.array(list(named.values())) if _is_vector(new) else named
         try:
-            params = new.normal(point)
+            params = new.canonical(point)
         except SpaceError as error:
             raise SpaceError(
                 f"trial {trial.number} does not fit the new space: {error}. A derived study takes"

@@ -11,7 +11,7 @@ import numpy as np
 
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Bounded, Cover, cube_cover
-from noregret.space import Array, Mask, SearchSpace, Slice, region_of, spread_points
+from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies import Belief
 from noregret.trials import Limit, Trial, html_table, margin, standing
 
@@ -138,7 +138,7 @@ def largest_feasible(space: SearchSpace, belief: Belief) -> Cover:
     value, *margins = (bounded(each, free, at) for each in parts)
     assert belief.norm_bound is not None
     tolerance = COVERED * belief.norm_bound
-    cover = cube_cover(value, tolerance, margins, region=region_of(space))
+    cover = cube_cover(value, tolerance, margins, region=space.region)
     if cover.upper == -math.inf or cover.slack <= 4 * tolerance or free.sum() <= 2:
         return cover
     return _searched(space, belief)
@@ -148,7 +148,7 @@ def free_part(space: SearchSpace) -> tuple[Mask, Array]:
     """Which coordinates are not held, and where the others are. What constraints leave is found
     among all.
     """
-    if isinstance(space, Slice) and space.region is None:
+    if space.region is None:
         return ~space.held, space.at
     return np.ones(space.dimension, dtype=np.bool_), np.zeros(space.dimension)
 

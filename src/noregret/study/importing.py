@@ -185,7 +185,7 @@ def _trial(
         name: parsed(row[place[name]], name, parameter, numerals.units, decimal=numerals.decimal)
         for name, parameter in space.parameters.items()
     }
-    params = space.normal(values)
+    params = space.canonical(values)
     texts = {
         name: unguarded(row.get(name) or "") or None for name in SAID if name not in place.values()
     }

@@ -10,7 +10,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, TrialError
 from noregret.search import Acquisition, argmax
-from noregret.space import Array, Choice, Float, Int, SearchSpace, Slice
+from noregret.space import Array, Choice, Float, Int, SearchSpace
 from noregret.strategies import Belief
 from noregret.study.asking import searched
 from noregret.study.feasibility import is_empty
@@ -126,7 +126,6 @@ def _parts(belief: Belief, A: Array) -> tuple[Array, Array]:
 
 
 def _recommended(study: Study, belief: Belief, space: SearchSpace) -> Recommendation:
-    assert isinstance(space, Slice)
     x = _best_action(study, belief, space)
     sign = sign_of(study.goal)
     (mean,), (std,) = belief.predict(x[None, :])
@@ -134,7 +133,7 @@ def _recommended(study: Study, belief: Belief, space: SearchSpace) -> Recommenda
     feasible = None
     if belief.outcomes:
         feasible = all(each.chance(x[None, :])[0] >= 0.5 for each in belief.outcomes)
-    given, forecast = dict(space.given), (sign * float(mean), float(std))
+    given, forecast = dict(space.fixed), (sign * float(mean), float(std))
     return Recommendation(space.decode(x), given, *forecast, lower, upper, feasible)
 
 

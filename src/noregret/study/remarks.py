@@ -70,7 +70,7 @@ def really_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
                 f" {list(known)!r}; nothing was recorded"
             )
         params = {**known, **params}
-    normal = space.normal(params)
+    normal = space.canonical(params)
     return None if same(normal, trial.params) else normal
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from noregret.errors import TrialError
 from noregret.gp import Matern, SquaredExponential
 from noregret.search import Cover, argmax, covered, searched
-from noregret.space import Array, Mask, SearchSpace, region_of
+from noregret.space import Array, Mask, SearchSpace
 from noregret.strategies import Belief
 from noregret.study.feasibility import COVERED, bounded, closest, free_part, largest_feasible
 from noregret.trials import Goal, Limit, Trial, html_table, sign_of
@@ -188,7 +188,7 @@ def _largest(space: SearchSpace, belief: Belief, top: Array) -> Cover:
     if every is not None:
         largest = float(upper(every).max())
         return Cover(largest, largest, top, len(every), proved=True)
-    found, region = float(upper(top[None, :])[0]), region_of(space)
+    found, region = float(upper(top[None, :])[0]), space.region
     if not isinstance(belief.kernel, (SquaredExponential, Matern)):
         return searched(upper, found, space.dimension, region=region)
     assert belief.norm_bound is not None

@@ -10,7 +10,7 @@ from typing import Any, overload
 from noregret.diagnostics import Importance
 from noregret.errors import StorageError, StudyExistsError
 from noregret.search import Resolution
-from noregret.space import Array, Candidates, Constraint, Parameter, Space, region_of
+from noregret.space import Array, Candidates, Constraint, Parameter, Space
 from noregret.storage import STORE_IT, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy
 from noregret.study import (
@@ -88,8 +88,8 @@ class Study:
         self._attach(record, storage)
         for trial in trials:
             self._encode(trial)
-            if region_of(record.space) is not None:
-                record.space.normal(trial.params)
+            if record.space.region is not None:
+                record.space.canonical(trial.params)
         # a storage of one's own may know nothing of trials here: it is asked only if there are any
         self._key = storage.create(record, trials) if trials else storage.create(record)
 

@@ -122,7 +122,7 @@ def trial_of(study: Study, number: int, advice: str) -> Trial:
 def add(
     study: Study, params: Any, end: Ending, note: str | None, attributes: Mapping[str, Any] | None
 ) -> Trial:
-    normal = study.space.normal(params)
+    normal = study.space.canonical(params)
     said = check_note(note), check_attributes(attributes)
     return append(study, [end.on(Trial(0, normal, note=said[0], attributes=said[1]))])[0]
 
@@ -130,7 +130,7 @@ def add(
 def enqueue(
     study: Study, params: Any, note: str | None, attributes: Mapping[str, Any] | None
 ) -> Trial:
-    normal, decision = study.space.normal(params), Decision("enqueued")
+    normal, decision = study.space.canonical(params), Decision("enqueued")
     said = check_note(note), check_attributes(attributes)
     return append(
         study, [Trial(0, normal, "waiting", decision=decision, note=said[0], attributes=said[1])]

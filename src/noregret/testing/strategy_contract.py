@@ -98,7 +98,7 @@ class StrategyContract(ABC):
                 u = space.encode(trial.params)
                 assert np.all((u >= 0) & (u <= 1)), f"{name}: {trial.params} is outside"
                 np.testing.assert_allclose(space.snap(u[None, :])[0], u, rtol=0, atol=1e-12)
-                space.normal(trial.params)  # what is proposed satisfies the constraints
+                space.canonical(trial.params)  # what is proposed satisfies the constraints
 
     def test_equal_arguments_give_equal_proposals(self) -> None:
         strategy, space = self.make_strategy(), spaces()["mixed"]

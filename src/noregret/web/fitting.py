@@ -20,7 +20,6 @@ from noregret.space import (
     Array,
     Candidates,
     named_params,
-    region_of,
     slice_points,
 )
 from noregret.storage import SQLStorage
@@ -181,7 +180,7 @@ class Fitter:
             "y": y,
             "through": base.number,
             "kind": "line",
-            "constrained": region_of(space) is not None,
+            "constrained": space.region is not None,
         }
         if isinstance(space, Candidates):
             return answer | self._designs(snapshot, belief, x)

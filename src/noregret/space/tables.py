@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from noregret.errors import MissingExtraError, SpaceError
 from noregret.space.array import Array, Indices
-from noregret.space.choice import Choice
-from noregret.space.parameters import LARGEST_INT, Float, Parameter
+from noregret.space.parameters import LARGEST_INT, Choice, Float, Parameter
 
 LINES = 16_384  # of a CSV file that are read at once
 NUMBERS = (int, float)

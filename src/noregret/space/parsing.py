@@ -1,5 +1,5 @@
-"""Constraints as people type them: ``a + 2 b <= 1``, ``not solvent=water, base=NaH``,
-``satisfies module:function``.
+"""Constraints and conditions from text: ``a + 2 b <= 1``, ``not solvent=water, base=NaH``,
+``satisfies module:function``, ``C only for model=svm, forest``.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from noregret.errors import SpaceError
-from noregret.space.choice import Choice
+from noregret.space.conditions import ONLY_FOR, ActiveWhen
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.parameters import Float, Parameter
+from noregret.space.parameters import Choice, Float, Parameter
 
 RELATION = re.compile(r"<=|>=|==|≤|≥|=|<|>")
 NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+")
@@ -173,3 +173,29 @@ def _unclear(text: str, why: str) -> SpaceError:
         f"the constraint {text!r} cannot be read: {why}. Write it as a + 2 b <= 1,"
         " a + b + c = 1, 0.2 <= a - b <= 1, or not solvent=water, base=NaH"
     )
+
+
+def read_only(text: str, parameters: Mapping[str, Parameter]) -> ActiveWhen:
+    """A condition as ``str`` writes it.
+
+    Args:
+        text: For example ``C only for model=svm, forest``.
+        parameters: The parameters of the space.
+
+    Raises:
+        SpaceError: The text is not of this form, or an option is unknown.
+    """
+    name, relation, rest = text.partition(f" {ONLY_FOR} ")
+    choice, equals, listed = (part.strip() for part in rest.partition("="))
+    parameter = parameters.get(choice)
+    if not (relation and equals and isinstance(parameter, Choice)):
+        raise SpaceError(
+            f"{text!r} must say where an input exists, as in 'C {ONLY_FOR} model=svm, forest' with"
+            f" model a choice; the parameters are {list(parameters)!r}"
+        )
+    by_text = {str(option): option for option in parameter.options}
+    options = [part.strip() for part in listed.split(",")]
+    unknown = [part for part in options if part not in by_text]
+    if unknown:
+        raise SpaceError(f"{unknown[0]!r} is no option of {choice!r}: {list(by_text)!r}")
+    return ActiveWhen(name.strip(), choice, tuple(by_text[part] for part in options))

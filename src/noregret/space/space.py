@@ -1,0 +1,528 @@
+"""Search spaces: the protocol that strategies and studies use, and a box of named parameters.
+
+A strategy sees points of ``[0, 1]^d`` only. Integers and choices are rounded by ``snap`` before the
+model sees them, so two encodings of one point are one point to the kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from noregret.errors import SpaceError
+from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, product
+from noregret.space.blocks import slices_of
+from noregret.space.conditions import ActiveWhen, Branch, Conditions, flatten
+from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
+from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.region import Region
+
+Params = dict[str, Any] | Array
+
+
+class SearchSpace(Protocol):
+    """What a strategy and a study need of a space."""
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters by name."""
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """Constraints known before anything is measured."""
+
+    @property
+    def branches(self) -> tuple[ActiveWhen, ...]:
+        """Which inputs exist only for some options of a choice."""
+
+    @property
+    def region(self) -> Region | None:
+        """The part of the box that satisfies the constraints; None: all of it."""
+
+    @property
+    def inputs(self) -> Inputs:
+        """The inputs, to which the coordinates of the unit cube belong."""
+
+    @property
+    def whole(self) -> SearchSpace:
+        """The space without fixed inputs."""
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """Values of the fixed inputs by name; empty if none is fixed."""
+
+    @property
+    def held(self) -> Mask:
+        """Which coordinates belong to fixed inputs."""
+
+    @property
+    def at(self) -> Array:
+        """The coordinates of the fixed inputs, zero elsewhere."""
+
+    @property
+    def is_context(self) -> bool:
+        """Whether inputs are fixed because they are context, not for a single ask."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates of the unit cube."""
+
+    @property
+    def continuous(self) -> Mask:
+        """Which coordinates may take any value; the others jump."""
+
+    @property
+    def movable(self) -> Mask:
+        """Which coordinates an ascent may move: the continuous ones, and those with a resolution,
+        which are snapped afterwards.
+        """
+
+    def encode(self, params: Any) -> Array:
+        """The coordinates of a point."""
+
+    def decode(self, u: Array) -> Params:
+        """The point at coordinates."""
+
+    def canonical(self, params: Any) -> Params:
+        """The point as a study keeps it: checked, of plain Python types, numbers unrounded."""
+
+    def snap(self, U: Array) -> Array:
+        """Each row moved to the encoding of the point it decodes to."""
+
+    def jumps(self, u: Array) -> Array:
+        """The rows next to ``u`` that differ from it in one discrete parameter."""
+
+    def enumeration(self) -> Array | None:
+        """All points, encoded, if they are finitely many and few enough to try each; else None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Inputs as people count them: a choice is one input, however many coordinates it takes.
+
+    group (d,): the input each coordinate belongs to; is_choice, is_free (inputs,).
+    """
+
+    group: Indices
+    is_choice: Mask
+    is_free: Mask
+    repeatable: bool  # no coordinate moves freely: every design can be measured again
+    # each choice that decides where inputs exist, and these inputs
+    branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    in_context: bool = False  # some are given at each ask
+    # per input: the encoded options of a choice, None for a number; None: there are constraints
+    levels: tuple[Array | None, ...] | None = None
+    combinations: float = 1.0  # number of combinations of the inputs with levels
+
+    @staticmethod
+    def of(space: SearchSpace) -> Inputs:
+        """The inputs of a space; ``space.inputs`` keeps them."""
+        shown = {name: p for name, p in space.parameters.items() if p.width}
+        names, parameters = list(shown), list(shown.values())
+        group = np.repeat(np.arange(len(names)), [p.width for p in parameters])
+        free = ~np.array([space.held[group == index].all() for index in range(len(names))])
+        branches = tuple(
+            (
+                names.index(choice),
+                tuple(names.index(each.name) for each in space.branches if each.choice == choice),
+            )
+            for choice in dict.fromkeys(each.choice for each in space.branches)
+        )
+        levels, combinations = None, 1.0
+        repeatable = not space.continuous.any()
+        if space.region is None:
+            levels = tuple(p.levels() if isinstance(p, Choice) else None for p in parameters)
+            if not branches:
+                combinations = math.prod(p.size for p in parameters if math.isfinite(p.size))
+        if branches:
+            repeatable = all(math.isfinite(p.size) for p in parameters)
+        is_choice = np.array([isinstance(p, Choice) for p in parameters])
+        return Inputs(
+            group, is_choice, free, repeatable, branches, space.is_context, levels, combinations
+        )
+
+    @property
+    def count(self) -> int:
+        """Number of free inputs, at least 1."""
+        return max(int(self.is_free.sum()), 1)
+
+    @property
+    def numbers(self) -> int:
+        """Number of free inputs that are numbers."""
+        return int((self.is_free & ~self.is_choice).sum())
+
+    @property
+    def choices(self) -> int:
+        """Number of free inputs that are choices."""
+        return int((self.is_free & self.is_choice).sum())
+
+    @property
+    def of_choices(self) -> Mask:
+        """The coordinates that belong to a choice."""
+        return self.is_choice[self.group]
+
+
+class Unfixed:
+    """A space in which no input is fixed."""
+
+    is_context = False
+
+    @property
+    def dimension(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def whole(self) -> Self:
+        """The space itself."""
+        return self
+
+    @property
+    def fixed(self) -> dict[str, Any]:
+        """No input is fixed."""
+        return {}
+
+    @property
+    def held(self) -> Mask:
+        """No coordinate is fixed."""
+        return np.zeros(self.dimension, dtype=np.bool_)
+
+    @property
+    def at(self) -> Array:
+        """Zeros."""
+        return np.zeros(self.dimension)
+
+
+@dataclass(frozen=True, init=False)
+class Space(Unfixed):
+    """A box of named parameters, and the constraints on them.
+
+    ``Space({"lr": Float(1e-6, 1, log=True), "batch": Int(20, 2000)})``
+
+    Args:
+        parameters: Parameters by name, or pairs of name and parameter.
+        vector: Whether points are arrays instead of dicts.
+        constraints: What is known to be impossible: ``Linear``, ``Forbidden``, ``Satisfies``.
+        branches: Which inputs exist only for some options of a choice.
+
+    Raises:
+        SpaceError: A parameter, constraint or branch is not valid, or no point is feasible.
+    """
+
+    parameters: dict[str, Parameter]
+    vector: bool = False
+    constraints: tuple[Constraint, ...] = ()
+    branches: tuple[ActiveWhen, ...] = ()
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Parameter | Branch] | Sequence[tuple[str, Parameter | Branch]],
+        vector: bool = False,
+        constraints: Sequence[Constraint] = (),
+        branches: Sequence[ActiveWhen] = (),
+    ) -> None:
+        self._fill(parameters, vector, constraints, branches)
+        self.region  # noqa: B018  # an empty feasible set is an error here
+
+    @staticmethod
+    def stored(**fields: Any) -> Space:
+        """A space from storage, checked when it was created: functions in its constraints are
+        imported only when they are needed.
+        """
+        space = object.__new__(Space)
+        space._fill(**fields)
+        return space
+
+    def _fill(
+        self,
+        parameters: Mapping[str, Parameter | Branch] | Sequence[tuple[str, Parameter | Branch]],
+        vector: bool = False,
+        constraints: Sequence[Constraint] = (),
+        branches: Sequence[ActiveWhen] = (),
+    ) -> None:
+        given = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
+        pairs, owned = flatten(given)
+        names = [name for name, _ in pairs]
+        if not pairs:
+            raise SpaceError("a space needs at least one parameter, got none")
+        for name, parameter in pairs:
+            if not isinstance(name, str) or not name:
+                raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
+            if not isinstance(parameter, (Float, Int, Choice)):
+                raise SpaceError(
+                    f"parameter {name!r} must be a Float, Int, Choice or Branch, got"
+                    f" {parameter!r}: e.g. Float(0, 1)"
+                )
+        if len(set(names)) < len(names):
+            raise SpaceError(f"duplicate parameter names in {names!r}: use each name once")
+        if all(parameter.width == 0 for _, parameter in pairs):
+            raise SpaceError(
+                "every parameter of this space has a single option: there is nothing to optimise"
+            )
+        if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Sequence):
+            raise SpaceError(
+                f"constraints are a list of Linear, Forbidden and Satisfies, got {constraints!r}"
+            )
+        for constraint in constraints:
+            if not isinstance(constraint, (Linear, Forbidden, Satisfies)):
+                raise SpaceError(
+                    "a constraint is a Linear, Forbidden or Satisfies, got"
+                    f" {constraint!r}: e.g. Linear({{'a': 1, 'b': 1}}, at_most=1.0)"
+                )
+        if (owned or branches) and vector:
+            raise SpaceError(
+                "a space with branches has named parameters: its points are dicts, not arrays"
+            )
+        object.__setattr__(self, "parameters", dict(pairs))
+        object.__setattr__(self, "vector", bool(vector))
+        object.__setattr__(self, "constraints", tuple(constraints))
+        object.__setattr__(self, "branches", (*owned, *branches))
+        self._conditions  # noqa: B018  # a wrong branch is an error here
+
+    @staticmethod
+    def from_bounds(bounds: Sequence[tuple[float, float]]) -> Space:
+        """A space from SciPy's form, a list of ``(low, high)``; its points are arrays."""
+        parameters: dict[str, Parameter] = {}
+        for index, pair in enumerate(bounds):
+            try:
+                low, high = pair
+            except (TypeError, ValueError):
+                raise SpaceError(
+                    f"bounds must be (low, high) pairs, got {pair!r} at position {index}"
+                ) from None
+            try:
+                parameters[f"x{index}"] = Float(low, high)
+            except SpaceError as error:
+                raise SpaceError(f"bounds at position {index}: {error}") from None
+        return Space(parameters, vector=True)
+
+    # -- computed once --
+
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """The coordinates of each parameter."""
+        return slices_of(self.parameters)
+
+    @cached_property
+    def _conditions(self) -> Conditions | None:
+        if not self.branches:
+            return None
+        return Conditions.of(self.branches, self.parameters, self.slices)
+
+    @cached_property
+    def region(self) -> Region | None:
+        """The part of the box that satisfies the constraints; None: all of it."""
+        if not self.constraints:
+            return None
+        return Region(self.parameters, self.constraints, conditions=self._conditions)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The inputs, to which the coordinates of the unit cube belong."""
+        return Inputs.of(self)
+
+    @property
+    def branching(self) -> Conditions | None:
+        """Where inputs exist that do not always; None: all always do."""
+        if self._conditions is None or self.region is None:
+            return self._conditions
+        return self.region.conditions
+
+    @cached_property
+    def dimension(self) -> int:
+        """Number of coordinates of the unit cube."""
+        return sum(parameter.width for parameter in self.parameters.values())
+
+    @cached_property
+    def continuous(self) -> Mask:
+        """Which coordinates may take any value; the others jump."""
+        free = [p.size == math.inf for p in self.parameters.values() for _ in range(p.width)]
+        mask = np.array(free, dtype=np.bool_)
+        return mask if self.branching is None else mask & ~self.branching.coordinates
+
+    @cached_property
+    def movable(self) -> Mask:
+        """Which coordinates an ascent may move."""
+        leading = [isinstance(p, Float) for p in self.parameters.values() for _ in range(p.width)]
+        mask = np.array(leading, dtype=np.bool_)
+        return mask if self.region is None else mask & ~self.region.tied
+
+    @cached_property
+    def _every(self) -> Array | None:
+        if self.region is not None:
+            return self.region.enumeration()
+        parameters = self.parameters.values()
+        longest = max([p.size for p in parameters if isinstance(p, Choice)], default=0)
+        if math.prod(p.size for p in parameters) > max(ENUMERATION_LIMIT, longest):
+            return None
+        every = product([parameter.levels() for parameter in parameters])
+        return every if self.branching is None else np.unique(self._settled(every), axis=0)
+
+    def enumeration(self) -> Array | None:
+        """All points, encoded, if they are finitely many and few enough to try each; else None."""
+        return self._every
+
+    def _settled(self, U: Array) -> Array:
+        return U if self.branching is None else self.branching.settled(U)
+
+    # -- points --
+
+    def active(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A point without the inputs that do not exist for its choices."""
+        return dict(params) if self.branching is None else self.branching.active(params)
+
+    def encode(self, params: Any) -> Array:
+        """The coordinates of a point."""
+        values = self._values(params)
+        encoded: list[float] = []
+        for name, parameter in self.parameters.items():
+            try:
+                encoded += parameter.encode(values[name])
+            except SpaceError as error:
+                raise SpaceError(f"parameter {name!r}: {error}") from None
+        return np.array(encoded)
+
+    def _values(self, params: Any) -> Mapping[str, Any]:
+        if isinstance(params, Mapping):
+            params = params if self.branching is None else self.branching.filled(params)
+            missing = [name for name in self.parameters if name not in params]
+            unknown = [name for name in params if name not in self.parameters]
+            if missing or unknown:
+                raise SpaceError(
+                    f"a point needs exactly the parameters {list(self.parameters)!r}; missing"
+                    f" {missing!r}, unknown {unknown!r}"
+                )
+            return params
+        if not self.vector:
+            raise SpaceError(
+                f"a point of this space is a dict with the keys {list(self.parameters)!r}, got"
+                f" {params!r}"
+            )
+        row = np.asarray(params, dtype=object).ravel()
+        if len(row) != len(self.parameters):
+            raise SpaceError(
+                f"a point of this space has {len(self.parameters)} numbers, got {len(row)}:"
+                f" {params!r}"
+            )
+        return dict(zip(self.parameters, row, strict=True))
+
+    def decode(self, u: Array) -> Params:
+        """The point at coordinates."""
+        u = np.clip(np.asarray(u, dtype=np.float64), 0.0, 1.0)
+        values = {name: p.decode(u[self.slices[name]]) for name, p in self.parameters.items()}
+        return np.array(list(values.values()), dtype=np.float64) if self.vector else values
+
+    def canonical(self, params: Any) -> Params:
+        """The point as a study keeps it: checked, of plain Python types, numbers unrounded.
+
+        Raises:
+            SpaceError: It is not a point of the space, or violates a constraint.
+        """
+        self.encode(params)
+        values = self._values(params)
+        broken = None if self.region is None else self.region.broken(values)
+        if broken is not None:
+            shown = {name: values[name] for name in self.parameters}
+            raise SpaceError(
+                f"{shown!r} {broken}; nothing was recorded. Correct the point, or loosen the"
+                " constraint in a derived study"
+            )
+        if self.vector:
+            return np.array([float(values[name]) for name in self.parameters])
+        return {name: p.exact(values[name]) for name, p in self.parameters.items()}
+
+    def snap(self, U: Array) -> Array:
+        """Each row moved to the encoding of the point it decodes to."""
+        U = np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
+        if self.region is not None:
+            return self.region.repair(U)
+        if self.continuous.all():
+            return U
+        snapped = [p.snap(U[:, self.slices[name]]) for name, p in self.parameters.items()]
+        return self._settled(np.hstack(snapped))
+
+    def jumps(self, u: Array) -> Array:
+        """The rows next to ``u`` that differ from it in one discrete parameter."""
+        if self.region is not None:
+            return self.region.jumps(u)
+        rows = []
+        for name, parameter in self.parameters.items():
+            place = self.slices[name]
+            if parameter.size == math.inf or parameter.width == 0:
+                continue
+            levels = parameter.around(u[place])
+            block = np.repeat(u[None, :], len(levels), axis=0)
+            block[:, place] = levels
+            rows.append(block[~np.all(block == u, axis=1)])
+        return self._settled(np.vstack(rows) if rows else np.empty((0, self.dimension)))
+
+
+def spread_points(space: SearchSpace, V: Array) -> Array:
+    """Points of a space for rows of the cube: rows spread over the cube become points spread over
+    the feasible part. theory.md#feasible
+
+    Args:
+        space: The space.
+        V: Rows of the unit cube, (n, d).
+
+    Returns:
+        Coordinates of the points, (n, d).
+    """
+    return space.snap(V) if space.region is None else space.region.mapped(V)
+
+
+def slice_points(space: SearchSpace, U: Array, names: Sequence[str]) -> tuple[Array, Mask]:
+    """Rows of a slice along the named inputs, the others moved where constraints require it.
+
+    Args:
+        space: The space.
+        U: Coordinates of the points, (n, d).
+        names: The inputs that keep their values.
+
+    Returns:
+        The rows, and which of them are feasible.
+    """
+    if space.region is None:
+        return U, np.ones(len(U), dtype=np.bool_)
+    return space.region.through(U, names)
+
+
+def named_params(space: SearchSpace, params: Any) -> dict[str, Any]:
+    """A point by name in plain Python values.
+
+    Args:
+        space: The space of the point.
+        params: A dict or a row of numbers.
+
+    Returns:
+        The values in the order of the space's parameters.
+    """
+    values = (
+        [params[name] for name in space.parameters] if isinstance(params, Mapping) else list(params)
+    )
+    return {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in zip(space.parameters, values, strict=True)
+    }
+
+
+def coordinate_names(space: SearchSpace) -> list[str]:
+    """A name for each coordinate of the unit cube.
+
+    Args:
+        space: The space.
+
+    Returns:
+        The parameter's name; for a choice of several coordinates ``name=option``.
+    """
+    return [
+        f"{name}={parameter.options[index]}"
+        if isinstance(parameter, Choice) and parameter.width > 1
+        else name
+        for name, parameter in space.parameters.items()
+        for index in range(parameter.width)
+    ]
