@@ -6,7 +6,8 @@ from scipy.spatial.distance import pdist
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.space import MOST_OPTIONS, Choice, Float, Space, gold_code
+from noregret.space import Choice, Float, Space
+from noregret.space.parameters import MOST_OPTIONS, gold_code
 from noregret.strategies import Strategy
 from noregret.trials import Decision, ModelDecision, Trial
 
