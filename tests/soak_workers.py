@@ -15,7 +15,7 @@ from sqlalchemy import event
 
 import noregret as nr
 from noregret.errors import NoRegretError, StudyExistsError
-from noregret.storage import SQLStorage, changing, rows, stored_studies
+from noregret.storage import SQLStorage, schema, sql
 from noregret.study import asking
 
 SPACE: dict[str, Any] = {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b", "c"])}
@@ -52,7 +52,7 @@ class Worker:
 
     def __init__(self, url: str, noted: Noted, rng: random.Random) -> None:
         self.storage, self.noted, self.rng = SQLStorage(url), noted, rng
-        self.clock = self.storage._statements.clock
+        self.clock = self.storage._clock
         self.index, self.mine, self.narrow = -1, list[nr.Trial](), 0
         self.call = "open"  # the one under way
         if self.storage._database.is_sqlite:
@@ -104,9 +104,9 @@ class Worker:
             told = datetime.now(UTC) + timedelta(seconds=jump)
             return told.isoformat(timespec="milliseconds")
 
-        for module in (rows, changing, stored_studies, asking):
+        for module in (schema, sql, asking):
             vars(module)["utc_now"] = now
-        self.storage._statements.clock = self.clock + jump
+        self.storage._clock = self.clock + jump
 
     def _fill(self, begin: bool) -> None:
         """As if the disk were full, for this process, for a few calls."""

@@ -113,7 +113,7 @@ def test_a_file_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert SQLStorage(storage.url).names() == [name]  # as another process opens it
         storage.close()
     assert sorted(path.name for path in tmp_path.glob("*.db")) == sorted(names)
-    monkeypatch.setattr("noregret.storage.sqlite_file.can_write", lambda file: False)
+    monkeypatch.setattr("noregret.storage.database.can_write", lambda file: False)
     for name in names:
         assert SQLStorage(tmp_path / name, must_exist=True).names() == [name]
         assert [each["name"] for each in recover(tmp_path / name).studies] == [name]

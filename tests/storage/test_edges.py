@@ -10,7 +10,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import NoRegretError, StorageError, UnavailableError
-from noregret.storage import SQLStorage, database, recover, sqlite_file
+from noregret.storage import SQLStorage, database, recover
 from noregret.storage.database import Database, shown_url
 from noregret.trials import Trial
 
@@ -29,7 +29,7 @@ def test_a_file_that_cannot_be_written_can_be_read(
     """As on a read-only mount: SQLite itself needs to write to read what WAL mode left."""
     filled(tmp_path / "s.db")
     before = sorted(os.listdir(tmp_path))
-    monkeypatch.setattr(sqlite_file, "can_write", lambda file: False)
+    monkeypatch.setattr(database, "can_write", lambda file: False)
     study = nr.Study.open("lab", storage=tmp_path / "s.db")
     assert len(study.trials) == 5
     assert nr.Study.summaries(storage=tmp_path / "s.db")[0].best == 4.0
@@ -46,7 +46,7 @@ def test_what_is_still_in_the_log_is_not_passed_over(
     kept = sqlite3.connect(tmp_path / "s.db")  # holds the log open
     kept.execute("UPDATE noregret_trials SET value = 77 WHERE number = 4")
     kept.commit()
-    monkeypatch.setattr(sqlite_file, "can_write", lambda file: False)
+    monkeypatch.setattr(database, "can_write", lambda file: False)
     assert nr.Study.open("lab", storage=tmp_path / "s.db").best.value == 77.0
     kept.close()
 
@@ -170,7 +170,7 @@ def test_a_broken_rule_is_not_always_a_taken_number(tmp_path: Path) -> None:
     ],
 )
 def test_no_message_has_a_password(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "FIRST_PATIENCE", 0.0)
+    monkeypatch.setattr(database, "FIRST_RETRY_SECONDS", 0.0)
     with pytest.raises(NoRegretError) as caught:
         SQLStorage(url)
     text = "".join([str(caught.value), repr(caught.value), *getattr(caught.value, "__notes__", [])])

@@ -180,7 +180,7 @@ def test_a_server_that_goes_away_during_a_tell_and_comes_back(
     weak_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tell hangs behind a lock, so the server dies with the statement in its hands."""
-    monkeypatch.setattr("noregret.storage.database.PATIENCE", 240.0)
+    monkeypatch.setattr("noregret.storage.database.RETRY_SECONDS", 240.0)
     storage = SQLStorage(weak_server.get_uri())
     study = nr.Study(SPACE, "maximize", name="mid-tell", storage=storage)
     trial = study.ask()
@@ -208,7 +208,7 @@ def test_a_server_that_goes_away_during_a_tell_and_comes_back(
 def test_a_server_that_stays_away_is_said(
     weak_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("noregret.storage.database.PATIENCE", 0.3)
+    monkeypatch.setattr("noregret.storage.database.RETRY_SECONDS", 0.3)
     storage = SQLStorage(weak_server.get_uri())
     study = nr.Study(SPACE, "maximize", name="away", storage=storage)
     trial = study.ask()
@@ -228,7 +228,7 @@ def test_a_run_waits_for_a_server_with_the_value_in_its_hands(
     weak_server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "noregret.storage.database.PATIENCE", 0.1
+        "noregret.storage.database.RETRY_SECONDS", 0.1
     )  # so that the run's own patience is needed
     storage = SQLStorage(weak_server.get_uri())
     study = nr.Study(SPACE, "maximize", name="patient", storage=storage)

@@ -12,7 +12,7 @@ import pytest
 import noregret as nr
 from noregret.errors import StorageError, TrialError
 from noregret.storage import recover
-from noregret.storage.lists import HEAD, pack, unpack
+from noregret.storage.codec import HEADER_BYTES, pack, unpack
 
 DEEP = '{"a":' * 5_000 + "1" + "}" * 5_000
 
@@ -94,12 +94,12 @@ def test_a_text_that_is_no_unicode_is_damage_and_not_waited_for(tmp_path: Path) 
 def test_a_bomb_in_a_list_is_not_unpacked(lie: str) -> None:
     """10 MB in a column of two numbers; and as many designs as that would be, and more."""
     key, content = pack(nr.Candidates([{"t": 1.0}, {"t": 2.0}]))
-    start = HEAD + int.from_bytes(content[:HEAD], "little")
-    header, bomb = json.loads(content[HEAD:start]), zlib.compress(bytes(10**7), 9)
+    start = HEADER_BYTES + int.from_bytes(content[:HEADER_BYTES], "little")
+    header, bomb = json.loads(content[HEADER_BYTES:start]), zlib.compress(bytes(10**7), 9)
     header["columns"][0] |= {"packed": True, "size": len(bomb)}
     header["count"] = 2 if lie == "none" else 10**15
     text = json.dumps(header).encode()
-    hostile = len(text).to_bytes(HEAD, "little") + text + bomb
+    hostile = len(text).to_bytes(HEADER_BYTES, "little") + text + bomb
     tracemalloc.start()
     with pytest.raises(StorageError, match=r"a stored list of designs is damaged .*recover"):
         unpack(key, hostile)

@@ -10,8 +10,8 @@ import pytest
 
 import noregret as nr
 from noregret.errors import StorageError, StudyExistsError
-from noregret.storage import SQLStorage, lists
-from noregret.storage.lists import pack, unpack
+from noregret.storage import SQLStorage, codec
+from noregret.storage.codec import pack, unpack
 from tests.databases import make_url
 
 KINDS = ["sqlite", "postgresql"]
@@ -60,7 +60,7 @@ def test_what_has_something_in_common_is_compressed() -> None:
 
 
 def test_a_list_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "LARGEST", 1000)
+    monkeypatch.setattr(codec, "MAX_LIST_BYTES", 1000)
     with pytest.raises(StorageError, match="too long to be stored"):
         pack(SPACES["numbers"]())
 
@@ -135,7 +135,7 @@ def test_studies_made_and_deleted_at_once_keep_their_lists(
 
 def test_an_open_list_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = nr.Study.create("a", nr.Candidates(ODD), "maximize", storage=tmp_path / "s.db")
-    monkeypatch.setattr(lists, "unpack", None)
+    monkeypatch.setattr(codec, "unpack", None)
     assert nr.Study.open("a", storage=tmp_path / "s.db").space is first.space
     monkeypatch.undo()
     del first

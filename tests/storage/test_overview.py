@@ -1,13 +1,15 @@
 """A list of studies is made in one pass: by its query plan, not by a clock."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import noregret as nr
-from noregret.storage import SQLStorage
+from noregret.storage import SQLStorage, StudyRecord
+from noregret.trials import Trial
 from tests.databases import make_url
 
 
@@ -19,7 +21,7 @@ def plans(storage: SQLStorage) -> list[str]:
         raw: Any = connection.connection.dbapi_connection
         asked: list[str] = []
         raw.set_trace_callback(asked.append)
-        connection.execute(storage._statements.overview).all()
+        connection.execute(storage._overview()).all()
         raw.set_trace_callback(None)
         for statement in asked:
             said += [row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}")]
@@ -27,13 +29,16 @@ def plans(storage: SQLStorage) -> list[str]:
 
 
 def filled(path: Path, trials: int, corrected: int = 2) -> SQLStorage:
+    """A study whose first trials are corrected: 0 to another value, the others to failures."""
     storage = SQLStorage(path)
-    study = nr.Study({"x": nr.Float(0, 1)}, "minimize", storage=storage)
-    for number in range(trials):
-        study.add({"x": number / trials}, float(number))
-    study.correct(0, 50.0)
-    for number in range(1, corrected):
-        study.correct(number, state="failed")
+    first = [Trial(n, {"x": n / trials}, "complete", float(n)) for n in range(trials)]
+    corrections = [
+        Trial(trials + n, {"x": n / trials}, "failed" if n else "complete", None if n else 50.0)
+        for n in range(corrected)
+    ]
+    rows = [*first, *(replace(trial, corrects=n) for n, trial in enumerate(corrections))]
+    space = nr.Space({"x": nr.Float(0, 1)})
+    storage.create(StudyRecord("study", space, "minimize", nr.RandomSearch(), 0), rows)
     return storage
 
 
@@ -61,7 +66,7 @@ def test_steps_grow_with_the_trials_and_not_with_their_square(tmp_path: Path) ->
         with storage._database.engine.connect() as connection:
             raw: Any = connection.connection.dbapi_connection
             raw.set_progress_handler(counted, 10)
-            connection.execute(storage._statements.overview).all()
+            connection.execute(storage._overview()).all()
             raw.set_progress_handler(None, 0)
         return count
 
@@ -70,7 +75,7 @@ def test_steps_grow_with_the_trials_and_not_with_their_square(tmp_path: Path) ->
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_database_without_the_index_gets_it(kind: str, request: pytest.FixtureRequest) -> None:
-    """As every database made before this index was thought of."""
+    """Indexes are not versioned."""
     url = make_url(kind, request)
     storage = SQLStorage(url)
     study = nr.Study({"x": nr.Float(0, 1)}, "maximize", storage=storage)

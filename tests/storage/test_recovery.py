@@ -1,16 +1,12 @@
-"""``recover`` gives back all that a file holds, of any version, and says what it could not read."""
+"""``recover`` returns all that a file holds, and names what it could not read."""
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 import noregret as nr
-from noregret.storage import SQLStorage, codec, recover, upgrade
+from noregret.storage import SQLStorage, codec, recover
 from noregret.storage.recovery import Recovered
 from noregret.trials import Trial
-from tests.storage.test_migration import QUIET, write_version_1, write_version_2
 
 
 def same_as_stored(found: Recovered, storage: SQLStorage) -> None:
@@ -62,22 +58,6 @@ def test_all_of_a_study_is_recovered(tmp_path: Path) -> None:
     ):
         nr.Study.create(name, nr.Candidates(rows), "maximize", storage=storage).ask()
     same_as_stored(recover(tmp_path / "s.db"), storage)
-
-
-@QUIET
-@pytest.mark.parametrize(
-    "write",
-    [
-        write_version_2,
-        lambda path: write_version_1(f"sqlite:///{path}", "sqlite", path.with_name("of-2.db")),
-    ],
-)
-def test_older_files_are_recovered(write: Callable[[Path], object], tmp_path: Path) -> None:
-    write(tmp_path / "old.db")
-    found = recover(tmp_path / "old.db")
-    assert sum(len(about["trials"]) for about in found.studies) >= 20
-    upgrade(tmp_path / "old.db")
-    same_as_stored(found, SQLStorage(tmp_path / "old.db"))
 
 
 def test_a_damaged_remark_costs_itself_alone(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import sqlalchemy
 
 import noregret as nr
 from noregret.errors import StorageError, UnavailableError
-from noregret.storage import SQLStorage, backup, schema, sqlite_file
+from noregret.storage import SQLStorage, backup, database, schema
 from tests.openings import KINDS, open_together, prepared
 from tests.storage.test_failures import hold_lock
 
@@ -179,7 +179,7 @@ def test_a_set_up_that_is_under_way_is_no_copy(
 
     def go_on(seconds: float) -> None:
         engine = sqlalchemy.create_engine(f"sqlite:///{path}")
-        schema.tables(sqlalchemy)[0].metadata.create_all(engine)
+        schema.tables(sqlalchemy).create_all(engine)
         engine.dispose()
 
     monkeypatch.setattr("noregret.storage.schema.time.sleep", go_on)
@@ -213,7 +213,7 @@ def test_who_cannot_write_sees_what_others_write(
     with opened(tmp_path / "s.db") as storage:
         made(storage, 2)
     with monkeypatch.context() as patched:
-        patched.setattr(sqlite_file, "can_write", lambda file: False)
+        patched.setattr(database, "can_write", lambda file: False)
         viewer = nr.Study.open("lab", storage=SQLStorage(tmp_path / "s.db"))
     assert len(viewer.trials) == 2
     for count in (4, 6):

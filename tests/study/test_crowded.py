@@ -16,8 +16,6 @@ import noregret as nr
 from noregret.errors import ConfigurationError, StorageError, UnknownStudyError
 from noregret.space import SearchSpace
 from noregret.storage import MemoryStorage, SQLStorage, Storage
-from noregret.storage.lookup import study_id
-from noregret.storage.statements import lock_of
 from noregret.strategies import InsuredGPUCB, RandomSearch, Strategy
 from noregret.trials import Decision, History, Proposal, Trial
 from tests.databases import KINDS, make_storage, make_url
@@ -131,12 +129,12 @@ def test_whoever_waits_for_a_number_of_postgresql_is_not_overtaken(
     """
     storage = SQLStorage(make_url("postgresql", request))
     study = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=RandomSearch(), storage=storage)
-    statements, asked = storage._statements, list[Trial]()
+    database, asked = storage._database, list[Trial]()
     asking = threading.Thread(target=lambda: asked.append(study.ask()))
-    with statements.database.engine.connect() as connection:
-        with statements.database.transaction(connection):
-            turn = lock_of(statements.sql, study_id(statements, study._key))
-            connection.execute(statements.sql.select(turn))
+    with database.engine.connect() as connection:
+        with database.transaction(connection):
+            turn = storage._turn(storage._id(study._key))
+            connection.execute(database.sql.select(turn))
             asking.start()
             asking.join(0.5)
             assert asking.is_alive()

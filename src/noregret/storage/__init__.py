@@ -1,8 +1,7 @@
 """Where trials live: one protocol, in memory, and in SQLite or PostgreSQL."""
 
 from noregret.storage import codec
-from noregret.storage.backup import backup
-from noregret.storage.database import storage_file, storage_url
+from noregret.storage.database import backup, storage_file, storage_url
 from noregret.storage.memory import MemoryStorage
 from noregret.storage.protocol import (
     STORE_IT,

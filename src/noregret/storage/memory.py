@@ -1,4 +1,4 @@
-"""Storage in this process: gone with it. Takes anything, user callables included."""
+"""Storage in the memory of this process. Takes anything, user callables included."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
+from noregret.errors import StorageError
 from noregret.storage.protocol import (
     DIED,
     STORE_IT,
@@ -20,95 +21,132 @@ from noregret.storage.protocol import (
     StudyKey,
     StudyRecord,
     StudySummary,
-    check_first,
-    made_anew,
+    check_numbering,
+    study_exists,
+    study_replaced,
+    unknown_study,
 )
-from noregret.trials import About, State, Trial, merged, standing, utc_now
+from noregret.trials import STATES, About, State, Trial, merged, standing, utc_now
 
 
 @dataclass(slots=True)
-class _Lease:
-    """When a trial's worker last gave a sign of life, and how often the trial was given out."""
-
-    heard: float | None = None
-    attempts: int = 0
-
-    def take(self, worker: str | None) -> None:
-        self.heard = None if worker is None else time.monotonic()
-        self.attempts += 1
-
-
-@dataclass(slots=True)
-class _Kept:
-    record: StudyRecord
-    identity: str = field(default_factory=lambda: uuid.uuid4().hex)
+class _Study:
+    record: StudyRecord  # with its key
     created: str = field(default_factory=utc_now)
     trials: list[Trial] = field(default_factory=list)
-    leases: list[_Lease] = field(default_factory=list)
+    # by the trial's number: time of the last heartbeat, None where none is sent
+    heartbeats: list[float | None] = field(default_factory=list)
+    attempts: list[int] = field(default_factory=list)  # how often each trial was given out
+
+    def add(self, trials: Sequence[Trial], worker: str | None) -> list[Trial]:
+        now, first = utc_now(), len(self.trials)
+        for number, trial in enumerate(trials, first):
+            running = trial.state == "running"
+            stored = replace(
+                trial,
+                number=number,
+                created=trial.created or now,
+                started=trial.started or (now if running else None),
+                finished=(trial.finished or now) if trial.is_finished else None,
+                worker=worker if running else None,
+            )
+            self.trials.append(stored)
+            self.heartbeats.append(None if worker is None else time.monotonic())
+            self.attempts.append(int(running))
+        return self.trials[first:]
+
+    def change(self, number: int, **changes: Any) -> Trial:
+        trial = self.trials[number] = replace(self.trials[number], **changes)
+        return trial
+
+    def get(self, number: int, *states: State) -> Trial | None:
+        """A trial that is in one of these states."""
+        trial = self.trials[number] if 0 <= number < len(self.trials) else None
+        return trial if trial is not None and trial.state in states else None
+
+    def summary(self) -> StudySummary:
+        trials = standing(self.trials)
+        states = Counter(trial.state for trial in trials)
+        values = [
+            trial.value
+            for trial in trials
+            if trial.state == "complete" and trial.value is not None and trial.feasible is not False
+        ]
+        times = [time for trial in self.trials for time in (trial.created, trial.finished) if time]
+        return StudySummary(
+            self.record.name,
+            self.record.goal,
+            len(trials),
+            best=(max if self.record.goal == "maximize" else min)(values, default=None),
+            created=self.created,
+            last_activity=max([self.created, *times]),
+            **{state: states[state] for state in STATES},
+        )
 
 
 class MemoryStorage:
-    """Thread-safe."""
+    """Studies in the memory of this process, which end with it. Safe for threads."""
 
     shared = False
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process = os.getpid()
-        self._studies: dict[str, _Kept] = {}
+        self.__setstate__({"_studies": {}})
 
     def __getstate__(self) -> dict[str, Any]:
-        # a lock cannot be copied or pickled: the copy gets its own
         return {"_studies": self._studies}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._lock = threading.Lock()
+        self._studies: dict[str, _Study] = state["_studies"]
+        self._lock = threading.Lock()  # a lock cannot be copied: each copy gets its own
         self._process = os.getpid()
-        self._studies = state["_studies"]
+
+    def _find(self, name: str) -> _Study:
+        study = self._studies.get(name)
+        if study is None:
+            raise unknown_study(name, self.names())
+        key = study.record.key
+        if isinstance(name, StudyKey) and key is not None and name.identity != key.identity:
+            raise study_replaced(name)
+        return study
+
+    @contextmanager
+    def _changing(self, name: str) -> Iterator[_Study]:
+        """A study that is about to change. A forked process would change a copy of it."""
+        with self._lock:
+            if self._process != os.getpid():
+                raise StorageError(
+                    f"study {str(name)!r} is in the memory of another process, and this one would"
+                    f" work on a copy of it: {STORE_IT}"
+                )
+            yield self._find(name)
+
+    # -- studies --
 
     def create(self, record: StudyRecord, trials: Sequence[Trial] = ()) -> StudyKey:
-        check_first(trials)
+        check_numbering(trials)
         with self._lock:
             if record.name in self._studies:
-                raise StudyExistsError(
-                    f"a study named {record.name!r} exists already: open it, or choose another name"
-                )
-            kept = self._studies[record.name] = _Kept(record)
-            _add(kept, trials, None)
-            return StudyKey(record.name, kept.identity)
-
-    def _find(self, name: str) -> _Kept:
-        if name not in self._studies:
-            raise UnknownStudyError(
-                f"there is no study named {str(name)!r}; there are {sorted(self._studies)!r}"
-            )
-        kept = self._studies[name]
-        if isinstance(name, StudyKey) and name.identity != kept.identity:
-            raise StorageError(made_anew(name))
-        return kept
-
-    def _changed(self, name: str) -> _Kept:
-        """A study that is about to change. A forked process has a copy of it, and what it told
-        there would be lost.
-        """
-        if self._process != os.getpid():
-            raise StorageError(
-                f"study {str(name)!r} is in the memory of another process, and this one would work"
-                f" on a copy of it: {STORE_IT}"
-            )
-        return self._find(name)
+                raise study_exists(record.name)
+            key = StudyKey(record.name, uuid.uuid4().hex)
+            study = self._studies[record.name] = _Study(replace(record, key=key))
+            study.add(trials, None)
+            return key
 
     def open(self, name: str) -> StudyRecord:
-        kept = self._find(name)
-        return replace(kept.record, key=StudyKey(kept.record.name, kept.identity))
+        return self._find(name).record
+
+    def read(self, name: str) -> tuple[StudyRecord, list[Trial]]:
+        with self._lock:
+            study = self._find(name)
+            return study.record, list(study.trials)
 
     def key(self, name: str) -> StudyKey:
-        kept = self._find(name)
-        return StudyKey(kept.record.name, kept.identity)
+        key = self._find(name).record.key
+        assert key is not None  # since ``create``
+        return key
 
     def delete(self, name: str) -> None:
-        with self._lock:
-            self._changed(name)
+        with self._changing(name):
             del self._studies[name]
 
     def names(self) -> list[str]:
@@ -116,19 +154,20 @@ class MemoryStorage:
 
     def summaries(self) -> list[StudySummary]:
         with self._lock:
-            return [_summary(kept) for _, kept in sorted(self._studies.items())]
+            return [study.summary() for _, study in sorted(self._studies.items())]
+
+    # -- trials --
 
     def trials(self, name: str) -> list[Trial]:
         with self._lock:
             return list(self._find(name).trials)
 
     def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        with self._lock:
-            kept = self._changed(name)
-            first = len(kept.trials)
+        with self._changing(name) as study:
+            first = len(study.trials)
             if [trial.number for trial in trials] != list(range(first, first + len(trials))):
                 return False
-            _add(kept, trials, worker)
+            study.add(trials, worker)
             return True
 
     def append(
@@ -139,27 +178,21 @@ class MemoryStorage:
         below: float = math.inf,
         unless: Callable[[Sequence[Trial]], bool] | None = None,
     ) -> list[Trial] | None:
-        with self._lock:
-            kept = self._changed(name)
-            first = len(kept.trials)
-            if trials and first + len(trials) > below:
+        with self._changing(name) as study:
+            if trials and len(study.trials) + len(trials) > below:
                 return None
-            came = kept.trials[trials[0].number :] if trials else []
-            if came and unless is not None and unless(came):
+            newer = study.trials[trials[0].number :] if trials else []
+            if newer and unless is not None and unless(newer):
                 return None
-            _add(kept, [replace(trial, number=first + i) for i, trial in enumerate(trials)], worker)
-            return kept.trials[first:]
+            return study.add(trials, worker)
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
-        with self._lock:
-            kept = self._changed(name)
-            if not 0 <= number < len(kept.trials) or kept.trials[number].state != "waiting":
+        with self._changing(name) as study:
+            if study.get(number, "waiting") is None:
                 return None
-            kept.leases[number].take(worker)
-            kept.trials[number] = replace(
-                kept.trials[number], state="running", worker=worker, started=utc_now()
-            )
-            return kept.trials[number]
+            study.heartbeats[number] = None if worker is None else time.monotonic()
+            study.attempts[number] += 1
+            return study.change(number, state="running", worker=worker, started=utc_now())
 
     def finish(
         self,
@@ -173,17 +206,14 @@ class MemoryStorage:
         about: About | None = None,
     ) -> Trial | None:
         about = about or About()
-        with self._lock:
-            kept = self._changed(name)
-            if not 0 <= number < len(kept.trials) or kept.trials[number].is_finished:
-                return None
-            trial = kept.trials[number]
-            if worker is not None and (trial.state != "running" or trial.worker != worker):
+        with self._changing(name) as study:
+            trial = study.get(number, "running", "waiting")
+            if trial is None or (worker is not None and trial.worker != worker):
                 return None
             if about.params is not None:
-                trial = replace(trial, params=about.params, asked=trial.params)
-            kept.trials[number] = replace(
-                trial,
+                study.change(number, params=about.params, asked=trial.params)
+            return study.change(
+                number,
                 state=state,
                 value=value,
                 noise_std=noise_std,
@@ -197,27 +227,26 @@ class MemoryStorage:
                 feasible=about.feasible,
                 transient=about.transient,
             )
-            return kept.trials[number]
 
     def annotate(
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
     ) -> None:
-        with self._lock:
-            kept = self._changed(name)
-            old = kept.record if number is None else kept.trials[number]
-            said = old.note if note is None else note or None
-            both = merged(old.attributes, attributes)
+        with self._changing(name) as study:
+            old = study.record if number is None else study.trials[number]
+            changes: dict[str, Any] = {
+                "note": old.note if note is None else note or None,
+                "attributes": merged(old.attributes, attributes),
+            }
             if number is None:
-                kept.record = replace(kept.record, note=said, attributes=both)
+                study.record = replace(study.record, **changes)
             else:
-                kept.trials[number] = replace(kept.trials[number], note=said, attributes=both)
+                study.change(number, **changes)
 
     def heartbeat(self, name: str, numbers: Sequence[int], worker: str) -> None:
-        with self._lock:
-            kept = self._changed(name)
+        with self._changing(name) as study:
             for number in numbers:
-                if kept.trials[number].worker == worker:
-                    kept.leases[number].heard = time.monotonic()
+                if study.trials[number].worker == worker:
+                    study.heartbeats[number] = time.monotonic()
 
     def reclaim(
         self,
@@ -228,78 +257,29 @@ class MemoryStorage:
         numbers: Sequence[int] | None = None,
         worker: str | None = None,
     ) -> list[Trial]:
-        def is_meant(trial: Trial, lease: _Lease) -> bool:
-            if worker not in (None, trial.worker):
-                return False
-            if numbers is not None:
-                return trial.number in numbers
-            return lease.heard is not None and lease.heard < time.monotonic() - grace
+        with self._changing(name) as study:
 
-        with self._lock:
-            kept, taken = self._changed(name), []
-            for number, (trial, lease) in enumerate(zip(kept.trials, kept.leases, strict=True)):
-                if trial.state == "running" and is_meant(trial, lease):
-                    over = lease.attempts >= attempts
-                    state: State = "failed" if over else "waiting"
-                    kept.trials[number] = replace(
-                        trial,
-                        state=state,
+            def is_lost(trial: Trial) -> bool:
+                if trial.state != "running" or worker not in (None, trial.worker):
+                    return False
+                heard = study.heartbeats[trial.number]
+                silent = heard is not None and heard < time.monotonic() - grace
+                return silent if numbers is None else trial.number in numbers
+
+            reclaimed = []
+            for trial in filter(is_lost, list(study.trials)):
+                over = study.attempts[trial.number] >= attempts
+                study.heartbeats[trial.number] = None
+                study.attempts[trial.number] -= attempts == UNLIMITED
+                reclaimed.append(
+                    study.change(
+                        trial.number,
+                        state="failed" if over else "waiting",
                         finished=utc_now() if over else None,
                         worker=None,
                         started=trial.started if over else None,
                         error=DIED if over else None,
                         transient=over and attempts == 0,
                     )
-                    lease.heard = None
-                    lease.attempts -= attempts == UNLIMITED
-                    taken.append(kept.trials[number])
-            return taken
-
-
-def _add(kept: _Kept, trials: Sequence[Trial], worker: str | None) -> None:
-    now = utc_now()
-    for trial in trials:
-        running, lease = trial.state == "running", _Lease()
-        if running:
-            lease.take(worker)
-        kept.leases.append(lease)
-        finished = (trial.finished or now) if trial.is_finished else None
-        kept.trials.append(
-            replace(
-                trial,
-                created=trial.created or now,
-                started=trial.started or (now if running else None),
-                finished=finished,
-                worker=worker if running else None,
-            )
-        )
-
-
-def _summary(kept: _Kept) -> StudySummary:
-    counting = standing(kept.trials)
-    states = Counter(trial.state for trial in counting)
-    values = [
-        trial.value
-        for trial in counting
-        if trial.state == "complete" and trial.value is not None and trial.feasible is not False
-    ]
-    best = (max if kept.record.goal == "maximize" else min)(values, default=None)
-    times = [
-        text
-        for trial in kept.trials
-        for text in (trial.created, trial.finished)
-        if text is not None
-    ]
-    return StudySummary(
-        kept.record.name,
-        kept.record.goal,
-        len(counting),
-        states["waiting"],
-        states["running"],
-        states["complete"],
-        states["failed"],
-        best,
-        kept.created,
-        max([kept.created, *times]),
-        states["withdrawn"],
-    )
+                )
+            return reclaimed

@@ -1,4 +1,4 @@
-"""What can still be read of a damaged database: row by row, each that fails named."""
+"""Reads what can still be read of a damaged database, row by row, and names what cannot."""
 
 from __future__ import annotations
 
@@ -12,33 +12,32 @@ from urllib.parse import quote
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage import codec
 from noregret.storage.database import storage_file, storage_url
-from noregret.storage.documents import load
-from noregret.storage.lists import unpack
-from noregret.storage.rows import TIMES, check_corrects, check_row, check_time, read_outcomes
-from noregret.storage.schema import strategy_of_schema_2
-from noregret.trials import Decision, Trial, sign_of
+from noregret.storage.schema import TIMES, check_corrects, check_row, check_time, read_outcomes
+from noregret.trials import Decision, Trial
 
-NEEDED = ("number", "state", "params", "value", "noise_std")  # without which it is no trial
-# what costs itself alone; an older file lacks some, and had "info" for "decision"
-REMARKS = (
-    *("decision", "info", "corrects", "created", "finished", "started", "asked"),
+NEEDED = ("number", "state", "params", "value", "noise_std")  # without these there is no trial
+OPTIONAL = (  # each is lost alone
+    *("decision", "corrects", "created", "finished", "started", "asked"),
     *("error", "note", "attributes", "transient", "outcomes", "feasible"),
 )
 STUDY = (
     *("name", "space", "goal", "strategy", "seed", "created", "library", "version", "note"),
     *("attributes", "origin", "outcomes", "context"),
 )
-DOCUMENTS = ("space", "strategy", "attributes", "origin", "outcomes", "context")  # JSON texts
+STUDY_DOCUMENTS = ("space", "strategy", "attributes", "origin", "outcomes", "context")  # JSON texts
+TRIAL_DOCUMENTS = ("decision", "asked", "attributes")
 EMPTY = Trial(0, {}, "waiting").to_json()
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, StorageError)
 
 
 @dataclass(slots=True)
 class Recovered:
-    """The studies of a file as far as they can be read, as JSON values, and what could not be.
+    """What was read from a damaged file.
 
-    Space, strategy and limits are as ``noregret.storage.codec`` reads them, a list of designs with
-    its rows; trials as ``Trial.from_json`` does.
+    Args:
+        studies: The studies as JSON values. ``noregret.storage.codec.from_json`` reads space,
+            strategy and limits, a list of designs with its rows; ``Trial.from_json`` the trials.
+        lost: What could not be read, one sentence each.
     """
 
     studies: list[dict[str, Any]] = field(default_factory=list)
@@ -46,8 +45,18 @@ class Recovered:
 
 
 def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
-    """Reads a SQLite file of any version without changing it. Trials come in both directions of the
-    table, so that a page that cannot be read costs its own rows alone.
+    """Reads a SQLite file without changing it.
+
+    The tables are read in both directions, so that a damaged page costs its own rows alone.
+
+    Args:
+        storage: The file. Default: NOREGRET_STORAGE, or noregret.db.
+
+    Returns:
+        The studies with their trials, and what could not be read.
+
+    Raises:
+        StorageError: There is no such file, or nothing in it can be read.
     """
     try:
         import sqlite3
@@ -60,73 +69,105 @@ def recover(storage: str | os.PathLike[str] | None = None) -> Recovered:
     if not file.exists():
         raise StorageError(f"there is no file {str(file)!r}")
     connection = sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=ro", uri=True)
-    connection.text_factory = _text
-    found = Recovered()
+    connection.text_factory = _decoded
     try:
-        lists = _lists(connection, found)
-        columns = ("id", *_present(connection, "noregret_studies", STUDY))
-        rows = _rows(connection, "noregret_studies", columns, "", found)
-        known = {
-            row[0]: _study(dict(zip(columns, row, strict=True)), lists, found)
-            for row in rows
-            if isinstance(row[0], int)
-        }
-        for study in sorted({*known, *_orphans(connection, found)}):
-            if study not in known:
-                found.lost.append(f"all that was kept of study {study} besides its trials")
-            about = known.get(study) or {"study": study, **dict.fromkeys(STUDY)}
-            found.studies.append(about | {"trials": _trials(connection, about, found)})
+        return _Reader(connection).read()
     except sqlite3.DatabaseError as error:
         raise StorageError(f"nothing can be read from {str(file)!r} ({error})") from None
     finally:
         connection.close()
-    return found
 
 
-def _text(value: bytes) -> str | bytes:
-    """A text that is none any more costs its own row, not those behind it."""
+def _decoded(value: bytes) -> str | bytes:
+    """Bytes that are no text cost their own row, not those after it."""
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
         return value
 
 
-def _present(connection: Any, table: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    import sqlite3
+class _Reader:
+    """Reads the tables through a connection of sqlite3."""
 
-    try:
-        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-    except sqlite3.DatabaseError:
-        return ()
-    return tuple([name for name in names if name in there])
+    def __init__(self, connection: Any) -> None:
+        self.connection = connection
+        self.result = Recovered()
+        self.lost = self.result.lost
 
+    def read(self) -> Recovered:
+        lists = dict(self._rows("noregret_lists", ("digest", "content")))
+        rows = self._rows("noregret_studies", ("id", *STUDY))
+        studies = {row[0]: self._study(row, lists) for row in rows if isinstance(row[0], int)}
+        owners = [row[0] for row in self._rows("noregret_trials", ("study",))]
+        self.lost += [
+            f"trials of a study without a number ({owner!r})"
+            for owner in owners
+            if not isinstance(owner, int)
+        ]
+        for number in sorted({*studies, *(owner for owner in owners if isinstance(owner, int))}):
+            if number not in studies:
+                self.lost.append(f"all that was kept of study {number} besides its trials")
+            study = studies.get(number) or {"study": number, **dict.fromkeys(STUDY)}
+            self.result.studies.append({**study, "trials": self._trials(study)})
+        return self.result
 
-def _lists(connection: Any, found: Recovered) -> dict[str, bytes]:
-    """Lists of designs by their digest, which the studies name."""
-    columns = ("digest", "content")
-    if _present(connection, "noregret_lists", columns) != columns:
-        return {}
-    return dict(_rows(connection, "noregret_lists", columns, "", found))
+    def _rows(
+        self, table: str, columns: tuple[str, ...], where: str = "TRUE"
+    ) -> list[tuple[Any, ...]]:
+        import sqlite3
 
+        rows: dict[tuple[Any, ...], None] = {}
+        for order in ("ASC", "DESC"):
+            query = f"SELECT {', '.join(columns)} FROM {table} NOT INDEXED WHERE {where}"
+            try:
+                cursor = self.connection.execute(f"{query} ORDER BY rowid {order}")
+                while (row := cursor.fetchone()) is not None:
+                    rows[row] = None
+            except sqlite3.DatabaseError as error:
+                if "no such table" in str(error) or "not a database" in str(error):
+                    raise
+                self.lost.append(f"rows of {table} ({error})")
+            else:
+                break
+        return sorted(rows, key=lambda row: (str(type(row[0])), row[0]))
 
-def _study(row: dict[str, Any], lists: dict[str, bytes], found: Recovered) -> dict[str, Any]:
-    """All that a study's row says, each thing for itself."""
-    study = row.pop("id")
-    about: dict[str, Any] = dict.fromkeys(STUDY)
-    of = f"study {row['name']!r}" if isinstance(row.get("name"), str) else f"study {study}"
-    for name, value in row.items():
-        try:
-            about[name] = _read(name, value, DOCUMENTS)
-            if name == "seed" and value is not None:
-                about[name] = int(value)
-            elif name == "space":
-                about[name] = _space(about[name], lists)
-            elif name == "strategy" and row.get("version") in (1, 2):
-                about[name] = strategy_of_schema_2(about[name])
-        except UNREADABLE as error:
-            about[name] = value if isinstance(value, str) else None
-            found.lost.append(f"the {name} of {of}: {error}")
-    return {"study": study, **about}
+    def _study(self, row: tuple[Any, ...], lists: dict[str, bytes]) -> dict[str, Any]:
+        """What a study's row says; each column is read alone."""
+        columns = dict(zip(("study", *STUDY), row, strict=True))
+        name = columns["name"]
+        of = f"study {name!r}" if isinstance(name, str) else f"study {columns['study']}"
+        study = columns.copy()
+        for column in STUDY:
+            value = columns[column]
+            try:
+                study[column] = _read(column, value, STUDY_DOCUMENTS)
+                if column == "seed" and value is not None:
+                    study[column] = int(value)
+                elif column == "space":
+                    study[column] = _space(study[column], lists)
+            except UNREADABLE as error:
+                study[column] = value if isinstance(value, str) else None
+                self.lost.append(f"the {column} of {of}: {error}")
+        return study
+
+    def _trials(self, study: dict[str, Any]) -> list[dict[str, Any]]:
+        columns, trials, numbers = (*NEEDED, *OPTIONAL), [], set()
+        of = f"of study {study['name'] or study['study']!r}"
+        for row in self._rows("noregret_trials", columns, f"study = {study['study']}"):
+            errors: dict[str, Exception] = {}
+            try:
+                trials.append(_trial(dict(zip(columns, row, strict=True)), errors))
+            except UNREADABLE as error:
+                self.lost.append(f"trial {row[0]} {of}: {error}")
+            else:
+                self.lost += [
+                    f"the {name} of trial {row[0]} {of}: {error}" for name, error in errors.items()
+                ]
+            numbers.add(row[0])
+        gaps = _gaps(sorted(each for each in numbers if isinstance(each, int) and each >= 0))
+        if gaps:
+            self.lost.append(f"the rows of trials {', '.join(gaps)} {of}")
+        return trials
 
 
 def _space(space: Any, lists: dict[str, bytes]) -> Any:
@@ -135,31 +176,11 @@ def _space(space: Any, lists: dict[str, bytes]) -> Any:
     key = space["list"]
     if key not in lists:
         raise ValueError(f"the list of designs {key} is not there")
-    return codec.to_json(unpack(key, lists[key]))
-
-
-def _trials(connection: Any, about: dict[str, Any], found: Recovered) -> list[dict[str, Any]]:
-    columns = (*NEEDED, *_present(connection, "noregret_trials", REMARKS))
-    of, trials, seen = f"of study {about['name'] or about['study']!r}", [], set()
-    where = f"study = {about['study']}"
-    for row in _rows(connection, "noregret_trials", columns, where, found):
-        data = dict(zip(columns, row, strict=True))
-        remarks: dict[str, Exception] = {}
-        try:
-            trials.append(_trial(data, about["goal"], remarks))
-        except UNREADABLE as error:
-            found.lost.append(f"trial {row[0]} {of}: {error}")
-        else:
-            found.lost += [f"the {x} of trial {row[0]} {of}: {e}" for x, e in remarks.items()]
-        seen.add(row[0])
-    gone = _gaps(sorted(each for each in seen if isinstance(each, int) and each >= 0))
-    if gone:
-        found.lost.append(f"the rows of trials {', '.join(gone)} {of}")
-    return trials
+    return codec.to_json(codec.unpack(key, lists[key]))
 
 
 def _gaps(numbers: list[int]) -> list[str]:
-    """The numbers that are missing, in words: of a damaged row there may be 2⁶²."""
+    """The missing numbers as ranges: a damaged row can leave 2⁶² of them."""
     gaps = [(low + 1, high - 1) for low, high in pairwise([-1, *numbers]) if high > low + 1]
     return [str(low) if low == high else f"{low} to {high}" for low, high in gaps]
 
@@ -167,81 +188,41 @@ def _gaps(numbers: list[int]) -> list[str]:
 def _read(name: str, value: Any, documents: tuple[str, ...]) -> Any:
     if isinstance(value, bytes):
         raise ValueError("a text in it cannot be read")
-    return load(value) if name in documents and value is not None else value
+    return codec.load(value) if name in documents and value is not None else value
 
 
-def _trial(data: dict[str, Any], goal: Any, lost: dict[str, Exception]) -> dict[str, Any]:
-    """A trial of any version; what of its remarks cannot be read is named and left out."""
-    if any(isinstance(data[name], bytes) for name in NEEDED):
+def _trial(row: dict[str, Any], errors: dict[str, Exception]) -> dict[str, Any]:
+    """A trial as JSON values. Optional columns that cannot be read are left out, with the error."""
+    if any(isinstance(row[name], bytes) for name in NEEDED):
         raise ValueError("a text in it cannot be read")
-    plain: dict[str, Any] = {name: data.pop(name) for name in NEEDED}
-    check_row(plain)
-    plain["params"] = load(plain["params"])
-    if not isinstance(plain["params"], dict | list):
-        raise ValueError(f"its point is {plain['params']!r}")
-    for name, value in data.items():
+    trial: dict[str, Any] = {name: row[name] for name in NEEDED}
+    check_row(trial)
+    trial["params"] = codec.load(trial["params"])
+    if not isinstance(trial["params"], dict | list):
+        raise ValueError(f"its point is {trial['params']!r}")
+    for name in OPTIONAL:
         try:
-            plain |= _remark(name, value, goal, plain["number"])
+            trial |= _optional(name, row[name], trial["number"])
         except UNREADABLE as error:
-            lost[name] = error
-    return Trial.from_json({"decision": {}, **plain}).to_json()
+            errors[name] = error
+    return Trial.from_json({"decision": {}, **trial}).to_json()
 
 
-def _remark(name: str, value: Any, goal: Any, number: int) -> dict[str, Any]:
-    read = _read(name, value, ("decision", "info", "asked", "attributes"))
+def _optional(name: str, stored: Any, number: int) -> dict[str, Any]:
+    value = _read(name, stored, TRIAL_DOCUMENTS)
     match name:
-        case "info":  # as the model saw values, which are negative where the goal is to minimize
-            old = Decision.from_json(read)
-            signed = old if goal not in ("maximize", "minimize") else old.signed(sign_of(goal))
-            return {"decision": signed.to_json()}
         case "decision":
-            return {"decision": Decision.from_json(read).to_json()}
+            value = Decision.from_json(value).to_json()
         case "outcomes":
-            told = read_outcomes(read, None)
-            return {each: told[each] for each in ("outcomes", "outcome_noise")}
+            return read_outcomes(value)
         case "feasible" | "transient":
-            return {name: None if read is None else bool(read)}
+            value = None if value is None else bool(value)
         case "corrects":
-            check_corrects(number, read)
-            return {name: read}
+            check_corrects(number, value)
         case "attributes" | "asked":
-            Trial.from_json({**EMPTY, name: read}).to_json()
-            return {name: read}
-    if name in TIMES:
-        check_time(name, read)
-    elif not isinstance(read, str | None):
-        raise ValueError(f"it is {read!r}")
-    return {name: read}
-
-
-def _orphans(connection: Any, found: Recovered) -> set[int]:
-    """Studies by their trials, where their own row cannot be read."""
-    rows = _rows(connection, "noregret_trials", ("study",), "", found)
-    found.lost += [
-        f"trials of a study without a number ({each!r})"
-        for (each,) in rows
-        if not isinstance(each, int)
-    ]
-    return {each for (each,) in rows if isinstance(each, int)}
-
-
-def _rows(
-    connection: Any, table: str, columns: tuple[str, ...], where: str, found: Recovered
-) -> list[tuple[Any, ...]]:
-    import sqlite3
-
-    seen: dict[tuple[Any, ...], None] = {}
-    for order in ("ASC", "DESC"):
-        condition = f"WHERE {where}" if where else ""
-        query = f"SELECT {', '.join(columns)} FROM {table} NOT INDEXED {condition}"
-        try:
-            rows = connection.execute(f"{query} ORDER BY rowid {order}")
-            while (row := rows.fetchone()) is not None:
-                seen[row] = None
-        except sqlite3.DatabaseError as error:
-            if "no such table" in str(error) or "not a database" in str(error):
-                raise
-            found.lost.append(f"rows of {table} ({error})")
-        else:
-            break
-    return sorted(seen, key=lambda row: tuple(str(type(each)) for each in row[:1]) + row[:1])
+            Trial.from_json({**EMPTY, name: value}).to_json()
+        case _ if name in TIMES:
+            check_time(name, value)
+        case _ if not isinstance(value, str | None):
+            raise ValueError(f"it is {value!r}")
+    return {name: value}

@@ -1,131 +1,131 @@
-"""The tables, their version, and how older ones become the newest.
-
-Version 2 added to a trial who evaluates it, when that worker last gave a sign of life, how often it
-was given out, and what it corrects. Version 3 has typed decisions instead of a flat ``info``, and
-the default as a strategy of its own. Version 4 added notes, attributes, why a trial failed, when it
-was given out, the point asked for where another was run, and where a derived study came from.
-Version 5 keeps lists of designs in a table of their own. Version 6 added whether a failure was
-transient, limits and context to a study, and to a trial what was measured beside its value.
-"""
+"""The tables: their columns, their version, and how studies and trials become rows and back."""
 
 from __future__ import annotations
 
 import json
-import logging
+import math
 import os
 import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
-from noregret.storage import codec, lists
-from noregret.storage.database import Database, TakenError, storage_file
-from noregret.storage.sqlite_file import WRITE_AHEAD
-from noregret.trials import Decision, sign_of
+from noregret.space import Candidates, Space
+from noregret.storage import codec
+from noregret.storage.codec import load, load_dict
+from noregret.storage.database import WRITE_AHEAD, Database, TakenError, storage_file
+from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary
+from noregret.strategies import Strategy
+from noregret.trials import LIMITS, STATES, Trial, utc_now
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, MetaData
 
-log = logging.getLogger("noregret")
-VERSION = 6  # written into every study's row
-# columns of noregret_trials by the version that brought them
-ADDED = {
-    2: ("worker", "heartbeat", "attempts", "corrects"),
-    3: ("decision",),
-    4: ("asked", "error", "note", "attributes", "started", "revision"),
-    6: ("transient", "outcomes", "feasible"),
-}
-# of noregret_studies
-ADDED_TO_STUDIES = {
-    4: ("note", "attributes", "origin", "revision"),
-    6: ("outcomes", "context"),
-}
+VERSION = 1  # of the schema; written into every study's row
+# By version: brings a database from that version to the next. The first schema has none.
+MIGRATIONS: dict[int, Callable[[Database, Connection], None]] = {}
 # Number of looks, and seconds between them, at a file that another process may be setting up.
 # Counted in looks, not in seconds: on a busy machine both processes are slow.
 SET_UP_LOOKS, SET_UP_PAUSE = 40, 0.05
-LISTS = 5  # the version that brought the table of lists and ``list`` to noregret_studies
+NUMBERS = ("value", "noise_std")
+TIMES = ("created", "finished", "started")
+TEXTS = ("note", "error")
+OVERVIEW_INDEX = "noregret_overview"
 
-OVERVIEW = ("study", "number", "state", "value", "corrects", "created", "finished", "feasible")
+
+# -- tables --
 
 
-def tables(sql: Any) -> tuple[Any, Any]:
-    metadata = sql.MetaData()
-    sql.Table(  # equal lists are one row: its key is a digest of the content
+def tables(sql: Any) -> MetaData:
+    """Returns ``noregret_lists``, ``noregret_studies`` and ``noregret_trials``."""
+    metadata: MetaData = sql.MetaData()
+    sql.Table(  # equal lists are one row: the key is a digest of the content
         "noregret_lists",
         metadata,
         sql.Column("digest", sql.Text, primary_key=True),
         sql.Column("content", sql.LargeBinary, nullable=False),
     )
-    studies = sql.Table(
+    sql.Table(
         "noregret_studies",
         metadata,
         sql.Column("id", sql.Integer, primary_key=True),
         sql.Column("name", sql.Text, nullable=False, unique=True),
-        *(
-            sql.Column(name, sql.Text, nullable=False)
-            for name in ("space", "goal", "strategy", "seed", "created", "library")
-        ),
+        *_texts(sql, "space", "goal", "strategy", "seed", "created", "library", nullable=False),
         sql.Column("version", sql.Integer, nullable=False),
-        *(sql.Column(name, sql.Text) for name in ("note", "attributes", "origin")),
-        # counts the changes of finished trials, which are read again for them
+        *_texts(sql, "note", "attributes", "origin", "outcomes", "context"),
+        # counts the annotations; annotated trials carry it, so that readers fetch them again
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
         sql.Column("list", sql.Text, sql.ForeignKey("noregret_lists.digest")),
-        *(sql.Column(name, sql.Text) for name in ADDED_TO_STUDIES[6]),
-        sqlite_autoincrement=True,  # ids are never used again
+        sqlite_autoincrement=True,  # an id is never used again
     )
+    study = sql.ForeignKey("noregret_studies.id", ondelete="CASCADE")
     trials = sql.Table(
         "noregret_trials",
         metadata,
-        sql.Column(
-            "study",
-            sql.Integer,
-            sql.ForeignKey("noregret_studies.id", ondelete="CASCADE"),
-            primary_key=True,
-        ),
+        sql.Column("study", sql.Integer, study, primary_key=True),
         sql.Column("number", sql.Integer, primary_key=True, autoincrement=False),
-        sql.Column("state", sql.Text, nullable=False),
-        sql.Column("params", sql.Text, nullable=False),
+        *_texts(sql, "state", "params", nullable=False),
         sql.Column("value", sql.Double),
         sql.Column("noise_std", sql.Double),
-        sql.Column("decision", sql.Text, nullable=False),
-        sql.Column("created", sql.Text, nullable=False),
-        sql.Column("finished", sql.Text),
-        sql.Column("worker", sql.Text),
-        # seconds since 1970 by the database's clock; NULL: none is sent
+        *_texts(sql, "decision", "created", nullable=False),
+        *_texts(sql, "finished", "worker"),
+        # seconds since 1970 by the database's clock; NULL: no heartbeats are sent
         sql.Column("heartbeat", sql.Double),
         sql.Column("attempts", sql.Integer, nullable=False, server_default="1"),
         sql.Column("corrects", sql.Integer),
-        *(
-            sql.Column(name, sql.Text)
-            for name in ("asked", "error", "note", "attributes", "started")
-        ),
-        # of the study when this row last changed after its end
+        *_texts(sql, "asked", "error", "note", "attributes", "started"),
+        # the study's revision when this trial was last annotated
         sql.Column("revision", sql.Integer, nullable=False, server_default="0"),
-        # of a failure: it had nothing to do with the point
+        # of a failure: it says nothing about the point
         sql.Column("transient", sql.Boolean, nullable=False, server_default=sql.false()),
         sql.Column("outcomes", sql.Text),  # JSON: name to [value, noise std or null]
-        sql.Column("feasible", sql.Integer),  # 1: within all limits, 0: not; NULL: there are none
+        sql.Column("feasible", sql.Integer),  # 1: within all limits, 0: not; NULL: no limits
     )
-    # everything that a list of studies shows, without the long texts of the rows
-    sql.Index("noregret_overview", *(trials.c[name] for name in OVERVIEW))
-    return studies, trials
+    # covers the list of studies, so that no long texts are read for it
+    names = ("study", "number", "state", "value", "corrects", "created", "finished", "feasible")
+    sql.Index(OVERVIEW_INDEX, *(trials.c[name] for name in names))
+    return metadata
 
 
-def prepare(database: Database, studies: Any, trials: Any) -> None:
-    """Creates the tables of a new database; refuses those of an older version. An index is no part
-    of the version: where it is missing it is made, and where it cannot be made, done without.
+def _texts(sql: Any, *names: str, nullable: bool = True) -> list[Any]:
+    return [sql.Column(name, sql.Text, nullable=nullable) for name in names]
+
+
+# In one statement: our tables and indexes that exist, and their columns.
+LAYOUT = {
+    "sqlite": "SELECT o.name, c.name FROM sqlite_master AS o"
+    " LEFT JOIN pragma_table_info(o.name) AS c ON TRUE WHERE o.name IN ({})",
+    "postgresql": "SELECT o.relname, c.attname FROM pg_class AS o"
+    " LEFT JOIN pg_attribute AS c ON c.attrelid = o.oid AND c.attnum > 0"
+    " WHERE pg_table_is_visible(o.oid) AND o.relname IN ({})",
+}
+
+
+def prepare(database: Database, metadata: MetaData) -> None:
+    """Creates the tables of a new database, and checks the columns of existing ones.
+
+    Indexes are not versioned: a missing one is created, and failure to do so is ignored.
     """
 
-    def version() -> int | None:
-        return database.attempt("set up", lambda connection: _found(database, connection))
+    def look(connection: Connection) -> set[tuple[str, str | None]]:
+        names = ", ".join(f"'{name}'" for name in (*metadata.tables, OVERVIEW_INDEX))
+        query = LAYOUT[database.engine.dialect.name].format(names)
+        return {(row[0], row[1]) for row in connection.exec_driver_sql(query)}
+
+    def look_alone(connection: Connection) -> set[tuple[str, str | None]]:
+        with database.transaction(connection):  # waits for a process that is creating them
+            return look(connection)
 
     def create(connection: Connection) -> None:
         try:
             if database.is_sqlite:
                 connection.exec_driver_sql(WRITE_AHEAD).close()
             with database.transaction(connection):  # all tables or none
-                studies.metadata.create_all(connection)
+                metadata.create_all(connection)
         except BaseException:
             # in write-ahead mode a file without tables looks like a copy without its log
             if database.is_sqlite:
@@ -133,95 +133,86 @@ def prepare(database: Database, studies: Any, trials: Any) -> None:
                     connection.exec_driver_sql("PRAGMA journal_mode=DELETE").close()
             raise
 
-    found = version()
-    if found is None and database.file is not None and database.file.lacks_log:
-        found = _await_tables(database)
-    if found is None:
+    layout = database.attempt("set up", look)
+    if not layout and database.file is not None and database.file.lacks_log:
+        # another process is setting it up, or its tables were in a log that is missing
+        for _ in range(SET_UP_LOOKS):
+            layout = database.attempt("set up", look_alone)
+            if layout:
+                break
+            time.sleep(SET_UP_PAUSE)
+        else:
+            raise _without_log(database)
+    if not layout:
         try:
             database.attempt("set up", create)
+            return
         except (TakenError, StorageError):
-            found = version()  # another process may have created them at the same moment
-            if found is None:
+            layout = database.attempt("set up", look)  # another process may have been first
+            if not layout:
                 raise
-    if found is not None and found < VERSION:
-        raise StorageError(
-            f"{database.shown} holds studies in schema {found}, this noregret writes schema"
-            f" {VERSION}: stop older workers, then run `noregret upgrade` on it (or"
-            " noregret.storage.upgrade); nothing is lost, but older versions cannot open it"
-            " afterwards"
-        )
-    if found is not None:
+    for table in metadata.tables.values():
+        for column in table.columns:
+            if (table.name, column.name) not in layout:
+                raise StorageError(
+                    f"{database.shown} has a schema that this noregret does not know: there is no"
+                    f" column {table.name}.{column.name}. If another version wrote it, open it"
+                    " with that version, or run `noregret upgrade` on it"
+                )
+    if OVERVIEW_INDEX not in {name for name, _ in layout}:
+        (index,) = metadata.tables["noregret_trials"].indexes
         with suppress(TakenError, StorageError):
-            database.attempt("index", lambda connection: _index(database, connection, trials))
+            database.attempt("index", index.create)
 
 
-def _await_tables(database: Database) -> int:
-    """The version of a file that is in write-ahead mode and had no tables when it was opened:
-    either another process is setting it up, or its tables were in a log that is missing.
-    """
-
-    def look(connection: Connection) -> int | None:
-        with database.transaction(connection):  # after a process that is creating them
-            return _found(database, connection)
-
-    for _ in range(SET_UP_LOOKS):
-        found = database.attempt("set up", look)
-        if found is not None:
-            return found
-        time.sleep(SET_UP_PAUSE)
+def _without_log(database: Database) -> StorageError:
     name = Path(storage_file(database.url) or "").name
-    raise StorageError(
+    return StorageError(
         f"{database.shown} has no tables, but was in use: it looks like a copy of a database"
         f" without {name}-wal, the file beside it with the latest changes. Copy with `noregret"
         " backup`, or copy both files while nothing writes; if this file is new, delete it"
     )
 
 
-def _index(database: Database, connection: Connection, trials: Any) -> None:
-    found = database.sql.inspect(connection).get_indexes("noregret_trials")
-    present = {each["name"] for each in found}
-    for index in trials.indexes:
-        if index.name not in present:
-            index.create(connection)
+def check_version(number: Any, holder: str) -> int:
+    """Raises StorageError for a schema version that this noregret does not read."""
+    if not isinstance(number, int):
+        raise StorageError(f"{holder} names the schema {number!r}: it is damaged")
+    if number > VERSION:
+        raise StorageError(
+            f"{holder} was written by a newer version of noregret (schema {number}, this one reads"
+            f" {VERSION}): upgrade noregret"
+        )
+    return number
 
 
 def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
-    """Brings a database to the newest schema, in one transaction; the versions before and after."""
+    """Brings a database to the newest schema, in one transaction.
+
+    Args:
+        storage: A file or URL. Default: NOREGRET_STORAGE, or noregret.db.
+
+    Returns:
+        The schema's versions before and after.
+
+    Raises:
+        StorageError: There are no studies, or a newer version of noregret wrote them.
+    """
     database = Database(storage, must_exist=True)
-    studies, trials = tables(database.sql)
+    studies = tables(database.sql).tables["noregret_studies"]
+    sql, column = database.sql, studies.c.version
 
     def change(connection: Connection) -> int:
-        found = _found(database, connection)
-        if found is None:
+        if not sql.inspect(connection).has_table(studies.name):
             raise StorageError(f"there are no studies in {database.shown}: nothing to upgrade")
-        newest = connection.execute(
-            database.sql.select(database.sql.func.max(studies.c.version))
-        ).scalar_one()
-        if newest is not None and newest > VERSION:
-            raise StorageError(
-                f"{database.shown} holds studies of a newer version of noregret (schema"
-                f" {newest}): upgrade noregret"
-            )
-        if found < VERSION:
+        versions = connection.execute(sql.select(column).distinct()).scalars().all()
+        before = min((check_version(each, database.shown) for each in versions), default=VERSION)
+        if before < VERSION:
             with database.transaction(connection):
-                if found < 2:
-                    _add_columns(database, connection, trials, ADDED[2])
-                if found < 3:
-                    _type_decisions(connection, database.sql, studies, trials)
-                if found < 4:
-                    _add_columns(database, connection, trials, ADDED[4])
-                    _add_columns(database, connection, studies, ADDED_TO_STUDIES[4])
-                if found < LISTS:
-                    _separate_lists(connection, database.sql, studies)
-                if found < 6:
-                    _add_columns(database, connection, trials, ADDED[6])
-                    _add_columns(database, connection, studies, ADDED_TO_STUDIES[6])
-                    # it covers another column now: whoever opens the database makes it anew
-                    connection.exec_driver_sql("DROP INDEX IF EXISTS noregret_overview")
-                connection.execute(
-                    studies.update().where(studies.c.version < VERSION).values(version=VERSION)
-                )
-        return found
+                for number in range(before, VERSION):
+                    MIGRATIONS[number](database, connection)
+                connection.execute(studies.update().values(version=VERSION))
+        return before
 
     try:
         return database.attempt("upgrade", change), VERSION
@@ -229,108 +220,207 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
         database.engine.dispose()
 
 
-def _add_columns(
-    database: Database, connection: Connection, table: Any, names: tuple[str, ...]
-) -> None:
-    there = {each["name"] for each in database.sql.inspect(connection).get_columns(table.name)}
-    for name in (each for each in names if each not in there):
-        column = database.sql.schema.CreateColumn(table.c[name]).compile(
-            dialect=database.engine.dialect
-        )
-        connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {column}")
+# -- studies as rows --
 
 
-def _found(database: Database, connection: Connection) -> int | None:
-    """The schema's version, by its columns; None without tables."""
-    inspector = database.sql.inspect(connection)
-    if not inspector.has_table("noregret_trials"):
-        return None
-    present = {column["name"] for column in inspector.get_columns("noregret_trials")}
-    of_studies = {column["name"] for column in inspector.get_columns("noregret_studies")}
-    there = {version: present.issuperset(names) for version, names in ADDED.items()}
-    there[LISTS] = "list" in of_studies
-    found = 1
-    while there.get(found + 1, False):
-        found += 1
-    return found
+def key_of(name: str, study: int, created: str) -> StudyKey:
+    """An id is never used again in its table; with its time it is not in another table either."""
+    return StudyKey(str(name), f"{study}@{created}")
 
 
-def _type_decisions(connection: Connection, sql: Any, studies: Any, trials: Any) -> None:
-    """Schema 2 to 3: ``info`` becomes a decision, and strategies lose the settings they had for the
-    default.
+def study_row(record: StudyRecord, digest: str | None) -> dict[str, Any]:
+    """Returns a new study's row. digest: of its list of designs."""
+    space = codec.to_json(record.space) if digest is None else None
+    return {
+        "name": record.name,
+        "space": json.dumps(space or {"type": "Candidates", "list": digest}),
+        "goal": record.goal,
+        "strategy": json.dumps(codec.to_json(record.strategy)),
+        "seed": str(record.seed),
+        "created": utc_now(),
+        "library": version("noregret"),
+        "version": VERSION,
+        "note": record.note,
+        "attributes": attributes_text(record.attributes),
+        "origin": None if record.origin is None else json.dumps(dict(record.origin)),
+        "list": digest,
+        "outcomes": json.dumps(codec.to_json(record.outcomes)) if record.outcomes else None,
+        "context": json.dumps(record.context) if record.context else None,
+    }
+
+
+def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
+    """Returns the record of a study's row. space: its list of designs, if it has one.
+
+    Raises:
+        ValueError, or what else malformed content raises.
     """
-    connection.exec_driver_sql("ALTER TABLE noregret_trials RENAME COLUMN info TO decision")
-    s, t = studies.c, trials.c
-    for study, goal, strategy in connection.execute(sql.select(s.id, s.goal, s.strategy)).all():
-        changed = json.dumps(strategy_of_schema_2(json.loads(strategy)))
-        connection.execute(studies.update().where(s.id == study).values(strategy=changed))
-        rows = connection.execute(sql.select(t.number, t.decision).where(t.study == study)).all()
-        sign = sign_of(goal)
-        new = [
-            {
-                "at_study": study,
-                "at_number": number,
-                "new": json.dumps(Decision.from_json(json.loads(old)).signed(sign).to_json()),
-            }
-            for number, old in rows
-        ]
-        if new:
-            where = (t.study == sql.bindparam("at_study"), t.number == sql.bindparam("at_number"))
-            statement = trials.update().where(*where).values(decision=sql.bindparam("new"))
-            connection.execute(statement, new)
-
-
-def _separate_lists(connection: Connection, sql: Any, studies: Any) -> None:
-    """Schema 4 to 5: lists of designs move out of the studies' rows."""
-    listed = studies.metadata.tables["noregret_lists"]
-    listed.create(connection)
-    connection.exec_driver_sql(
-        "ALTER TABLE noregret_studies ADD COLUMN list TEXT REFERENCES noregret_lists (digest)"
+    record = StudyRecord(
+        str(row["name"]),
+        codec.from_json(load(row["space"])) if space is None else space,
+        row["goal"],
+        codec.from_json(load(row["strategy"])),
+        int(row["seed"]),
+        key=key_of(row["name"], row["id"], row["created"]),
+        note=row["note"],
+        attributes=load_dict(row["attributes"]),
+        origin=None if row["origin"] is None else load_dict(row["origin"]),
+        outcomes={} if row["outcomes"] is None else codec.from_json(load(row["outcomes"])),
+        context=tuple(load(row["context"] or "[]")),
     )
-    s, kept = studies.c, set()
-    query = sql.select(s.id, s.space).where(s.space.like('%"Candidates"%'))
-    for study, text in connection.execute(query).all():
-        data = json.loads(text)
-        if data["type"] != "Candidates":  # a choice may be called so
-            continue
-        key, content = lists.pack(codec.from_json(data))
-        if key not in kept:
-            connection.execute(listed.insert().values(digest=key, content=content))
-            kept.add(key)
-        changed = {"space": json.dumps(space_of_list(key)), "list": key}
-        connection.execute(studies.update().where(s.id == study).values(changed))
+    valid = {
+        "space": isinstance(record.space, Space | Candidates),
+        "goal": record.goal in ("maximize", "minimize"),
+        "strategy": isinstance(record.strategy, Strategy),
+        "seed": record.seed >= 0,
+        "note": isinstance(record.note, str | None),
+        "origin": record.origin is None or isinstance(record.origin.get("study"), str),
+        "outcomes": isinstance(record.outcomes, dict)
+        and all(isinstance(limit, LIMITS) for limit in record.outcomes.values()),
+    }
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise ValueError(f"its {name} is {str(getattr(record, name))[:80]}")
+    unknown = [name for name in record.context if name not in record.space.parameters]
+    if unknown:
+        raise ValueError(f"its context names {unknown!r}")
+    return record
 
 
-def space_of_list(key: str) -> dict[str, Any]:
-    """What a study's row says about its space if that is a list."""
-    return {"type": "Candidates", "list": key}
-
-
-GONE = ("greedy_above", "quantisation", "monotone", "compress", "acquisition", "guarantee")
-
-
-def strategy_of_schema_2(data: dict[str, Any]) -> dict[str, Any]:
-    """A strategy as schema 2 stored it, in today's form. The default was ``AdaptiveGPUCB`` with the
-    widening ``Stagnation``; whatever else was set beside that goes on as today's default. With
-    ``guarantee`` it was the rigorous preset, which follows the data by a rule of its own now.
+def summary_of(row: Any) -> StudySummary:
+    """Returns the summary of a study. Of a damaged row it leaves out what is no number or text:
+    opening the study reports the damage.
     """
-    if data.get("type") != "AdaptiveGPUCB":
-        return data
-    widening = data.get("widening")
-    if isinstance(widening, dict) and widening.get("type") == "Stagnation":
-        kept = ("noise_std", "initial_points")
-        return {"type": "InsuredGPUCB", **{name: data[name] for name in kept}}
-    if data.get("guarantee"):
-        same = ("norm_bound", "lengthscales", "kernel", "delta", "offset", "initial_points")
-        return {
-            "type": "RadiusGPUCB",
-            "noise_bound": data["noise_std"],
-            **{name: data[name] for name in same if name in data},
+    times = [row.created, row.last_created, row.last_finished]
+    texts = [text for text in times if isinstance(text, str)] or [str(row.created)]
+    return StudySummary(
+        str(row.name),
+        row.goal,
+        row.trials,
+        best=row.best if isinstance(row.best, float | int) else None,
+        created=str(row.created),
+        last_activity=max(texts),
+        **{state: row._mapping[state] for state in STATES},
+    )
+
+
+# -- trials as rows --
+
+
+def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
+    """Returns a trial's row. ticket: its worker, or a token of this insertion.
+
+    Raises:
+        StorageError: The trial holds something that cannot be stored.
+    """
+    data, now = trial.to_json(), utc_now()
+    try:
+        row = {
+            "study": study,
+            "number": trial.number,
+            "state": trial.state,
+            "params": json.dumps(data["params"], allow_nan=False),
+            "value": trial.value,
+            "noise_std": trial.noise_std,
+            "decision": json.dumps(data["decision"], allow_nan=False),
+            "created": trial.created or now,
+            "finished": (trial.finished or now) if trial.is_finished else None,
+            "worker": ticket,
+            "heartbeat": None,
+            "attempts": int(trial.state == "running"),
+            "corrects": trial.corrects,
+            "asked": None if trial.asked is None else json.dumps(data["asked"], allow_nan=False),
+            "error": trial.error,
+            "note": trial.note,
+            "attributes": attributes_text(trial.attributes),
+            "started": trial.started or (now if trial.state == "running" else None),
+            "revision": 0,
+            "transient": trial.transient,
+            "outcomes": outcomes_text(trial.outcomes, trial.outcome_noise),
+            "feasible": None if trial.feasible is None else int(trial.feasible),
         }
-    dropped = [name for name in GONE if data.get(name) not in (None, False, 0, "ucb")]
-    if dropped:
-        log.warning(
-            "a study's strategy had %s set, which is gone: its next proposals may differ",
-            " and ".join(dropped),
-        )
-    return {name: value for name, value in data.items() if name not in GONE}
+        check_row(row)  # what is written can be read
+    except (TypeError, ValueError) as error:
+        raise StorageError(
+            f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}"
+        ) from None
+    return row
+
+
+def attributes_text(attributes: Mapping[str, Any]) -> str | None:
+    return json.dumps(dict(attributes), allow_nan=False) if attributes else None
+
+
+def outcomes_text(values: Mapping[str, float], noise: Mapping[str, float]) -> str | None:
+    if not values:
+        return None
+    return json.dumps({name: [value, noise.get(name)] for name, value in values.items()})
+
+
+def read_outcomes(text: str | None) -> dict[str, Any]:
+    """Returns a trial's fields ``outcomes`` and ``outcome_noise``."""
+    pairs = load_dict(text)
+    numbers = [number for pair in pairs.values() for number in pair if number is not None]
+    if not all(map(is_number, numbers)):
+        raise ValueError(f"its outcomes are {text!r}")
+    return {
+        "outcomes": {name: value for name, (value, _) in pairs.items()},
+        "outcome_noise": {name: std for name, (_, std) in pairs.items() if std is not None},
+    }
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number, and not a truth value."""
+    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_time(name: str, text: Any) -> None:
+    """Raises ValueError unless a time is None or ISO 8601 with its zone."""
+    try:
+        valid = text is None or datetime.fromisoformat(text).tzinfo is not None
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(f"its {name} is {text!r}")
+
+
+def check_corrects(number: Any, corrects: Any) -> None:
+    """Raises ValueError unless a trial corrects an earlier one: so corrections form no cycle."""
+    valid = corrects is None or (type(corrects) is int and 0 <= corrects < number)
+    if not valid:
+        raise ValueError(f"it corrects trial {corrects!r}, which is none before it")
+
+
+def check_row(row: Mapping[str, Any]) -> None:
+    """Raises ValueError for values that this library never writes: SQLite keeps any in a column."""
+    for name in ("number", "revision"):
+        if name in row and (not isinstance(row[name], int) or row[name] < 0):
+            raise ValueError(f"its {name} is {row[name]!r}")
+    if row["state"] not in STATES:
+        raise ValueError(f"its state is {row['state']!r}")
+    for name in NUMBERS:
+        if row[name] is not None and not is_number(row[name]):
+            raise ValueError(f"its {name} is {row[name]!r}")
+    for name in TIMES:
+        check_time(name, row.get(name))
+    for name in TEXTS:
+        if not isinstance(row.get(name), str | None):
+            raise ValueError(f"its {name} is {row[name]!r}")
+    check_corrects(row["number"], row.get("corrects"))
+
+
+def trial_of(row: Any) -> Trial:
+    """Returns the trial of a row."""
+    check_row(row._mapping)
+    return Trial.from_json(
+        {
+            **row._mapping,
+            "params": load(row.params),
+            "decision": load_dict(row.decision),
+            "worker": row.attended_by,
+            "asked": None if row.asked is None else load(row.asked),
+            "attributes": load_dict(row.attributes),
+            **read_outcomes(row.outcomes),
+            "feasible": None if row.feasible is None else bool(row.feasible),
+        }
+    )

@@ -149,6 +149,25 @@ class StorageContract(ABC):
         storage.create(record("other"))
         assert storage.names() == ["other", "s"]
 
+    def test_a_study_is_read_with_its_trials(self) -> None:
+        storage = self.filled()
+        key = storage.key("s")
+        assert storage.read("s") == (record("s"), [])
+        storage.insert("s", [Trial(0, {"x": 0.1}, "complete", 2.0), Trial(1, {"x": 0.2})])
+        storage.annotate("s", None, "a note", {"unit": "g"})
+        for name in ("s", key):
+            opened, trials = storage.read(name)
+            assert opened.key is not None
+            assert opened.key.identity == key.identity
+            assert (opened, trials) == (storage.open(name), storage.trials(name))
+            assert (opened.note, opened.attributes) == ("a note", {"unit": "g"})
+            assert [trial.value for trial in trials] == [2.0, None]
+        refused(lambda: storage.read("nope"), "no study named 'nope'")
+        storage.delete("s")
+        refused(lambda: storage.read(key), "no study named 's'")
+        storage.create(record("s"))
+        refused(lambda: storage.read(key), "made anew")
+
     def test_a_name_is_taken_once_and_a_missing_one_is_said(self) -> None:
         storage = self.filled()
         refused(lambda: storage.create(record("s")), "exists already")
