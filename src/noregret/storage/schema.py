@@ -255,6 +255,7 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
     Raises:
         ValueError, or what else malformed content raises.
     """
+    check_time("created", row["created"])
     record = StudyRecord(
         str(row["name"]),
         codec.from_json(load(row["space"])) if space is None else space,

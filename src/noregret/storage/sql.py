@@ -362,6 +362,7 @@ class SQLStorage:
             )
             if not rows:
                 self._must_exist(key, study)
+                raise study_replaced(key)
             for row in rows:
                 if row.state is None:  # no news
                     break
@@ -540,7 +541,7 @@ class SQLStorage:
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:
             allowed = sql.and_(t.worker == worker, t.state == "running")
-        new = {
+        new: dict[str, Any] = {
             "state": state,
             "value": value,
             "noise_std": noise_std,
