@@ -95,10 +95,15 @@ reproduction: setup
 bench-peers:
 	$(PYTHON) research/benchmarks/peers/environments.py
 
-# Regret against the peers. ARGS="--quick", or e.g. ARGS="--suites needle --minutes 30"; MATERIALS=<folder> for that suite. Resumable.
+# Regret against the peers: runs what is missing, then writes docs/benchmarks.md. Resumable; days for all. ARGS="--suites needle --minutes 30",
+# ARGS="--methods noregret" for ours alone, ARGS="--starts own common"; MATERIALS=<folder> for that suite.
+PEERS := random optuna_tpe optuna_gp botorch_logei skopt
 bench-regret: setup bench-peers
-	$(BIN)/python -m research.benchmarks.regret run $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
-	$(BIN)/python -m research.benchmarks.regret report
+	$(BIN)/python -m research.benchmarks.sweep run --methods noregret $(PEERS) $(if $(MATERIALS),--materials $(MATERIALS)) $(ARGS)
+	$(BIN)/python -m research.benchmarks.sweep report
+
+bench-report: setup
+	$(BIN)/python -m research.benchmarks.sweep report
 
 # Seconds per ask against the peers: one run, one thread for all.
 bench-speed: setup bench-peers
@@ -125,7 +130,7 @@ bench-storage: setup
 
 # Simple regret of four workers against one at equal trials; the other table of docs/storage.md.
 bench-parallel: setup
-	$(BIN)/python -m research.benchmarks.parallel $(ARGS)
+	$(BIN)/python -m research.benchmarks.workers --regret 40 $(ARGS)
 
 # Whether the default's forecasts, alarms and "how much may be left" are true; a section of docs/benchmarks.md. MATERIALS as above.
 bench-calibration: setup
@@ -138,10 +143,7 @@ bench-workers: setup
 
 # What attacks cost the page's server in memory and time; the table of docs/security.md. ARGS="--quick" prints a tenth of it.
 bench-web: setup
-	$(BIN)/python -m research.benchmarks.web_attacks $(ARGS)
-
-bench-report: setup
-	$(BIN)/python -m research.benchmarks.regret report
+	$(BIN)/python -m research.benchmarks.web attacks $(ARGS)
 
 # The documentation site in site/, strictly: a broken link or a page in no menu is an error. It can be read from the folder, offline.
 docs: setup

@@ -15,7 +15,7 @@ from typing import Any
 from PIL import Image
 
 import research.paper
-from research.benchmarks.sections import write_section
+from research.benchmarks.report import write_section
 from research.paper.discussion import AGAINST_PEERS, PANELS, PEERS, SLOW
 
 ROOT = Path(__file__).resolve().parents[2]

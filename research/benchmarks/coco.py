@@ -43,23 +43,33 @@ NOISE_FREE = {
     130: 21,
 }
 FUNCTIONS = range(1, 25)
+# the first two of every six functions of bbob-constrained: 1 and 3 constraints
+CONSTRAINED = [first + offset for first in range(1, 54, 6) for offset in (0, 1)]
 
 
 def names(kind: str, instances: range) -> list[str]:
     """All functions of one instance first, then those of the next."""
-    functions = NOISE_FREE if kind == "noisy" else FUNCTIONS
+    functions = {"noisy": NOISE_FREE, "constrained": CONSTRAINED}.get(kind, FUNCTIONS)
     return [f"f{function}-i{instance}" for instance in instances for function in functions]
 
 
 def coco(kind: str, dimension: int, name: str, trials: int) -> Problem:
-    """kind: bbob, mixint or noisy."""
+    """One function of bbob, bbob-mixint, bbob-noisy or bbob-constrained, to be maximised.
+
+    Args:
+        kind: bbob, mixint, noisy or constrained.
+        dimension: number of inputs.
+        name: function and instance, ``f7-i21``.
+        trials: the budget.
+    """
     function, instance = (int(part[1:]) for part in name.split("-"))
+    observed = None
     if kind == "noisy":
-        clean, observed = _Function("bbob", NOISE_FREE[function], instance, dimension), None
+        clean = _Function("bbob", NOISE_FREE[function], instance, dimension)
         observed = _Function("bbob-noisy", function, instance, dimension)
     else:
-        suite = "bbob-mixint" if kind == "mixint" else kind
-        clean, observed = _Function(suite, function, instance, dimension), None
+        suite = kind if kind == "bbob" else f"bbob-{kind}"
+        clean = _Function(suite, function, instance, dimension)
     return Problem(
         f"{kind}-{dimension} {name}",
         f"{kind}-{dimension}",
@@ -68,6 +78,7 @@ def coco(kind: str, dimension: int, name: str, trials: int) -> Problem:
         clean.maximum,
         trials,
         observe=None if observed is None else lambda params, rng: observed.value(params),
+        limits=clean.limits if kind == "constrained" else None,
     )
 
 
@@ -94,7 +105,10 @@ class _Function:
         }
 
     def value(self, params: Any) -> float:
-        return -float(self._problem(np.array([float(v) for v in params.values()])))
+        return -float(self._problem(_array(params)))
+
+    def limits(self, params: Any) -> list[float]:
+        return [float(g) for g in self._problem.constraint(_array(params))]
 
     @property
     def maximum(self) -> float:
@@ -103,3 +117,7 @@ class _Function:
             self._problem._best_parameter("print")
             best: Array = np.loadtxt(next(Path().glob("._*best_parameter.txt")))
         return -float(self._problem(best))
+
+
+def _array(params: Any) -> Array:
+    return np.array([float(value) for value in params.values()])

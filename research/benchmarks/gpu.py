@@ -36,7 +36,7 @@ from noregret.gp.device_posterior import LARGEST, DevicePosterior
 from noregret.space import Array
 from noregret.strategies import insured
 from noregret.trials import Decision, Trial
-from research.benchmarks.sections import write_section
+from research.benchmarks.report import write_section
 
 RESULT = Path(__file__).resolve().parent / "results" / "gpu.json"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "gpu.md"

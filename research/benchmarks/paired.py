@@ -15,6 +15,7 @@ from research.benchmarks import sweep
 
 FLOOR = 1e-6  # of the scale: regrets below it count as equal
 OFF = 0.1  # of the scale: a run that ends farther away is off
+INFEASIBLE = 10.0  # times the scale: simple regret of a run without a feasible value
 RESAMPLES = 2000
 Runs = Mapping[tuple[str, int], Mapping[str, Any]]  # (problem, seed) → row
 
@@ -64,12 +65,18 @@ def regret_of(row: Mapping[str, Any]) -> Array:
 
 def simple_of(row: Mapping[str, Any]) -> float:
     regret = regret_of(row)
-    return math.inf if np.isnan(regret).all() else max(float(np.nanmin(regret)), 0.0)
+    return INFEASIBLE if np.isnan(regret).all() else max(float(np.nanmin(regret)), 0.0)
 
 
 def cumulative_of(row: Mapping[str, Any]) -> float:
     """Mean regret per trial, each at most the scale: a loss of 1e9 and a failure count alike."""
     return float(np.mean(np.minimum(np.nan_to_num(regret_of(row), nan=1.0), 1.0)))
+
+
+def recommended_of(row: Mapping[str, Any]) -> float:
+    """Regret of the recommended point; the whole scale where none is feasible."""
+    regret = row["recommended"]
+    return 1.0 if regret is None else max(regret / row["scale"], 0.0)
 
 
 def is_off(row: Mapping[str, Any]) -> bool:
@@ -83,7 +90,7 @@ def _log(values: Sequence[float]) -> Array:
 
 def summary(runs: Runs) -> Summary:
     rows = list(runs.values())
-    final = [max(row["recommended"], 0.0) / row["scale"] for row in rows]
+    final = [recommended_of(row) for row in rows]
     return Summary(
         len(rows),
         float(np.exp(np.mean(_log([simple_of(row) for row in rows])))),
@@ -101,9 +108,7 @@ def compare(first: Runs, second: Runs) -> Comparison:
         [math.log(max(cumulative_of(runs[k]), FLOOR)) for runs in (second, first) for k in keys]
     ).reshape(2, -1)
     total = total[0] - total[1]
-    problems = np.unique(
-        [k[0].partition("/")[0].partition("-i")[0] for k in keys], return_inverse=True
-    )[1]
+    problems = np.unique([problem_of(k[0]) for k in keys], return_inverse=True)[1]
     wins, losses = int((simple < -1e-3).sum()), int((simple > 1e-3).sum())
     sign = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
     return Comparison(
@@ -116,6 +121,12 @@ def compare(first: Runs, second: Runs) -> Comparison:
         losses,
         sign,
     )
+
+
+def problem_of(name: str) -> str:
+    """Without the instance: strangers' ``bowl-8/3`` and COCO's ``f7-i21``."""
+    base, _, instance = name.rpartition("/" if "/" in name else "-i")
+    return base if instance.isdigit() else name
 
 
 def _error(values: Array, groups: Indices) -> float:
@@ -157,10 +168,10 @@ def _compare(options: Any) -> int:
         for start in options.starts:
             first = runs_of(sweep.read(sweep.folder_of(a), suite), method_a, start)
             second = runs_of(sweep.read(sweep.folder_of(b), suite), method_b, start)
-            if common := first.keys() & second.keys():
+            if shared := first.keys() & second.keys():
                 print(f"{suite}, {start} start: runs, simple, recommended, off, cumulative, s")
                 for name, runs in ((options.labels[0], first), (options.labels[1], second)):
-                    print(describe(name, summary({k: runs[k] for k in common})))
+                    print(describe(name, summary({k: runs[k] for k in shared})))
                 print(describe_pair("second/first", compare(first, second)))
     return 0
 

@@ -9,18 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from noregret.space import Array, SearchSpace
+from noregret.space import SearchSpace
 from noregret.strategies import random_points
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """``value(params)`` without noise; observations add noise_std·N(0, 1), or are drawn by
-    ``observe`` where repeats were measured.
+    """A problem to be maximised, with the same start and noise for every method.
 
-    stuck_above: a run whose final simple regret is above this ended in a local optimum (needle,
-    mixed). spread: the noise among good designs where repeats were measured. fails: whether an
-    evaluation fails.
+    Attributes:
+        value: the objective without noise.
+        maximum: its largest feasible value.
+        trials: the budget.
+        noise_std: standard deviation of the noise that ``measure`` adds.
+        stuck_above: a run with a larger final simple regret ended in a local optimum.
+        observe: draws an observation where noise is not Gaussian.
+        fails: whether an evaluation fails.
+        scale: what a regret is a share of; None: maximum minus the median of random points.
+        limits: measured outcome constraints, ≤ 0 where a point is feasible.
     """
 
     name: str
@@ -32,9 +38,9 @@ class Problem:
     noise_std: float = 0.0
     stuck_above: float | None = None
     observe: Callable[[Any, np.random.Generator], float] | None = None
-    spread: float | None = None
     fails: Callable[[Any, np.random.Generator], bool] | None = None
-    scale: float | None = None  # what a regret is a share of, where the median says little
+    scale: float | None = None
+    limits: Callable[[Any], list[float]] | None = None
 
     @property
     def noisy(self) -> bool:
@@ -61,18 +67,6 @@ class Problem:
         return self.value(params) + self.noise_std * float(rng.standard_normal())
 
     def crashes(self, params: Any, index: int, seed: int) -> bool:
-        """Whether evaluation number ``index`` fails; a crash by chance hits every method at the
-        same index."""
+        """Whether evaluation number ``index`` fails; chance failures hit every method alike."""
         rng = np.random.default_rng([*self.seeds(seed), 3, index])
         return self.fails is not None and self.fails(params, rng)
-
-
-def unit_cube(d: int) -> list[tuple[float, float]]:
-    return [(0.0, 1.0)] * d
-
-
-def normalised(
-    function: Callable[[Array], float], low: float, high: float
-) -> Callable[[Array], float]:
-    """(f − low)/(high − low): regrets of different functions on one scale."""
-    return lambda x: (function(x) - low) / (high - low)

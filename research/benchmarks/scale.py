@@ -1,13 +1,12 @@
 """Where the limits lie: seconds and memory of an ask with many trials, and with long lists.
 
     python -m research.benchmarks.scale [--quick] [--against SRC]
-    python -m research.benchmarks.scale --fits N | --regret N
+    python -m research.benchmarks.scale --outcomes SEEDS
 
 The first prints a table of asks by the number of trials and one of lists; every line is a process
 of its own with one thread. SRC is the ``src`` of another checkout: its lines are run in turn with
 ours, and the last columns are ratios. Seconds are the processor's, not the clock's: they do not
-depend much on what else the machine does. The second compares estimates from a part of the data
-with estimates from all of them, on functions of the tuning side (decisions/0010).
+depend much on what else the machine does. The second prints what outcome constraints cost.
 """
 
 from __future__ import annotations
@@ -23,14 +22,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 import noregret as nr
 from noregret.trials import Decision, Trial
+from research.benchmarks.synthetic import hartmann3
 
 ASKS = (100, 500, 1000, 2000, 5000)
 LISTS = (10_000, 100_000, 1_000_000)
@@ -40,10 +40,12 @@ DIMENSION = 6
 COLUMNS = 20
 MEASURED = 100  # designs of a list
 WARM = 5  # asks after the first
-FUNCTIONS = ("Hartmann-6", "Levy-4", "Rastrigin-4", "Branin")
-HELD_OUT = 500
-FURTHER = 30  # asks
-SEEDS = (1000, 1001, 1002)
+COUNTS = (0, 1, 2, 4)  # outcome constraints
+OBJECTIVES: tuple[Callable[[float, float, float], float], ...] = (
+    lambda a, b, c: (a - 0.3) ** 2 + math.sin(4 * b) * c + 0.5 * a * c,
+    lambda a, b, c: hartmann3(np.array([a, b, c])),
+    lambda a, b, c: math.exp(2 * a) - 3 * b * c + abs(c - 0.4),
+)
 
 
 def objective(x: Any) -> float:
@@ -144,114 +146,49 @@ def table(what: str, sizes: tuple[int, ...], against: str | None) -> list[dict[s
     return lines
 
 
-def fits(n: int) -> None:
-    """Estimates from all of n points beside those from a part: negative log density of held-out
-    values, and how many of them lie within 1.96 standard deviations.
+def outcome_costs(seeds: int) -> dict[int, float]:
+    """Processor time of asks with 0, 1, 2 and 4 outcome constraints, over that with none.
+
+    Three inputs and three objectives, up to 40 trials, the studies in turn; from the ninth ask on.
     """
-    from noregret.gp import ENOUGH
-    from noregret.strategies import inputs
-    from noregret.strategies.data import standardise_robustly
-    from noregret.strategies.insured import ESTIMATION, KERNEL
-    from noregret.strategies.modelling import EXACT
-    from noregret.trials import History
-    from research.benchmarks.synthetic import standard
-
-    print("| function | points | density, all | part | within, all | part | seconds, all | part |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name in FUNCTIONS:
-        problem = standard(name, noisy=True)
-        rng = np.random.default_rng(1000)
-        d = problem.space.dimension
-        X = rng.random((n + HELD_OUT, d))
-        # half of them near the best of the first half, as in a search
-        values = np.array([problem.value(problem.space.decode(x)) for x in X])
-        best = X[int(np.argmax(values[: n // 2]))]
-        X[n // 2 : n] = np.clip(best + 0.1 * rng.standard_normal((n - n // 2, d)), 0, 1)
-        y = np.array([problem.value(problem.space.decode(x)) for x in X])
-        y += problem.noise_std * rng.standard_normal(len(y))
-        none = np.empty((0, d))
-        history = History(X[:n], y[:n], np.full(n, np.nan), none, none)
-        framed = standardise_robustly(history, problem.space, None, compress=True)
-        evidence = inputs.InputEvidence(
-            KERNEL,
-            framed.X,
-            framed.y,
-            framed.told,
-            ESTIMATION.prior,
-            ESTIMATION.noise_prior,
-            kriging=True,
-            smallest_noise_var=EXACT,
-            group=inputs.Inputs.of(problem.space).group,
-        )
-        wanted = framed.compression.forward((y[n:] - framed.offset) / framed.scale)
-        answers = []
-        for enough in (n, ENOUGH):
-            start = time.process_time()
-            with patch.object(inputs, "ENOUGH", enough):
-                fit = inputs.fit_inputs(evidence, ESTIMATION, None, np.random.default_rng(0))
-            seconds = time.process_time() - start
-            posterior = framed.condition(KERNEL, fit.lengthscales, fit.noise_var, kriging=True)
-            mean, std = posterior.predict(X[n:])
-            std = np.sqrt(std**2 + fit.noise_var)
-            error = (wanted - mean) / std
-            density = float(np.mean(0.5 * error**2 + np.log(std)))
-            answers.append((density, float(np.mean(np.abs(error) < 1.96)), seconds))
-        (a, b, c), (p, q, r) = answers
-        print(
-            f"| {name} noisy | {n} | {a:.3f} | {p:.3f} | {b:.3f} | {q:.3f} | {c:.1f} | {r:.1f} |",
-            flush=True,
-        )
-
-
-def regret(n: int) -> None:
-    """Simple regret after FURTHER asks that begin with n known points, the estimates from all of
-    them or from a part.
-    """
-    from noregret.gp import ENOUGH
-    from noregret.strategies import inputs
-    from research.benchmarks.synthetic import standard
-
-    print("| function | seed | regret at the start | all | part |")
-    print("|---|---|---|---|---|")
-    for name in FUNCTIONS[:3]:
-        problem = standard(name, noisy=True)
-        for seed in SEEDS:
-            U = np.random.default_rng(seed).random((n, problem.space.dimension))
-            X = [problem.space.decode(u) for u in U]
-            trials = [
-                Trial(i, x, "complete", problem.measure(x, i, seed), decision=Decision("added"))
-                for i, x in enumerate(X)
-            ]
-            ends = []
-            for enough in (10 * n, ENOUGH):
-                study = nr.Study(problem.space, "maximize", seed=seed, trials=trials)
-                best = start = max(problem.value(x) for x in X)
-                with patch.object(inputs, "ENOUGH", enough):
-                    for index in range(FURTHER):
-                        trial = study.ask()
-                        best = max(best, problem.value(trial.params))
-                        study.tell(trial, problem.measure(trial.params, n + index, seed))
-                ends.append(problem.maximum - best)
-            first = problem.maximum - start
-            cells = (name, seed, f"{first:.3g}", f"{ends[0]:.3g}", f"{ends[1]:.3g}")
-            print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+    total = dict.fromkeys(COUNTS, 0.0)
+    for seed in range(seeds):
+        for f in OBJECTIVES:
+            studies = {
+                count: nr.Study(
+                    {name: nr.Float(0, 1) for name in "abc"},
+                    "minimize",
+                    seed=seed,
+                    outcomes={f"g{i}": nr.AtMost(0.0) for i in range(count)},
+                )
+                for count in COUNTS
+            }
+            for number in range(40):
+                for count, study in studies.items():
+                    started = time.process_time()
+                    trial = study.ask()
+                    total[count] += time.process_time() - started if number >= 8 else 0.0
+                    a, b, c = (trial.params[name] for name in "abc")
+                    measured = (a + b - c**2 - 0.4, math.sin(3 * a) + b - 1.1, c * b - 0.5)
+                    row = (*measured, a**2 + c - 1.2)[:count]
+                    outcomes: Any = {f"g{i}": g for i, g in enumerate(row)} or None
+                    study.tell(trial, f(a, b, c), outcomes=outcomes)
+    return {count: seconds / total[0] for count, seconds in total.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--quick", action="store_true", help="small sizes only")
     parser.add_argument("--against", metavar="SRC", help="src of another checkout, for ratios")
-    parser.add_argument("--fits", type=int, metavar="N", help="estimates from a part of N points")
-    parser.add_argument("--regret", type=int, metavar="N", help="asks that begin with N points")
+    parser.add_argument("--outcomes", type=int, metavar="SEEDS", help="cost of outcomes instead")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
         what, size = given.one
         print(json.dumps({"asks": asks, "lists": lists}[what](int(size))))
-    elif given.fits:
-        fits(given.fits)
-    elif given.regret:
-        regret(given.regret)
+    elif given.outcomes:
+        for count, ratio in outcome_costs(given.outcomes).items():
+            print(f"{count} outcome constraints: × {ratio:.2f}")
     else:
         lines = table("asks", QUICK_ASKS if given.quick else ASKS, given.against)
         print(f"\nwarm asks grow as n^{exponent(lines):.2f} over the last two sizes\n")

@@ -1,5 +1,5 @@
 """Seconds per ask against the peers, in one run on one machine: python -m research.benchmarks.speed
-[--quick | --regret BEFORE AFTER]; results in research/benchmarks/results/speed.json.
+[--quick]; results in research/benchmarks/results/speed.json.
 
 Every optimizer is told the same n points of a smooth noisy function and then asked; each asked
 point is told before the next ask. One thread for all. The first ask (which has everything to fit)
@@ -19,6 +19,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ from noregret.space import Array, Space
 from noregret.strategies import Strategy
 from noregret.strategies.insured import ESTIMATION
 from noregret.study import Progress
+from research.benchmarks.players import DEFAULT as OURS
+from research.benchmarks.players import Ours, player
 from research.benchmarks.problem import Problem
 
 matplotlib.use("Agg")
@@ -41,7 +44,6 @@ DIMENSIONS = (1, 2, 6, 20)
 SIZES = (10, 50, 100, 200, 500, 1000, 2000, 5000)
 PEERS = ("optuna_gp", "optuna_tpe", "botorch_logei", "skopt")
 PATIENCE = {"optuna_gp": 1.5, "optuna_tpe": 1.5, "botorch_logei": 0.6, "skopt": 0.6}  # seconds
-OURS = "noregret"
 GROWTH = 6  # the inputs in which the growth with n is taken
 MEMORY = 5000  # points at which memory is measured
 SWEEP = 1024  # candidates whose variance an ask looks at, for the floor
@@ -72,23 +74,25 @@ def problem(d: int) -> Problem:
     )
 
 
-def times(make: Callable[[], Any], d: int, n: int, asks: int) -> list[float]:
-    """Seconds of the first ask and of ``asks`` later ones."""
+def times(method: str | Strategy, d: int, n: int, asks: int) -> list[float]:
+    """Seconds of the first ask and of ``asks`` later ones, of a peer or of a strategy of ours."""
     X, y = data(d, n)
     rng = np.random.default_rng([d, n, 1])
-    generator = make()
-    ask, tell, _ = next(generator)
-    try:
+    playing = (
+        player(method, problem(d), 0, own_start=False)
+        if isinstance(method, str)
+        else nullcontext(Ours(method, problem(d), 0))
+    )
+    with playing as optimizer:
         for x, value in zip(X, y, strict=True):
-            tell(x, float(value))
+            optimizer.tell(x, float(value), [])
         seconds = []
         for _ in range(asks + 1):
-            x, spent = ask()
-            seconds.append(spent)
-            tell(x, objective(np.asarray(x)) + NOISE * float(rng.standard_normal()))
+            x = optimizer.ask()
+            seconds.append(optimizer.seconds)
+            value = objective(np.asarray(x)) + NOISE * float(rng.standard_normal())
+            optimizer.tell(x, value, [])
         return seconds
-    finally:
-        generator.close()
 
 
 def floor(d: int, n: int) -> float:
@@ -110,18 +114,6 @@ def floor(d: int, n: int) -> float:
     return best
 
 
-def _study(strategy: Strategy, d: int) -> Callable[[], Any]:
-    from research.benchmarks.regret import _ours
-
-    return lambda: _ours(strategy, problem(d), 0)
-
-
-def _peer(name: str, d: int) -> Callable[[], Any]:
-    from research.benchmarks.regret import _peer as peer
-
-    return lambda: peer(name, problem(d), 0)
-
-
 def compare(
     sizes: tuple[int, ...], dimensions: tuple[int, ...], peers: tuple[str, ...]
 ) -> Iterator[list[dict[str, Any]]]:
@@ -138,12 +130,7 @@ def compare(
                     ours = name == OURS
                     asks = asks_of(ours, d, n)
                     try:
-                        first, *later = times(
-                            _study(nr.InsuredGPUCB(), d) if ours else _peer(name, d),
-                            d,
-                            n,
-                            asks,
-                        )
+                        first, *later = times(name, d, n, asks)
                     except RuntimeError as error:  # a peer that fails is reported
                         rows.append({"d": d, "n": n, "method": name, "error": str(error)[:200]})
                         gone.add((name, d))
@@ -187,7 +174,7 @@ def variants(d: int, n: int, asks: int) -> list[dict[str, Any]]:
     for name, make in VARIANTS.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            first, *later = times(_study(make(), d), d, n, asks)
+            first, *later = times(make(), d, n, asks)
         rows.append(
             {
                 "name": name,
@@ -297,146 +284,61 @@ def growth(rows: list[dict[str, Any]], d: int) -> float | None:
     return float(np.log10(found[5000] / found[500])) if {500, 5000} <= found.keys() else None
 
 
-def cumulative(folder: Path) -> dict[str, float]:
-    """Our cumulative regret on each problem whose maximum is known, from a results folder of
-    ``research.benchmarks.regret run --quick``.
-    """
-    rows = [
-        json.loads(line)
-        for path in sorted(folder.glob("*.jsonl"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
-    return {
-        row["problem"]: float(np.sum(row["maximum"] - np.array(row["values"])))
-        for row in rows
-        if row["method"] == OURS
-        and np.isfinite(row["maximum"] if row["maximum"] is not None else np.nan)
-    }
-
-
-def unchanged(pairs: dict[str, list[float]]) -> str:
-    """Whether what made asks faster changed the regret, in words."""
-    ratios = np.array([np.log(after / before) for before, after in pairs.values()])
-    return (
-        "regret before and after the changes for speed (`research.benchmarks.regret run --quick`,"
-        " same seeds, `research.benchmarks.speed --regret BEFORE AFTER`): the mean log ratio of"
-        f" the cumulative regrets is {ratios.mean():.3f}, its standard error"
-        f" {ratios.std(ddof=1) / np.sqrt(len(ratios)):.3f}, on {len(ratios)} problems."
-    )
-
-
 def section(docs: Path) -> str:
     """The part of docs/benchmarks.md about speed, and its picture."""
     if not RESULT.exists():
-        return "## Speed\n\nNot run.\n"
+        return "## Speed\n\nNot run."
     result = json.loads(RESULT.read_text(encoding="utf-8"))
     rows = result["rows"]
-    by = {(row["d"], row["n"], row["method"]): row for row in rows}
-    peers = [name for name in PEERS if any(row["method"] == name for row in rows)]
-    head = [
-        "d",
-        "n",
-        "ours: median",
-        "mean",
-        "first",
-        *peers,
-        "GPSampler / ours",
-        "ours / TPE",
-        "ours / floor",
-    ]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    slow, behind_tpe = [], []
-    for d, n in sorted({(row["d"], row["n"]) for row in rows}):
-        ours = by.get((d, n, OURS))
-        if ours is None:
-            continue
-
-        def median(name: str, d: int = d, n: int = n) -> float | None:
-            return by.get((d, n, name), {}).get("median")
-
-        gp, tpe, least = median("optuna_gp"), median("optuna_tpe"), median("floor")
-        cells = [str(d), str(n), *(f"{1e3 * ours[k]:.3g}" for k in ("median", "mean", "first"))]
-        cells += [f"{1e3 * s:.3g}" if (s := median(name)) else "–" for name in peers]
-        cells += [
-            f"{gp / ours['median']:.1f}" if gp else "–",
-            f"{ours['median'] / tpe:.2f}" if tpe else "–",
-            f"{ours['median'] / least:.1f}" if least else "–",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-        if gp and n >= 50 and gp / ours["median"] < 10:
-            slow.append(f"d={d}, n={n}: {gp / ours['median']:.1f}×")
-        if tpe and n <= 200 and ours["median"] / tpe > 2:
-            behind_tpe.append(f"d={d}, n={n}: {ours['median'] / tpe:.1f}×")
-    exponents = ", ".join(
-        f"{e:.2f} (d={d})"
-        for d in sorted({row["d"] for row in rows})
-        if (e := growth(rows, d)) is not None
-    )
-    f, v = result["footprint"], {entry["name"]: entry for entry in result["variants"]}
-    one_step = v["paper, one-step estimator"]["median"] / v["paper, bound estimator"]["median"]
-    table = ["| strategy, d=2, n=100 | median | mean | first |", "|---|---|---|---|"]
-    for name, row in v.items():
-        table.append(
-            f"| {name} | "
-            + " | ".join(
-                "–" if row[k] is None else f"{1e3 * row[k]:.3g}"
-                for k in ("median", "mean", "first")
-            )
-            + " |"
-        )
     plot(rows, docs / "figures" / "bench-speed.png")
-    failed = sorted(
-        {
-            f"{row['method']} at d={row['d']}, n={row['n']}: {row['error']}"
-            for row in rows
-            if "error" in row
-        }
-    )
-    verdicts = [
-        "at least 10× faster than GPSampler for n ≥ 50: "
-        + ("at every (d, n) where it ran." if not slow else "missed at " + "; ".join(slow) + "."),
-        "at most 2× TPE for n ≤ 200: "
-        + ("everywhere." if not behind_tpe else "missed at " + "; ".join(behind_tpe) + "."),
-        (
-            "growth of the amortised ask from n = 500 to 5000 (mean of 50 asks, at n = 5000 of two"
-            " where d is not 6, plus the refit's share where none fell into them), exponent:"
-            f" {exponents or 'not measured'} (wanted: at most 2.3)."
-        ),
-        (
-            f"peak memory of an ask that fits, at n = {MEMORY}: {f['matrices']:.1f} n×n matrices"
-            " (wanted: below six)."
-        ),
-        (
-            f"import noregret: {f['import'] / f['import_scipy']:.2f}× of scipy.optimize and"
-            f" scipy.linalg ({f['import']:.2f} s); our package itself is"
-            f" {f['package_bytes'] / 1e3:.0f} kB beside NumPy and SciPy."
-        ),
-        (
-            f"the one-step estimator's ask is {one_step:.1f}× the bound estimator's (wanted: at"
-            " most 8)."
-        ),
-    ]
-    if "regret" in result:
-        verdicts.append(unchanged(result["regret"]))
+    medians = {(row["d"], row["n"], row["method"]): row.get("median") for row in rows}
+    methods = [OURS, *(m for m in PEERS if any(row["method"] == m for row in rows))]
+    head = ["n", *methods]
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for n in sorted({row["n"] for row in rows if row["d"] == GROWTH}):
+        cells = [medians.get((GROWTH, n, method)) for method in methods]
+        shown = [f"{1e3 * s:.3g}" if s else "–" for s in cells]
+        lines.append(f"| {n} | {' | '.join(shown)} |")
     return "\n".join(
         [
-            "## Speed\n\nWritten by `make bench-speed`. Milliseconds per ask after n points of a"
-            " smooth noisy function, one thread for all; the median and the mean of later asks, the"
-            " first ask apart (it fits from nothing). – : not run, because the ask at a smaller n"
-            " took longer than "
-            + ", ".join(f"{t:g} s ({m})" for m, t in PATIENCE.items())
-            + f". The floor is one LAPACK factorisation and the solves for {SWEEP} candidates (an"
-            f" ask in one input looks at fewer). {result['machine']}.\n",
-            "\n".join(f"- {line}" for line in verdicts),
-            *(f"- failed: {line}" for line in failed),
-            "",
-            "![seconds per ask against n](figures/bench-speed.png)\n",
+            "## Speed\n\nWritten by `make bench-speed`: median milliseconds per ask after n"
+            f" points of a smooth noisy function in {GROWTH} inputs, one thread. –: not run, as a"
+            f" smaller n took too long. {result['machine']}. All numbers, d = 1 to 20:"
+            " `research/benchmarks/results/speed.json`.\n",
             *lines,
             "",
-            *table,
+            *(f"- {line}" for line in verdicts(result)),
             "",
+            "![seconds per ask against n](figures/bench-speed.png)",
         ]
     )
+
+
+def verdicts(result: dict[str, Any]) -> list[str]:
+    """What is wanted beside what was measured."""
+    rows = result["rows"]
+    by = {(row["d"], row["n"], row["method"]): row.get("median") for row in rows}
+    ratios = {}
+    for peer in ("optuna_gp", "optuna_tpe"):
+        pairs = [(d, n) for d, n, method in by if method == peer and by[d, n, peer]]
+        ratios[peer] = {(d, n): by[d, n, OURS] / by[d, n, peer] for d, n in pairs}
+    slow = [key for key, r in ratios["optuna_gp"].items() if key[1] >= 50 and r > 0.1]
+    behind = [key for key, r in ratios["optuna_tpe"].items() if key[1] <= 200 and r > 2]
+
+    def where(keys: list[tuple[int, int]]) -> str:
+        if not keys:
+            return "everywhere"
+        return "missed at " + ", ".join(f"d={d} n={n}" for d, n in sorted(keys))
+
+    exponents = {d: growth(rows, d) for d in sorted({row["d"] for row in rows})}
+    grown = ", ".join(f"{e:.2f} (d={d})" for d, e in exponents.items() if e is not None)
+    footprint = result["footprint"]
+    return [
+        f"at least 10× faster than Optuna's GPSampler for n ≥ 50: {where(slow)}.",
+        f"at most 2× TPE for n ≤ 200: {where(behind)}.",
+        f"exponent of the amortised ask from n = 500 to 5000, wanted ≤ 2.3: {grown or 'not run'}.",
+        f"peak memory at n = {MEMORY}, wanted < 6: {footprint['matrices']:.1f} n×n matrices.",
+    ]
 
 
 def plot(rows: list[dict[str, Any]], path: Path) -> None:
@@ -496,22 +398,7 @@ def main() -> int:
         action="store_true",
         help="n up to 200, two dimensions, ours and Optuna's samplers",
     )
-    parser.add_argument(
-        "--regret",
-        nargs=2,
-        type=Path,
-        metavar=("BEFORE", "AFTER"),
-        help="only compare two results folders of the quick regret benchmark",
-    )
     options = parser.parse_args()
-    if options.regret:
-        before, after = (cumulative(folder) for folder in options.regret)
-        result = json.loads(RESULT.read_text(encoding="utf-8")) | {
-            "regret": {name: [before[name], after[name]] for name in sorted(before)}
-        }
-        RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        print(unchanged(result["regret"]))
-        return 0
     threads = dict.fromkeys(
         ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"
     )  # equal for all
@@ -526,7 +413,7 @@ def main() -> int:
         if options.quick
         else (SIZES, DIMENSIONS, PEERS)
     )
-    result = {
+    result: dict[str, Any] = {
         "rows": [],
         "variants": variants(2, 100, 20),
         "footprint": footprint(),
@@ -539,10 +426,9 @@ def main() -> int:
     for rows in compare(sizes, dimensions, peers):  # what is done is kept if the run is stopped
         result["rows"] += rows
         RESULT.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    from docs.making.benchmarks import write
+    from research.benchmarks import report
 
-    write(RESULT.parents[3] / "docs")
-    return 0
+    return report.main()
 
 
 if __name__ == "__main__":

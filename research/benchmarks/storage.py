@@ -4,12 +4,14 @@ research.benchmarks.storage [--quick]
 Both sample at random, so that storage is what is measured; each with its own defaults on the same
 server and the same disk. Clients are processes that ask and tell for a fixed time, all at once; the
 libraries take turns, several rounds. Results go to research/benchmarks/results/storage.json, the
-table into docs/storage.md.
+table into docs/storage.md. A client is this file run as ``storage.py client LIBRARY TASK URL
+NUMBER`` in the environment of its library: only the standard library is imported at the top.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import itertools
 import json
 import os
@@ -18,16 +20,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from noregret.study import Progress
-from research.benchmarks.sections import write_section
-
 ROOT = Path(__file__).resolve().parents[2]
-CLIENT = ROOT / "research" / "benchmarks" / "storage_client.py"
 RESULT = ROOT / "research" / "benchmarks" / "results" / "storage.json"
 PAGE = ROOT / "docs" / "storage.md"
 BEGIN, END = "<!-- bench-storage: written by the benchmark -->", "<!-- bench-storage: end -->"
@@ -63,7 +62,8 @@ class Bench:
             str(self.python[library]),
             "-W",
             "ignore",
-            str(CLIENT),
+            __file__,
+            "client",
             library,
             task,
             url,
@@ -117,6 +117,8 @@ def postgresql(folder: Path) -> Iterator[str]:
 
 
 def measure(peer: Path, rounds: int, seconds: float, loaded: int) -> dict[str, Any]:
+    from noregret.study import Progress
+
     rows, loads = [], []
     with tempfile.TemporaryDirectory() as name, postgresql(Path(name)) as server:
         bench = Bench(Path(name), server, peer)
@@ -220,7 +222,133 @@ def section(result: dict[str, Any]) -> str:
 
 
 def write(result: dict[str, Any], page: Path) -> None:
+    from research.benchmarks.report import write_section
+
     write_section(page, BEGIN, END, section(result))
+
+
+# -- a client: a process in the environment of the library that it measures --
+
+NAME = "benchmark"
+
+
+class Ours:
+    """noregret with RandomSearch."""
+
+    def __init__(self, url: str) -> None:
+        self.nr = importlib.import_module("noregret")
+        self.url = url
+
+    def create(self) -> None:
+        nr = self.nr
+        space = {
+            "a": nr.Float(0, 1),
+            "b": nr.Float(1e-5, 1, log=True),
+            "n": nr.Int(1, 100),
+            "c": nr.Choice(["x", "y", "z"]),
+        }
+        nr.Study.create(NAME, space, "minimize", nr.RandomSearch(), storage=self.url)
+
+    def open(self) -> Any:
+        return self.nr.Study.open(NAME, storage=self.url)
+
+    def step(self, study: Any) -> None:
+        trial = study.ask()
+        study.tell(trial, trial.params["a"])
+
+    def fill(self, study: Any, count: int) -> None:
+        decision = importlib.import_module("noregret.trials").Decision("random")
+        params = {"a": 0.5, "b": 0.01, "n": 7, "c": "y"}
+        study._storage.insert(
+            NAME,
+            [
+                self.nr.Trial(number, params, "complete", 1.0, decision=decision)
+                for number in range(count)
+            ],
+        )
+
+    def trials(self, study: Any) -> list[Any]:
+        return list(study.trials)
+
+
+class Optuna:
+    """Optuna's RDBStorage with its RandomSampler."""
+
+    def __init__(self, url: str) -> None:
+        self.optuna = importlib.import_module("optuna")
+        self.optuna.logging.set_verbosity(self.optuna.logging.ERROR)
+        self.url = url
+        of = self.optuna.distributions
+        self.distributions = {
+            "a": of.FloatDistribution(0, 1),
+            "b": of.FloatDistribution(1e-5, 1, log=True),
+            "n": of.IntDistribution(1, 100),
+            "c": of.CategoricalDistribution(["x", "y", "z"]),
+        }
+
+    def create(self) -> None:
+        self.optuna.create_study(storage=self.url, study_name=NAME)
+
+    def open(self) -> Any:
+        return self.optuna.load_study(
+            study_name=NAME, storage=self.url, sampler=self.optuna.samplers.RandomSampler()
+        )
+
+    def step(self, study: Any) -> None:
+        trial = study.ask(self.distributions)
+        study.tell(trial, trial.params["a"])
+
+    def fill(self, study: Any, count: int) -> None:
+        params = {"a": 0.5, "b": 0.01, "n": 7, "c": "y"}
+        made = self.optuna.trial.create_trial(
+            params=params, distributions=self.distributions, value=1.0
+        )
+        study.add_trials([made] * count)
+
+    def trials(self, study: Any) -> list[Any]:
+        return list(study.trials)
+
+
+CLIENTS_OF = {"noregret": Ours, "optuna": Optuna}
+
+
+def work(library: Any, seconds: float) -> dict[str, Any]:
+    study = library.open()
+    library.step(study)  # connections and caches are there before the clock starts
+    print("ready", flush=True)
+    sys.stdin.readline()
+    done, errors, last = 0, 0, ""
+    started = time.perf_counter()
+    while time.perf_counter() - started < seconds:
+        try:
+            library.step(study)
+            done += 1
+        except Exception as error:  # reported, whatever a library raises when its database is busy
+            errors, last = errors + 1, f"{type(error).__name__}: {str(error)[:120]}"
+    return {
+        "done": done,
+        "seconds": time.perf_counter() - started,
+        "errors": errors,
+        "last_error": last,
+    }
+
+
+def client(name: str, task: str, url: str, number: str) -> None:
+    library: Any = CLIENTS_OF[name](url)
+    result: dict[str, Any] = {}
+    if task == "create":
+        library.create()
+    elif task == "fill":
+        library.fill(library.open(), int(number))
+    elif task == "load":
+        started = time.perf_counter()
+        result = {
+            "trials": len(library.trials(library.open())),
+            "seconds": time.perf_counter() - started,
+        }
+    else:
+        result = work(library, float(number))
+    print(json.dumps(result), flush=True)
 
 
 def main() -> int:
@@ -265,4 +393,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:2] == ["client"]:
+        client(*sys.argv[2:])
+    else:
+        sys.exit(main())

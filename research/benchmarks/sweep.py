@@ -3,11 +3,13 @@
 python -m research.benchmarks.sweep run [--side tune] [--suites …] [--methods …] [--starts own …]
 python -m research.benchmarks.sweep compare LABEL LABEL [--suites …]
 python -m research.benchmarks.sweep table [--label LABEL] [--suites …]
+python -m research.benchmarks.sweep report
 
 A run is (problem, method, seed, start). ``own``: each method starts by itself, as a user runs it;
 ``common``: all get the same random initial points. The sides share no instance: ``tune`` is for
 choices, ``report`` for what is published. Results are JSON lines in research/benchmarks/results/
-sweep, or with --label in out/sweep/LABEL; a run that was stopped continues where it was.
+sweep, or with --label in out/sweep/LABEL; a run that was stopped continues where it was. ``report``
+packs them and writes docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -16,32 +18,35 @@ import argparse
 import contextlib
 import gzip
 import json
-import math
 import multiprocessing
 import os
 import resource
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
-from noregret.strategies import random_points
 from noregret.study import Progress
-from research.benchmarks import coco, laboratory, strangers
-from research.benchmarks.faults import faults
-from research.benchmarks.mixed import mixed
-from research.benchmarks.peers.registry import adapters
-from research.benchmarks.players import OURS, ROOT, player
+from research.benchmarks import coco, strangers
+from research.benchmarks.constrained import KNOWN, LIMITED, known, limits
+from research.benchmarks.measured import MATERIALS, TABLES, TUNING_TABLES, materials, tables
+from research.benchmarks.peers import PEERS
+from research.benchmarks.players import DEFAULT, OURS, ROOT, player, scale_of
 from research.benchmarks.problem import Problem
-from research.benchmarks.real import MATERIALS, materials
-from research.benchmarks.synthetic import needle
-from research.benchmarks.tables import TABLES, TUNING_TABLES, tables
+from research.benchmarks.synthetic import (
+    HIGH,
+    TUNING_HIGH,
+    faults,
+    high,
+    laboratories,
+    laboratory,
+    mixed,
+    needle,
+)
 
 RESULTS = ROOT / "research" / "benchmarks" / "results" / "sweep"
 SCRATCH = ROOT / "out" / "sweep"
@@ -51,8 +56,10 @@ TRIALS = {2: 40, 3: 50, 5: 75, 10: 100, 20: 150}  # COCO, by the number of input
 MANY = 500  # trials of the suite "many"
 SUITES = (
     *("strangers", "bbob-2", "bbob-3", "bbob-5", "bbob-10", "bbob-20", "mixint-5", "mixint-10"),
-    *("noisy-5", "needle", "tables", "mixed", "laboratory", "faults", "materials", "many"),
+    *("noisy-5", "constrained-5", "needle", "tables", "mixed", "laboratory", "faults"),
+    *("limits", "known", "high", "materials", "many"),
 )
+PUBLISHED = ("random", "optuna_tpe", "optuna_gp", "botorch_logei", "skopt")  # peers of the report
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -75,7 +82,7 @@ def instances(suite: str, side: Side, seeds: int) -> Iterator[tuple[int, str]]:
     tune = side == "tune"
     first = 1000 if tune else 0
     kind = suite.partition("-")[0]
-    if kind in ("bbob", "mixint", "noisy", "many"):
+    if kind in ("bbob", "mixint", "noisy", "constrained", "many"):
         for number in range(11, 11 + seeds) if tune else range(21, 21 + seeds):
             names = coco.names(kind, range(number, number + 1))
             yield from ((number, name) for name in (names[::4] if kind == "many" else names))
@@ -88,7 +95,10 @@ def instances(suite: str, side: Side, seeds: int) -> Iterator[tuple[int, str]]:
     else:
         names = {
             "tables": list(TUNING_TABLES if tune else TABLES),
-            "laboratory": laboratory.names(1000 if tune else 0),
+            "laboratory": laboratories(first),
+            "limits": list(LIMITED),
+            "known": list(KNOWN),
+            "high": list(TUNING_HIGH if tune else HIGH),
             "materials": list(MATERIALS),
         }[kind]
         for number in range(first, first + seeds):
@@ -98,34 +108,27 @@ def instances(suite: str, side: Side, seeds: int) -> Iterator[tuple[int, str]]:
 def make(suite: str, name: str, folder: str | None) -> Problem:
     kind, _, size = suite.partition("-")
     number = int(name.rpartition("-")[2]) if kind in ("needle", "mixed", "faults") else 0
-    made: dict[str, Any] = {
-        "bbob": lambda: coco.coco("bbob", int(size), name, TRIALS[int(size)]),
-        "mixint": lambda: coco.coco("mixint", int(size), name, TRIALS[int(size)]),
-        "noisy": lambda: coco.coco("noisy", int(size), name, TRIALS[int(size)]),
+    makers: dict[str, Callable[[], Problem]] = {
         "many": lambda: coco.coco("bbob", 5, name, MANY),
         "strangers": lambda: strangers.strangers(name),
         "needle": lambda: needle(number),
         "mixed": lambda: mixed(number),
         "faults": lambda: faults(number),
         "tables": lambda: tables(name),
-        "laboratory": lambda: laboratory.laboratory(name),
+        "laboratory": lambda: laboratory(name),
+        "limits": lambda: limits(name),
+        "known": lambda: known(name),
+        "high": lambda: high(name),
         "materials": lambda: materials(name, Path(folder or ".")),
     }
-    return made[kind]()
-
-
-def scale_of(problem: Problem) -> float:
-    """From the median of random points to the maximum: what a regret is a share of."""
-    if problem.scale is not None:
-        return problem.scale
-    points = random_points(problem.space, np.random.default_rng(0), 1000)
-    middle = float(np.median([problem.value(problem.space.decode(u)) for u in points]))
-    return max(problem.maximum - middle, 1e-12)
+    if kind in makers:
+        return makers[kind]()
+    return coco.coco(kind, int(size), name, TRIALS[int(size)])
 
 
 def play(job: Job) -> dict[str, Any]:
-    """One run: the noise-free regret of every trial (null: it failed), that of the recommended
-    point (peers: of the best value told), and processor seconds.
+    """One run: the noise-free regret of every trial (null: failed or infeasible), that of the
+    recommended point (peers: of the best feasible value told), and processor seconds.
     """
     warnings.simplefilter("ignore")
     problem = make(job.suite, job.problem, job.materials)
@@ -140,15 +143,20 @@ def play(job: Job) -> dict[str, Any]:
                 params = optimizer.ask()
             if problem.crashes(params, index, job.seed):
                 regrets.append(None)
-                optimizer.tell(params, None)
+                optimizer.tell(params, None, [])
                 continue
+            violations = problem.limits(params) if problem.limits else []
+            feasible = max(violations, default=0.0) <= 0
             regret = problem.maximum - problem.value(params)
-            regrets.append(float(f"{regret:.4g}"))
-            told.append((problem.measure(params, index, job.seed), regret))
-            optimizer.tell(params, told[-1][0])
+            value = problem.measure(params, index, job.seed)
+            regrets.append(float(f"{regret:.4g}") if feasible else None)
+            told += [(value, regret)] if feasible else []
+            optimizer.tell(params, value, violations)
         chosen = optimizer.recommend()
-    best = max(told)[1] if told else math.nan
-    final = best if chosen is None else problem.maximum - problem.value(chosen)
+    final: float | None = max(told)[1] if told else None
+    if chosen is not None:
+        feasible = problem.limits is None or max(problem.limits(chosen)) <= 0
+        final = problem.maximum - problem.value(chosen) if feasible else None
     return {
         "problem": job.problem,
         "method": job.method,
@@ -156,7 +164,7 @@ def play(job: Job) -> dict[str, Any]:
         "start": job.start,
         "scale": float(f"{scale_of(problem):.4g}"),
         "stuck_above": problem.stuck_above,
-        "recommended": float(f"{final:.4g}"),
+        "recommended": None if final is None else float(f"{final:.4g}"),
         "seconds": float(f"{_processor_seconds() - before:.3g}"),
         "regret": regrets,
     }
@@ -242,10 +250,10 @@ def run(jobs: list[Job], folder: Path, workers: int, minutes: float) -> list[str
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="research.benchmarks.sweep", description="Regret.")
-    parser.add_argument("command", choices=["run", "compare", "table"])
+    parser.add_argument("command", choices=["run", "compare", "table", "report"])
     parser.add_argument("labels", nargs="*", help="compare: the second against the first")
     parser.add_argument("--suites", nargs="+", default=list(SUITES), choices=SUITES)
-    parser.add_argument("--methods", nargs="+", default=["noregret"])
+    parser.add_argument("--methods", nargs="+", default=[DEFAULT])
     parser.add_argument("--side", choices=["tune", "report"], default="report")
     parser.add_argument("--starts", nargs="+", choices=["own", "common"], default=["own"])
     parser.add_argument("--seeds", type=int, default=5)
@@ -254,13 +262,19 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--materials", help="folder with crossed_barrel.csv and agnp.csv")
     options = parser.parse_args()
-    if options.command != "run":
+    if options.command in ("compare", "table"):
         from research.benchmarks import paired
 
         return paired.main(options)
-    unknown = [m for m in options.methods if m not in OURS and m not in adapters()]
+    if options.command == "report":
+        from research.benchmarks import report
+
+        for suite in SUITES:
+            pack(RESULTS, suite)
+        return report.main()
+    unknown = [m for m in options.methods if m not in OURS and m not in PEERS]
     if unknown:
-        parser.error(f"no method {unknown[0]!r}: {', '.join([*OURS, *adapters()])}")
+        parser.error(f"unknown method {unknown[0]!r}: use {', '.join([*OURS, *PEERS])}")
     if options.side == "tune" and options.label is None:
         parser.error("--side tune needs --label: what chooses is kept apart from what is published")
     folder = options.materials and str(Path(options.materials).resolve())
@@ -272,7 +286,6 @@ def main() -> int:
         for seed, problem in instances(suite, options.side, options.seeds)
         for method in options.methods
     ]
-    jobs.sort(key=lambda job: job.seed % 10 if "bbob" in job.suite else 0)
     for failure in run(jobs, folder_of(options.label), options.workers, options.minutes):
         print(f"failed: {failure}", file=sys.stderr)
     return 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,9 +22,8 @@ from noregret.space import Array, Space
 from noregret.strategies import Strategy
 from noregret.strategies.modelling import PLAIN
 from noregret.testing import rkhs_sample
-from research.benchmarks.players import peer_python
+from research.benchmarks.players import Ours, peer_python, player
 from research.benchmarks.problem import Problem
-from research.benchmarks.regret import _ours, _peer
 from research.paper.runner import Job, Options, Result
 
 NAME, TITLE = "discussion", "The paper's last pages"
@@ -238,25 +238,22 @@ def run(job: Job) -> Result:
     panel, method = job.method.split(": ", 1)
     _, make, methods = PANELS[panel]
     problem = make(job.seed)
-    ask_tell = (
-        _ours(methods[method](), problem, job.seed)
+    playing = (
+        nullcontext(Ours(methods[method](), problem, job.seed))
         if method in methods
-        else _peer(PEERS[method], problem, job.seed)
+        else player(PEERS[method], problem, job.seed, own_start=False)
     )
-    ask, tell, _ = next(ask_tell)
     values: list[float] = []
     # strategies that measure points twice first need their own initial design
     own = panel == "rigorous"
     points = iter([] if own else problem.initial_points(job.seed))
-    try:
+    with playing as optimizer:
         for index in range(min(job.iterations, problem.trials)):
             params = next(points, None)
             if params is None:
-                params, _ = ask()
+                params = optimizer.ask()
             values.append(problem.value(params))
-            tell(params, problem.measure(params, index, job.seed))
-    finally:
-        ask_tell.close()
+            optimizer.tell(params, problem.measure(params, index, job.seed), [])
     best = problem.maximum - np.maximum.accumulate(values)
     total = np.cumsum(problem.maximum - np.array(values))
     return {"simple": best.tolist(), "cumulative": total.tolist()}

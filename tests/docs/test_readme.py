@@ -93,16 +93,10 @@ def test_the_home_page_and_the_benchmarks_agree() -> None:
     assert said is not None
     speed = benchmarks.split("## Speed")[1]
     for points, seconds in zip((2000, 5000), said.groups(), strict=True):
-        row = re.search(rf"^\| 6 \| {points} \| (\S+) \|", speed, flags=re.MULTILINE)
+        row = re.search(rf"^\| {points} \| (\S+) \|", speed, flags=re.MULTILINE)
         assert row is not None
         measured = float(row[1]) / 1000
         assert f"{measured:.1g}" == f"{float(seconds):.1g}", f"the home page should say {measured}"
-    assert "it is ahead of BoTorch's expected improvement" in home
-    high = benchmarks.split("### High")[1].split("<details>")[0]
-    ranks = dict(
-        re.findall(r"^\| \**([\w ().]+?)\** \| \d+ \| \d+ \| ([\d.]+)", high, re.MULTILINE)
-    )
-    assert float(ranks["noregret"]) < float(ranks["botorch_logei"]), "not ahead with many inputs"
 
 
 def test_the_comparison_links_each_of_ours_to_its_page() -> None:

@@ -1,15 +1,12 @@
-"""The function made of a run's own hole, and seconds per ask beside another checkout."""
+"""The function made of a run's own hole."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import noregret as nr
 from noregret.study import Progress
-from research.benchmarks import ask_times, hidden
-from research.benchmarks.methods import Unpatrolled
+from research.theory import hidden
 
 
 def test_the_bump_lies_in_a_hole_around_a_patrol_point() -> None:
@@ -32,7 +29,7 @@ def test_without_patrols_the_run_is_the_same_with_the_bump_and_its_regret_linear
     assert min(result["regret"]["the default"]) < 0.1  # a patrol
     function = hidden.with_bump(result["centre"], result["radius"])
     with Progress(60, "") as bar:
-        values = hidden.run(function, Unpatrolled(), 60, bar)[1]
+        values = hidden.run(function, hidden.Unpatrolled(), 60, bar)[1]
     regret = result["maximum"] - np.array(values)
     np.testing.assert_allclose(regret, result["regret"]["without patrols"], rtol=1e-3)
 
@@ -47,20 +44,3 @@ def test_the_figures_of_the_page_are_those_of_the_results() -> None:
     assert f"a bump of width {2 * result['radius']:.4f}" in page
     assert without[1] > 0.9 * without[0]
     assert sum(with_patrols) < 0.2 * sum(without)
-
-
-def test_seconds_per_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    count, seconds = ask_times.asks("rkhs 1002")
-    assert count == 50 - 3
-    assert seconds > 0
-    ours, calls = Path(nr.__file__).parents[1], []
-
-    def measured(name: str, source: Path) -> tuple[int, float]:
-        calls.append(source)
-        return 10, 0.3 if source == ours else 0.2
-
-    monkeypatch.setattr(ask_times, "measured", measured)
-    lines = ask_times.table(Path("other"), repeats=2)
-    assert len(calls) == 4 * len(ask_times.PROBLEMS)
-    assert calls[0] != calls[1] == calls[3]  # in turn
-    assert lines[-1] == "\nAll asks: × 1.50, not within 1.2; geometric mean × 1.50."

@@ -1,4 +1,4 @@
-"""The peer side of the regret benchmark, without the peers: structure, settings, protocol,
+"""The peer side of the regret benchmark, without the peers: table, settings, protocol,
 environments.
 """
 
@@ -8,39 +8,21 @@ import ast
 import io
 import json
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from research.benchmarks.peers import environments
+from research.benchmarks.peers import PEERS, environments
 from research.benchmarks.peers.environments import Outcome, ensure, installation
-from research.benchmarks.peers.protocol import serve
-from research.benchmarks.peers.random_search import Adapter
-from research.benchmarks.peers.registry import adapters
 from research.benchmarks.peers.setting import Parameter, Setting, Value
+from research.benchmarks.peers.worker import WorstAtFailure, serve
+from research.benchmarks.sweep import PUBLISHED
 
 FOLDER = Path(environments.__file__).resolve().parent
-ROOT = FOLDER.parents[2]
 WORKER = FOLDER / "worker.py"
-EXPECTED = {
-    "ax",
-    "bayesian_optimization",
-    "botorch_logei",
-    "botorch_ucb",
-    "cma",
-    "hebo",
-    "optuna_gp",
-    "optuna_tpe",
-    "random_search",
-    "skopt",
-    "smac",
-}
 PARAMETERS: list[dict[str, Any]] = [
     {"name": "rate", "kind": "float", "low": 1e-4, "high": 1.0, "log": True},
     {"name": "depth", "kind": "int", "low": 1, "high": 6, "log": False},
@@ -65,106 +47,25 @@ def lines(*messages: dict[str, Any]) -> list[str]:
     return [json.dumps(message) + "\n" for message in messages]
 
 
-def work(
-    name: str,
-    *messages: dict[str, Any],
-    worker: Path = WORKER,
-    variables: dict[str, str] | None = None,
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(worker), name],
-        input="".join(lines(*messages)),
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env={**os.environ, **(variables or {})},
-    )
-
-
-# --- adapters
-# ------------------------------------------------------------------------------------------------
-
-
-def test_every_peer_of_the_benchmark_has_an_adapter() -> None:
-    assert set(adapters()) == EXPECTED
-
-
-def code_lines(text: str, body: list[ast.stmt]) -> list[str]:
-    """Neither blank lines nor comments, nor what stands before the body."""
-    after = text.splitlines()[body[0].lineno - 1 :]
-    return [line for line in after if line.strip() and not line.strip().startswith("#")]
-
-
-@pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_an_adapter_is_short_and_says_what_it_uses(name: str) -> None:
-    text = (FOLDER / f"{name}.py").read_text(encoding="utf-8")
-    module = ast.parse(text)
-    docstring = ast.get_docstring(module)
-    assert docstring is not None
-    assert len(docstring) > 80
-    assert len(code_lines(text, module.body[1:])) <= 40
-    [adapter] = [
-        node for node in module.body if isinstance(node, ast.ClassDef) and node.name == "Adapter"
-    ]
-    methods = {
-        node.name: [argument.arg for argument in node.args.args]
-        for node in adapter.body
-        if isinstance(node, ast.FunctionDef)
-    }
-    assert (
-        methods.items()
-        >= {
-            "__init__": ["self", "setting"],
-            "tell": ["self", "x", "y"],
-            "ask": ["self"],
-        }.items()
-    )
-
-
-@pytest.mark.parametrize("name", sorted(EXPECTED))
-def test_an_adapter_lives_in_an_environment_that_pins_its_peer(name: str) -> None:
-    adapter = adapters()[name]
-    pins = (
-        (FOLDER / f"requirements-{adapter.environment}.txt")
-        .read_text(encoding="utf-8")
-        .lower()
-        .split()
-    )
-    assert adapter.peer == "python" or any(
-        pin.startswith(f"{adapter.peer.lower()}==") for pin in pins
-    )
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_has_its_adapter_and_an_environment_that_pins_it(name: str) -> None:
+    peer = PEERS[name]
+    module = ast.parse((FOLDER / f"{peer.module}.py").read_text(encoding="utf-8"))
+    [adapter] = [n for n in module.body if isinstance(n, ast.ClassDef) and n.name == peer.adapter]
+    assert len(ast.get_docstring(adapter) or "") > 80  # says how it is set
+    pins = (FOLDER / f"requirements-{peer.environment}.txt").read_text(encoding="utf-8").lower()
+    assert f"\n{peer.distribution.lower()}==" in pins
+    assert set(PUBLISHED) - {"random"} <= set(PEERS)
 
 
 def test_requirements_are_plain_pins() -> None:
     for name in environments.names():
         for line in (FOLDER / f"requirements-{name}.txt").read_text(encoding="utf-8").splitlines():
-            assert line.startswith("#") or (
-                line.count("==") == 1 and not set(line) & set(" /@:+")
-            ), f"{name}: {line!r}"
+            plain = line.count("==") == 1 and not set(line) & set(" /@:+")
+            assert line.startswith("#") or plain, f"{name}: {line!r}"
 
 
-def test_the_registry_wants_the_constants(tmp_path: Path) -> None:
-    (tmp_path / "mute.py").write_text('PEER = "mute"\n\n\nclass Adapter:\n    pass\n')
-    with pytest.raises(ValueError, match=r"mute.py must define ENVIRONMENT"):
-        adapters(tmp_path)
-
-
-# --- settings
-# ------------------------------------------------------------------------------------------------
-
-
-def test_a_setting_reads_the_start_message() -> None:
-    setting = Setting.from_message(start(noisy=True, noise_std=0.5))
-    assert [parameter.kind for parameter in setting.parameters] == ["float", "int", "choice"]
-    assert setting.parameters[2].options == ("rbf", "linear", "poly")
-    assert (setting.seed, setting.noisy, setting.noise_std, setting.trials, setting.dimension) == (
-        3,
-        True,
-        0.5,
-        20,
-        5,
-    )
+# -- settings --
 
 
 @pytest.mark.parametrize(
@@ -212,30 +113,16 @@ def test_a_setting_refuses(changes: dict[str, Any], message: str) -> None:
         Setting.from_message(start(**changes))
 
 
-@given(
-    st.tuples(
-        st.floats(1e-4, 1.0),
-        st.integers(1, 6),
-        st.sampled_from(["rbf", "linear", "poly"]),
-    )
-)
-def test_the_cube_holds_every_point(x: tuple[float, int, str]) -> None:
+def test_the_cube_holds_every_point() -> None:
     setting = Setting.from_message(start())
-    cube = setting.encode(x)
-    assert all(0 <= u <= 1 for u in cube)
-    rate, *rest = setting.decode(cube)
-    assert rate == pytest.approx(x[0])
-    assert rest == list(x[1:])
-
-
-@given(st.lists(st.floats(-0.1, 1.1), min_size=5, max_size=5))
-def test_whatever_lies_in_the_cube_is_decoded_within_bounds(cube: list[float]) -> None:
-    rate, depth, kernel = Setting.from_message(start()).decode(cube)
-    assert isinstance(rate, float)
-    assert 1e-4 <= rate <= 1.0
-    assert depth in range(1, 7)
-    assert isinstance(depth, int)
-    assert kernel in {"rbf", "linear", "poly"}
+    points: list[list[Value]] = [[1e-4, 1, "rbf"], [0.02, 4, "poly"], [1.0, 6, "linear"]]
+    for x in points:
+        cube = setting.encode(x)
+        assert all(0 <= u <= 1 for u in cube)
+        rate, *rest = setting.decode(cube)
+        assert rate == pytest.approx(x[0])
+        assert rest == x[1:]
+    assert setting.decode([-0.1, 1.1, 0.2, 0.3, 0.1])[1:] == [6, "linear"]
 
 
 def test_every_whole_number_has_an_equal_share_of_the_cube() -> None:
@@ -276,56 +163,45 @@ def test_a_value_that_is_none_is_refused() -> None:
         setting.native([math.nan, 2, "rbf"])
 
 
-# --- protocol
-# ------------------------------------------------------------------------------------------------
+# -- protocol --
 
 
-class Recorder:
-    """An optimizer that answers what it was told last."""
+class Recorder(WorstAtFailure):
+    """Answers what it was told last; the depth counts what it was told."""
 
     def __init__(self, setting: Setting) -> None:
         self.told: list[tuple[list[Value], float]] = []
 
-    def tell(self, x: list[Value], y: float) -> None:
+    def observe(self, x: list[Value], y: float) -> None:
         self.told.append((x, y))
 
     def ask(self) -> list[Value]:
-        return self.told[-1][0]
+        x, y = self.told[-1]
+        return [min(y, 1.0), len(self.told), x[2]]
 
 
-def test_an_ask_is_answered_and_nothing_else_is() -> None:
-    replies = io.StringIO()
-    told = {"op": "tell", "x": [0.5, 2, "poly"], "y": 1.5}
-    status = serve(
-        lambda: Recorder,
-        lines(start(), told, {"op": "ask"}, told, {"op": "stop"}, {"op": "ask"}),
-        replies,
-    )
-    assert status == 0
-    [reply] = [json.loads(line) for line in replies.getvalue().splitlines()]
-    assert reply["x"] == [0.5, 2, "poly"]
-    assert reply["seconds"] >= 0
-
-
-def test_the_seconds_are_those_of_the_ask_and_the_tells_before_it(
+def test_an_ask_is_answered_with_the_seconds_since_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = iter([0.0, 1.0, 10.0, 12.0, 20.0, 24.0, 30.0, 38.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     replies = io.StringIO()
-    told = {"op": "tell", "x": [0.5, 2, "poly"], "y": 1.5}
+    told = {"op": "tell", "x": [0.5, 2, "poly"], "y": 0.25}
+    failed = {**told, "y": None}  # told as the worst value so far
     assert (
-        serve(lambda: Recorder, lines(start(), told, told, {"op": "ask"}, {"op": "ask"}), replies)
+        serve(lambda: Recorder, lines(start(), told, failed, ask := {"op": "ask"}, ask), replies)
         == 0
     )
-    assert [json.loads(line)["seconds"] for line in replies.getvalue().splitlines()] == [7.0, 8.0]
+    answers = [json.loads(line) for line in replies.getvalue().splitlines()]
+    assert [answer["x"] for answer in answers] == [[0.25, 2, "poly"]] * 2
+    assert [answer["seconds"] for answer in answers] == [7.0, 8.0]
 
 
 @pytest.mark.parametrize(
     ("messages", "error"),
     [
         ([{"op": "ask"}], "ValueError: the first message must be start, got 'ask'"),
-        ([start(), {"op": "asks"}], "ValueError: op must be start, tell, ask or stop, got 'asks'"),
+        ([start(), {"op": "asks"}], "ValueError: op must be start, tell or ask, got 'asks'"),
         ([start(), {"op": "ask"}], "IndexError: list index out of range"),
         ([start(seed=-1)], "ValueError: seed must lie in"),
         (
@@ -344,81 +220,22 @@ def test_a_failure_is_answered_and_ends_the_conversation(
     assert "Traceback" in capsys.readouterr().err
 
 
-def test_a_worker_runs_an_adapter_in_a_process() -> None:
-    told = {"op": "tell", "x": [0.5, 2, "poly"], "y": 1.5}
-    runs = [
-        work("random_search", start(), told, {"op": "ask"}, told, {"op": "ask"}, {"op": "stop"})
-        for _ in range(2)
-    ]
-    assert [run.returncode for run in runs] == [0, 0]
-    asked = [[json.loads(line)["x"] for line in run.stdout.splitlines()] for run in runs]
-    assert asked[0] == asked[1]
-    assert asked[0][0] != asked[0][1]
-    ours = Adapter(Setting.from_message(start()))
-    assert asked[0] == [ours.ask(), ours.ask()]
-
-
 def test_a_worker_answers_what_it_cannot_import() -> None:
-    run = work("no_such_peer", start())
-    assert run.returncode == 1
-    assert json.loads(run.stdout)["error"].startswith("ModuleNotFoundError")
-
-
-def test_what_a_peer_prints_stays_off_the_replies(tmp_path: Path) -> None:
-    package = tmp_path / "research" / "benchmarks" / "peers"
-    package.mkdir(parents=True)
-    for path in (
-        FOLDER.parents[1] / "__init__.py",
-        FOLDER.parent / "__init__.py",
-        *(FOLDER / name for name in ("__init__.py", "protocol.py", "setting.py", "worker.py")),
-    ):
-        (tmp_path / path.relative_to(ROOT)).write_text(
-            path.read_text(encoding="utf-8"), encoding="utf-8"
-        )
-    (package / "loud.py").write_text(
-        "import os, sys\nprint('import')\n\n\nclass Adapter:\n    def __init__(self, setting):\n   "
-        "     print('init')\n    def ask(self):\n        os.write(1, b'from C\\n')\n       "
-        " print(os.environ['OMP_NUM_THREADS'], hash('same'))\n        return [0.5, 2, 'rbf']\n"
+    run = subprocess.run(
+        [sys.executable, str(WORKER), "hebo"],
+        input="".join(lines(start())),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
-    run = work(
-        "loud",
-        start(),
-        {"op": "ask"},
-        worker=package / "worker.py",
-        variables={"OMP_NUM_THREADS": "2"},
-    )
-    assert [json.loads(line)["x"] for line in run.stdout.splitlines()] == [[0.5, 2, "rbf"]]
-    printed = run.stderr.split()
-    assert {"import", "init", "from"} <= set(printed)
-    assert "2" in printed  # the harness may choose its threads
-
-
-def test_a_worker_wants_one_name() -> None:
-    run = subprocess.run([sys.executable, str(WORKER)], capture_output=True, text=True, check=False)
     assert run.returncode == 1
-    assert "usage" in run.stderr
+    [reply] = run.stdout.splitlines()
+    assert json.loads(reply)["error"].startswith("ModuleNotFoundError")
+    assert "Traceback" in run.stderr
 
 
-# --- random search
-# --------------------------------------------------------------------------------------------------
-
-
-def test_random_search_draws_from_the_candidates() -> None:
-    rows = [[0.1, 2.0], [0.2, 3.0], [0.3, 4.0]]
-    search = Adapter(Setting.from_message(start(parameters=PARAMETERS[:2], candidates=rows)))
-    drawn = [search.ask() for _ in range(30)]
-    assert {tuple(x) for x in drawn} == {tuple(row) for row in rows}
-
-
-def test_random_search_takes_every_option_alike() -> None:
-    search = Adapter(Setting.from_message(start()))
-    drawn = [search.ask()[2] for _ in range(3000)]
-    for option in ("rbf", "linear", "poly"):
-        assert drawn.count(option) == pytest.approx(1000, abs=130)  # five standard deviations
-
-
-# --- environments
-# ------------------------------------------------------------------------------------------------
+# -- environments --
 
 
 class FakePip:
@@ -472,21 +289,6 @@ def test_an_environment_is_installed_once(pins: Path) -> None:
     assert len(again.commands) == 1
 
 
-def test_other_pins_install_again(pins: Path) -> None:
-    ensure("some", ["optuna"], pins, pins, FakePip())
-    (pins / "requirements-some.txt").write_text("optuna==5.0.1\n")
-    pip = FakePip()
-    pip_venv_exists = ensure(
-        "some",
-        ["optuna"],
-        pins,
-        pins,
-        lambda command: (0, "") if "venv" in command else pip(command),
-    )
-    assert pip_venv_exists.ok
-    assert [command[-1] for command in pip.commands[:-1]] == [str(pins / "requirements-some.txt")]
-
-
 @pytest.mark.parametrize("culprit", ["torch==", "requirements-some"])
 def test_a_failed_installation_is_reported_and_tried_again(pins: Path, culprit: str) -> None:
     outcome = ensure("some", ["optuna"], pins, pins, FakePip(fails_at=culprit))
@@ -499,9 +301,9 @@ def test_a_failed_installation_is_reported_and_tried_again(pins: Path, culprit: 
 
 
 def test_a_peer_that_is_missing_after_all_is_reported(pins: Path) -> None:
-    outcome = ensure("some", ["cma", "optuna"], pins, pins, FakePip())
+    outcome = ensure("some", ["HEBO", "optuna"], pins, pins, FakePip())
     assert outcome == Outcome(
-        False, ".peers/some/bin/python", {"optuna": "5.0.0"}, "not installed: cma"
+        False, ".peers/some/bin/python", {"optuna": "5.0.0"}, "not installed: HEBO"
     )
 
 
@@ -517,7 +319,7 @@ def test_the_outcomes_are_written_for_the_harness(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outcomes = {
-        "torch": Outcome(True, ".peers/torch/bin/python", {"cma": "4"}),
+        "torch": Outcome(True, ".peers/torch/bin/python", {"optuna": "5"}),
         "hebo": Outcome(False, "p", error="no wheel"),
     }
     monkeypatch.setattr(environments, "ROOT", tmp_path)
@@ -528,7 +330,7 @@ def test_the_outcomes_are_written_for_the_harness(
     assert written["torch"] == {
         "ok": True,
         "python": ".peers/torch/bin/python",
-        "versions": {"cma": "4"},
+        "versions": {"optuna": "5"},
         "error": "",
     }
     assert written["hebo"]["error"] == "no wheel"

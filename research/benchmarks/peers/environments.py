@@ -118,7 +118,7 @@ def _end(output: str, root: Path) -> str:
 
 
 def main(wanted: list[str]) -> int:
-    from research.benchmarks.peers.registry import adapters
+    from research.benchmarks.peers import PEERS
 
     known = names()
     if unknown := sorted(set(wanted) - set(known)):
@@ -129,22 +129,14 @@ def main(wanted: list[str]) -> int:
     outcomes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name in wanted or known:
         print(f"{name}: installing what is missing", flush=True)
-        peers = sorted(
-            {adapter.peer for adapter in adapters().values() if adapter.environment == name}
-        )
+        peers = sorted({p.distribution for p in PEERS.values() if p.environment == name})
         outcomes[name] = asdict(ensure(name, peers))
         path.write_text(json.dumps(outcomes, indent=2) + "\n", encoding="utf-8")
         versions = ", ".join(
             f"{peer} {version}" for peer, version in outcomes[name]["versions"].items()
         )
-        print(
-            (
-                f"{name}: {versions}"
-                if outcomes[name]["ok"]
-                else f"{name}: failed\n{outcomes[name]['error']}"
-            ),
-            flush=True,
-        )
+        failure = f"failed\n{outcomes[name]['error']}"
+        print(f"{name}: {versions if outcomes[name]['ok'] else failure}", flush=True)
     return 0  # a peer that cannot be installed is reported, and the others run without it
 
 

@@ -129,8 +129,8 @@ class Sum:
 @dataclass(frozen=True, slots=True)
 class Setting:
     """The fields of the message that starts a run. ``noise_std`` is what the harness adds; 0 where
-    it is not known. ``linear``: constraints that are known. ``own_start``: no initial points are
-    given, the peer starts by itself.
+    it is not known. ``linear``: known constraints on the inputs. ``limits``: how many outcome
+    constraints are measured with every value. ``own_start``: the peer starts by itself.
     """
 
     parameters: tuple[Parameter, ...]
@@ -141,6 +141,7 @@ class Setting:
     trials: int
     linear: tuple[Sum, ...] = ()
     own_start: bool = False
+    limits: int = 0
 
     def __post_init__(self) -> None:
         if not self.parameters or len({parameter.name for parameter in self.parameters}) < len(
@@ -194,6 +195,7 @@ class Setting:
                 for each in message.get("linear") or ()
             ),
             own_start=bool(message.get("own_start", False)),
+            limits=int(message.get("limits", 0)),
         )
 
     @property
