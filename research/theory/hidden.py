@@ -24,10 +24,10 @@ import numpy as np
 import noregret as nr
 from noregret.space import Array, Space
 from noregret.strategies import Strategy
+from noregret.strategies.base import default_initial_points
+from noregret.strategies.exploration import patrol_point
 from noregret.strategies.inputs import Inputs
 from noregret.strategies.insured import SHIFT
-from noregret.strategies.patrols import patrol_point
-from noregret.strategies.strategy import default_initial_points
 from noregret.study import Progress
 
 ROOT = Path(__file__).resolve().parents[2]

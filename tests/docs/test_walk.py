@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import noregret as nr
+import noregret.strategies.data as data
 import noregret.strategies.insured as insured
 import noregret.strategies.modelling as modelling
-import noregret.strategies.units as units
 import noregret.study.study as study_module
 from docs.making import walk
 from noregret.space import Space
@@ -59,7 +59,7 @@ def test_the_costly_stations_of_an_ask_are_visited_once(
         (study_module, "history_of"),
         (insured, "standardise_robustly"),
         (modelling, "fit_inputs"),
-        (units, "condition"),
+        (data, "condition"),
         (insured, "argmax"),
         (Space, "encode"),
         (Space, "decode"),

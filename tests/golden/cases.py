@@ -40,18 +40,27 @@ SPACES: dict[str, Callable[[], Any]] = {
             for c in (0.1, 0.2, 0.5, 1.0)
         ]
     ),
+    "constrained": lambda: nr.Space(
+        {"a": nr.Float(0, 1), "b": nr.Float(0, 1), "c": nr.Float(0, 1)},
+        constraints=[nr.Linear({"a": 1, "b": 1, "c": 1}, equals=1.0)],
+    ),
+    "branches": lambda: {
+        "model": nr.Branch({"svm": {"C": nr.Float(0.1, 10)}, "none": {}}),
+        "scale": nr.Float(0, 1),
+    },
 }
+PLAIN = ("line", "box", "mixed", "finite", "list")
 
 STRATEGIES: dict[str, tuple[Callable[[], Strategy | None], int, tuple[str, ...]]] = {
-    "default": (lambda: None, 36, tuple(SPACES)),
+    "default": (lambda: None, 36, (*PLAIN, "constrained", "branches")),
     "paper": (lambda: nr.AdaptiveGPUCB.paper(0.05), 16, ("line", "mixed")),
     "paper bound": (
         lambda: nr.AdaptiveGPUCB.paper(0.4, "regret_bound", anchored=True),
         16,
         ("line", "list"),
     ),
-    "rigorous": (lambda: nr.AdaptiveGPUCB.rigorous(0.1), 16, tuple(SPACES)),
-    "gp-ucb": (nr.GPUCB, 16, tuple(SPACES)),
+    "rigorous": (lambda: nr.AdaptiveGPUCB.rigorous(0.1), 16, PLAIN),
+    "gp-ucb": (nr.GPUCB, 16, PLAIN),
     "gp-ucb mixture": (
         lambda: nr.GPUCB(lengthscales=0.3, noise_std=0.1, width="mixture"),
         16,
@@ -60,7 +69,7 @@ STRATEGIES: dict[str, tuple[Callable[[], Strategy | None], int, tuple[str, ...]]
     "lb-gp-ucb": (lambda: nr.LBGPUCB(noise_std=0.1), 16, ("line", "mixed")),
     "marginal": (nr.MarginalGPUCB, 9, ("line",)),
     "minimum-uncertainty": (nr.MinimumUncertainty, 14, ("line", "box")),
-    "log-ei": (nr.LogEI, 20, tuple(SPACES)),
+    "log-ei": (nr.LogEI, 20, PLAIN),
     "random": (nr.RandomSearch, 8, ("line", "mixed", "list")),
 }
 
@@ -69,15 +78,21 @@ STRATEGIES: dict[str, tuple[Callable[[], Strategy | None], int, tuple[str, ...]]
 class Case:
     strategy: str
     space: str
-    events: str  # plain, or busy: points under way, failures, told noise
+    # plain; busy: pending points, failures, told noise; limits: outcome constraints; context
+    events: str
 
     @property
     def name(self) -> str:
         return f"{self.strategy} / {self.space} / {self.events}"
 
     def study(self) -> nr.Study:
-        goal: Any = "maximize" if self.events == "plain" else "minimize"
-        return nr.Study(SPACES[self.space](), goal, STRATEGIES[self.strategy][0](), seed=3)
+        goal: Any = "minimize" if self.events == "busy" else "maximize"
+        outcomes = {"cost": nr.AtMost(0.5)} if self.events == "limits" else None
+        context = ("c",) if self.events == "context" else ()
+        strategy = STRATEGIES[self.strategy][0]()
+        return nr.Study(
+            SPACES[self.space](), goal, strategy, seed=3, outcomes=outcomes, context=context
+        )
 
     @property
     def trials(self) -> int:
@@ -90,6 +105,11 @@ def cases() -> list[Case]:
         for strategy, (_, _, spaces) in STRATEGIES.items()
         for space in spaces
         for events in ("plain", "busy")
+    ] + [
+        Case("default", "box", "limits"),
+        Case("default", "mixed", "limits"),
+        Case("default", "box", "context"),
+        Case("log-ei", "box", "limits"),
     ]
 
 
@@ -114,12 +134,14 @@ def play(case: Case, recorded: list[Any] | None = None) -> Iterator[tuple[int, A
     waiting: list[nr.Trial] = []
     while len(study.trials) < case.trials:
         number = len(study.trials)
-        trial = study.ask()
+        trial = study.ask(context={"c": number % 5 / 2} if case.events == "context" else None)
         yield number, plain(trial.params), study
         if recorded is not None and plain(trial.params) != recorded[number]:
             return
-        if case.events == "plain":
-            study.tell(trial, value_of(trial.params, number))
+        if case.events != "busy":
+            value = value_of(trial.params, number)
+            cost = {"cost": math.sin(2.0 * value) + 0.3} if case.events == "limits" else None
+            study.tell(trial, value, outcomes=cost)
             continue
         waiting.append(trial)
         if number % 7 == 5:
@@ -136,7 +158,7 @@ def plain(params: Any) -> Any:
 
 def outcome(study: nr.Study) -> dict[str, Any]:
     """What the study says at its end."""
-    belief = study.belief()
+    belief = None if study.context else study.belief()
     if belief is None:
         return {"best": plain(study.best.params)}
     A = np.repeat(HELD_OUT[:, None], study.space.dimension, axis=1)

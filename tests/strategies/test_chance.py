@@ -9,13 +9,12 @@ import noregret as nr
 from noregret.gp import Matern, condition
 from noregret.search import log_ei, ucb
 from noregret.space import Array, Mask
-from noregret.strategies.chance import Chance
-from noregret.strategies.insured import above, product_of
+from noregret.strategies.feasibility import FailureModel, Feasibility, log_above, product_of
 from tests import naive
 
 
-def learnt(X: Array, has_failed: Mask) -> Chance:
-    return Chance.learnt(X[~has_failed], X[has_failed], np.arange(X.shape[1]))
+def learnt(X: Array, has_failed: Mask) -> FailureModel:
+    return FailureModel.fit(X[~has_failed], X[has_failed], np.arange(X.shape[1]))
 
 
 @pytest.mark.parametrize("d", [1, 2, 4])
@@ -30,7 +29,7 @@ def test_failures_by_chance_leave_the_chance_nearly_constant(d: int, rate: float
         X = rng.random((40, d))
         has_failed = rng.random(40) < rate
         chance = learnt(X, has_failed)
-        p = chance.of_success(rng.random((300, d)))
+        p = chance.chance(rng.random((300, d)))
         weights.append(chance.depends)
         spreads.append(float(p.max() - p.min()))
         assert p.mean() == pytest.approx(1 - has_failed.mean(), abs=0.1)
@@ -44,8 +43,8 @@ def test_a_region_that_fails_is_recognised(n: int) -> None:
     X = rng.random((n, 2))
     chance = learnt(X, X[:, 0] > 0.7)
     assert chance.depends > 0.9
-    assert chance.of_success(np.array([[0.95, 0.5], [0.9, 0.2]])).max() < 0.3
-    assert chance.of_success(np.array([[0.4, 0.5], [0.2, 0.9]])).min() > 0.85
+    assert chance.chance(np.array([[0.95, 0.5], [0.9, 0.2]])).max() < 0.3
+    assert chance.chance(np.array([[0.4, 0.5], [0.2, 0.9]])).min() > 0.85
     shuffled = learnt(X, rng.permutation(X[:, 0] > 0.7))  # the control: as many, anywhere
     assert shuffled.depends < 0.2
 
@@ -54,7 +53,7 @@ def test_a_region_is_seen_among_failures_by_chance() -> None:
     rng = np.random.default_rng(3)
     X = rng.random((80, 2))
     chance = learnt(X, (X[:, 0] > 0.6) | (rng.random(80) < 0.15))
-    inside, outside = chance.of_success(np.array([[0.9, 0.5], [0.3, 0.5]]))
+    inside, outside = chance.chance(np.array([[0.9, 0.5], [0.3, 0.5]]))
     assert inside < 0.35
     assert outside > 0.6
 
@@ -63,7 +62,7 @@ def test_all_failed_and_one_failed() -> None:
     X = np.random.default_rng(0).random((6, 2))
     for count in (1, 6):
         chance = learnt(X, np.arange(6) < count)
-        p = chance.of_success(X)
+        p = chance.chance(X)
         assert np.all((p > 0) & (p < 1))
     assert learnt(X, np.ones(6, dtype=np.bool_)).rate == pytest.approx(7 / 8)  # Laplace's rule
 
@@ -73,11 +72,11 @@ def test_the_logarithm_has_the_right_gradient() -> None:
     X, A = rng.random((40, 3)), rng.random((5, 3))
     chance = learnt(X, X[:, 0] + 0.2 * rng.standard_normal(40) > 0.6)
     assert chance.depends > 0.01
-    values, slopes = chance.log.gradients(A)
-    np.testing.assert_allclose(values, np.log(chance.of_success(A)), rtol=1e-9)
-    np.testing.assert_allclose(chance.log.values(A), values, rtol=1e-9)
+    values, slopes = chance.gradients(A)
+    np.testing.assert_allclose(values, np.log(chance.chance(A)), rtol=1e-9)
+    np.testing.assert_allclose(chance.log_chance(A), values, rtol=1e-9)
     for row, slope in zip(A, slopes, strict=True):
-        numeric = naive.numeric_gradient(lambda x: np.log(chance.of_success(x[None]))[0], row)
+        numeric = naive.numeric_gradient(lambda x: np.log(chance.chance(x[None]))[0], row)
         np.testing.assert_allclose(slope, numeric, atol=1e-5)
 
 
@@ -87,8 +86,8 @@ def test_gain_times_chance_has_the_right_gradient(rule: str) -> None:
     X, A = rng.random((25, 2)), rng.random((5, 2))
     y = -((X - 0.4) ** 2).sum(axis=1)
     posterior = condition(Matern(2.5), np.ones(2), X, y, 1e-3, kriging=True)
-    gain = above(ucb(posterior, 1.5), -2.0) if rule == "ucb" else log_ei(posterior, -0.05)
-    total = product_of(gain, learnt(X, X[:, 0] > 0.7).log)
+    gain = log_above(ucb(posterior, 1.5), -2.0) if rule == "ucb" else log_ei(posterior, -0.05)
+    total = product_of(gain, Feasibility(learnt(X, X[:, 0] > 0.7)).log)
     assert total.is_log
     for row, slope in zip(A, total.gradients(A)[1], strict=True):
         numeric = naive.numeric_gradient(lambda x: total.values(x[None])[0], row)

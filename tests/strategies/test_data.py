@@ -9,10 +9,14 @@ import pytest
 
 import noregret as nr
 from noregret.space import Array, Space, fix
-from noregret.strategies.compression import standard_units
-from noregret.strategies.data import standardise_robustly, voronoi_weights, weighted_median
-from noregret.strategies.surveys import CLOUD
-from noregret.strategies.units import Frame
+from noregret.strategies.data import (
+    CLOUD,
+    ModelData,
+    standard_units,
+    standardise_robustly,
+    voronoi_weights,
+    weighted_median,
+)
 from noregret.trials import History
 
 SQUARE = Space.from_bounds([(0, 1)] * 2)
@@ -23,7 +27,7 @@ def history_of(X: Array, y: Array, failed: Array | None = None) -> History:
     return History(X, y, np.full(len(y), np.nan), none, none if failed is None else failed)
 
 
-def standardised(X: Array, y: Array, compress: bool = False) -> Frame:
+def standardised(X: Array, y: Array, compress: bool = False) -> ModelData:
     return standardise_robustly(history_of(X, y), SQUARE, None, compress=compress)
 
 

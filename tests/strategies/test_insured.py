@@ -16,17 +16,16 @@ from noregret.gp import LogNormal, Matern
 from noregret.search import log_ei, ucb
 from noregret.space import Array, Space, fix
 from noregret.strategies import insured
+from noregret.strategies.base import Strategy
+from noregret.strategies.exploration import patrol_point
 from noregret.strategies.inputs import InputEvidence, Inputs
 from noregret.strategies.insured import (
     ESTIMATION,
-    LEAST_COST,
-    PATROL_RATE,
+    SHARE,
     WIDTH,
     Asked,
     InsuredGPUCB,
 )
-from noregret.strategies.patrols import patrol_point
-from noregret.strategies.strategy import Strategy
 from noregret.testing.problems import rkhs_sample
 
 MIXED = Space({"a": nr.Float(0, 1), "c": nr.Choice(list("vwxyz")), "n": nr.Int(1, 6)})
@@ -150,7 +149,7 @@ def test_nothing_observed_influences_the_patrols() -> None:
 def test_patrols_come_at_the_rate_of_t_to_two_thirds() -> None:
     strategy = InsuredGPUCB()
     for t in (*range(400), 10**4, 10**6):
-        assert strategy.patrols(t) == math.floor(PATROL_RATE * t ** (2 / 3))
+        assert strategy.patrols(t) == math.floor(SHARE * t ** (2 / 3))
         assert InsuredGPUCB(0.0).patrols(t) == 0
     study = run([(0, 1)], lambda x: float(-abs(x[0] - 0.4)), 70)
     made = [t.why.kind == "patrol" for t in decided(study)]
@@ -238,7 +237,7 @@ def test_under_noise_the_best_design_of_a_list_is_measured_again() -> None:
 
 def test_surveys_are_made_when_idle_and_within_the_budget() -> None:
     """Costs typed out: of each survey that has a value the best mean less the mean there by the
-    model of the decision, at least LEAST_COST.
+    model of the decision, at least SHARE.
     """
     strategy = InsuredGPUCB()
     study = run([(0, 1), (0, 1)], smooth, 45, strategy)
@@ -250,8 +249,8 @@ def test_surveys_are_made_when_idle_and_within_the_budget() -> None:
         X = np.array([study.space.encode(t.params) for t in study.trials[: trial.number]])
         mean = made.posterior.predict(X)[0]
         if trial.why.kind == "survey":
-            spent = sum(max(float(mean.max() - mean[i]), LEAST_COST) for i in surveyed)
-            assert spent + LEAST_COST <= trial.why.t ** (2 / 3) + 1e-6
+            spent = sum(max(float(mean.max() - mean[i]), SHARE) for i in surveyed)
+            assert spent + SHARE <= trial.why.t ** (2 / 3) + 1e-6
             x = study.space.encode(trial.params)[None, :]
             cost = float(mean.max() - made.posterior.predict(x)[0][0])
             assert spent + cost <= strategy.budget(trial.why.t) + 0.02
@@ -267,7 +266,7 @@ def test_surveys_are_made_when_idle_and_within_the_budget() -> None:
 def test_their_number_is_sublinear() -> None:
     """p(t) over the least cost of one: a falling part of the decisions."""
     strategy = InsuredGPUCB(0.5)
-    shares = [strategy.budget(t) / LEAST_COST / t for t in (10**3, 10**5, 10**7)]
+    shares = [strategy.budget(t) / SHARE / t for t in (10**3, 10**5, 10**7)]
     assert shares[0] > 2 * shares[1] > 8 * shares[2]
 
 

@@ -9,9 +9,16 @@ import pytest
 
 import noregret as nr
 from noregret.gp import condition
+from noregret.search import log_ei
 from noregret.space.array import Array
+from noregret.strategies.feasibility import (
+    KERNEL,
+    Feasibility,
+    MarginScale,
+    consecutive_violations,
+    product_of,
+)
 from noregret.strategies.inputs import Inputs
-from noregret.strategies.limited import KERNEL, Limited, Scale, missed_in_a_row
 from noregret.trials import Limit
 
 PLANE = {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}
@@ -30,9 +37,9 @@ def studied(trials: int = 14, seed: int = 0) -> nr.Study:
     return study.run(objective, trials)
 
 
-def learnt(study: nr.Study) -> Limited:
+def learnt(study: nr.Study) -> Feasibility:
     history = study._history(study.trials)
-    made = Limited.learnt(history, Inputs.of(study.space).group, np.random.default_rng(0))
+    made = Feasibility.fit(history, Inputs.of(study.space).group, np.random.default_rng(0))
     assert made is not None
     return made
 
@@ -40,7 +47,7 @@ def learnt(study: nr.Study) -> Limited:
 def test_the_scale_is_fine_around_the_limit() -> None:
     y = np.array([-100.0, -1.0, 0.0, 0.5, 3.0])
     naive = [math.copysign(math.log(abs(v) + math.sqrt(1 + v**2)), v) for v in y]
-    scale = Scale.of(y)
+    scale = MarginScale.of(y)
     assert scale.offset + scale.spread * scale.forward(y) == pytest.approx(naive)
     assert scale.unit == 1.0  # the median of |y|
     assert scale.inverse(scale.forward(y)) == pytest.approx(y)
@@ -55,14 +62,14 @@ def test_the_chance_is_that_of_independent_gaussians() -> None:
     study = studied()
     limited, points = learnt(study), np.random.default_rng(1).random((7, 2))
     chance = np.ones(7)
-    for model, (name, limit) in zip(limited.models, LIMITS.items(), strict=True):
+    for model, (name, limit) in zip(limited.outcomes, LIMITS.items(), strict=True):
         told = np.array([trial.outcomes[name] for trial in study.trials])
         y = limit.sign * (told - limit.limit)
         unit = float(np.median(np.abs(y)))
         u = np.array([math.asinh(each / unit) for each in y])
         z, at_limit = (u - u.mean()) / u.std(), -u.mean() / u.std()
         X = np.array([study.space.encode(trial.params) for trial in study.trials])
-        theta = model.fit.lengthscales
+        theta = model.fitted.lengthscales
 
         def k(A: Array, B: Array, theta: Array = theta) -> Array:
             square = (((A[:, None] - B[None]) / theta) ** 2).sum(axis=2)
@@ -84,7 +91,7 @@ def test_gradients_are_those_of_the_values(feasible: bool) -> None:
     study = studied()
     limited, history = learnt(study), study._history(study.trials)
     posterior = condition(KERNEL, np.array([0.4, 0.6]), history.X, history.y, 1e-3)
-    acquisition = limited.acquisition(posterior, history.y) if feasible else limited.feasibility
+    acquisition = product_of(log_ei(posterior, 0.5), limited.log) if feasible else limited.log
     points, step = np.random.default_rng(2).random((5, 2)) * 0.8 + 0.1, 1e-6
     values, slopes = acquisition.gradients(points)
     assert values == pytest.approx(acquisition.values(points), rel=1e-9)
@@ -152,7 +159,7 @@ def test_what_was_believed_is_recorded() -> None:
 
 
 def test_strategies_that_read_no_outcomes_refuse() -> None:
-    for strategy in (nr.LogEI(), nr.MarginalGPUCB(), nr.GPUCB(lengthscales=0.3, noise_std=0.1)):
+    for strategy in (nr.MarginalGPUCB(), nr.GPUCB(lengthscales=0.3, noise_std=0.1)):
         with pytest.raises(nr.NoRegretError, match="reads no outcomes"):
             nr.Study(PLANE, "maximize", strategy, outcomes=LIMITS)
     study = nr.Study(PLANE, "maximize", nr.RandomSearch(), outcomes=LIMITS)
@@ -163,8 +170,8 @@ def test_points_that_keep_the_limits_come_first_whatever_the_others_promise() ->
     """The search starts around the best of these: broken limits come with better values."""
     study = studied()
     limited, history = learnt(study), study._history(study.trials)
-    order = np.argsort(-limited.worth(history.X, history.y), kind="stable")
-    kept = limited.kept(history.X)
+    order = np.argsort(-limited.merit(history.X, history.y), kind="stable")
+    kept = limited.met(history.X)
     assert 0 < kept.sum() < len(kept)
     assert history.y[~kept].max() > history.y[kept].max()
     assert kept[order[: kept.sum()]].all()
@@ -179,15 +186,14 @@ def test_misses_in_a_row_make_it_careful() -> None:
     limited, history = learnt(study), study._history(study.trials)
     kept = [trial.feasible for trial in study.trials]
     naive = len(kept) - 1 - max(row for row, each in enumerate(kept) if each)
-    assert missed_in_a_row(history.outcomes) == naive == limited.missed
+    assert consecutive_violations(history.outcomes) == naive == limited.consecutive_violations
     short = replace(history.outcomes[1], y=history.outcomes[1].y[-3:])  # a limit that came later
-    assert missed_in_a_row((history.outcomes[0], short)) <= 3
+    assert consecutive_violations((history.outcomes[0], short)) <= 3
     none = replace(history.outcomes[0], y=-np.abs(history.outcomes[0].y) - 1)
-    assert missed_in_a_row((none,)) == 0
-    posterior = condition(KERNEL, np.array([0.4, 0.6]), history.X, history.y, 1e-3)
+    assert consecutive_violations((none,)) == 0
     points = np.random.default_rng(2).random((5, 2))
-    usual = replace(limited, missed=0).acquisition(posterior, history.y).values(points)
-    careful = replace(limited, missed=4).acquisition(posterior, history.y).values(points)
+    usual = replace(limited, consecutive_violations=0).log.values(points)
+    careful = replace(limited, consecutive_violations=4).log.values(points)
     assert careful - usual == pytest.approx(2.0 * np.log(limited.chance(points)))
 
 
@@ -222,7 +228,7 @@ def test_the_noise_of_an_outcome_vanishes_where_there_is_none() -> None:
     def fitted(noise: float, trials: int) -> float:
         study = nr.Study(PLANE, "maximize", outcomes={"ring": nr.AtMost(0)}, seed=1)
         study.run(lambda p: edge(p, noise * rng.standard_normal()), trials)
-        return learnt(study).models[0].noise_var
+        return learnt(study).outcomes[0].noise_var
 
     assert fitted(0.0, 14) < 1e-6
     assert fitted(0.1, 30) > 1e-2

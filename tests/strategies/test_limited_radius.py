@@ -14,9 +14,8 @@ import noregret as nr
 from noregret import AdaptiveGPUCB, Assumed
 from noregret.errors import ConfigurationError
 from noregret.rkhs import RadiusBand
-from noregret.strategies.limited_radius import may_be_feasible, outcome_bands
-from noregret.strategies.pending import with_pending
-from noregret.strategies.radius_gp_ucb import RadiusGPUCB
+from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.rigorous_outcomes import may_be_feasible, outcome_bands
 from noregret.testing.problems import rkhs_sample
 
 NOISE, THETA, NORM, LIMIT = 0.02, 0.3, 1.5, 0.1
@@ -71,7 +70,7 @@ def test_the_point_is_the_best_of_what_may_be_feasible() -> None:
         fine = np.linspace(0, 1, 2001)[:, None]
         margin = each.strategy.offset + each.strategy.norm_bound * each.shown.upper(fine)
         _, band = replace(rule, delta=rule.share).followed(study.space, history)
-        upper = with_pending(band, history.pending).upper(np.vstack([x[None, :], fine]))
+        upper = band.with_pending(history.pending).upper(np.vstack([x[None, :], fine]))
         assert upper[0] >= upper[1:][margin >= 0].max() - 1e-4
         assert trial.why.acquisition == "optimistic"
 

@@ -13,8 +13,8 @@ import pytest
 
 import noregret as nr
 from noregret.space import Array, Space
+from noregret.strategies.exploration import LEAST_PATROLS, Leash, patrol_point
 from noregret.strategies.inputs import Inputs
-from noregret.strategies.patrols import LEAST_PATROLS, Leash, patrol_point
 
 
 def points(space: nr.Space | nr.Candidates, count: int, seed: int = 0, first: int = 0) -> Array:

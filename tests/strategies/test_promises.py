@@ -97,11 +97,10 @@ class NoKernel:
         lambda kernel: nr.AdaptiveGPUCB.rigorous(0.1, kernel=kernel),
         lambda kernel: nr.GPUCB(kernel=kernel),
         lambda kernel: nr.LBGPUCB(0.1, kernel=kernel),
-        lambda kernel: nr.LogEI(kernel=kernel),
         lambda kernel: nr.MarginalGPUCB(kernel=kernel),
         lambda kernel: nr.MinimumUncertainty(kernel=kernel),
     ],
-    ids=["adaptive", "rigorous", "gp-ucb", "lb-gp-ucb", "log-ei", "marginal", "minimum"],
+    ids=["adaptive", "rigorous", "gp-ucb", "lb-gp-ucb", "marginal", "minimum"],
 )
 @pytest.mark.parametrize(
     "kernel",

@@ -16,8 +16,8 @@ from noregret.gp import fit
 from noregret.gp.fit import MAP, Evidence, lasting_part, log_evidence_gradient
 from noregret.gp.kernels import Matern
 from noregret.gp.priors import LogNormal
+from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.estimation import estimate
-from noregret.strategies.units import Frame, frame
 from noregret.trials import History, ModelDecision
 
 ASK = """
@@ -79,7 +79,7 @@ def test_the_search_on_a_part_ends_at_the_estimate_on_all(monkeypatch: pytest.Mo
     X = rng.random((120, 2))
     y = np.sin(6 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(120)
     history = History(X, y, np.full(120, np.nan), np.empty((0, 2)), np.empty((0, 2)))
-    framed = frame(history, standardise=True, offset=0.0, noise_std=None, regulariser=None)
+    framed = standardise(history, rescale=True, offset=0.0, noise_std=None, regulariser=None)
     rule = MAP(prior=LogNormal(1.4, 1.7, dimension_scaled=True))
     whole = estimate(framed, Matern(2.5), rule, np.full(2, 1.5), (), np.random.default_rng(1))
     monkeypatch.setattr(fit, "COARSE", 40)
@@ -100,12 +100,12 @@ def test_a_part_of_the_evidence_keeps_the_noise_unknown() -> None:
     assert part.X[:, 0].tolist() == [0.0, 0.25, 0.75]
 
 
-def noisy_waves(n: int) -> Frame:
+def noisy_waves(n: int) -> ModelData:
     rng = np.random.default_rng(0)
     X = rng.random((n, 2))
     y = np.sin(6 * X[:, 0]) + 0.3 * X[:, 1] + 0.1 * rng.standard_normal(n)
     history = History(X, y, np.full(n, np.nan), np.empty((0, 2)), np.empty((0, 2)))
-    return frame(history, standardise=True, offset=0.0, noise_std=None, regulariser=None)
+    return standardise(history, rescale=True, offset=0.0, noise_std=None, regulariser=None)
 
 
 def test_an_estimate_never_factorises_more_than_enough(monkeypatch: pytest.MonkeyPatch) -> None:

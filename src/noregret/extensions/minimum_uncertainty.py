@@ -17,8 +17,8 @@ from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.rkhs import MinimumStd
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.guarantee import check_positive
-from noregret.strategies.strategy import Belief
+from noregret.strategies.base import Belief
+from noregret.strategies.validation import check_positive
 from noregret.trials import History, Proposal
 
 SE = SquaredExponential()

@@ -18,10 +18,9 @@ from noregret.gp import MAP, LogNormal, Matern
 from noregret.rkhs import AnchoredReference, ReferenceRegret
 from noregret.search import Acquisition, ucb
 from noregret.space import SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.radius_gp_ucb import RadiusGPUCB
-from noregret.strategies.step import Model
-from noregret.strategies.strategy import Belief
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
+from noregret.strategies.base import Belief
+from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.trials import History, Proposal
 
 MOST = 3.0  # times the width, at most: what the proof calls M

@@ -15,8 +15,8 @@ import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.space import Array, Indices, SearchSpace, Space
+from noregret.strategies.base import Belief
 from noregret.strategies.insured import InsuredGPUCB
-from noregret.strategies.strategy import Belief
 from noregret.trials import Decision, History, ModelDecision, Proposal
 
 SAME = 1e-6  # a point so close to the subspace belongs to it

@@ -36,10 +36,9 @@ from noregret.gp import (
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.radius_gp_ucb import RadiusGPUCB
-from noregret.strategies.step import Model
-from noregret.strategies.strategy import Belief
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
+from noregret.strategies.base import Belief
+from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.trials import History, Proposal
 
 EXACT = 1_000  # designs of a list for which the joint draw is exact

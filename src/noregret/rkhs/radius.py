@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -192,6 +192,21 @@ class RadiusBand:
     def reference(self) -> int:
         """Which of the posteriors has c = 1: its λ_i is the noise of value i, told or not."""
         return int(np.argmin(np.abs(np.log(self.scales))))
+
+    def with_pending(self, pending: Array) -> RadiusBand:
+        """Smaller variances at pending points, each width times e^I(pending) in return; for what is
+        asked next only.
+        """
+        if len(pending) == 0:
+            return self
+        posteriors, widths = [], []
+        for posterior, width in zip(self.posteriors, self.widths, strict=True):
+            full, noise_var = posterior, float(posterior.noise_var.min())  # c·R²
+            for x in pending:
+                full = full.append(x, None, noise_var)
+            posteriors.append(full)
+            widths.append(width * math.exp(full.pending_information))  # theory.md#pending
+        return replace(self, posteriors=tuple(posteriors), widths=tuple(widths))
 
     def bounds(self, A: Array) -> tuple[Array, Array]:
         """Lower and upper bound at the rows of A."""

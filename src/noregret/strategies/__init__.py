@@ -4,14 +4,19 @@ One algorithm per file, each naming the theorem it obeys or saying that it has n
 """
 
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.assumed import Assumed
+from noregret.strategies.base import (
+    Belief,
+    OutcomeBelief,
+    Strategy,
+    initial_proposal,
+    random_points,
+)
 from noregret.strategies.branched import Branched
-from noregret.strategies.compression import Compression
+from noregret.strategies.data import Compression
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.modelling import Modelled, Modelling, Question
-from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.registry import (
     NAMED,
@@ -25,13 +30,8 @@ from noregret.strategies.registry import (
     stored_kind,
     stored_name,
 )
-from noregret.strategies.strategy import (
-    Belief,
-    OutcomeBelief,
-    Strategy,
-    initial_proposal,
-    random_points,
-)
+from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.validation import Assumed
 
 __all__ = [
     "GPUCB",

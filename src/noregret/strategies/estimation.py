@@ -6,7 +6,7 @@ import numpy as np
 
 from noregret.gp import MAP, Fit, Kernel, refit
 from noregret.space import Array
-from noregret.strategies.units import Frame
+from noregret.strategies.data import ModelData
 from noregret.trials import ModelDecision
 
 
@@ -20,7 +20,7 @@ def previous_fit(decisions: tuple[ModelDecision, ...]) -> Fit | None:
 
 
 def estimate(
-    framed: Frame,
+    framed: ModelData,
     kernel: Kernel,
     estimation: MAP | None,
     initial: Array,

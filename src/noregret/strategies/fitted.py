@@ -9,14 +9,14 @@ import numpy as np
 from noregret.gp import Fit, Predictor
 from noregret.search import Acquisition, argmax
 from noregret.space import SearchSpace
-from noregret.strategies.units import Frame
+from noregret.strategies.data import ModelData
 from noregret.trials import Decision, History, ModelDecision, Proposal
 
 
 def propose_fitted(
     space: SearchSpace,
     history: History,
-    framed: Frame,
+    framed: ModelData,
     fit: Fit,
     predictor: Predictor,
     acquisition: Acquisition,

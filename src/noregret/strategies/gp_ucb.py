@@ -13,8 +13,8 @@ from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.rkhs import NoWidening
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.guarantee import fixed_class_theorem
-from noregret.strategies.strategy import Belief, Design
+from noregret.strategies.base import Belief, Design
+from noregret.strategies.validation import fixed_class_theorem
 from noregret.trials import History, Proposal
 
 WIDEST = 10.0  # estimated lengthscales are sought up to this multiple of the cube's diameter

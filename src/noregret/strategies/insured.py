@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -27,19 +27,24 @@ from noregret.errors import ConfigurationError
 from noregret.gp import MAP, LogNormal, Matern, Posterior
 from noregret.search import Acquisition, argmax, log_ei, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies import surveys
+from noregret.strategies.base import Belief, check_initial_points, default_initial_points
 from noregret.strategies.branched import Branched
-from noregret.strategies.chance import Chance
-from noregret.strategies.data import standardise_robustly
+from noregret.strategies.data import cloud_of, standardise_robustly
 from noregret.strategies.estimation import previous_fit
-from noregret.strategies.guarantee import check_positive
+from noregret.strategies.exploration import (
+    UNKNOWN,
+    Leash,
+    information,
+    mean_std,
+    patrol_point,
+    patrolled,
+    widening_scale,
+)
+from noregret.strategies.feasibility import Feasibility, log_above, product_of
 from noregret.strategies.inputs import Inputs
-from noregret.strategies.limited import Limited, margin_beliefs
 from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
-from noregret.strategies.patrols import LEAST_PATROLS, Leash, patrol_point
-from noregret.strategies.step import fitted_mean, recommended_bound
-from noregret.strategies.strategy import Belief, check_initial_points, default_initial_points
 from noregret.strategies.suggested import REQUIRED, suggested_band
+from noregret.strategies.validation import check_positive
 from noregret.trials import WITHOUT_VALUE, Decision, History, Kind, Limit, ModelDecision, Proposal
 
 KERNEL = Matern(2.5)
@@ -51,15 +56,17 @@ ESTIMATION = MAP(
     refresh=1.05,
 )
 BRANCHED = Branched()
-WIDTH = 2.0  # β^½: stds of f that UCB adds to the mean; larger explores more
-FULL_WIDTH_INPUTS = 3  # numbers of inputs up to which it is full; then WIDTH·3/inputs
-CONTEXT_WIDTH = 0.25  # share of the width in context, where changing contexts explore by themselves
-MIN_INFORMATIVE_STD = 0.01  # prior stds, over √t: a value known so well is not worth evaluating
-NOISE_SHARE = 0.5  # of the noise std: nor is a value known better than this
-LEAST_COST = 0.1  # stds that a survey costs at least, so that their number is sublinear
-PATROL_RATE = 0.1  # patrols of t decisions, over t^(2/3)
-MAX_CATEGORY_LENGTHSCALE = 0.5  # between options in a survey: each is looked at by itself
+WIDTH = 2.0  # β^½ of UCB, in posterior stds; larger explores more
+FULL_WIDTH_INPUTS = 3  # inputs up to which UCB takes all of WIDTH; beyond, WIDTH·3/inputs
+CONTEXT_WIDTH = 0.25  # share of WIDTH in a context: changing contexts explore by themselves
+# Posterior std below which an evaluation is uninformative; larger surveys earlier:
+MIN_INFORMATIVE_STD = 0.01  # in prior stds, over √t,
+NOISE_SHARE = 0.5  # or in stds of the noise
+# Of t^(2/3): the number of patrols in t decisions, and the least cost of a survey in stds of f, so
+# that the number of surveys is sublinear too. Larger: more patrols, fewer surveys.
+SHARE = 0.1
 DELTA = 0.1  # failure probability of the band that is shown
+Promise = Literal["in turn", "ucb", "log_ei"]
 SHIFT = "shift"  # in a decision's memory: where the sequence of this study starts
 
 
@@ -73,6 +80,8 @@ class InsuredGPUCB:
             stick. Twice as much looks around about twice as often.
         noise_std: Standard deviation of a value's noise, in the values' units; None estimates it.
         initial_points: How many spread points come first; None: two per input, from 3 to 12.
+        acquisition: What a promise maximises: "in turn" UCB and log expected improvement, or one of
+            the two, "ucb" or "log_ei", always.
         model: How f is modelled, such as ``Warping()`` or ``Additive()``; None: Matérn 5/2 with one
             lengthscale per input.
 
@@ -80,12 +89,13 @@ class InsuredGPUCB:
         ConfigurationError: A setting is out of its range.
     """
 
-    algorithm: ClassVar[int] = 2  # raise it with every change of what is proposed
+    algorithm: ClassVar[int] = 3  # raise it with every change of what is proposed
 
     insurance: float = 1.0
     noise_std: float | None = None
     initial_points: int | None = None
     model: Modelling | None = None
+    acquisition: Promise = "in turn"
 
     def __post_init__(self) -> None:
         number = isinstance(self.insurance, (int, float)) and not isinstance(self.insurance, bool)
@@ -97,6 +107,10 @@ class InsuredGPUCB:
             )
         check_positive("noise_std", self.noise_std)
         check_initial_points(self.initial_points)
+        if self.acquisition not in get_args(Promise):
+            raise ConfigurationError(
+                f'acquisition is "in turn", "ucb" or "log_ei", got {self.acquisition!r}'
+            )
         if isinstance(self.model, type) or not isinstance(self.model, Modelling | None):
             raise ConfigurationError(
                 "model says how f is modelled, a value such as Warping(), Additive() or"
@@ -124,7 +138,7 @@ class InsuredGPUCB:
 
     def patrols(self, t: int) -> int:
         """How many of the first t decisions are patrols."""
-        return math.floor(PATROL_RATE * t ** (2 / 3)) if self.insurance else 0
+        return math.floor(SHARE * t ** (2 / 3)) if self.insurance else 0
 
     def budget(self, t: int) -> float:
         """p(t): what surveys may have cost by decision t, in stds of f over the space."""
@@ -140,14 +154,12 @@ class InsuredGPUCB:
             count = default_initial_points(inputs.count, "spread")
         known = len(history.X) + len(history.without_value)
         if known == 0 or known + len(history.pending) < count:
-            number = _patrolled(history)
+            number = patrolled(history)
             return Proposal(
                 patrol_point(space, inputs, number, shift), Decision("initial", memory=memory)
             )
         if len(history.X) == 0:  # no limit was kept yet, and there is no value
-            limited = Limited.learnt(history, inputs.group, rng)
-            assert limited is not None
-            x = limited.search(space, rng)
+            x = Feasibility.fit(history, inputs.group, rng).search(space, rng)
             return Proposal(x, Decision("initial", memory={WITHOUT_VALUE: "limits", **memory}))
         return Asked(self, space, inputs, history, rng).propose(shift, memory)
 
@@ -186,13 +198,8 @@ class InsuredGPUCB:
             data.scale,
             condition,
             radius=radius,
-            outcomes=margin_beliefs(asked.limited),
+            outcomes=tuple(model.belief() for model in asked.feasibility.outcomes),
         )
-
-
-def _patrolled(history: History) -> int:
-    """How many points of the sequence were asked for: the initial design and the patrols."""
-    return sum(each.in_design or each.is_patrol for each in history.decisions)
 
 
 class Asked:
@@ -230,12 +237,11 @@ class Asked:
         self.kernel, self.fit, self.memory = surrogate.kernel, surrogate.fit, surrogate.memory
         self.noise_var = self.data.known_noise(self.fit.noise_var)[1]
         self.posterior = self.condition(self.fit.lengthscales)
-        self.fitted = fitted_mean(self.data, self.posterior)
-        self.best = float(self.fitted.max())
-        self.chance: Chance | None = None
-        if len(history.failed):
-            self.chance = Chance.learnt(history.X, history.failed, inputs.group)
-        self.limited = Limited.learnt(history, inputs.group, rng) if history.outcomes else None
+        self.fitted = self.data.fitted_mean(self.posterior)
+        self.feasibility = Feasibility.fit(history, inputs.group, rng)
+        is_met = self.feasibility.met(history.X)
+        self.is_met = bool(is_met.any())
+        self.best = float(self.fitted[is_met if self.is_met else slice(None)].max())
 
     @property
     def in_context(self) -> bool:
@@ -254,7 +260,7 @@ class Asked:
         self.memory = {**self.memory, **memory}
         strategy, t = self.strategy, self.t
         if strategy.patrols(t) > strategy.patrols(t - 1) and not self.inputs.in_context:
-            number = _patrolled(self.history)
+            number = patrolled(self.history)
             return self.proposal(patrol_point(self.space, self.inputs, number, shift), "patrol")
         acquisition = self.acquisition()
         x = self.leashed(self.argmax(acquisition), acquisition)
@@ -264,23 +270,30 @@ class Asked:
                 return survey
         return self.proposal(x, "promise")
 
-    def acquisition(self) -> Acquisition:
-        """In turn UCB and log expected improvement. With limits always the latter; in context
-        always the former: the best mean of other contexts says nothing.
-        """
-        if self.limited is not None:
-            gain = self.limited.acquisition(self.posterior, self.fitted)
-        elif self.takes_ucb:
-            gain = ucb(self.posterior, self.width)
-            if self.chance is not None:
-                gain = above(gain, float(self.data.y.min()))
-        else:
-            gain = log_ei(self.posterior, self.best)
-        return gain if self.chance is None else product_of(gain, self.chance.log)
-
     @property
     def takes_ucb(self) -> bool:
-        return self.limited is None and (self.inputs.in_context or self.t % 2 == 0)
+        """Never with outcome constraints; always in context, where the best mean of other contexts
+        says nothing.
+        """
+        if self.feasibility.outcomes or self.inputs.in_context:
+            return not self.feasibility.outcomes
+        rule = self.strategy.acquisition
+        return self.t % 2 == 0 if rule == "in turn" else rule == "ucb"
+
+    def acquisition(self) -> Acquisition:
+        """UCB or log expected improvement times the probability to succeed; that alone while
+        nothing feasible is known.
+        """
+        feasibility = self.feasibility
+        if not self.is_met:
+            return feasibility.log
+        if not self.takes_ucb:
+            gain = log_ei(self.posterior, self.best)
+        else:
+            gain = ucb(self.posterior, self.width)
+            if not feasibility.is_certain:
+                gain = log_above(gain, float(self.data.y.min()))
+        return gain if feasibility.is_certain else product_of(gain, feasibility.log)
 
     @property
     def width(self) -> float:
@@ -291,13 +304,12 @@ class Asked:
         return share * WIDTH * min(1.0, FULL_WIDTH_INPUTS / self.inputs.count)
 
     def argmax(self, acquisition: Acquisition) -> Array:
-        """Designs of a list whose value is known are left out, and those that failed, as long as
-        there are others.
+        """Where every design can be measured again, known and failed ones are left out while there
+        are others.
         """
-        worth = self.fitted
-        if self.limited is not None:
-            worth = self.limited.worth(self.posterior.X, worth)
-        incumbents = self.posterior.X[np.argsort(-worth, kind="stable")[:3]]
+        X = self.posterior.X[: len(self.fitted)]
+        merit = self.feasibility.merit(X, self.fitted)
+        incumbents = X[np.argsort(-merit, kind="stable")[:3]]
         nowhere = np.empty((0, self.space.dimension))
         known = nowhere
         if self.inputs.repeatable:
@@ -319,29 +331,17 @@ class Asked:
     def is_idle(self, x: Array) -> bool:
         """Whether a value at x would teach next to nothing, of f and of every outcome."""
         std = float(self.posterior.predict(x[None, :])[1][0])
-        if self.limited is not None:
-            std = max(std, self.limited.least_known(x))
+        std = max(std, self.feasibility.least_known(x))
         return std < max(self.least_std, NOISE_SHARE * math.sqrt(self.noise_var))
 
     def leashed(self, x: Array, acquisition: Acquisition) -> Array:
         """x, or if the patrols found its cell too bad the best point of other cells."""
-        inputs, every = self.inputs, self.space.enumeration()
-        claimed = inputs.levels is not None or every is not None
-        special = self.limited is not None or inputs.in_context or inputs.branches
-        if self.strategy.insurance == 0 or special or not (claimed and inputs.is_free.all()):
+        if self.strategy.insurance == 0 or self.feasibility.outcomes:
             return x
-        decided = zip(self.history.decisions, self.history.rows, strict=True)
-        rows = [r for each, r in decided if r is not None and (each.in_design or each.is_patrol)]
-        if len(rows) < LEAST_PATROLS:  # it excludes nothing, and a list may be long
+        leash = Leash.from_patrols(self.space, self.inputs, self.history)
+        if leash is None or leash.allows(x[None, :])[0]:
             return x
-        is_free = self.space.continuous & (every is None)
-        combinations = inputs.combinations if every is None else len(np.unique(every, axis=0))
-        largest = float(np.max(np.abs(self.history.y))) or 1.0  # their mean must be a number
-        leash = Leash.of(self.data.X[rows], self.history.y[rows] / largest, is_free, combinations)
-        if leash.allows(x[None, :])[0]:
-            return x
-        points = np.vstack([surveys.cloud_of(self.space, self.seed), self.data.X[rows]])
-        points = self.space.snap(points)
+        points = self.space.snap(np.vstack([cloud_of(self.space, self.seed), self.data.X]))
         points = points[leash.allows(points)]
         return points[int(np.argmax(acquisition.values(points)))] if len(points) else x
 
@@ -354,37 +354,26 @@ class Asked:
         decided = zip(self.history.decisions, self.history.rows, strict=True)
         done = [row for each, row in decided if each.model and each.model.kind == "survey"]
         told = [row for row in done if row is not None]
-        cost = np.maximum(self.best - self.fitted[told], LEAST_COST).sum()
+        best = float(self.fitted.max())
+        cost = np.maximum(best - self.fitted[told], SHARE).sum()
         left = self.strategy.budget(self.t) - cost - (len(done) - len(told))
-        if left < LEAST_COST:
+        if left < SHARE:
             return None
-        cloud = surveys.cloud_of(self.space, self.seed)
-        if surveys.mean_std(self.posterior, cloud) > surveys.UNKNOWN / 2:
+        cloud = cloud_of(self.space, self.seed)
+        if mean_std(self.posterior, cloud) > UNKNOWN / 2:
             return None  # the fitted class is wide by itself: what it promises explores
         last = next((each.g for each in reversed(self.earlier) if each.kind == "survey"), 1.0)
-        g = surveys.widening_scale(self.widened, cloud, last)
+        g = widening_scale(self.widened, cloud, last)
         widened = self.widened(g)
-        center = surveys.surprise(self.posterior, widened, self.inputs.count)
-        if center is not None:
-            cloud = surveys.around(center, self.space, widened.lengthscales, self.seed)
-            gain = ucb(widened, WIDTH).values(cloud)
-            gain = gain - gain.min()
-        else:
-            best = float(fitted_mean(self.data, widened).max())
-            gain = surveys.most_taught(widened, cloud, best, self.noise_var)
-        if self.chance is not None:
-            gain = gain * self.chance.of_success(cloud)
-        if self.limited is not None:
-            gain = gain * self.limited.chance(cloud)
-        x = cloud[int(np.argmax(gain))]
-        if self.best - float(self.posterior.predict(x[None, :])[0][0]) > left:
+        widened_best = float(self.data.fitted_mean(widened).max())
+        gain = information(widened, cloud, widened_best, self.noise_var)
+        x = cloud[int(np.argmax(gain * self.feasibility.chance(cloud)))]
+        if best - float(self.posterior.predict(x[None, :])[0][0]) > left:
             return None
         return self.proposal(x, "survey", g, widened)
 
     def widened(self, g: float) -> Posterior:
-        theta = self.fit.lengthscales / g
-        own = np.minimum(theta, MAX_CATEGORY_LENGTHSCALE)
-        return self.condition(np.where(self.inputs.of_choices, own, theta))
+        return self.condition(self.fit.lengthscales / g)
 
     # -- what is recorded --
 
@@ -394,10 +383,8 @@ class Asked:
         used, data = posterior or self.posterior, self.data
         mean, std = (float(v[0]) for v in used.predict(x[None, :]))
         value, spread = data.in_values(mean, std)
-        fitted = self.fitted if used is self.posterior else fitted_mean(data, used)
-        failing = None
-        if self.chance is not None:
-            failing = 1 - float(self.chance.of_success(x[None, :])[0])
+        fitted = self.fitted if used is self.posterior else data.fitted_mean(used)
+        chosen_by = "ucb" if self.takes_ucb or kind != "promise" else "log_ei"
         reasons = ModelDecision(
             t=self.t,
             kind=kind,
@@ -417,42 +404,11 @@ class Asked:
             instant_regret_bound=2 * WIDTH * std,
             mean=value,
             std=spread,
-            chance_of_failing=failing,
             offset=data.offset,
             scale=data.scale,
             compression=tuple((float(m), float(s)) for m, s in data.compression.passes),
-            recommended_bound=recommended_bound(data, used, fitted[: len(self.history.X)], WIDTH),
-            **self.recorded(x, kind),
+            recommended_bound=data.recommended_bound(used, fitted[: len(self.history.X)], WIDTH),
+            acquisition="limited" if self.feasibility.outcomes else chosen_by,
+            **self.feasibility.recorded(x),
         )
         return Proposal(x, Decision("model", reasons, memory=self.memory))
-
-    def recorded(self, x: Array, kind: Kind) -> dict[str, Any]:
-        """By what a promise was chosen."""
-        if self.limited is not None:
-            return self.limited.recorded(x)
-        return {} if self.takes_ucb or kind != "promise" else {"acquisition": "log_ei"}
-
-
-def above(gain: Acquisition, worst: float) -> Acquisition:
-    """log(gain − worst): what an evaluation that may fail gains over a failure, which is worth as
-    little as the worst value.
-    """
-
-    def gradients(A: Array) -> tuple[Array, Array]:
-        value, slope = gain.gradients(A)
-        excess = np.maximum(value - worst, LEAST_COST)
-        return np.log(excess), slope / excess[:, None]
-
-    return Acquisition(
-        lambda A: np.log(np.maximum(gain.values(A) - worst, LEAST_COST)), gradients, is_log=True
-    )
-
-
-def product_of(first: Acquisition, second: Acquisition) -> Acquisition:
-    """The product of two gains whose logarithms are given."""
-
-    def gradients(A: Array) -> tuple[Array, Array]:
-        (value, slope), (other, rise) = first.gradients(A), second.gradients(A)
-        return value + other, slope + rise
-
-    return Acquisition(lambda A: first.values(A) + second.values(A), gradients, is_log=True)

@@ -14,8 +14,8 @@ import numpy as np
 
 from noregret.gp import MAP, Covariance, Evidence, Fit, Kernel, Prior, fit_map
 from noregret.space import Array, Indices
+from noregret.strategies.data import ModelData
 from noregret.strategies.inputs import InputEvidence, Inputs, fit_inputs
-from noregret.strategies.units import Frame
 from noregret.trials import History
 
 EXACT = 1e-11  # smallest estimated noise variance, in prior variances: exact values stay exact
@@ -27,7 +27,7 @@ class Question:
     estimate and what was noted beside it.
     """
 
-    framed: Frame
+    framed: ModelData
     inputs: Inputs
     rule: MAP
     kernel: Kernel  # the default's

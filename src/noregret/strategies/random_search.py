@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.space import SearchSpace
-from noregret.strategies.strategy import Belief, random_point
+from noregret.strategies.base import Belief, random_point
 from noregret.trials import Decision, History, Limit, Proposal
 
 

@@ -24,14 +24,14 @@ from noregret.gp import ESTIMATORS, KERNELS, PRIORS
 from noregret.rkhs import GROWTHS, REFERENCES, WIDENINGS
 from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.assumed import Assumed
+from noregret.strategies.base import Strategy
 from noregret.strategies.branched import Branched
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.log_ei import LogEI
-from noregret.strategies.radius_gp_ucb import RadiusGPUCB
 from noregret.strategies.random_search import RandomSearch
-from noregret.strategies.strategy import Strategy
+from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.validation import Assumed
 from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)

@@ -14,13 +14,13 @@ from noregret.rkhs import (
     radius_band,
 )
 from noregret.space import Array
-from noregret.strategies.units import Frame
+from noregret.strategies.data import ModelData
 
 REQUIRED = 3.0  # times the norm that the data require: the condition of what may be left
 
 
 def suggested_band(
-    framed: Frame, kernel: Covariance, lengthscales: Array, noise_var: float, delta: float
+    framed: ModelData, kernel: Covariance, lengthscales: Array, noise_var: float, delta: float
 ) -> RadiusBand:
     """Where f can be if the noise is what was estimated and its norm at most ``REQUIRED`` times
     what the values require: theory.md#radius, theory.md#refuted, with estimates in place of bounds.

@@ -19,8 +19,7 @@ from noregret.errors import ConfigurationError
 from noregret.rkhs import ClassEstimate, RadiusBand
 from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
-from noregret.strategies.pending import with_pending
-from noregret.strategies.strategy import OutcomeBelief
+from noregret.strategies.base import OutcomeBelief
 from noregret.trials import (
     Decision,
     History,
@@ -32,7 +31,7 @@ from noregret.trials import (
 )
 
 if TYPE_CHECKING:
-    from noregret.strategies.radius_gp_ucb import RadiusGPUCB
+    from noregret.strategies.rigorous import RadiusGPUCB
 
 SAMPLE = 512  # points at which the value's upper end is looked at, to rank below it
 NEAR = 64  # points of a step of the last search, along the edge of what may be feasible
@@ -117,7 +116,7 @@ def outcome_bands(
         if known is not None:
             own = known[0]
             chosen, band = own.followed(space, known[1], least)
-            shown = with_pending(band, history.under_way)
+            shown = band.with_pending(history.under_way)
             made.append(OutcomeBand(own, margins, chosen, band, shown))
     return tuple(made)
 

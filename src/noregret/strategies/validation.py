@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.rkhs import EvidenceClass, Ladder, LogGrowth, ReferenceRegret, Widening
 from noregret.space import Array
-from noregret.strategies.strategy import check_initial_points
+from noregret.strategies.base import check_initial_points
 from noregret.trials import History
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-    from noregret.strategies.radius_gp_ucb import RadiusGPUCB
+    from noregret.strategies.rigorous import RadiusGPUCB
 
 WIDTHS = ("paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture")
 
@@ -191,3 +192,33 @@ def _regret_words(kernel: Kernel, lengthscales: float | tuple[float, ...] | None
         f"The cumulative regret is then sublinear{condition}, with one evaluation at a time and an"
         " argmax of UCB found to precision."
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """An outcome in its own units, fixed before the data: as ``RadiusGPUCB`` has it of the value.
+
+    noise_bound: R; its noise is R-sub-Gaussian. A larger one told with it counts for it.
+    norm_bound: B_0, where its norm ball starts.
+    lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+    offset: a fixed prior mean; None: the limit.
+    """
+
+    noise_bound: float
+    norm_bound: float = 1.0
+    lengthscales: float | tuple[float, ...] | None = None
+    offset: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
+            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
+            object.__setattr__(self, "lengthscales", lengthscales)
+        if self.noise_bound is None or self.norm_bound is None:
+            raise ConfigurationError("noise_bound and norm_bound must be positive numbers")
+        for name in ("noise_bound", "norm_bound"):
+            check_positive(name, getattr(self, name))
+        given = self.lengthscales
+        for value in given if isinstance(given, tuple) else (given,):
+            check_positive("lengthscales", value)
+        if self.offset is not None and not math.isfinite(self.offset):
+            raise ConfigurationError(f"offset must be finite, got {self.offset!r}")

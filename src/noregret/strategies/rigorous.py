@@ -25,20 +25,16 @@ from noregret.rkhs import (
     NoiseFromReplicates,
     RadiusBand,
     Values,
+    first_pairs,
+    pairs_at,
     radius_band,
     unpaired,
 )
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.assumed import Assumed
-from noregret.strategies.guarantee import (
-    check_common,
-    check_following,
-    check_proved_kernel,
-    needs,
-    start_lengthscales,
-)
-from noregret.strategies.limited_radius import (
+from noregret.strategies.base import Belief, OutcomeBelief, initial_proposal, random_point
+from noregret.strategies.data import LEAST_NOISE, number, scaled, unit_for
+from noregret.strategies.rigorous_outcomes import (
     hope,
     may_be_feasible,
     of_outcome,
@@ -48,10 +44,14 @@ from noregret.strategies.limited_radius import (
     propose_without_value,
     search,
 )
-from noregret.strategies.pending import with_pending
-from noregret.strategies.repeated import keeping, pairs
-from noregret.strategies.strategy import Belief, OutcomeBelief, initial_proposal, random_point
-from noregret.strategies.units import LEAST_NOISE, number, scaled, unit_for
+from noregret.strategies.validation import (
+    Assumed,
+    check_common,
+    check_following,
+    check_proved_kernel,
+    needs,
+    start_lengthscales,
+)
 from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
@@ -258,7 +258,7 @@ class RadiusGPUCB:
         chosen, band = self.followed(space, history)
         lower, upper = band.bounds(history.X)
         incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-        shown = with_pending(band, history.under_way)
+        shown = band.with_pending(history.under_way)
         theta = chosen.function_class.lengthscales
         avoided = history.failed, history.given_up
         x = argmax(acquisition(shown), space, theta, rng, incumbents, *avoided)
@@ -282,7 +282,7 @@ class RadiusGPUCB:
             if least:
                 limits = outcome_bands(self, space, history, least)
                 chosen, band = me.followed(space, history, least)
-            shown = with_pending(band, history.under_way)
+            shown = band.with_pending(history.under_way)
             theta = chosen.function_class.lengthscales
             lower, upper = band.bounds(history.X)
             top = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
@@ -409,3 +409,32 @@ class RadiusGPUCB:
         if unit != self.norm_bound:
             text = f"not proved (values are far beyond norm_bound {self.norm_bound:g}): {text}"
         return f"refuted by the data: {text}" if band.refuted else text
+
+
+REPEATED = "repeated"  # in the memory of a decision: the points of the pairs
+
+
+def kept_places(history: History, count: int) -> Array | None:
+    """(count, d): the points of the pairs that the first decision of the model kept, if any did."""
+    for each in history.decisions:
+        places = np.array(each.memory.get(REPEATED, ()), dtype=np.float64)
+        if places.shape == (count, history.X.shape[1]):
+            return places
+    return None
+
+
+def pairs(history: History, count: int) -> list[tuple[int, int]]:
+    """The rows of the repeats that bound the noise, fewer than ``count`` if there are too few."""
+    places = kept_places(history, count)
+    rows = [] if places is None else pairs_at(history.X, places)
+    return rows if len(rows) == count else first_pairs(history.X, count)
+
+
+def keeping(proposal: Proposal, history: History, count: int) -> Proposal:
+    """With the points of the pairs, if it is the first of a model."""
+    decision = proposal.decision
+    if decision.model is None or kept_places(history, count) is not None:
+        return proposal
+    places = history.X[[first for first, _ in pairs(history, count)]]
+    memory = {**decision.memory, REPEATED: places.tolist()}
+    return replace(proposal, decision=replace(decision, memory=memory))
