@@ -14,11 +14,11 @@ from noregret.errors import ConfigurationError, GuaranteeWarning, StorageError
 from noregret.extensions.lb_gp_ucb import CLOUD, Plays, outdone
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
-from noregret.search.maximiser import low_discrepancy
+from noregret.search.optimizer import low_discrepancy
 from noregret.space.array import Array
 from noregret.storage.codec import from_json, to_json
 from noregret.testing.problems import bump, interpolant
-from noregret.theory.regret import cumulative, simple
+from noregret.theory.bounds import cumulative, simple
 from noregret.trials import Decision, History, ModelDecision, Trial
 
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 import noregret as nr
 from noregret.gp import Matern, SquaredExponential, condition
+from noregret.rkhs.function_class import searched
 from noregret.search import (
     Acquisition,
     Bounded,
@@ -18,8 +19,7 @@ from noregret.search import (
     ucb,
 )
 from noregret.search.ascent import Bounds
-from noregret.search.cover import searched
-from noregret.search.refining import refine
+from noregret.search.optimizer import refine
 from noregret.space import Array, Region
 
 MIXTURE = nr.Space(

@@ -5,7 +5,7 @@ import pytest
 
 import noregret as nr
 from noregret.gp import Matern, Posterior, condition
-from noregret.search import allowed, maximiser, remembering, ucb, unlike
+from noregret.search import allowed, optimizer, remembering, ucb, unlike
 from noregret.search.acquisition import Acquisition
 from noregret.space import Array, Candidates, SearchSpace, Space, as_space, fix
 
@@ -31,7 +31,7 @@ def test_what_is_known_of_a_list(space: SearchSpace) -> None:
 def test_failures_are_avoided_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     points, failed = RNG.random((500, 2)), RNG.random((30, 2))
     whole = allowed(points, failed)
-    monkeypatch.setattr(maximiser, "BLOCK", 64)
+    monkeypatch.setattr(optimizer, "BLOCK", 64)
     assert np.array_equal(allowed(points, failed), whole)
     assert 0 < whole.sum() < 500
 
@@ -80,7 +80,7 @@ def test_the_argmax_of_a_list_leaves_failed_designs_out() -> None:
     posterior = condition(Matern(2.5), np.ones(1), every[:2], np.zeros(2), 1e-4)
     acquisition = ucb(posterior, 2.0)
     order = np.argsort(-acquisition.values(every), kind="stable")
-    found = maximiser.argmax(
+    found = optimizer.argmax(
         acquisition, space, np.ones(1), np.random.default_rng(0), every[:1], every[order[:3]]
     )
     assert np.array_equal(found, every[order[3]])

@@ -9,7 +9,7 @@ import pytest
 import noregret as nr
 from noregret.errors import SpaceError
 from noregret.search.acquisition import ucb
-from noregret.search.maximiser import argmax
+from noregret.search.optimizer import argmax
 from noregret.space import Array, fix
 from tests.study.test_study import STRATEGIES, name
 

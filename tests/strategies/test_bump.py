@@ -11,7 +11,7 @@ import pytest
 import noregret as nr
 from noregret.space.array import Array
 from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
-from noregret.theory.regret import cumulative, simple
+from noregret.theory.bounds import cumulative, simple
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning"),

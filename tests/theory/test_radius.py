@@ -14,7 +14,7 @@ from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, Posterior, SquaredExponential, condition, covariance
 from noregret.rkhs import confidence
 from noregret.rkhs.evidence_class import FINENESS
-from noregret.rkhs.function_class import FunctionClass
+from noregret.rkhs.function_class import Bounded, FunctionClass, covered
 from noregret.rkhs.radius import (
     LENGTHS,
     SCALES,
@@ -29,7 +29,6 @@ from noregret.rkhs.radius import (
     radius_band,
     radius_squared,
 )
-from noregret.search.cover import Bounded, covered
 from noregret.space import Array
 from noregret.testing.problems import rkhs_sample
 

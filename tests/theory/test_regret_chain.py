@@ -12,7 +12,7 @@ import noregret as nr
 from noregret.gp.kernels import SquaredExponential
 from noregret.gp.posterior import condition
 from noregret.testing.problems import rkhs_sample
-from noregret.theory.regret import cumulative, instantaneous, simple
+from noregret.theory.bounds import cumulative, instantaneous, simple
 
 
 @pytest.mark.parametrize("seed", range(6))

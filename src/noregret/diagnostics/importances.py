@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
-from scipy.stats import qmc
 
 from noregret.errors import ConfigurationError
 from noregret.space import Array, Candidates, Space
@@ -49,6 +48,8 @@ def importances(
     names = [name for name, parameter in parameters.items() if parameter.width > 0]
     count = 2 ** int(np.log2(max(ROWS / (len(names) + 2), 16)))
     rng = np.random.default_rng(seed)
+    from scipy.stats import qmc  # slow to import
+
     both = qmc.Sobol(2 * d, seed=rng).random(count)
     A, B = _snapped(space, both[:, :d]), _snapped(space, both[:, d:])
     blocks, start = [A, B], 0

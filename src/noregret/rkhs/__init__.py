@@ -1,12 +1,22 @@
 """Function classes {f : ‖f‖_θ ≤ B}: what they are, how fast they grow, how wide their band is.
 
-function_class  the class, and how it is widened      widening        growth curves, widening rules
+function_class  the class, and a bound on its f      widening        growth curves, widening rules
 confidence      widths, one function per theorem      radius          one bound for all classes
 evidence_class  a class chosen by the evidence        noise_bound     the noise from replicates
 """
 
 from noregret.rkhs.evidence_class import ClassEstimate, EvidenceClass, Ladder
-from noregret.rkhs.function_class import FunctionClass, NormPower, merge, split
+from noregret.rkhs.function_class import (
+    Bounded,
+    Cover,
+    FunctionClass,
+    NormPower,
+    covered,
+    cube_cover,
+    merge,
+    searched,
+    split,
+)
 from noregret.rkhs.noise_bound import NoiseFromReplicates, first_pairs, pairs_at, unpaired
 from noregret.rkhs.radius import (
     Mixture,
@@ -58,8 +68,10 @@ __all__ = [
     "REFERENCES",
     "WIDENINGS",
     "AnchoredReference",
+    "Bounded",
     "ClassEstimate",
     "ConstantGrowth",
+    "Cover",
     "Estimator",
     "EvidenceClass",
     "FunctionClass",
@@ -83,13 +95,16 @@ __all__ = [
     "Values",
     "Widening",
     "as_growth",
+    "covered",
     "crossing_near",
+    "cube_cover",
     "first_pairs",
     "merge",
     "norm_lower_bound",
     "pairs_at",
     "radius_band",
     "radius_squared",
+    "searched",
     "split",
     "unpaired",
 ]

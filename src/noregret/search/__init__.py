@@ -1,11 +1,12 @@
-"""Where an acquisition function is largest: a sweep of candidates, then all starts refined
-together. And what a search cannot tell: how large f can be anywhere (cover), and the largest ball
-without an evaluation (resolution).
+"""Where an acquisition function is largest, and the largest ball without an evaluation.
+
+acquisition  UCB, log-EI      optimizer  the argmax: a sweep, then all starts refined together
+resolution   what a search cannot have seen
 """
 
+from noregret.rkhs import Bounded, Cover, covered, cube_cover, searched
 from noregret.search.acquisition import Acquisition, log_ei, log_h, remembering, ucb
-from noregret.search.cover import Bounded, Cover, covered, cube_cover, searched
-from noregret.search.maximiser import (
+from noregret.search.optimizer import (
     allowed,
     apart,
     argmax,

@@ -1,22 +1,22 @@
 """What the theorems allow, as calculators: docs/theory.md in numbers.
 
-orders       growth orders of t, log t, g and b; capacity γ_t; the rates of the corollary; the
-             largest exponent of h
-bounds       Theorem 1 in numbers: the regret bound, and the step from which f is in the class
-information  the information capacity of a finite set of points, by greedy maximisation
-checks       is a schedule, a scaling h or a reference regret slow enough, and does it capture every
-             f?
-report       the same as plain text
+orders        growth orders of t, log t, g and b; capacity γ_t; the rates of the corollary
+bounds        Theorem 1 in numbers: the regret bound, and the step from which f is in the class
+sublinearity  is a schedule, a scaling h or a reference slow enough, and does it capture every f?
+report        the same as plain text
 """
 
 from noregret.gp import GREEDY_SHARE, greedy_information
 from noregret.theory.bounds import (
     capture_time,
+    cumulative,
     first_time,
+    instantaneous,
     norm_inflation,
     refined_capture_time,
     regret_bound,
     regret_constant,
+    simple,
 )
 from noregret.theory.orders import (
     Capacity,
@@ -28,7 +28,6 @@ from noregret.theory.orders import (
     printed_corollary,
     regret_rate,
 )
-from noregret.theory.regret import cumulative, instantaneous, simple
 from noregret.theory.report import (
     rate_rows,
     render_capture,

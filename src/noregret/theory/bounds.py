@@ -1,4 +1,8 @@
-"""Theorem 1 in numbers: R_t ≤ 2·B·t_0 + √(C_1 t β_t I). JMLR eq. (11), theory.md#regret"""
+"""Theorem 1 in numbers: R_t ≤ 2·B·t_0 + √(C_1 t β_t I), and the regret of a run.
+
+JMLR eq. (11), theory.md#regret and theory.md#setting. Regret is on the noise-free objective, to be
+maximised.
+"""
 
 from __future__ import annotations
 
@@ -234,3 +238,21 @@ def _ratios(lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: flo
     if not 0 < norm_ratio < math.inf:
         raise ConfigurationError(f"norm_ratio is B/B_0, positive and finite, got {norm_ratio!r}")
     return ratios
+
+
+# -- the regret of a run --
+
+
+def instantaneous(values: Array, maximum: float) -> Array:
+    """r_t = max f − f(x_t)."""
+    return maximum - np.asarray(values, dtype=np.float64)
+
+
+def cumulative(values: Array, maximum: float) -> Array:
+    """R_t = Σ r_t."""
+    return np.cumsum(instantaneous(values, maximum))
+
+
+def simple(values: Array, maximum: float) -> Array:
+    """max f − max_{t' ≤ t} f(x_t')."""
+    return maximum - np.maximum.accumulate(np.asarray(values, dtype=np.float64))

@@ -13,10 +13,10 @@ from noregret.gp import Kernel, Matern
 from noregret.rkhs import as_growth
 from noregret.space import Array
 from noregret.theory.bounds import capture_time, refined_capture_time
-from noregret.theory.curves import describe_curve
 from noregret.theory.orders import (
     Setting,
     capacity_order,
+    describe_curve,
     largest_exponent,
     printed_corollary,
     regret_rate,

@@ -31,23 +31,21 @@ from typing import Any, Literal, Protocol
 from noregret.errors import ConfigurationError
 from noregret.gp import Matern
 from noregret.rkhs import PowerGrowth, as_growth
-from noregret.theory.curves import (
+from noregret.theory.orders import (
     SYMBOLIC,
+    TOLERANCE,
     Axis,
     Curve,
     M,
+    Order,
     Sampled,
+    Setting,
     describe_curve,
     exponents,
-    sampled_axis,
-)
-from noregret.theory.orders import (
-    TOLERANCE,
-    Order,
-    Setting,
     largest_exponent,
     lengthscale_shares,
     regret_rate,
+    sampled_axis,
 )
 
 Estimator = Literal["regret_bound", "one_step"]

@@ -6,8 +6,7 @@ import pytest
 from noregret.gp.kernels import Kernel, Matern, SquaredExponential
 from noregret.gp.posterior import condition
 from noregret.search.acquisition import Acquisition, log_ei, ucb
-from noregret.search.maximiser import argmax, low_discrepancy
-from noregret.search.refining import refine
+from noregret.search.optimizer import argmax, low_discrepancy, refine
 from noregret.space import Array, Candidates, Choice, Float, Int, SearchSpace, Space
 
 
@@ -107,7 +106,7 @@ def test_giving_up_starts_loses_no_maximum(seed: int, monkeypatch: pytest.Monkey
     )
     starts, free = rng.random((24, 3)), np.ones(3, dtype=np.bool_)
     best = acquisition.values(refine(acquisition, starts, lengthscales, free)).max()
-    monkeypatch.setattr(sys.modules["noregret.search.refining"], "SETTLED", 10**6)
+    monkeypatch.setattr(sys.modules["noregret.search.optimizer"], "PRUNE_AFTER", 10**6)
     assert best == pytest.approx(
         acquisition.values(refine(acquisition, starts, lengthscales, free)).max(), rel=1e-8
     )

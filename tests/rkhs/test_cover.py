@@ -7,16 +7,16 @@ import pytest
 
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential, covariance
-from noregret.rkhs.function_class import FunctionClass
-from noregret.rkhs.radius import Mixture, Values, radius_band
-from noregret.search.cover import (
+from noregret.rkhs.function_class import (
     Bounded,
+    FunctionClass,
     _rough_error,
     covered,
     cube_cover,
     interpolation_error,
     searched,
 )
+from noregret.rkhs.radius import Mixture, Values, radius_band
 from noregret.space import Array
 from noregret.testing.problems import RKHSFunction, rkhs_sample
 

@@ -1,4 +1,5 @@
-"""argmax of an acquisition over the unit cube: a candidate sweep, then all starts refined together.
+"""argmax of an acquisition over the unit cube: a candidate sweep, then all starts refined together
+by BFGS within the bounds.
 
 As the lengthscales shrink the number of local maxima grows like g^d, so the sweep's spacing is θ/2
 while that is affordable (d ≤ 2: down to θ = 0.01), and the number of starts grows with the number
@@ -8,18 +9,20 @@ of local maxima. theory.md#argmax
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from noregret.search.acquisition import Acquisition
-from noregret.search.refining import refine
+from noregret.search.ascent import Bounds
 from noregret.space import (
     Array,
     Candidates,
     Indices,
     Mask,
+    Region,
     RowIndex,
     SearchSpace,
 )
@@ -28,11 +31,18 @@ GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
 CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
 REGION_BUDGET = 8_192  # and in d ≤ 2 where constraints leave no grid
 STARTS_BUDGET = 128
-SHORTLIST = 8  # of the best candidates per start
+SHORTLIST = 8  # candidates per start among which starts are chosen
 EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
-BLOCK = 65_536  # points that are compared with the failed ones at once
-# it doubles with every other failure this close, up to this: a region that fails again and again
-LARGEST_EXCLUSION = 0.1
+LARGEST_EXCLUSION = 0.1  # the radius doubles with every other failure this close, up to this
+BLOCK = 65_536  # points compared with the failed ones at once
+# -- ascent --
+ITERATIONS, LOG_ITERATIONS = 60, 20  # of BFGS; fewer where the acquisition is a logarithm
+PRECISION, LOG_PRECISION = 1e-11, 1e-7  # relative gain below which a start has arrived
+BACKTRACK, LEAST_BACKTRACK = 0.35, 0.1  # factors of a step that did not rise: largest, smallest
+PRUNE_AFTER = 4  # iterations after which starts are compared and hopeless ones stop
+MERGE_DISTANCE = 0.02  # lengthscales: of two starts closer than this the better goes on
+# a start stops if this multiple of its predicted gain does not reach the best
+GAIN_FACTOR, LOG_GAIN_FACTOR = 10.0, 1.0
 
 
 def argmax(
@@ -44,8 +54,19 @@ def argmax(
     excluded: Array,
     withdrawn: Array | None = None,
 ) -> Array:
-    """The best point found. ``incumbents``: good points to search around; ``excluded``: failed
-    points to stay away from; ``withdrawn``: points that nobody is going to run.
+    """The best point found.
+
+    Args:
+        acquisition: the function to maximise.
+        space: where; a list is searched as a whole.
+        lengthscales: of the model, which set the spacing of the sweep and the unit of a step.
+        rng: of the sweep.
+        incumbents: good points to search around.
+        excluded: failed points to stay away from.
+        withdrawn: points that will not be run.
+
+    Returns:
+        A point of the unit cube (d,).
     """
     every = space.enumeration()
     unwanted = np.empty((0, space.dimension)) if withdrawn is None else withdrawn
@@ -71,9 +92,7 @@ def best(points: Array, values: Array, excluded: Array) -> Array:
     """The point with the largest value, −∞ standing for forbidden; the one farthest from
     ``excluded`` if all are.
     """
-    if np.all(
-        values == -np.inf
-    ):  # everything near failed before: go as far from the failures as possible
+    if np.all(values == -np.inf):  # everything near failed: go as far from the failures as possible
         return points[int(np.argmax(cdist(points, excluded, "sqeuclidean").min(axis=1)))]
     return points[int(np.argmax(values))]
 
@@ -102,7 +121,7 @@ def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) ->
 
 
 def apart(points: Array, withdrawn: Array) -> Mask:
-    """Which points are none of the withdrawn ones, as far as anybody would notice."""
+    """Which points are not withdrawn ones, up to EXCLUSION_RADIUS."""
     mask = np.ones(len(points), dtype=np.bool_)
     for center in withdrawn:
         mask &= ((points - center) ** 2).sum(axis=1) > EXCLUSION_RADIUS**2
@@ -244,3 +263,135 @@ def _jump(acquisition: Acquisition, space: SearchSpace, found: Array, lengthscal
                 break
             best[row] = tried[int(np.argmax(values)) - 1]
     return np.vstack([found, best])
+
+
+def refine(
+    acquisition: Acquisition,
+    starts: Array,
+    lengthscales: Array,
+    movable: Mask,
+    region: Region | None = None,
+) -> Array:
+    """Projected BFGS ascent from all starts at once, in units of the lengthscales. theory.md#argmax
+
+    No result is worse than its start. A start that meets a better one, or falls behind, stops. With
+    a region the ascent stays inside.
+    """
+    if not movable.any():
+        return starts
+    unit = np.minimum(lengthscales, 1.0)
+    x = starts.copy()
+    f, gradient = acquisition.gradients(x)
+    scale = float(np.max(np.abs(f))) or 1.0  # values of any scale become of order 1
+
+    def scaled(A: Array) -> tuple[Array, Array]:
+        value, slope = acquisition.gradients(A)
+        return value / scale, slope * (unit / scale)
+
+    f, gradient = f / scale, gradient * (unit / scale)  # (K,), (K, d) in units of the lengthscales
+    precision = LOG_PRECISION if acquisition.is_log else PRECISION
+    gain_factor = LOG_GAIN_FACTOR if acquisition.is_log else GAIN_FACTOR
+    H = np.repeat(np.eye(x.shape[1])[None], len(x), axis=0)
+    active = np.arange(len(x))
+    for iteration in range(LOG_ITERATIONS if acquisition.is_log else ITERATIONS):
+        g, at = gradient[active], x[active]
+        free = movable & ~((at <= 0) & (g < 0)) & ~((at >= 1) & (g > 0))
+        g = g * free
+        slope = g
+        bounds = None if region is None else Bounds.at(region, at, unit, movable)
+        g = g if bounds is None else bounds.along(g)
+        p = np.einsum("kij,kj->ki", H[active], g) * free
+        p = p if bounds is None else bounds.along(p)
+        uphill = np.einsum("ki,ki->k", p, g)
+        bad = uphill <= 0
+        p[bad], H[active[bad]] = g[bad], np.eye(x.shape[1])
+        promise = np.where(bad, np.inf, uphill)  # about twice what is left to gain, once H is known
+        length = np.linalg.norm(p, axis=1)
+        limit = 0.25 if iteration == 0 else 1.0
+        p *= np.minimum(1.0, limit / np.maximum(length, 1e-300))[:, None]
+        p = p if bounds is None else p * bounds.reach(p)[:, None]
+        uphill = np.einsum("ki,ki->k", p, g)
+        going = uphill > precision
+        if iteration >= PRUNE_AFTER:
+            going &= _distinct(at / unit, f[active]) & (
+                f[active] + gain_factor * promise >= f.max()
+            )
+        active, p, slope, at, free, uphill = (
+            active[going],
+            p[going],
+            slope[going],
+            at[going],
+            free[going],
+            uphill[going],
+        )
+        if len(active) == 0:
+            break
+        back = LEAST_BACKTRACK if acquisition.is_log else BACKTRACK
+        moved = _line_search(scaled, x, f, gradient, active, p * unit, uphill, region, back)
+        active = active[moved]
+        fall = slope[moved] - gradient[active] * free[moved]
+        _bfgs_update(H, active, (x[active] - at[moved]) / unit, fall)
+    return x
+
+
+def _distinct(at: Array, f: Array) -> Mask:
+    """Which starts have met no better one; ``at`` in lengthscales."""
+    order = np.argsort(-f, kind="stable")
+    close = cdist(at[order], at[order], "sqeuclidean") < MERGE_DISTANCE**2
+    keep = np.empty(len(f), dtype=np.bool_)
+    keep[order] = ~np.any(np.tril(close, -1), axis=1)
+    return keep
+
+
+def _line_search(
+    function: Callable[[Array], tuple[Array, Array]],
+    x: Array,
+    f: Array,
+    gradient: Array,
+    active: Indices,
+    p: Array,
+    uphill: Array,
+    region: Region | None,
+    back: float,
+) -> Mask:
+    """Backtracks each start until it has risen enough; updates x, f, gradient in place; says which
+    starts moved. back: the smallest part of a step that is tried next: how far the parabola through
+    what is known asks for it.
+    """
+    moved = np.zeros(len(active), dtype=np.bool_)
+    step = np.ones(len(active))
+    for _ in range(12):
+        todo = np.flatnonzero(~moved)
+        if len(todo) == 0:
+            break
+        trial = np.clip(x[active[todo]] + step[todo, None] * p[todo], 0.0, 1.0)
+        if region is not None:  # rounding, and curved constraints
+            trial = region.repair(trial)
+        value, slope = function(trial)
+        ok = value >= f[active[todo]] + 1e-4 * step[todo] * uphill[todo]
+        done = active[todo[ok]]
+        x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok]
+        moved[todo[ok]] = True
+        if back < BACKTRACK:  # the top of the parabola
+            slack = np.maximum(step[todo] * uphill[todo] - (value - f[active[todo]]), 1e-300)
+            part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACKTRACK)
+            step[todo[~ok]] *= part[~ok]
+        else:
+            step[todo[~ok]] *= BACKTRACK
+    return moved
+
+
+def _bfgs_update(H: Array, rows: Indices, s: Array, y: Array) -> None:
+    """Inverse-Hessian update of −f with s the step and y the fall of the gradient."""
+    sy = np.einsum("ki,ki->k", s, y)
+    good = sy > 1e-12 * np.einsum("ki,ki->k", y, y)
+    rows, s, y, sy = rows[good], s[good], y[good], sy[good]
+    if len(rows) == 0:
+        return
+    B = H[rows]
+    By = np.einsum("kij,kj->ki", B, y)
+    yBy = np.einsum("ki,ki->k", y, By)
+    outer = np.einsum("ki,kj->kij", s, By)
+    B += ((sy + yBy) / sy**2)[:, None, None] * np.einsum("ki,kj->kij", s, s)
+    B -= (outer + outer.transpose(0, 2, 1)) / sy[:, None, None]
+    H[rows] = B
