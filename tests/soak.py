@@ -204,7 +204,7 @@ def of_noregret(url: str, folder: Path, load: Load, server: Server | None) -> di
     work(f"sqlite:///{folder / 'warm.db'}", folder / "warm", 0, time.time() + WARM, load.hang)
     found = soak(work, url, folder, load, server)
     storage = SQLStorage(url)
-    names = nr.Study.names(storage=storage)
+    names = [each.name for each in nr.studies(storage)]
     trials = {name: nr.Study.open(name, storage=storage).trials for name in names}
     assert names[0] == name_of(0)
     storage.close()

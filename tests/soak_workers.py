@@ -16,7 +16,7 @@ from sqlalchemy import event
 import noregret as nr
 from noregret.errors import NoRegretError, StudyExistsError
 from noregret.storage import SQLStorage, schema, sql
-from noregret.study import asking
+from noregret.study import proposing
 
 SPACE: dict[str, Any] = {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b", "c"])}
 STRATEGIES = (nr.InsuredGPUCB(), nr.RandomSearch(), nr.RandomSearch())
@@ -104,7 +104,7 @@ class Worker:
             told = datetime.now(UTC) + timedelta(seconds=jump)
             return told.isoformat(timespec="milliseconds")
 
-        for module in (schema, sql, asking):
+        for module in (schema, sql, proposing):
             vars(module)["utc_now"] = now
         self.storage._clock = self.clock + jump
 
@@ -140,7 +140,7 @@ class Worker:
             self.study.enqueue({"x": self.rng.random(), "c": "a"})
 
     def _look(self) -> None:
-        nr.Study.summaries(storage=self.storage)
+        nr.studies(self.storage)
 
     def _rest(self) -> None:
         time.sleep(self.rng.expovariate(50))

@@ -174,7 +174,9 @@ def through_sklearn(d: int, trials: int) -> list[Seconds]:
     for _ in range(REPEATS):
         fits, _ = timed(lambda: random.fit(X, y))
         adapter, _ = timed(lambda: search.fit(X, y))
-        plain = plain_run(d, trials, "maximize", search.study_.seed, lambda x: -objective(x))
+        plain = plain_run(
+            d, trials, "maximize", search.study_.record().seed, lambda x: -objective(x)
+        )
         seconds.append((plain / trials, (adapter - fits) / trials))
     return [least(seconds)]
 

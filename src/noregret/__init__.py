@@ -34,9 +34,11 @@ from noregret.study import (
     Recommendation,
     Result,
     Study,
+    delete_study,
     last_study,
     maximize,
     minimize,
+    studies,
 )
 from noregret.trials import AtLeast, AtMost, Trial
 
@@ -90,9 +92,11 @@ __all__ = [
     "Subspace",
     "TransientError",
     "Trial",
+    "delete_study",
     "last_study",
     "maximize",
     "minimize",
+    "studies",
     "use_device",
 ]
 

@@ -36,7 +36,7 @@ def test_toml(shell: Shell) -> None:
             "optimizer": nr.Choice(["sgd", True]),
         }
     )
-    assert (study.goal, study.seed) == ("minimize", 3)
+    assert (study.goal, study.record().seed) == ("minimize", 3)
     assert study.strategy == nr.AdaptiveGPUCB.rigorous(0.1, kernel=Matern(2.5))
 
 
@@ -44,7 +44,7 @@ def test_flags_win_over_the_file(shell: Shell) -> None:
     Path("s.toml").write_text(TOML)
     shell("create a --file s.toml --goal maximize --seed 4 --strategy log-ei")
     study = nr.Study.open("a")
-    assert (study.goal, study.seed, study.strategy) == ("maximize", 4, nr.LogEI())
+    assert (study.goal, study.record().seed, study.strategy) == ("maximize", 4, nr.LogEI())
 
 
 def test_json_and_a_strategy_in_full(shell: Shell) -> None:

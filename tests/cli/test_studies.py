@@ -21,7 +21,7 @@ def test_create_takes_parameters_in_the_order_typed(shell: Shell) -> None:
         "y": nr.Float(1e-5, 1e-1, log=True),
     }
     assert list(study.space.parameters.items()) == list(expected.items())
-    assert (study.goal, study.seed, study.strategy) == ("minimize", 7, nr.InsuredGPUCB())
+    assert (study.goal, study.record().seed, study.strategy) == ("minimize", 7, nr.InsuredGPUCB())
 
 
 def test_choices_that_are_numbers_are_numbers(shell: Shell) -> None:
@@ -228,17 +228,17 @@ def test_predictions_have_the_users_sign_and_certificates_a_condition(
 
 def test_delete_asks(lab: Shell) -> None:
     lab.run("delete lab", typed="n\n")
-    assert nr.Study.names() == ["lab"]
+    assert [each.name for each in nr.studies()] == ["lab"]
     lab.fails("delete lab --json", "--yes")
     lab.fails("delete other --yes", "no study named 'other'")
     answer = lab("delete lab", typed="y\n")
     assert "for good?" in answer.err
-    assert nr.Study.names() == []
+    assert [each.name for each in nr.studies()] == []
 
 
 def test_delete_without_asking(lab: Shell) -> None:
     assert lab("delete lab --yes --json").json == {"deleted": "lab"}
-    assert nr.Study.names() == []
+    assert [each.name for each in nr.studies()] == []
 
 
 def test_upgrade_of_a_current_database(lab: Shell) -> None:

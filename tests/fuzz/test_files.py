@@ -108,8 +108,8 @@ def mutate(path: Path, seed: int) -> str:
 
 
 def calls(path: Path) -> Iterator[Callable[[], Any]]:
-    yield lambda: nr.Study.names(storage=path)
-    yield lambda: nr.Study.summaries(storage=path)
+    yield lambda: [each.name for each in nr.studies(path)]
+    yield lambda: nr.studies(path)
     yield lambda: json.dumps(recover(path).studies)
     for name in ("lab", "list", "vector", "child"):
         try:

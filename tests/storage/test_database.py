@@ -84,7 +84,7 @@ def test_what_is_not_there_and_what_is_there_have_types(
     with pytest.raises(UnknownStudyError):
         nr.Study.open("t", storage=storage)
     with pytest.raises(UnknownStudyError):
-        nr.Study.delete("t", storage=storage)
+        nr.delete_study("t", storage)
     with pytest.raises(UnknownTrialError):
         study.tell(0, 1.0)
     with pytest.raises(UnknownTrialError):

@@ -32,7 +32,7 @@ def test_a_file_that_cannot_be_written_can_be_read(
     monkeypatch.setattr(database, "can_write", lambda file: False)
     study = nr.Study.open("lab", storage=tmp_path / "s.db")
     assert len(study.trials) == 5
-    assert nr.Study.summaries(storage=tmp_path / "s.db")[0].best == 4.0
+    assert nr.studies(tmp_path / "s.db")[0].best == 4.0
     assert study.recommended.value is not None
     with pytest.raises(UnavailableError, match="cannot be written"):
         study.ask()
@@ -92,7 +92,7 @@ def test_a_value_that_none_of_ours_wrote_is_named(tmp_path: Path, broken: str) -
         study.ask()
     with pytest.raises(StorageError, match=r"of study 'lab'.*damaged"):  # nor the second time
         _ = study.trials
-    assert nr.Study.summaries(storage=tmp_path / "s.db")[0].name == "lab"
+    assert nr.studies(tmp_path / "s.db")[0].name == "lab"
     found = recover(tmp_path / "s.db")
     assert len(found.studies[0]["trials"]) in (4, 5)  # a damaged remark is none of the value's
 

@@ -29,12 +29,7 @@ def test_a_read_only_database_is_said(tmp_path: Path) -> None:
     trial = nr.Study.create("s", SPACE, "maximize", storage=tmp_path / "s.db").ask()
     reader = nr.Study.open("s", storage=f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")
     assert reader.trials == [trial]
-    assert (
-        nr.Study.summaries(storage=f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")[
-            0
-        ].running
-        == 1
-    )
+    assert nr.studies(f"sqlite:///file:{tmp_path / 's.db'}?mode=ro&uri=true")[0].running == 1
     for change in (
         reader.ask,
         lambda: reader.tell(trial, 1.0),
@@ -290,7 +285,7 @@ def test_a_change_whose_answer_was_lost_is_recognised(
     assert [t.state for t in study.trials] == ["complete", "running", "complete", "complete"]
     with pytest.raises(TrialError, match="already"):
         study.tell(first, 2.0)
-    nr.Study.delete("s", storage=storage)
+    nr.delete_study("s", storage)
     assert storage.names() == []
     storage.close()
 

@@ -40,7 +40,7 @@ def test_a_ring_of_corrections_is_damaged(corrects: Any, tmp_path: Path) -> None
     for call in (study.ask, study.result, lambda: study.trials, lambda: study.correct(0, 1.0)):
         with pytest.raises(StorageError, match=r"trial 1 of study 'lab' .* damaged .*corrects"):
             call()
-    assert nr.Study.summaries(storage=path)[0].name == "lab"
+    assert nr.studies(path)[0].name == "lab"
     found = recover(path)
     assert len(found.studies[0]["trials"]) == 3  # the outcome is kept, what it corrects is not
     assert found.studies[0]["trials"][1]["corrects"] is None

@@ -202,8 +202,7 @@ def test_where_a_study_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         with pytest.raises(StorageError, match=words):
             nr.Study.create("a", {"x": nr.Float(0, 1)}, "maximize", storage=bad)
     for look in (
-        nr.Study.names,
-        nr.Study.summaries,
+        nr.studies,
         lambda storage: nr.Study.open("a", storage=storage),
     ):
         with pytest.raises(StorageError, match="there is no file"):

@@ -10,6 +10,7 @@ import pytest
 import noregret as nr
 from noregret.storage import codec
 from noregret.strategies import algorithm_of, register
+from noregret.study import algorithms
 from tests.cli.conftest import Shell
 from tests.cli.conftest import shell as shell  # a fixture
 
@@ -47,7 +48,7 @@ def test_a_study_of_an_older_algorithm_goes_on_by_the_newer(
     study = nr.Study.create("lab", {"x": nr.Float(0, 1)}, "maximize", Numbered())
     for value in range(3):
         study.tell(study.ask(), float(value))
-    assert study.algorithms == [(0, 1)]
+    assert algorithms(study.trials) == [(0, 1)]
     assert "algorithm" not in shell("show").out
     monkeypatch.setattr(Numbered, "algorithm", 2)
     study = nr.Study.open("lab")
@@ -59,7 +60,7 @@ def test_a_study_of_an_older_algorithm_goes_on_by_the_newer(
         "study 'lab': its earlier trials were proposed by algorithm 1 of Numbered, from trial 3 on"
         " algorithm 2 decides, of the installed noregret; replay can derive proposals from there on"
     ]
-    assert nr.Study.open("lab").algorithms == [(0, 1), (3, 2)]
+    assert algorithms(nr.Study.open("lab").trials) == [(0, 1), (3, 2)]
     assert shell("show --json").json["algorithms"] == [[0, 1], [3, 2]]
     answer = shell("replay")
     assert "2 proposals derived again, all as they are recorded" in answer.out

@@ -33,9 +33,10 @@ def test_a_copy_has_every_decision() -> None:
     assert [t.decision for t in copy.trials] == [t.decision for t in study.trials]
     assert [t.created for t in copy.trials] == [t.created for t in study.trials]
     assert [t.state for t in copy.trials].count("waiting") == 2  # nobody runs it here
-    assert copy.origin is not None
-    assert (copy.origin["study"], copy.origin["was"]) == ("lab", {})
-    assert study.origin is None
+    origin = copy.record().origin
+    assert origin is not None
+    assert (origin["study"], origin["was"]) == ("lab", {})
+    assert study.record().origin is None
     with pytest.raises(StudyExistsError):
         study.derived("copy")
 
@@ -53,11 +54,12 @@ def test_a_range_is_widened_and_an_input_added(tmp_path: Path) -> None:
     assert study.trials == before
     again = nr.Study.open("wide", storage=tmp_path / "s.db")
     assert list(again.space.parameters) == ["t", "s", "pH"]
-    assert again.origin is not None
-    assert again.origin["numbers"] == [0, 1, 2, 4, 5, 6, 7, 8, 9, 11]
-    assert set(again.origin["was"]) == {"space"}
-    assert again.note == "as agreed on Monday"
-    told = dict(zip(again.origin["numbers"], again.trials, strict=True))
+    origin = again.record().origin
+    assert origin is not None
+    assert origin["numbers"] == [0, 1, 2, 4, 5, 6, 7, 8, 9, 11]
+    assert set(origin["was"]) == {"space"}
+    assert again.record().note == "as agreed on Monday"
+    told = dict(zip(origin["numbers"], again.trials, strict=True))
     assert told[8].value == -7.0  # what the correction says
     assert (told[9].state, told[9].error) == ("failed", "no gas")
     assert (told[2].note, told[2].attributes) == ("cloudy", {"who": "anna"})
@@ -73,11 +75,12 @@ def test_a_range_is_widened_and_an_input_added(tmp_path: Path) -> None:
 def test_another_strategy_and_the_other_goal() -> None:
     study = laboratory()
     new = study.derived("ei", strategy=nr.LogEI(), seed=5, goal="minimize")
-    assert (new.strategy, new.seed, new.goal) == (nr.LogEI(), 5, "minimize")
+    assert (new.strategy, new.record().seed, new.goal) == (nr.LogEI(), 5, "minimize")
     assert new.best.value == min(t.value for t in new.trials if t.value is not None)
     second = new.derived("again", parameters={"t": nr.Float(0, 90)})
-    assert second.origin is not None
-    assert second.origin["origin"]["study"] == "lab"
+    origin = second.record().origin
+    assert origin is not None
+    assert origin["origin"]["study"] == "lab"
 
 
 def test_vectors_and_lists() -> None:

@@ -92,7 +92,7 @@ def test_a_bad_context_is_an_error_and_nothing_is_lost(given: Any, said: str) ->
 def test_what_depends_on_the_context_says_so(study: nr.Study) -> None:
     with pytest.raises(ConfigurationError, match="recommended_for"):
         _ = study.recommended
-    with pytest.raises(ConfigurationError, match="certificate_for"):
+    with pytest.raises(ConfigurationError, match=r"certificate\(context="):
         study.certificate()
     with pytest.raises(ConfigurationError, match="not in fixed="):
         study.ask(context={"weather": 3.0}, fixed={"weather": 3.0})
@@ -188,7 +188,7 @@ def test_the_regret_against_the_best_action_of_each_context_is_sublinear() -> No
             study.tell(trial, value + noise * rng.uniform(-1, 1))
             cost[number // 20] += best[z] - value
         for z in weather.tolist():
-            certificate = study.certificate_for({"z": z})
+            certificate = study.certificate(context={"z": z})
             assert certificate.proved
             assert certificate.params["z"] == z
             reached = float(f(np.array([certificate.params["a"], z])))
@@ -204,7 +204,7 @@ def test_the_certificate_of_a_continuous_context_covers_its_actions() -> None:
     for _ in range(8):
         trial = study.ask(context={"x1": float(rng.random())})
         study.tell(trial, float(f(trial.params)))
-    certificate = study.certificate_for({"x1": 0.3})
+    certificate = study.certificate(context={"x1": 0.3})
     line = np.column_stack([np.linspace(0, 1, 201), np.full(201, 0.3)])
     belief = study.belief()
     assert belief is not None

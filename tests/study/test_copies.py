@@ -43,7 +43,7 @@ def test_a_copy_of_a_stored_study_is_the_same_study(
     evaluate(study)
     assert other.trials == study.trials
     assert len(other.trials) == 2
-    nr.Study.delete("lab", storage=tmp_path / "s.db")
+    nr.delete_study("lab", tmp_path / "s.db")
     stored(tmp_path / "s.db")
     with pytest.raises(StorageError, match="made anew"):
         again(study)
@@ -51,7 +51,7 @@ def test_a_copy_of_a_stored_study_is_the_same_study(
 
 def test_processes_work_on_a_stored_study(tmp_path: Path) -> None:
     study = stored(tmp_path / "s.db")
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         numbers = list(pool.map(evaluate, [study] * 4))
     numbers += joblib.Parallel(2)(joblib.delayed(evaluate)(study) for _ in range(4))
     assert sorted(numbers) == [trial.number for trial in study.trials] == list(range(8))

@@ -49,10 +49,10 @@ def sleeps(params: Any) -> float:
 
 def test_an_evaluation_that_takes_too_long_is_ended_and_the_run_goes_on() -> None:
     study = nr.Study(SPACE, "maximize", strategy=nr.RandomSearch())
-    study.run(sleeps, trials=6, workers=2, trial_timeout=3.0)
-    states = [(trial.params["x"] > 0.5, trial.state) for trial in study.trials]
-    assert set(states) == {(True, "failed"), (False, "complete")}
-    assert len(states) == 6
+    for x in (0.2, 0.9, 0.3):
+        study.enqueue({"x": x})
+    study.run(sleeps, trials=3, workers=1, trial_timeout=2.0)
+    assert [trial.state for trial in study.trials] == ["complete", "failed", "complete"]
     assert issubclass(TrialTimeoutError, TimeoutError)
 
 
@@ -79,23 +79,23 @@ HANGS = """
 import sys, time
 import noregret as nr
 
-study = nr.Study.create("s", {"x": nr.Float(0, 1)}, "maximize", storage=sys.argv[1])
-study.run(lambda params: time.sleep(600), timeout=2.0, grace=0.3, workers=int(sys.argv[2]))
-print([trial.state for trial in study.trials])
+for workers in (1, 3):
+    study = nr.Study.create(str(workers), {"x": nr.Float(0, 1)}, "maximize", storage=sys.argv[1])
+    study.run(lambda params: time.sleep(600), timeout=1.0, grace=0.3, workers=workers)
+    print([trial.state for trial in study.trials])
 """
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_a_timeout_returns_although_the_objective_hangs(tmp_path: Path, workers: int) -> None:
+def test_a_timeout_returns_although_the_objective_hangs(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", HANGS, str(tmp_path / "s.db"), str(workers)],
+        [sys.executable, "-W", "error", "-c", HANGS, str(tmp_path / "s.db")],
         capture_output=True,
         text=True,
         timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert eval(done.stdout) == ["waiting"] * workers
+    assert [eval(line) for line in done.stdout.splitlines()] == [["waiting"], ["waiting"] * 3]
 
 
 def test_what_ends_soon_after_the_timeout_is_told() -> None:
@@ -114,31 +114,30 @@ import os, signal, sys, threading, time
 import noregret as nr
 from noregret.storage import SQLStorage
 
-delay = float(sys.argv[2])
-study = nr.Study.open("s", storage=sys.argv[1])
 signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background of a script
-try:
-    threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-    study.run(lambda params: params["x"], trials=10**6)
-except KeyboardInterrupt:
-    sys.exit(7)
+for attempt in range(6):
+    study = nr.Study.open("s", storage=sys.argv[1])
+    try:
+        delay = 0.05 + 0.013 * attempt
+        threading.Timer(delay, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        study.run(lambda params: params["x"], trials=10**6)
+    except KeyboardInterrupt:
+        print(sum(trial.state == "running" for trial in study.trials))
 """
 
 
 def test_an_interrupt_at_any_moment_leaves_no_trial_running(tmp_path: Path) -> None:
-    """Of 25 today 7 left one: the trial was inserted and the run did not know of it yet."""
+    """The trial may be inserted while the run does not know of it yet."""
     url = str(tmp_path / "s.db")
-    study = nr.Study.create("s", SPACE, "maximize", strategy=nr.RandomSearch(), storage=url)
-    for attempt in range(6):
-        done = subprocess.run(
-            [sys.executable, "-c", INTERRUPTED, url, str(0.05 + 0.013 * attempt)],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-        assert done.returncode == 7, done.stderr
-        assert not any(trial.state == "running" for trial in study.trials)
+    nr.Study.create("s", SPACE, "maximize", strategy=nr.RandomSearch(), storage=url)
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, url],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.stdout.split() == ["0"] * 6, done.stderr
 
 
 def test_an_interrupt_right_after_the_trial_was_made(tmp_path: Path) -> None:

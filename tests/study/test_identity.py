@@ -17,20 +17,20 @@ SPACE = {"x": nr.Float(0, 1)}
 def test_a_handle_on_a_deleted_study_says_nothing_of_the_new_one(tmp_path: Path) -> None:
     storage = SQLStorage(tmp_path / "s.db")
     old = nr.Study.create("lab", SPACE, "maximize", nr.RandomSearch(), storage=storage)
-    nr.Study.delete("lab", storage=storage)
+    nr.delete_study("lab", storage)
     new = nr.Study.create("lab", SPACE, "maximize", nr.RandomSearch(), storage=storage)
     new.annotate(note="the new one")
     calls: list[Callable[[], Any]] = [
         lambda: old.annotate(note="meant for the old one"),
-        lambda: old.note,
-        lambda: old.attributes,
-        lambda: old.origin,
+        lambda: old.record().note,
+        lambda: old.record().attributes,
+        lambda: old.record().origin,
         lambda: old.derived("lab, wider"),
     ]
     for call in calls:
         with pytest.raises(StorageError, match="made anew"):
             call()
-    assert new.note == "the new one"
+    assert new.record().note == "the new one"
 
 
 def test_a_study_made_from_another_has_its_trials_or_is_not_made(tmp_path: Path) -> None:

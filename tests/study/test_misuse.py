@@ -144,7 +144,7 @@ def test_what_cannot_be_retried_says_why(state: State) -> None:
 BAD: dict[str, dict[str, Any]] = {
     "catch is exceptions": {"catch": [5]},
     "catch is exceptions, got a text": {"catch": "ValueError"},
-    "executor is one of": {"executor": 5},
+    "executor must be a concurrent.futures.Executor": {"executor": 5},
     "until is a function": {"until": 5},
     "timeout is a number": {"timeout": "5"},
     "trial_timeout is a positive": {"trial_timeout": "5"},

@@ -8,7 +8,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
-from noregret.study.feasibility import violation, violation_units
+from noregret.study.result import violation, violation_units
 from noregret.testing.problems import rkhs_sample
 from noregret.trials import Limit
 
@@ -39,7 +39,7 @@ def test_a_stored_study_opens_where_it_stopped(stored: nr.Study) -> None:
     assert stored.replay().number is None
     for trial in again.trials:
         assert nr.Trial.from_json(json.loads(json.dumps(trial.to_json()))) == trial
-    summary = nr.Study.summaries(storage=stored._storage)[0]
+    summary = nr.studies(stored._storage)[0]
     assert summary.best == stored.best.value
 
 

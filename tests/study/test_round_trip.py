@@ -46,7 +46,7 @@ def facts(trials: list[Trial]) -> list[Any]:
     ]
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(
     names=st.lists(TEXT.filter(bool), min_size=1, max_size=3, unique=True),
     options=OPTIONS,

@@ -44,11 +44,11 @@ SEARCHING: list[Any] = [
 
 def best_before_and_after(strategy: nr.strategies.Strategy) -> tuple[float, float]:
     """The least regret of the four initial points and of the sixteen decisions after them, averaged
-    over three seeds.
+    over two seeds.
     """
     runs = [
         nr.maximize(lambda x: 10 * quadratic(x), [(0, 1)] * 2, 20, strategy, seed)
-        for seed in (3, 4, 5)
+        for seed in (3, 4)
     ]
     regrets = -np.array([[trial.value for trial in run.trials] for run in runs], dtype=np.float64)
     return float(regrets[:, :4].min(axis=1).mean()), float(regrets[:, 4:].min(axis=1).mean())
@@ -69,13 +69,13 @@ def test_negative_control_random_points_do_not() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)
 def test_same_seed_same_queries(strategy: nr.strategies.Strategy) -> None:
     runs = [
-        nr.maximize(quadratic, [(0, 1), (0, 1)], trials=12, strategy=strategy, seed=5)
+        nr.maximize(quadratic, [(0, 1), (0, 1)], trials=8, strategy=strategy, seed=5)
         for _ in range(2)
     ]
     for a, b in zip(*(run.trials for run in runs), strict=True):
         np.testing.assert_array_equal(a.params, b.params)
-    other = nr.maximize(quadratic, [(0, 1), (0, 1)], trials=12, strategy=strategy, seed=6)
-    assert not np.array_equal(other.trials[0].params, runs[0].trials[0].params)
+    other = nr.Study([(0, 1), (0, 1)], "maximize", strategy, seed=6).ask()
+    assert not np.array_equal(other.params, runs[0].trials[0].params)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)

@@ -57,17 +57,17 @@ def test_counts_and_alarms_leave_it_out(storage: Storage) -> None:
     study = begun(storage, 4)
     for _ in range(6):
         study.tell(study.ask(), state="withdrawn")
-    (summary,) = nr.Study.summaries(storage=storage)
+    (summary,) = nr.studies(storage)
     assert (summary.trials, summary.complete, summary.failed, summary.withdrawn) == (10, 4, 0, 6)
     study.correct(0, 0.5)  # counted in another way from then on
-    (summary,) = nr.Study.summaries(storage=storage)
+    (summary,) = nr.studies(storage)
     assert (summary.trials, summary.complete, summary.withdrawn) == (10, 4, 6)
     assert "6 withdrawn" in study._repr_html_() + repr(study)
     trials = outcomes(study.trials)
     made = predictions(trials, study.goal)
     found = alarms(study.space, trials, made, study.goal, study.strategy)
     assert "failures" not in {alarm.kind for alarm in found}
-    assert len(study.find(state="withdrawn")) == 6
+    assert len([t for t in study.trials if t.state == "withdrawn"]) == 6
 
 
 def test_a_point_of_ones_own_that_is_withdrawn_leaves_no_trace(storage: Storage) -> None:

@@ -80,7 +80,7 @@ def test_a_correction_replaces_a_value_and_overwrites_nothing() -> None:
     study.correct(failed, 3.0)
     assert study.best.value == 3.0
     assert len(study._history(study.trials).failed) == 0
-    assert study.summaries(storage=study._storage)[0].trials == 6
+    assert nr.studies(study._storage)[0].trials == 6
 
 
 def test_what_cannot_be_corrected() -> None:
@@ -202,7 +202,7 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_any_history_is_replayed() -> None:
-    run_state_machine_as_test(Machine, settings=settings(max_examples=100, stateful_step_count=25))
+    run_state_machine_as_test(Machine, settings=settings(max_examples=30, stateful_step_count=25))
 
 
 def test_a_changed_row_is_found() -> None:

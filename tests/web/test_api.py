@@ -58,7 +58,7 @@ def test_a_study_is_created_as_described(
     create(browser, strategy=strategy, seed=9)
     study = nr.Study.open("made", storage=storage)
     assert study.strategy == expected
-    assert (study.goal, study.seed) == ("minimize", 9)
+    assert (study.goal, study.record().seed) == ("minimize", 9)
     assert study.space == nr.Space(
         {
             "lr": nr.Float(1e-4, 1, log=True),
@@ -271,7 +271,7 @@ def test_a_study_that_is_deleted_and_made_anew(browser: TestClient, storage: SQL
     assert browser.get("/studies/first").status_code == 200
     version = browser.get("/api/studies/first/version").json()["version"]
     other = SQLStorage(storage.url)  # another process
-    nr.Study.delete("first", storage=other)
+    nr.delete_study("first", other)
     browser.app.state.library._snapshots.clear()  # type: ignore[attr-defined]
     assert browser.get("/studies/first").status_code == 404
     nr.Study.create("first", [(0, 1)], "maximize", storage=other)
@@ -491,7 +491,7 @@ def test_notes_are_written_and_taken_away(browser: TestClient, storage: SQLStora
         )
         assert sent.status_code == 204
         assert "a &lt;i&gt;cold&lt;/i&gt; day" in browser.get(f"/studies/first{path}").text
-    assert (study.note, study.trials[2].note) == ("a <i>cold</i> day",) * 2
+    assert (study.record().note, study.trials[2].note) == ("a <i>cold</i> day",) * 2
     before = browser.get("/api/studies/first/version").json()["version"]
     browser.post("/api/studies/first/trials/2/annotate", json={})
     assert study.trials[2].note is None

@@ -64,7 +64,7 @@ def test_notes_are_written_by_keyboard(page: Page, empty: SQLStorage, axe: str) 
     page.tab_to("#annotate button")
     page.press(Keys.ENTER)
     page.until(lambda: "batch of <b>enzyme</b>" in page.text("#study-note"), "at once, as text")
-    assert study.note == "second batch of <b>enzyme</b>"
+    assert study.record().note == "second batch of <b>enzyme</b>"
     page.go("/studies/yield/trials/3")
     page.tab_to("#trial details summary")
     page.press(Keys.ENTER)

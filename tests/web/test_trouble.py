@@ -42,7 +42,7 @@ REQUESTS: list[tuple[str, Any]] = [
 
 def fill(storage: SQLStorage) -> None:
     for name in storage.names():
-        nr.Study.delete(name, storage=storage)
+        nr.delete_study(name, storage)
     study = nr.Study.create(
         "lab", {"x": nr.Float(0, 1)}, "minimize", nr.RandomSearch(), storage=storage
     )

@@ -30,7 +30,7 @@ def test_the_tutorial_is_played_as_printed(page: Page, empty: SQLStorage, axe: s
     assert [trial.value for trial in study.trials[:5]] == [31.5, 52.0, 44.8, None, 61.2]
     assert study.trials[3].error == "the vessel cracked"
     assert (study.trials[4].params["temperature"], study.trials[7].corrects) == (65.0, 6)
-    assert dict(study.attributes) == {"value_name": "yield", "unit": "%"}
+    assert dict(study.record().attributes) == {"value_name": "yield", "unit": "%"}
     hotter = nr.Study.open("extraction, hotter", storage=empty)
     assert hotter.space.parameters["temperature"] == nr.Float(20, 120, step=5)
     assert hotter.best.value == study.best.value == 66.4

@@ -208,7 +208,7 @@ def derive(
     study = target.open()
     parameters = {flag.name: flag.parameter for flag in flags}
     known = {**study.space.parameters, **parameters}
-    units = units_of(study.attributes)
+    units = units_of(study.record().attributes)
     values = {
         key: parsed(text, key, known[key], units) if key in known else text
         for key, text in pairs(past).items()
@@ -230,6 +230,10 @@ def derive(
         f" {counted(counts(new))}"
     )
     target.emit(
-        {**study_document(new), "origin": dict(new.origin or {}), "trials": len(new.trials)},
+        {
+            **study_document(new),
+            "origin": dict(new.record().origin or {}),
+            "trials": len(new.trials),
+        },
         f"{said}\n\n{_next(new, again)}",
     )

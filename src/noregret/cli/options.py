@@ -182,7 +182,7 @@ def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
     """The values named, read by the study's space; which names must be there is the
     study's to say.
     """
-    parameters, units = study.space.parameters, units_of(study.attributes)
+    parameters, units = study.space.parameters, units_of(study.record().attributes)
     point = {}
     for name, text in pairs(words).items():
         if name not in parameters:

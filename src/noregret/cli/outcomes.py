@@ -73,7 +73,7 @@ def read_limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
 def read_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
     """What was typed of a trial; which must be there is the study's to say."""
     told: dict[str, Any] = {}
-    units = units_of(study.attributes)
+    units = units_of(study.record().attributes)
     for name, text in pairs(words).items():
         if name not in study.outcomes:
             raise TrialError(
@@ -109,7 +109,7 @@ def limits_document(study: Study) -> dict[str, Any]:
 
 def outcomes_text(study: Study, trial: Trial) -> str:
     """What was measured beside the value, in a line."""
-    units = units_of(study.attributes)
+    units = units_of(study.record().attributes)
     told = [
         f"{name} {understood(value, trial.outcome_noise.get(name), units.get(name, ''))}"
         for name, value in trial.outcomes.items()
@@ -123,5 +123,5 @@ def said_of(study: Study, result: Any) -> Any:
     value, noise, told = returned(result, study.outcomes)
     if not study.outcomes:
         return value, noise
-    noisy = {name: (v, told.noise.get(name)) for name, v in told.values.items()}
+    noisy = {name: (v, told.outcome_noise.get(name)) for name, v in told.outcomes.items()}
     return {"value": value, "noise_std": noise, **noisy}

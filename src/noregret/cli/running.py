@@ -298,11 +298,11 @@ def _try(target: Target, study: Study, objective: Objective, context: Any) -> No
         "value": value,
         "noise_std": noise_std,
         "command": words,
-        **({"outcomes": dict(told.values), "feasible": told.feasible} if study.outcomes else {}),
+        **({"outcomes": dict(told.outcomes), "feasible": told.feasible} if study.outcomes else {}),
     }
     said = "" if words is None else f"ran {shlex.join(words)}\n"
     text = number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
-    text += "".join(f", {name} {number(each)}" for name, each in told.values.items())
+    text += "".join(f", {name} {number(each)}" for name, each in told.outcomes.items())
     target.emit(document, f"{said}{text} at {point_text(study, params)}; nothing was recorded")
 
 

@@ -44,7 +44,7 @@ from noregret.storage import codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
 from noregret.strategies import algorithm_of, display_name
-from noregret.study import Study
+from noregret.study import Study, algorithms, snapshot
 from noregret.trials import State, Trial
 
 SHOWN = 20  # trials in a table unless --all
@@ -61,17 +61,18 @@ def parameters_text(study: Study) -> str:
 
 
 def study_document(study: Study) -> dict[str, Any]:
+    record = study.record()
     return {
         "study": study.name,
         "goal": study.goal,
-        "seed": study.seed,
+        "seed": record.seed,
         "space": codec.described(study.space),
         "strategy": codec.to_json(study.strategy),
         "strategy_name": display_name(study.strategy),
-        "algorithms": [list(pair) for pair in study.algorithms],
+        "algorithms": [list(pair) for pair in algorithms(study.trials)],
         "theorem": study.strategy.theorem,
-        "note": study.note,
-        "attributes": dict(study.attributes),
+        "note": record.note,
+        "attributes": dict(record.attributes),
         **limits_document(study),
     }
 
@@ -139,9 +140,9 @@ def show(
     """A study: its parameters, its trials, the best so far. With a TRIAL's number: that trial, and
     why it was chosen.
     """
-    study = target.open()
+    study = snapshot(target.open())
     trials = study.trials
-    chosen = study.find(state=state, note=about, attributes=typed(pairs(where)))
+    chosen = _matching(trials, state, about, typed(pairs(where)))
     if trial is not None:
         if not 0 <= trial < len(trials):
             raise UnknownTrialError(
@@ -160,9 +161,27 @@ def show(
     target.emit(document, _study_text(target, study, found, chosen, everything))
 
 
+def _matching(
+    trials: list[Trial], state: State | None, text: str | None, attributes: dict[str, Any]
+) -> list[Trial]:
+    """The trials in this state, with this text in their note or error, with these attributes."""
+    return [
+        trial
+        for trial in trials
+        if (state is None or trial.state == state)
+        and (
+            text is None or text.casefold() in f"{trial.note or ''}\n{trial.error or ''}".casefold()
+        )
+        and all(
+            name in trial.attributes and trial.attributes[name] == value
+            for name, value in attributes.items()
+        )
+    ]
+
+
 def _algorithms(study: Study) -> list[str]:
     """Which versions of its strategy proposed the trials, where it is not today's alone."""
-    pairs, today = study.algorithms, algorithm_of(study.strategy)
+    pairs, today = algorithms(study.trials), algorithm_of(study.strategy)
     if all(algorithm == today for _, algorithm in pairs):
         return []
     text = ", ".join(f"{algorithm} from trial {first} on" for first, algorithm in pairs)
@@ -173,7 +192,7 @@ def _algorithms(study: Study) -> list[str]:
 def _study_text(
     target: Target, study: Study, found: dict[str, Any], chosen: list[Trial], everything: bool
 ) -> str:
-    trials = study.trials
+    trials, record = study.trials, study.record()
     shown = chosen if everything else chosen[-SHOWN:]
     lines = [f"study {study.name}: {study.goal}, {counted(counts(study))}", ""]
     lines += [
@@ -192,13 +211,13 @@ def _study_text(
     lines += [
         *([f"limits       {limits_text(study)}"] if study.outcomes else []),
         *([f"context      {', '.join(study.context)}"] if study.context else []),
-        f"strategy     {display_name(study.strategy)}, seed {study.seed}",
+        f"strategy     {display_name(study.strategy)}, seed {record.seed}",
         *_algorithms(study),
         f"guarantee    {study.strategy.theorem}",
         results_text(study, found),
-        *([f"note         {study.note}"] if study.note else []),
-        *([f"made from    {study.origin['study']}"] if study.origin else []),
-        *([f"attributes   {attributes_text(study.attributes)}"] if study.attributes else []),
+        *([f"note         {record.note}"] if record.note else []),
+        *([f"made from    {record.origin['study']}"] if record.origin else []),
+        *([f"attributes   {attributes_text(record.attributes)}"] if record.attributes else []),
         "",
     ]
     if shown:
@@ -300,7 +319,7 @@ def delete(target: Target, name: str, yes: bool) -> None:
             click.confirm(f"delete {what} for good?", abort=True, err=True)
         except click.Abort:
             raise ConfigurationError("nothing was deleted: answer y, or add --yes") from None
-    Study.delete(name, storage=storage)
+    storage.delete(name)
     target.emit({"deleted": name}, f"deleted {what}")
 
 

@@ -264,7 +264,7 @@ def _measured(
     study: Study, value: str | None, noise: str | None
 ) -> tuple[float | None, float | None]:
     """The value that was typed and its noise, ± behind it or by itself."""
-    unit = units_of(study.attributes)[None]
+    unit = units_of(study.record().attributes)[None]
     number, std, _ = read_value(value, "the value", unit, noise=noise)
     if value is not None and number is None:
         raise TrialError("the value is empty: write a number")
@@ -279,7 +279,7 @@ def _told(target: Target, study: Study, trial: Trial) -> None:
         "best": None,
     }
     ended = "failed, not the point's fault," if trial.transient else trial.state
-    unit = units_of(study.attributes)[None]
+    unit = units_of(study.record().attributes)[None]
     told = ended if trial.value is None else understood(trial.value, trial.noise_std, unit)
     told = "; ".join(each for each in (told, outcomes_text(study, trial)) if each)
     lines = [f"trial {trial.number}: {told} at {point_text(study, trial.params)}"]

@@ -94,12 +94,13 @@ def certificate(
         raise TrialError("a certificate needs at least one value: tell one first")
     ax = new_axes(ax)
     counts = np.unique(np.linspace(first + 1, len(trials), steps).round().astype(int))
+    seed = study.record().seed
     known = [
         Study(
             study.space,
             study.goal,
             study.strategy,
-            study.seed,
+            seed,
             trials=trials[:count],
             outcomes=study.outcomes,
             context=study.context,

@@ -1,17 +1,28 @@
 """The one mutable object, and what belongs to it: running, stopping, files."""
 
-from noregret.study.asking import Replay
-from noregret.study.feasibility import Feasibility
-from noregret.study.importing import designs, parsed
+from noregret.study.files import designs, parsed
 from noregret.study.isolated import Isolated, was_killed
-from noregret.study.numerals import numbers, read_number, read_value, understood, units_of
+from noregret.study.numerals import (
+    numbers,
+    read_limits,
+    read_number,
+    read_value,
+    understood,
+    units_of,
+)
 from noregret.study.one_call import last_study, maximize, minimize
-from noregret.study.policies import Policy, Recommendation, policy_of
 from noregret.study.progress_bar import Progress
-from noregret.study.result import Certificate, Result
-from noregret.study.stopping import CertifiedWithin, Infeasible, Reached
-from noregret.study.study import Callback, Study
-from noregret.study.typed_limits import read_limits
+from noregret.study.proposing import Replay, algorithms
+from noregret.study.result import (
+    Certificate,
+    Feasibility,
+    Policy,
+    Recommendation,
+    Result,
+    policy_of,
+)
+from noregret.study.running import CertifiedWithin, Infeasible, Reached
+from noregret.study.study import Callback, Study, delete_study, snapshot, studies
 
 __all__ = [
     "Callback",
@@ -27,6 +38,8 @@ __all__ = [
     "Replay",
     "Result",
     "Study",
+    "algorithms",
+    "delete_study",
     "designs",
     "last_study",
     "maximize",
@@ -37,6 +50,8 @@ __all__ = [
     "read_limits",
     "read_number",
     "read_value",
+    "snapshot",
+    "studies",
     "understood",
     "units_of",
     "was_killed",

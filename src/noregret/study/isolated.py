@@ -10,7 +10,7 @@ import pickle
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from typing import Any
 
 from noregret.errors import ConfigurationError, TrialTimeoutError, WorkerDiedError
@@ -35,10 +35,6 @@ def check_pickled(objective: Any, why: str) -> None:
             f" which {why} needs: define it at the top of a module, not as a lambda or inside a"
             " function, and keep locks, files and connections out of it"
         ) from None
-
-
-def needs_pickling(executor: Executor | None) -> bool:
-    return isinstance(executor, ProcessPoolExecutor)
 
 
 class DaemonThreads(Executor):

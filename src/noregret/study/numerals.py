@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from noregret.errors import TrialError
+from noregret.errors import ConfigurationError, TrialError
+from noregret.trials import AtLeast, AtMost, Limit
 
 Decimal = Literal[".", ",", ""]
 
@@ -40,6 +41,7 @@ SYMBOLS = "°%‰℃℉€$£¥"
 FACTORS = ("k", "e", "E", "x", "X")  # alone behind a number: a factor or an operator, not a unit
 LIKE_DIGITS = set("oOlI")  # 5o is a slip for 50, and 5l may be 51
 NOT_FINITE = re.compile(rf"{SIGN}(?:nan|inf|infinity)", re.IGNORECASE)
+LIMIT = re.compile(r"^\s*(?P<name>.+?)\s*(?P<how><=|>=|≤|≥)\s*(?P<limit>\S.*?)\s*$")
 EXAMPLES = "write it like 41.5, 41,5, 1'000 or 1e-3, with its unit and ± its noise if you like"
 
 
@@ -276,3 +278,33 @@ def numbers(cells: Sequence[str], *, decimal: Decimal = ".") -> list[Any]:
         return list(cells)
     whole = all(isinstance(reading.value, int) for reading in found)
     return [reading.value if whole else float(reading.value) for reading in found]
+
+
+# -- limits: toxicity<=0.3, purity >= 50 % --
+
+
+def read_limit(text: str) -> tuple[str, Limit]:
+    """The outcome's name, and its limit."""
+    found = LIMIT.match(text)
+    if found is None:
+        raise ConfigurationError(
+            f"write an outcome's limit as 'toxicity<=0.3' or 'purity>=50', got {text!r}"
+        )
+    value = read_number(found["limit"], f"the limit of {found['name']}")
+    assert value is not None
+    kind = AtMost if found["how"] in ("<=", "≤") else AtLeast
+    return found["name"], kind(value)
+
+
+def read_limits(texts: Iterable[str], known: Iterable[tuple[str, Limit]] = ()) -> dict[str, Limit]:
+    """All limits of a study by their outcome; an outcome has one."""
+    limits: dict[str, Limit] = {}
+    for name, limit in (*known, *map(read_limit, texts)):
+        if name in limits:
+            raise ConfigurationError(
+                f"{name} has two limits, {limits[name]} and {limit}, and an outcome has one:"
+                f" for a limit on either side make two outcomes of it, such as {name}_low and"
+                f" {name}_high, and tell the same number as both"
+            )
+        limits[name] = limit
+    return limits

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, TrialError
-from noregret.storage import Storage
 from noregret.strategies import Strategy
-from noregret.study.plan import check_catch, check_objective, check_run
-from noregret.study.study import Callback, Study
+from noregret.study.running import check_callbacks, check_catch, check_objective
+from noregret.study.study import Callback, Place, Study
 from noregret.trials import Goal
 
 _last: list[Study] = []  # of the latest call, at most one
@@ -32,7 +31,7 @@ def maximize(
     strategy: Strategy | None = None,
     seed: int = 0,
     *,
-    storage: Storage | str | os.PathLike[str] | None = None,
+    storage: Place = None,
     name: str | None = None,
     resume: bool = False,
     catch: tuple[type[Exception], ...] = (),
@@ -59,9 +58,20 @@ def maximize(
         The study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``. If the call ends
         early, by an exception or Ctrl-C, it is ``error.study`` and ``last_study()``.
     """
-    how = {"catch": catch, "callbacks": callbacks, "progress": progress}
-    kept = storage, name, resume
-    return _optimise("maximize", objective, space, trials, strategy, seed, kept, how)
+    return _optimise(
+        "maximize",
+        objective,
+        space,
+        trials,
+        strategy,
+        seed,
+        storage,
+        name,
+        resume=resume,
+        catch=catch,
+        callbacks=callbacks,
+        progress=progress,
+    )
 
 
 def minimize(
@@ -71,7 +81,7 @@ def minimize(
     strategy: Strategy | None = None,
     seed: int = 0,
     *,
-    storage: Storage | str | os.PathLike[str] | None = None,
+    storage: Place = None,
     name: str | None = None,
     resume: bool = False,
     catch: tuple[type[Exception], ...] = (),
@@ -79,9 +89,20 @@ def minimize(
     progress: bool | None = None,
 ) -> Study:
     """As ``maximize``, for a loss: the same arguments."""
-    how = {"catch": catch, "callbacks": callbacks, "progress": progress}
-    kept = storage, name, resume
-    return _optimise("minimize", objective, space, trials, strategy, seed, kept, how)
+    return _optimise(
+        "minimize",
+        objective,
+        space,
+        trials,
+        strategy,
+        seed,
+        storage,
+        name,
+        resume=resume,
+        catch=catch,
+        callbacks=callbacks,
+        progress=progress,
+    )
 
 
 def _optimise(
@@ -91,14 +112,18 @@ def _optimise(
     trials: int,
     strategy: Strategy | None,
     seed: int,
-    kept: tuple[Storage | str | os.PathLike[str] | None, str | None, bool],
-    how: dict[str, Any],
+    storage: Place,
+    name: str | None,
+    *,
+    resume: bool,
+    catch: tuple[type[Exception], ...],
+    callbacks: Sequence[Callback],
+    progress: bool | None,
 ) -> Study:
-    """``kept``: storage, name and resume. ``how``: what goes to ``Study.run`` as it is."""
-    storage, name, resume = kept
     check_objective(objective)
-    check_catch(how["catch"])
-    check_run(trials=trials, callbacks=how["callbacks"])
+    check_catch(catch)
+    check_callbacks(callbacks)
+    check_count("trials", trials, 0)
     if storage is None:
         if resume:
             raise ConfigurationError(
@@ -113,9 +138,11 @@ def _optimise(
             )
         study = Study.create(name, space, goal, strategy, seed, storage=storage, resume=resume)
     _last[:] = [study]
-    count: dict[str, Any] = {"total": trials} if resume else {"trials": trials}
+    started, total = (None, trials) if resume else (trials, None)
     try:
-        return study.run(objective, **count, **how)
+        return study.run(
+            objective, started, total=total, catch=catch, callbacks=callbacks, progress=progress
+        )
     except BaseException as error:
         error.study = study  # type: ignore[attr-defined]
         done = sum(trial.state == "complete" for trial in study.trials)

@@ -1,22 +1,32 @@
-"""What a study has found, from one fit: the best, what to use, the forecast, a certificate."""
+"""What a study has found: the best trial, the recommended point, feasibility, a certificate, and
+where some inputs are context, the best action in each context.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from noregret.errors import TrialError
+from noregret.diagnostics import values_along
+from noregret.errors import ConfigurationError, TrialError
 from noregret.gp import Matern, SquaredExponential
-from noregret.search import Cover, argmax, covered, searched
-from noregret.space import Array, Mask, SearchSpace
+from noregret.search import Acquisition, Bounded, Cover, argmax, covered, cube_cover, searched
+from noregret.space import Array, Choice, Mask, SearchSpace, spread_points
 from noregret.strategies import Belief
-from noregret.study.feasibility import COVERED, bounded, closest, free_part, largest_feasible
-from noregret.trials import Goal, Limit, Trial, html_table, sign_of
+from noregret.trials import Goal, Limit, Trial, html_table, margin, sign_of, standing
 
-RESOLUTION = 1e-4  # in the model's units, the smallest std of a fitted noise: no finer differences
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
+MIN_DIFFERENCE = 1e-4  # model units, the smallest fitted noise std: smaller differences are ignored
+COVER_SLACK = 0.01  # share of the norm bound up to which a cover is refined
+SEARCH_POINTS = 4096  # of the search where no cover can be computed
+INFEASIBLE_PENALTY = 1e6  # model units, larger than any value: for actions that break a limit
+POLICY_POINTS = 33  # contexts along a policy's curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,64 @@ class Result:
     feasible: bool | None = None  # of the recommended point, by the model; None: no limits
 
 
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """What is known of the limits of a study; ``str`` says it in words.
+
+    state: "feasible": a trial was told within all limits. "unknown": none yet. "infeasible":
+    nothing in the space keeps them, under ``condition``, which a theorem says. trials: those within
+    all limits. closest: the trial that misses them least, None where nothing was told.
+    """
+
+    state: Literal["feasible", "unknown", "infeasible"]
+    trials: tuple[int, ...]
+    closest: Trial | None
+    condition: str = ""
+
+    def __str__(self) -> str:
+        if self.state == "feasible":
+            return f"{len(self.trials)} trials are within all limits"
+        near = "" if self.closest is None else f"; closest is trial {self.closest.number}"
+        if self.state == "unknown":
+            return f"nothing feasible yet{near}"
+        return f"nothing in the space keeps all limits ({self.condition}){near}"
+
+    def _repr_html_(self) -> str:
+        return html_table("feasibility", [("state", self.state), ("in words", str(self))])
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to use in a context. params: the whole point; mean, std: the forecast of f there;
+    lower, upper: its band. feasible: whether all limits are rather kept than not; None: no limits.
+    """
+
+    params: Any
+    context: Mapping[str, Any]
+    mean: float
+    std: float
+    lower: float
+    upper: float
+    feasible: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The best action as a function of one input that is context, the others held."""
+
+    name: str
+    values: tuple[Any, ...]
+    recommended: tuple[Recommendation, ...]
+
+
+# -- trials --
+
+
+def complete(trials: Sequence[Trial]) -> list[Trial]:
+    """The complete trials, corrections in place of what they correct."""
+    return [trial for trial in standing(trials) if trial.state == "complete"]
+
+
 def best_of(
     complete: Sequence[Trial], goal: Goal, limits: Mapping[str, Limit] | None = None
 ) -> Trial:
@@ -96,14 +164,14 @@ def recommended_of(
     value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
     kept = within_limits(belief, X)
     if not kept.any():
-        score = _chance(belief, X)
+        score = np.asarray(np.prod([o.chance(X) for o in belief.outcomes], axis=0))
     elif belief.proved:
         score = np.where(kept, score, -np.inf)
     else:
         middle = np.sort(value[kept])[np.sum(kept) // 2]
         with np.errstate(over="ignore"):
             kept &= value >= middle - (value[kept].max() - middle)
-        kept &= score >= score[kept].max() - RESOLUTION * belief.scale
+        kept &= score >= score[kept].max() - MIN_DIFFERENCE * belief.scale
         score = np.where(kept, value, -np.inf)
     best = int(np.argmax(score))
     return valued[best], float(mean[best]), float(std[best])
@@ -113,84 +181,297 @@ def within_limits(belief: Belief, X: Array) -> Mask:
     """Where all limits are kept: surely, by a proved band, if that is anywhere; or else with a
     chance of at least one half each.
     """
-    likely, sure = np.ones((2, len(X)), dtype=np.bool_)
-    for outcome in belief.outcomes:
-        likely &= outcome.chance(X) >= 0.5
-        sure &= outcome.margin.band(X)[0] >= 0
-    return sure if belief.proved and sure.any() else likely
+    if belief.proved:
+        sure = np.ones(len(X), dtype=np.bool_)
+        for outcome in belief.outcomes:
+            sure &= outcome.margin.band(X)[0] >= 0
+        if sure.any():
+            return sure
+    return likely_feasible(belief, X)
 
 
-def _chance(belief: Belief, X: Array) -> Array:
-    """That all limits are kept."""
-    return np.asarray(np.prod([outcome.chance(X) for outcome in belief.outcomes], axis=0))
-
-
-def certify(
-    space: SearchSpace, belief: Belief, recommended: Any, x: Array, seed: int
-) -> Certificate:
-    """An upper bound of f less a lower bound at the recommended point x. theory.md#certificates
-
-    Where the belief is proved the upper bound is a cover's, or looked through if the space is a
-    list; else the largest that was found. recommended: the params of x.
-    """
-    if belief.outcomes:
-        return _certify_limited(space, belief, recommended, x)
-    rng, nothing = np.random.default_rng(seed), np.empty((0, space.dimension))
-    top = argmax(belief.optimism, space, belief.lengthscales, rng, x[None, :], nothing)
-    if not belief.proved or belief.norm_bound is None:
-        regret = max(belief.regret(x, top), belief.regret(x, x))  # a search may miss x itself
-        return Certificate(recommended, regret, belief.condition, refuted=belief.refuted)
-    found, lower = _largest(space, belief, top), float(belief.bounds(x[None, :])[0][0])
-    bound = min(found.upper, belief.norm_bound)  # |f| ≤ ‖f‖, as k(x, x) = 1
-    condition = belief.condition
-    if not found.proved:
-        condition = f"not proved (the band's maximum was searched, not covered): {condition}"
-    return Certificate(
-        recommended,
-        belief.in_values(max(bound - lower, 0.0)),
-        condition,
-        found.proved,
-        belief.refuted,
-        belief.in_values(max(bound - found.found, 0.0)),
+def violation(trial: Trial, limits: Mapping[str, Limit], units: Mapping[str, float]) -> float:
+    """By how much a trial misses its limits, all together; ∞ where that is not known."""
+    if any(name not in trial.outcomes for name in limits):
+        return math.inf
+    return sum(
+        max(-margin(limit, trial.outcomes[name]), 0.0) / units[name]
+        for name, limit in limits.items()
     )
 
 
-def _certify_limited(space: SearchSpace, belief: Belief, recommended: Any, x: Array) -> Certificate:
-    """Against every point that may be feasible; and by how much x may break each limit."""
-    found = largest_feasible(space, belief)
-    lower = float(belief.bounds(x[None, :])[0][0])
+def violation_units(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> dict[str, float]:
+    """The largest margin of each outcome, either way: what its violations are counted in."""
+    units = {}
+    for name, limit in limits.items():
+        told = [abs(margin(limit, t.outcomes[name])) for t in trials if name in t.outcomes]
+        units[name] = max(told, default=1.0) or 1.0
+    return units
+
+
+def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial | None:
+    """The trial that misses the limits least (Deb 2000)."""
+    if not trials:
+        return None
+    units = violation_units(trials, limits)
+    return min(trials, key=lambda trial: violation(trial, limits, units))
+
+
+# -- feasibility and certificates --
+
+
+def feasibility_of(
+    trials: Sequence[Trial],
+    limits: Mapping[str, Limit],
+    space: SearchSpace,
+    belief: Belief | None,
+) -> Feasibility:
+    """What complete trials and a proved belief say of the limits."""
+    within = tuple(trial.number for trial in trials if trial.feasible)
+    near = closest(trials, limits)
+    if within:
+        return Feasibility("feasible", within, near)
+    if belief is not None and belief.outcomes and is_empty(space, belief):
+        return Feasibility("infeasible", (), near, "; ".join(_conditions(belief)[1:]))
+    return Feasibility("unknown", (), near)
+
+
+def likely_feasible(belief: Belief, X: Array) -> Mask:
+    """Where every limit is kept with a chance of at least one half."""
+    likely = np.ones(len(X), dtype=np.bool_)
+    for outcome in belief.outcomes:
+        likely &= outcome.chance(X) >= 0.5
+    return likely
+
+
+def is_empty(space: SearchSpace, belief: Belief) -> bool:
+    """Whether a theorem says that no point of the space keeps all limits: even the optimistic set
+    is empty. theory.md#limits
+    """
+    margins = [outcome.margin for outcome in belief.outcomes]
+    if not all(m.proved and m.norm_bound is not None and not m.refuted for m in margins):
+        return False
+    cover = largest_feasible(space, belief)
+    return cover.proved and cover.upper == -math.inf
+
+
+def _conditions(belief: Belief) -> list[str]:
+    """The condition of the value's band, then that of each outcome."""
+    return [belief.condition, *(f"{o.name}: {o.margin.condition}" for o in belief.outcomes)]
+
+
+def optimistic_points(belief: Belief, A: Array) -> Mask:
+    """Where no limit is surely broken."""
+    kept = np.ones(len(A), dtype=np.bool_)
+    for outcome in belief.outcomes:
+        kept &= outcome.margin.band(A)[1] >= 0
+    return kept
+
+
+def largest_feasible(space: SearchSpace, belief: Belief, top: Array | None = None) -> Cover:
+    """An upper bound on f over all points that may be feasible, in the model's units.
+
+    top: without limits, the point that a search found to have the largest upper bound.
+    """
+    every = space.enumeration()
+    if every is not None:
+        kept = every[optimistic_points(belief, every)]
+        if len(kept) == 0:
+            return Cover(-math.inf, -math.inf, every[0], len(every), proved=True)
+        return _best_of(belief, kept, len(every), proved=True)
+    parts = [belief, *(outcome.margin for outcome in belief.outcomes)]
+    free, at = free_part(space)
+    region, tolerance = space.region, COVER_SLACK * (belief.norm_bound or 0.0)
+    known = all(isinstance(b.kernel, (SquaredExponential, Matern)) for b in parts)
+    if top is not None:
+        found = float(belief.optimism.values(top[None, :])[0])
+        if not known:
+            return searched(belief.optimism.values, found, space.dimension, region=region)
+        return covered(bounded(belief, free, at), tolerance, found, region, top)
+    if not known or any(b.norm_bound is None for b in parts):
+        return _searched(space, belief)
+    value, *margins = (bounded(part, free, at) for part in parts)
+    cover = cube_cover(value, tolerance, margins, region=region)
+    if cover.upper == -math.inf or cover.slack <= 4 * tolerance or free.sum() <= 2:
+        return cover
+    return _searched(space, belief)
+
+
+def _best_of(belief: Belief, points: Array, count: int, *, proved: bool) -> Cover:
+    upper = belief.optimism.values(points)
+    top = int(np.argmax(upper))
+    return Cover(float(upper[top]), float(upper[top]), points[top], count, proved=proved)
+
+
+def free_part(space: SearchSpace) -> tuple[Mask, Array]:
+    """Which coordinates are not held, and where the others are. What constraints leave is found
+    among all.
+    """
+    if space.region is None:
+        return ~space.held, space.at
+    return np.ones(space.dimension, dtype=np.bool_), np.zeros(space.dimension)
+
+
+def bounded(belief: Belief, free: Mask, at: Array) -> Bounded:
+    """On the free coordinates: a restriction has no larger norm (Aronszajn 1950)."""
+    upper = belief.optimism.values
+
+    def restricted(A: Array) -> Array:
+        full = np.repeat(at[None, :], len(A), axis=0)
+        full[:, free] = A
+        return upper(full)
+
+    assert belief.kernel is not None
+    assert belief.norm_bound is not None
+    least = -belief.offset / belief.scale
+    theta = belief.lengthscales[free]
+    return Bounded(restricted, belief.kernel, theta, belief.norm_bound, least)
+
+
+def _searched(space: SearchSpace, belief: Belief) -> Cover:
+    """The largest upper bound at sampled points; not a proof."""
+    sample = np.random.default_rng(0).random((SEARCH_POINTS, space.dimension))
+    points = spread_points(space, sample)
+    kept = points[optimistic_points(belief, points)]
+    if len(kept) == 0:
+        return Cover(math.inf, -math.inf, points[0], SEARCH_POINTS, proved=False)
+    return _best_of(belief, kept, SEARCH_POINTS, proved=False)
+
+
+def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int) -> Certificate:
+    """An upper bound of f minus a lower bound at the recommended point x. theory.md#certificates
+
+    Where the belief is proved, the upper bound comes from a cover, or from every point of a list;
+    otherwise it is the largest that a search found. With limits it is taken over every point that
+    may be feasible. params: the parameters of x.
+    """
+    top = None
+    if not belief.outcomes:
+        rng, none = np.random.default_rng(seed), np.empty((0, space.dimension))
+        top = argmax(belief.optimism, space, belief.lengthscales, rng, x[None, :], none)
+        if not belief.proved or belief.norm_bound is None:
+            regret = max(belief.regret(x, top), belief.regret(x, x))  # a search may miss x itself
+            return Certificate(params, regret, belief.condition, refuted=belief.refuted)
+    cover, lower = largest_feasible(space, belief, top), float(belief.bounds(x[None, :])[0][0])
+    bound = cover.upper  # |f| ≤ ‖f‖, as k(x, x) = 1
+    bound = bound if belief.norm_bound is None else min(bound, belief.norm_bound)
+    condition = "; ".join(_conditions(belief))
+    if belief.proved and not cover.proved:
+        condition = f"not proved (the band's maximum was searched, not covered): {condition}"
     margins = {o.name: float(o.margin.band(x[None, :])[0][0]) for o in belief.outcomes}
-    bound = found.upper if belief.norm_bound is None else min(found.upper, belief.norm_bound)
-    regret = belief.in_values(max(bound - lower, 0.0))
-    conditions = [belief.condition, *(f"{o.name}: {o.margin.condition}" for o in belief.outcomes)]
-    proved = belief.proved and found.proved
-    if belief.proved and not found.proved:
-        conditions[0] = (
-            f"not proved (the band's maximum was searched, not covered): {conditions[0]}"
-        )
     return Certificate(
-        recommended,
-        regret,
-        "; ".join(conditions),
-        proved,
-        belief.refuted or any(o.margin.refuted for o in belief.outcomes),
-        belief.in_values(max(bound - found.found, 0.0)),
+        params,
+        belief.in_values(max(bound - lower, 0.0)),
+        condition,
+        belief.proved and cover.proved,
+        belief.refuted or any(outcome.margin.refuted for outcome in belief.outcomes),
+        belief.in_values(max(bound - cover.found, 0.0)),
         {name: max(-lowest, 0.0) for name, lowest in margins.items()},
     )
 
 
-def _largest(space: SearchSpace, belief: Belief, top: Array) -> Cover:
-    """A bound on f over the space, in the model's units; top: where its upper bound is largest as
-    far as a search can tell.
+# -- contexts --
+
+
+def _score(belief: Belief) -> Acquisition:
+    sign = -1.0 if belief.proved else 0.0
+
+    def plain(A: Array) -> Array:
+        middle, half = _parts(belief, A)
+        return np.asarray(middle + sign * half)
+
+    def values(A: Array) -> Array:
+        score = plain(A)
+        if not belief.outcomes:
+            return score
+        chances = np.array([each.chance(A) for each in belief.outcomes])
+        lower = [each.margin.band(A)[0] for each in belief.outcomes]
+        kept = np.min(lower, axis=0) >= 0 if belief.proved else np.all(chances >= 0.5, axis=0)
+        return np.where(kept, score, np.prod(chances, axis=0) - INFEASIBLE_PENALTY)
+
+    def gradients(A: Array) -> tuple[Array, Array]:
+        band = belief.radius if belief.proved else None
+        model = belief.predictor if band is None else band
+        middle, half, d_middle, d_half = model.predict_gradients(A)
+        width = belief.beta_sqrt if band is None else 1.0
+        slope = d_middle + sign * width * d_half
+        if not belief.outcomes:
+            return middle + sign * width * half, slope
+        return values(A), slope
+
+    return Acquisition(values, gradients)
+
+
+def _parts(belief: Belief, A: Array) -> tuple[Array, Array]:
+    """Mean, or the middle of a proved band, and half its width, in the model's units."""
+    if belief.proved and belief.radius is not None:
+        return belief.radius.predict(A)
+    mean, std = belief.predictor.predict(A)
+    return mean, belief.beta_sqrt * std
+
+
+def best_action(space: SearchSpace, belief: Belief, X: Array, seed: int) -> Array:
+    """Where the mean is largest, or the lower bound where that is proved; over all actions, not
+    only those that were tried: a context may be new. X: the evaluated points.
     """
-    upper = belief.optimism.values
-    every = space.enumeration()
-    if every is not None:
-        largest = float(upper(every).max())
-        return Cover(largest, largest, top, len(every), proved=True)
-    found, region = float(upper(top[None, :])[0]), space.region
-    if not isinstance(belief.kernel, (SquaredExponential, Matern)):
-        return searched(upper, found, space.dimension, region=region)
-    assert belief.norm_bound is not None
-    inside = bounded(belief, *free_part(space))
-    return covered(inside, COVERED * belief.norm_bound, found, region, top)
+    rng, none = np.random.default_rng(seed), np.empty((0, space.dimension))
+    near = space.snap(X[np.argsort(-belief.predict(X)[0], kind="stable")[:3]])
+    return argmax(_score(belief), space, belief.lengthscales, rng, near, none)
+
+
+def recommend(
+    space: SearchSpace, belief: Belief, X: Array, goal: Goal, seed: int
+) -> Recommendation:
+    """The best action in the context that ``space`` holds, with its forecast."""
+    x, sign = best_action(space, belief, X, seed), sign_of(goal)
+    (mean,), (std,) = belief.predict(x[None, :])
+    lower, upper = sorted(sign * float(end[0]) for end in belief.band(x[None, :]))
+    return Recommendation(
+        space.decode(x),
+        dict(space.fixed),
+        sign * float(mean),
+        float(std),
+        lower,
+        upper,
+        bool(likely_feasible(belief, x[None, :])[0]) if belief.outcomes else None,
+    )
+
+
+def policy_of(
+    study: Study,
+    along: str | None = None,
+    held: Mapping[str, Any] | None = None,
+    values: Sequence[Any] | None = None,
+) -> Policy:
+    """The best action as a function of one context parameter, from one fit.
+
+    Args:
+        study: A study with context.
+        along: The context parameter; None: the first.
+        held: Values of the other context parameters; None: the middle of their ranges.
+        values: Values of ``along``; None: spread evenly over its range.
+
+    Returns:
+        The values, and the recommendation at each.
+
+    Raises:
+        ConfigurationError: The study has no context, or ``along`` is not part of it.
+        TrialError: There is no model yet.
+    """
+    if study.context and along is not None and along not in study.context:
+        raise ConfigurationError(
+            f"{along!r} is no context of this study: its context is {list(study.context)!r}"
+        )
+    name = along or next(iter(study.context), "")
+    parameters = study.space.parameters
+    if values is None:
+        values = values_along(parameters[name], POLICY_POINTS) if name else ()
+    fixed = {each: _middle(parameters[each]) for each in study.context} | dict(held or {})
+    contexts = [{**fixed, name: value} for value in values]
+    return Policy(name, tuple(values), tuple(study._recommend(contexts)))
+
+
+def _middle(parameter: Any) -> Any:
+    if isinstance(parameter, Choice):
+        return parameter.options[0]
+    return parameter.decode(np.array([0.5]))

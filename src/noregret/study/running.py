@@ -1,5 +1,5 @@
-"""Running trials on any ``concurrent.futures`` executor: keeps it busy, tells what comes back,
-takes over from workers that died.
+"""``Study.run``: keeps any ``concurrent.futures`` executor busy, tells what comes back, and takes
+over from workers that died.
 """
 
 from __future__ import annotations
@@ -14,37 +14,91 @@ import threading
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
     CancelledError,
+    Executor,
     Future,
+    ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
+from noregret.diagnostics import check_count
 from noregret.errors import (
+    ConfigurationError,
     StorageError,
     TransientError,
+    TrialError,
     TrialTimeoutError,
     UnavailableError,
     WorkerDiedError,
 )
-from noregret.storage import UNLIMITED
-from noregret.study.heartbeat import Heartbeat
-from noregret.study.plan import ATTEMPTS, Plan, Work
+from noregret.storage import UNLIMITED, Storage
+from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
 from noregret.trials import About, Trial, failure_text, returned
 
-AGES = 1e9  # seconds
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
+Reclaim = Literal["retry", "fail"]
+MAX_ATTEMPTS = 3  # times a trial is given out whose worker dies: the point may be what kills them
+EVER = 1e9  # seconds, longer than any run
 BEAT = 5.0  # seconds between heartbeats, less if the grace is short
-PATIENCE = 600.0  # seconds for which a value is kept while the storage does not answer
+PATIENCE = 600.0  # seconds for which a result is kept while the storage does not answer
 T = TypeVar("T")
 log = logging.getLogger("noregret")
+
+
+# -- checks --
+
+
+def is_number(value: Any) -> bool:
+    kinds = (int, float, np.integer, np.floating)
+    return isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def check_seconds(name: str, value: Any) -> None:
+    """ConfigurationError unless it is a positive, finite number."""
+    if not is_number(value) or not 0 < value < math.inf:
+        raise ConfigurationError(f"{name} is a positive number of seconds, got {value!r}")
+
+
+def check_objective(objective: Any) -> None:
+    if not callable(objective):
+        raise ConfigurationError(
+            f"the objective is a function of the parameters, got {objective!r}: nothing was run"
+        )
+
+
+def check_catch(catch: Any) -> tuple[type[Exception], ...]:
+    """Exceptions as a tuple, whatever collection they came in."""
+    try:
+        kinds = (catch,) if isinstance(catch, type) else tuple(catch)
+    except TypeError:
+        kinds = (catch,)
+    if not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds):
+        raise ConfigurationError(
+            f"catch is exceptions that do not stop the run, such as (ValueError,), got {catch!r}"
+        )
+    return kinds
+
+
+def check_callbacks(callbacks: Any) -> None:
+    if callable(callbacks) or not all(map(callable, callbacks)):
+        raise ConfigurationError(
+            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
+        )
+
+
+# -- messages --
 
 
 def plain_point(params: Any) -> str:
@@ -81,21 +135,134 @@ def _undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class Run:
-    """One call of ``Study.run``."""
+class Heartbeat:
+    """A thread that reports every few seconds which trials are alive. It starts late: executors may
+    fork before, not after.
+    """
 
-    def __init__(
-        self, work: Work, objective: Callable[[Any], Any], plan: Plan, bar: Progress
-    ) -> None:
-        self.work, self.objective, self.plan, self.bar = work, objective, plan, bar
+    def __init__(self, storage: Storage, key: str, worker: str, period: float) -> None:
+        self.storage, self.key, self.worker, self.period = storage, key, worker, period
+        self.numbers: frozenset[int] = frozenset()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        if self._thread is None and self.storage.shared:
+            self._thread = threading.Thread(
+                target=self._beat, name="noregret-heartbeat", daemon=True
+            )
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._over.wait(self.period):
+            if self.numbers:
+                try:
+                    self.storage.heartbeat(self.key, sorted(self.numbers), self.worker)
+                except StorageError as error:
+                    log.warning("no heartbeat this time: %s", error)
+
+
+@dataclass(eq=False)
+class Run:
+    """One call of ``Study.run``, whose arguments it takes.
+
+    ask: a trial for this worker below a total, None if there is none to start now. may_take:
+    whether a waiting trial is one for this run, not one of another context. stopping: whether
+    ``Study.stop`` was called.
+    """
+
+    study: Study
+    storage: Storage
+    key: str
+    objective: Callable[[Any], Any]
+    ask: Callable[[str, float], Trial | None]
+    may_take: Callable[[Trial], bool]
+    stopping: Callable[[], bool]
+    trials: int | None
+    total: int | None
+    timeout: float | None
+    until: Callable[[Study], bool] | None
+    trial_timeout: float | None
+    workers: int
+    executor: Executor | None  # None: one at a time, in this thread
+    catch: tuple[type[Exception], ...]
+    callbacks: Sequence[Callable[[Study, Trial], Any]]
+    grace: float
+    reclaim: Reclaim | None
+    progress: bool | None
+
+    def __post_init__(self) -> None:
+        self._check()
+        self.catch = check_catch(self.catch)
+        threads = self.workers > 1 or self.timeout is not None or self.trial_timeout is not None
+        if self.executor is None and threads:
+            self.executor = DaemonThreads()
+        self.deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
+        shown = False if self.trials is None else self.progress
+        self.bar = Progress(self.trials or 0, shown=shown)
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        period = min(BEAT, self.grace / 4)
+        self.heartbeat = Heartbeat(self.storage, self.key, self.worker, period)
         self.flying: dict[Future[Any], Trial] = {}
         self.started = 0
         self.error: BaseException | None = None  # what stopped it
-        self.heartbeat = Heartbeat(work, self.worker, min(BEAT, plan.grace / 4))
         self._looked = -math.inf
 
+    def _check(self) -> None:
+        """ConfigurationError unless the arguments say when to end, and fit together."""
+        check_objective(self.objective)
+        check_callbacks(self.callbacks)
+        ends = (self.trials, self.total, self.timeout, self.until)
+        if all(end is None for end in ends):
+            raise ConfigurationError(
+                "run needs an end: trials, total, timeout (in seconds) or until"
+            )
+        for name, count in (("trials", self.trials), ("total", self.total)):
+            if count is not None:
+                check_count(name, count, 0)
+        check_count("workers", self.workers)
+        if self.until is not None and not callable(self.until):
+            raise ConfigurationError(
+                f"until is a function of the study that says whether to stop, got {self.until!r}:"
+                " write Reached(0.9), or lambda study: …"
+            )
+        if self.timeout is not None and not (is_number(self.timeout) and self.timeout >= 0):
+            raise ConfigurationError(
+                f"timeout is a number of seconds of at least 0, got {self.timeout!r}"
+            )
+        check_seconds("grace", self.grace)
+        if self.reclaim not in ("retry", "fail", None):
+            raise ConfigurationError(f'reclaim is "retry", "fail" or None, got {self.reclaim!r}')
+        if self.trial_timeout is not None:
+            check_seconds("trial_timeout", self.trial_timeout)
+        if self.executor is None:
+            return
+        if not callable(getattr(self.executor, "submit", None)):
+            raise ConfigurationError(
+                "executor must be a concurrent.futures.Executor (any object with .submit), got"
+                f" {self.executor!r}"
+            )
+        if self.trial_timeout is not None:
+            raise ConfigurationError(
+                "trial_timeout needs processes that can be ended: leave executor out, workers says"
+                " how many there are"
+            )
+        if isinstance(self.executor, ProcessPoolExecutor):
+            check_pickled(self.objective, type(self.executor).__name__)
+
     def run(self) -> None:
+        with self.bar, ExitStack() as stack:
+            if self.trial_timeout is not None:
+                isolated = Isolated(self.objective, self.trial_timeout)
+                self.objective = stack.enter_context(isolated)
+            self._run()
+
+    def _run(self) -> None:
         try:
             while True:
                 self._reclaim()
@@ -103,7 +270,7 @@ class Run:
                 if self.flying:
                     self._collect()
                 elif may_start and self._others_at_work():
-                    time.sleep(min(BEAT, self.plan.grace) / 10)
+                    time.sleep(min(BEAT, self.grace) / 10)
                 else:
                     break
         except BaseException as error:
@@ -119,12 +286,14 @@ class Run:
     def _fill(self) -> bool:
         """Starts what there is to start; whether more may be started later."""
         while True:
-            if len(self.flying) >= self.plan.workers:
+            if len(self.flying) >= self.workers:
                 return True
             if not self._may_start():
                 return False
             try:
-                trial = self._patiently(lambda: self.work.next(self.worker, self.plan.total))
+                trial = self._patiently(
+                    lambda: self.ask(self.worker, math.inf if self.total is None else self.total)
+                )
             except Exception as error:  # what is in flight is still told
                 self.error = error
                 return False
@@ -138,16 +307,17 @@ class Run:
         try:
             return (
                 self.error is None
-                and self.started < self.plan.trials
-                and time.monotonic() < self.plan.deadline
-                and not self.plan.until()
+                and (self.trials is None or self.started < self.trials)
+                and time.monotonic() < self.deadline
+                and not self.stopping()
+                and not (self.until is not None and self.until(self.study))
             )
         except Exception as error:
             self.error = error
             return False
 
     def _start(self, trial: Trial) -> None:
-        if self.plan.executor is None:
+        if self.executor is None:
             future: Future[Any] = Future()
             self._take_off(future, trial)
             try:
@@ -156,7 +326,7 @@ class Run:
                 future.set_exception(error)
             return
         try:
-            future = self.plan.executor.submit(self.objective, trial.params.copy())
+            future = self.executor.submit(self.objective, trial.params.copy())
         except Exception as error:
             self._give_back([trial], UNLIMITED)
             self.error = error
@@ -172,8 +342,8 @@ class Run:
 
     def _collect(self) -> None:
         """Waits until something is done, though not so long that dead workers go unnoticed."""
-        pause = self.plan.grace / 2 if self.work.storage.shared and self.plan.reclaim else math.inf
-        left = self.plan.deadline + self.plan.grace - time.monotonic()
+        pause = self.grace / 2 if self.storage.shared and self.reclaim else math.inf
+        left = self.deadline + self.grace - time.monotonic()
         pause = min(pause, max(left, 0.0))
         done = wait(
             self.flying,
@@ -185,7 +355,7 @@ class Run:
                 "%d trials did not end within %g s after the timeout: they wait to be given out"
                 " again, and what they return is not told",
                 len(self.flying),
-                self.plan.grace,
+                self.grace,
             )
             self._leave()
         for future in done:
@@ -199,60 +369,66 @@ class Run:
             del self.flying[future]
             self.heartbeat.numbers -= {trial.number}
             try:
-                self.work.ended(trial.number)
+                for callback in self.callbacks:
+                    callback(self.study, self.study.trials[trial.number])
             except Exception as error:
                 self.error = self.error or error
-            self.bar.advance(self.work.note(trial) if self.bar.shown else "")
+            self.bar.advance(self._note(trial) if self.bar.shown else "")
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
-        name, storage = self.work.name, self.work.storage
         try:
-            value, noise, told = returned(future.result(), self.work.limits)
+            value, noise, measured = returned(future.result(), self.study.outcomes)
         except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
-            self._give_back([trial], ATTEMPTS)
+            self._give_back([trial], MAX_ATTEMPTS)
             raise
         except Exception as error:
             if worker_died(error):
                 log.warning("trial %d: %s", trial.number, describe(error))
-                self._give_back([trial], ATTEMPTS)
+                self._give_back([trial], MAX_ATTEMPTS)
                 return
             transient = isinstance(error, TransientError)
             about = About(error=failure_text(error), transient=transient)
             self._patiently(
-                lambda: storage.finish(
-                    name,
-                    trial.number,
-                    "failed",
-                    None,
-                    None,
-                    worker=self.worker,
-                    about=about,
+                lambda: self.storage.finish(
+                    self.key, trial.number, "failed", None, None, worker=self.worker, about=about
                 ),
                 f"trial {trial.number} failed",
             )
             log.info("trial %d failed: %s", trial.number, describe(error))
             if isinstance(error, TrialTimeoutError):
                 log.warning("trial %d has failed: %s", trial.number, error)
-            elif not isinstance(error, self.plan.catch):
+            elif not isinstance(error, self.catch):
                 raise
         else:
             log.info("trial %d: %r at %s", trial.number, value, plain_point(trial.params))
-            measured = About(outcomes=told.values, outcome_noise=told.noise, feasible=told.feasible)
-            if (
-                self._patiently(
-                    lambda: storage.finish(
-                        name, trial.number, "complete", value, noise, about=measured
-                    ),
-                    f"trial {trial.number} has the value {value!r}",
-                )
-                is None
-            ):
+            finished = self._patiently(
+                lambda: self.storage.finish(
+                    self.key, trial.number, "complete", value, noise, about=measured
+                ),
+                f"trial {trial.number} has the value {value!r}",
+            )
+            if finished is None:
                 log.warning(
                     "trial %d was finished elsewhere first: that outcome stands, %r is not"
                     " recorded",
                     trial.number,
                     value,
                 )
+
+    def _note(self, trial: Trial) -> str:
+        """The text beside the progress bar."""
+        try:
+            best = self.study.best
+        except TrialError:  # nothing is complete yet
+            note = ""
+        else:
+            note = "" if best.value is None else f"best {best.value:.4g}"
+            note = "nothing feasible yet" if best.feasible is False else note
+        model = trial.decision.model
+        if model is not None:
+            lengthscale = float(np.exp(np.mean(np.log(model.lengthscales))))
+            note += f"  h {model.h:.3g}  lengthscale {lengthscale:.3g}"
+        return note
 
     def _patiently(self, action: Callable[[], T], outcome: str = "") -> T:
         """Again while the storage does not answer; with an outcome also while it cannot write: an
@@ -293,7 +469,7 @@ class Run:
         if isinstance(error, KeyboardInterrupt):
             again = (
                 "Call run again on this study, or open it again, to go on."
-                if self.work.storage.shared
+                if self.storage.shared
                 else "Call run again on this study to go on: it is in memory only."
             )
             points = "; ".join(f"{t.number} at {plain_point(t.params)}" for t in left)
@@ -308,8 +484,8 @@ class Run:
         if not trials:
             return
         try:
-            self.work.storage.reclaim(
-                self.work.name,
+            self.storage.reclaim(
+                self.key,
                 attempts,
                 numbers=[trial.number for trial in trials],
                 worker=self.worker,
@@ -320,37 +496,116 @@ class Run:
     def _give_back_all(self) -> None:
         """Also a trial that was just asked for when the run was interrupted."""
         try:
-            self.work.storage.reclaim(self.work.name, UNLIMITED, grace=-AGES, worker=self.worker)
+            self.storage.reclaim(self.key, UNLIMITED, grace=-EVER, worker=self.worker)
         except StorageError as error:
             log.warning("trials may stay running until they are reclaimed: %s", error)
 
     def _reclaim(self) -> None:
-        """Takes trials from workers that gave no sign of life, now and then."""
+        """Now and then takes trials from workers that send no heartbeat."""
         now = time.monotonic()
-        if (
-            self.plan.reclaim
-            and self.work.storage.shared
-            and now - self._looked > self.plan.grace / 2
-        ):
-            self._looked = now
-            try:
-                for trial in self.work.storage.reclaim(
-                    self.work.name, self.plan.attempts, grace=self.plan.grace
-                ):
-                    log.warning(
-                        "trial %d gave no sign of life for %g s: it is %s",
-                        trial.number,
-                        self.plan.grace,
-                        trial.state,
-                    )
-            except UnavailableError as error:
-                log.warning("dead workers were not looked for this time: %s", error)
+        due = now - self._looked > self.grace / 2
+        if not (self.reclaim and self.storage.shared and due):
+            return
+        self._looked = now
+        attempts = MAX_ATTEMPTS if self.reclaim == "retry" else 0
+        try:
+            for trial in self.storage.reclaim(self.key, attempts, grace=self.grace):
+                log.warning(
+                    "trial %d gave no sign of life for %g s: it is %s",
+                    trial.number,
+                    self.grace,
+                    trial.state,
+                )
+        except UnavailableError as error:
+            log.warning("dead workers were not looked for this time: %s", error)
 
     def _others_at_work(self) -> bool:
         """Whether trials of a limited study run elsewhere that may yet have to be taken over."""
-        if math.isinf(self.plan.total) or self.plan.reclaim is None:
+        if self.total is None or self.reclaim is None:
             return False
         return any(
-            trial.worker is not None or (trial.state == "waiting" and self.work.may_take(trial))
-            for trial in self.work.storage.trials(self.work.name)
+            trial.worker is not None or (trial.state == "waiting" and self.may_take(trial))
+            for trial in self.storage.trials(self.key)
         )
+
+
+# -- stopping rules: any function of the study that returns a bool will do as well --
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A value at least as good as this one was told, within all limits if there are any."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.value) or not math.isfinite(self.value):
+            raise ConfigurationError(f"the value to reach must be finite, got {self.value!r}")
+
+    def __call__(self, study: Study) -> bool:
+        try:
+            found = study.best
+        except TrialError:
+            return False  # nothing told yet
+        best = found.value
+        if found.feasible is False or best is None:
+            return False  # nothing feasible yet
+        return best >= self.value if study.goal == "maximize" else best <= self.value
+
+
+@dataclass(frozen=True, slots=True)
+class CertifiedWithin:
+    """The certificate bounds the recommended point's regret by ``regret``: under its condition, see
+    ``Study.certificate``.
+
+    A strategy whose certificate is not proved is refused, unless ``heuristic``: then the run stops
+    by a rule of thumb. One whose condition the data refute stops nothing. In more than two inputs a
+    certificate is proved where the maximum of the band could be covered: see ``slack``. Where
+    outcomes have limits, the recommended point must also keep them surely.
+    """
+
+    regret: float
+    delta: float | None = None
+    heuristic: bool = False
+
+    def __post_init__(self) -> None:
+        if not is_number(self.regret) or not 0 < self.regret < math.inf:
+            raise ConfigurationError(
+                f"the regret to certify must be positive and finite, got {self.regret!r}"
+            )
+        if self.delta is not None and not (is_number(self.delta) and 0 < self.delta < 1):
+            raise ConfigurationError(
+                f"delta is a failure probability in (0, 1), got {self.delta!r}"
+            )
+
+    def __call__(self, study: Study) -> bool:
+        if not (study.strategy.proved or self.heuristic):
+            raise ConfigurationError(
+                f"{type(study.strategy).__name__} with these settings has no proved bound to stop"
+                " by: use AdaptiveGPUCB.rigorous(…), stop by trials or time, or accept a rule of"
+                " thumb with CertifiedWithin(…, heuristic=True)"
+            )
+        if not any(trial.value is not None for trial in study.trials):
+            return False
+        result = study.result(self.delta)
+        certificate = result.certificate
+        if certificate is None and (result.belief is None or study.context):
+            certificate = study.certificate(self.delta)  # says why there is none
+        if certificate is None or any(certificate.violations.values()):
+            return False
+        if certificate.refuted or not (certificate.proved or self.heuristic):
+            return False
+        return certificate.regret_bound <= self.regret
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """A theorem says that nothing in the space keeps all limits: see ``Study.feasibility``."""
+
+    def __call__(self, study: Study) -> bool:
+        if not (study.outcomes and study.strategy.proved):
+            raise ConfigurationError(
+                "only a study with limits and a strategy whose bands are proved can find that"
+                " nothing is feasible: use AdaptiveGPUCB.rigorous(…, outcomes=…)"
+            )
+        return study.feasibility().state == "infeasible"

@@ -2,52 +2,100 @@
 
 from __future__ import annotations
 
+import math
+import os
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from copy import deepcopy
+from dataclasses import replace
+from functools import partial
 from typing import Any, overload
 
-from noregret.diagnostics import Importance
-from noregret.errors import StorageError, StudyExistsError
-from noregret.search import Resolution
-from noregret.space import Array, Candidates, Constraint, Parameter, Space
-from noregret.storage import STORE_IT, Storage, StudyRecord, StudySummary
-from noregret.strategies import Belief, Strategy
-from noregret.study import (
-    answers,
-    asking,
-    changes,
-    evaluating,
-    making,
-    policies,
-    remarks,
-    telling,
+import numpy as np
+
+from noregret.diagnostics import Importance, check_count, importances
+from noregret.errors import (
+    ConfigurationError,
+    StorageError,
+    StudyExistsError,
+    TrialError,
+    UnknownTrialError,
 )
-from noregret.study import files as exchange
-from noregret.study.asking import Replay
-from noregret.study.changes import same_study
-from noregret.study.feasibility import Feasibility, belief_of_limits, feasibility_of
-from noregret.study.files import Target
-from noregret.study.importing import Source, read_csv
-from noregret.study.making import Place, as_storage
+from noregret.search import Resolution, largest_empty_ball
+from noregret.space import (
+    Candidates,
+    Constraint,
+    Parameter,
+    Space,
+    named_params,
+)
+from noregret.storage import (
+    STORE_IT,
+    UNLIMITED,
+    MemoryStorage,
+    SQLStorage,
+    Storage,
+    StudyRecord,
+    StudySummary,
+)
+from noregret.strategies import Belief, Strategy
+from noregret.study.files import Format, Source, Target, frame, read_csv, write
 from noregret.study.numerals import units_of
-from noregret.study.plan import Reclaim
-from noregret.study.policies import Recommendation
-from noregret.study.result import Certificate, Result, best_of
-from noregret.study.retrying import retried
+from noregret.study.proposing import Proposer, Replay
+from noregret.study.record import check_name, check_numbers, check_same, derive, new_record
+from noregret.study.result import (
+    Certificate,
+    Feasibility,
+    Recommendation,
+    Result,
+    best_action,
+    best_of,
+    certify,
+    complete,
+    feasibility_of,
+    is_empty,
+    likely_feasible,
+    recommend,
+    recommended_of,
+)
+from noregret.study.running import MAX_ATTEMPTS, Reclaim, Run, check_seconds, plain_point
 from noregret.trials import (
+    STATES,
+    About,
+    Decision,
     Goal,
     History,
     Limit,
     State,
     Trial,
-    history_of,
+    check_attributes,
+    check_note,
+    check_outcome,
+    check_transient,
+    corrections,
+    html_table,
+    latest,
+    merged,
+    number_of,
     sign_of,
+    standing,
 )
 
 Callback = Callable[["Study", Trial], Any]
+Place = Storage | str | os.PathLike[str] | None
 Attributes = Mapping[str, Any]
 Values = Mapping[str, Any]
+# the values of the context parameters, or a function that returns them before each trial
+Context = Values | Callable[[], Values]
+ASK_FIRST = "ask for a trial first, or add() a measured point"
+INSTEAD_OF_RETRY = {
+    "waiting": "the next ask gives it out, there is nothing to retry",
+    "running": "it is under way; if its worker is gone, reclaim(numbers=[…]) takes it back",
+    "complete": "only a failed trial can be given out again; enqueue() its point to measure it"
+    " once more",
+    "withdrawn": "nobody was to run it; enqueue() its point to have it tried after all",
+}
 
 
 class Study:
@@ -78,26 +126,30 @@ class Study:
         outcomes: Mapping[str, Limit] | None = None,
         context: Sequence[str] = (),
     ) -> None:
-        given = list(trials)
-        record = making.record_of(name, space, goal, strategy, seed, outcomes, context)
-        making.check_numbers(given)
-        self._create(record, making.kept_in(storage), given)
+        listed = list(trials)
+        record = new_record(name, space, goal, strategy, seed, outcomes, context)
+        check_numbers(listed)
+        if isinstance(storage, (str, os.PathLike)):
+            raise ConfigurationError(
+                f"Study(…) is kept in memory or in a storage object, got {str(storage)!r}: to keep"
+                " a study in a file or database give it a name, Study.create(name, space, goal,"
+                " storage=…), and Study.open(name, storage=…) later"
+            )
+        self._create(record, MemoryStorage() if storage is None else storage, listed)
 
     def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial]) -> None:
-        making.check_name(record.name)
+        check_name(record.name)
         self._attach(record, storage)
         for trial in trials:
-            self._encode(trial)
+            self._proposer.encode(trial)
             if record.space.region is not None:
                 record.space.canonical(trial.params)
-        # a storage of one's own may know nothing of trials here: it is asked only if there are any
+        # a third party's storage may not take trials here: pass them only if there are any
         self._key = storage.create(record, trials) if trials else storage.create(record)
 
     def _attach(self, record: StudyRecord, storage: Storage) -> None:
-        self._record, self._storage = record, storage
+        self._record, self._storage, self._proposer = record, storage, Proposer(record)
         self._key = record.name if record.key is None else record.key
-        # a cache: a trial's point may change at its end, when another one was run
-        self._encoded: dict[tuple[int, bool], Array] = {}
         self._runs, self._stopping = 0, False
 
     @staticmethod
@@ -128,33 +180,36 @@ class Study:
             outcomes: Limits of what is measured beside the value, by name.
             context: Names of inputs that nobody chooses.
         """
-        place = as_storage(storage, must_exist=False)
+        record = new_record(name, space, goal, strategy, seed, outcomes, context)
+        place, study = _as_storage(storage, must_exist=False), object.__new__(Study)
         try:
-            return Study(
-                space,
-                goal,
-                strategy,
-                seed,
-                name=name,
-                storage=place,
-                outcomes=outcomes,
-                context=context,
-            )
+            study._create(record, place, ())
         except StudyExistsError as error:
             if not resume:
                 error.add_note("With resume=True it is opened, and goes on where it stopped.")
                 raise
-        study = Study.open(name, storage=place)
-        wanted = making.record_of(name, space, goal, strategy, seed, outcomes, context)
-        same_study(study, wanted, strategy)
+            study = Study.open(name, storage=place)
+            check_same(study._record, record, strategy)
         return study
 
     @staticmethod
     def open(name: str, *, storage: Place = None) -> Study:
-        """A stored study, exactly where it stopped; any number of processes may have it open."""
-        chosen = as_storage(storage)
+        """A stored study, exactly where it stopped; any number of processes may have it open.
+
+        Args:
+            name: Its name.
+            storage: A file or a URL; None is NOREGRET_STORAGE, or noregret.db in the working
+                folder.
+
+        Returns:
+            The study.
+
+        Raises:
+            StorageError: There is no such storage or study.
+        """
+        place = _as_storage(storage)
         study = object.__new__(Study)
-        study._attach(chosen.open(name), chosen)
+        study._attach(place.open(name), place)
         return study
 
     def __reduce__(self) -> tuple[Callable[[Storage, str], Study], tuple[Storage, str]]:
@@ -177,21 +232,6 @@ class Study:
         shared = self._storage.shared
         return _opened(self._storage if shared else deepcopy(self._storage, memo), self._key)
 
-    @staticmethod
-    def names(*, storage: Place = None) -> list[str]:
-        """The names of all studies in a storage."""
-        return as_storage(storage).names()
-
-    @staticmethod
-    def summaries(*, storage: Place = None) -> list[StudySummary]:
-        """All studies in a storage at a glance, by name."""
-        return as_storage(storage).summaries()
-
-    @staticmethod
-    def delete(name: str, *, storage: Place = None) -> None:
-        """Removes a study and all its trials for good."""
-        as_storage(storage).delete(name)
-
     # -- what it is --
 
     @property
@@ -211,62 +251,56 @@ class Study:
         return self._record.strategy
 
     @property
-    def seed(self) -> int:
-        return self._record.seed
-
-    @property
     def outcomes(self) -> Mapping[str, Limit]:
-        """What is measured beside the value, and how far it may go."""
+        """The limits of the measured outcomes, by name."""
         return self._record.outcomes
 
     @property
     def context(self) -> tuple[str, ...]:
-        """The inputs that are given at each ask instead of chosen."""
+        """The parameters that are given at each ask instead of chosen."""
         return self._record.context
 
-    @property
-    def note(self) -> str | None:
-        """What was written about the study with ``annotate``."""
-        return self._storage.open(self._key).note
-
-    @property
-    def attributes(self) -> Mapping[str, Any]:
-        """JSON values by name, set with ``annotate``."""
-        return self._storage.open(self._key).attributes
-
-    @property
-    def origin(self) -> Mapping[str, Any] | None:
-        """Of a derived study: the study it came from, what was changed, the trials' old numbers."""
-        return self._storage.open(self._key).origin
-
-    @property
-    def algorithms(self) -> list[tuple[int, int]]:
-        """Which versions of the strategy's rule proposed the points: pairs of the first trial and
-        the algorithm's number from there on. A study that an older noregret began goes on by the
-        rule of the installed one; 0 is the first rule, or one before numbers were recorded.
+    def record(self) -> StudyRecord:
+        """Everything that defines the study, as it is stored now: also its ``seed``, ``note``,
+        ``attributes``, ``key`` (which study it is, if its name was reused) and ``origin`` (of a
+        derived study: the study it came from, what was changed, the trials' old numbers).
         """
-        return asking.algorithms(self.trials)
+        return self._storage.open(self._key)
 
     @property
     def trials(self) -> list[Trial]:
         """All trials by number."""
         trials = self._storage.trials(self._key)
-        if self._storage.shared:  # a file may be damaged; what is in memory came from the space
-            for trial in trials:
-                if (trial.number, trial.is_finished) not in self._encoded:
-                    self._check(trial)
+        if self._storage.shared:  # a file may be damaged; trials in memory came from the space
+            self._proposer.check(trials)
         return trials
 
-    @property
-    def identity(self) -> str:
-        """Which study this is: a name may be given to another once a study was deleted."""
-        return getattr(self._key, "identity", self.name)
-
     def __repr__(self) -> str:
-        return answers.text_of(self)
+        trials = self.trials
+        done = complete(trials)
+        text = f"<Study {self.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
+        if not done:
+            return text + ">"
+        best = best_of(done, self.goal, self.outcomes)
+        if best.feasible is False or best.value is None:
+            return text + ", nothing feasible yet>"
+        return text + f", best {best.value:.6g} at {best.params}>"
 
     def _repr_html_(self) -> str:
-        return answers.html_of(self)
+        trials = standing(self.trials)
+        done, states = complete(trials), [trial.state for trial in trials]
+        counts = [f"{states.count(state)} {state}" for state in STATES if state in states]
+        rows = [
+            ("goal", self.goal),
+            ("inputs", ", ".join(self.space.parameters)),
+            ("strategy", type(self.strategy).__name__),
+            ("trials", ", ".join(counts) or "none yet"),
+            ("limits", ", ".join(f"{name} {limit}" for name, limit in self.outcomes.items())),
+            ("context", ", ".join(self.context)),
+            ("best", repr(best_of(done, self.goal, self.outcomes))[1:-1] if done else ""),
+            ("note", self.record().note or ""),
+        ]
+        return html_table(f"study {self.name}", rows)
 
     # -- ask and tell --
 
@@ -295,11 +329,68 @@ class Study:
             context: What the inputs that nobody chooses are now, all of them, where the study has
                 any.
         """
-        return asking.ask(self, count, fixed, context)
+        if count is not None:
+            check_count("count", count)
+            return [self.ask(fixed=fixed, context=context) for _ in range(count)]
+        trial = self._next_trial(fixed=fixed, context=context)
+        assert trial is not None  # there is no limit on their number
+        return trial
+
+    def _next_trial(
+        self,
+        worker: str | None = None,
+        total: float = math.inf,
+        fixed: Values | None = None,
+        context: Values | None = None,
+    ) -> Trial | None:
+        """None: the study has ``total`` trials already, and none of them waits."""
+        proposer, storage, key = self._proposer, self._storage, self._key
+        part = proposer.part(fixed, context)
+        proposal: Trial | None = None
+        seen, overtaken = 0, False
+        # No lock is held while the strategy computes. If others took the number meanwhile, the
+        # storage gives the point the next free one; only if they took the point too is another one
+        # proposed, once.
+        while True:
+            trials = self.trials
+            waiting = proposer.waiting(trials, part) if fixed is None else None
+            if waiting is not None:
+                claimed = storage.claim(key, waiting.number, worker)
+                if claimed is not None:
+                    return claimed
+                continue
+            limit = math.inf if total == math.inf else total + len(corrections(trials))
+            if len(trials) >= limit:
+                return None
+            if proposal is None:
+                proposer.warn_if_changed(trials)
+                proposal, seen = proposer.propose(part, trials), len(trials)
+            elif proposal.decision.draw is None and proposer.is_near(proposal, trials[seen:]):
+                proposal = proposer.propose(part, trials, secrets.randbelow(2**31))
+                seen = len(trials)
+            trial = replace(proposal, number=len(trials))
+            if not overtaken:
+                if storage.insert(key, [trial], worker):
+                    return trial
+                overtaken = True
+                continue
+            trial = replace(trial, decision=replace(trial.decision, seen=seen))
+            taken = None if trial.decision.draw is not None else partial(proposer.is_near, trial)
+            added = storage.append(key, [trial], worker, limit, taken)
+            if added is not None:
+                return added[0]
 
     def preview(self, *, context: Values | None = None) -> Trial:
-        """What the next ask would give; nothing is recorded."""
-        return asking.preview(self, context)
+        """What the next ask would give; nothing is recorded.
+
+        Args:
+            context: Current values of the context parameters, where the study has any.
+        """
+        trials, part = self.trials, self._proposer.part(None, context)
+        waiting = self._proposer.waiting(trials, part)
+        if waiting is not None:
+            return replace(waiting, state="running")
+        return self._proposer.propose(part, trials)
 
     def tell(
         self,
@@ -333,9 +424,91 @@ class Study:
             transient: The failure had nothing to do with the point; no strategy sees it, and
                 ``retry`` gives the point out again.
         """
-        told = remarks.Told(params, reason, note, attributes, transient)
-        end = telling.Ending.checked(self, value, noise_std, state, outcomes)
-        return telling.tell(self, telling.number_in(self, trial), end, told)
+        number = number_of(trial)
+        checked, noise, about = self._checked(value, noise_std, state, outcomes)
+        said = transient is not False or any(
+            each is not None for each in (params, reason, note, attributes)
+        )
+        if said or isinstance(trial, Trial):
+            there = self._trial(trial, ASK_FIRST)
+            about = self._about(about, there, state, params, reason, note, attributes, transient)
+        finished = self._storage.finish(self._key, number, state, checked, noise, about=about)
+        if finished is None:
+            now = self._trial(number, ASK_FIRST)
+            how = f"complete with value {now.value!r}" if now.state == "complete" else now.state
+            raise TrialError(
+                f"trial {number} is {how} already: the first tell stands; correct() it if that was"
+                " wrong, add() the point again if you measured it twice"
+            )
+        return finished
+
+    def _checked(
+        self, value: Any, noise_std: Any, state: State, outcomes: Any
+    ) -> tuple[float | None, float | None, About]:
+        return check_outcome(value, noise_std, state, outcomes, self.outcomes)
+
+    def _trial(
+        self, trial: Trial | int, advice: str, trials: Sequence[Trial] | None = None
+    ) -> Trial:
+        """The stored trial; one of another study, or of a preview whose number was taken, is
+        refused.
+        """
+        trials, number = self.trials if trials is None else trials, number_of(trial)
+        if not 0 <= number < len(trials):
+            raise UnknownTrialError(
+                f"there is no trial {number}: this study has {len(trials)} (numbers from 0);"
+                f" {advice}"
+            )
+        there = trials[number].proposed
+        if isinstance(trial, Trial) and not _same(there, trial.proposed):
+            raise TrialError(
+                f"trial {number} of this study is at {plain_point(there)}, the one given at"
+                f" {plain_point(trial.proposed)}: it is of another study, or was only previewed;"
+                " nothing was recorded. Give it to its own study, or add() the point here"
+            )
+        return trials[number]
+
+    def _about(
+        self,
+        measured: About,
+        trial: Trial,
+        state: State,
+        params: Any,
+        reason: Any,
+        note: Any,
+        attributes: Any,
+        transient: Any,
+    ) -> About:
+        """What is told of a trial beside its value, checked."""
+        if reason is not None and state != "failed":
+            raise TrialError(
+                f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing'
+                ' was recorded; write note=…, or state="failed"'
+            )
+        return replace(
+            measured,
+            params=self._really_run(trial, params),
+            error=check_note(reason, "a reason"),
+            note=check_note(note),
+            attributes=check_attributes(attributes),
+            transient=check_transient(transient, state),
+        )
+
+    def _really_run(self, trial: Trial, params: Any) -> Any:
+        """The point that was run, from the values that differed; None if it is the one asked."""
+        if params is None:
+            return None
+        if isinstance(params, Mapping):
+            known = named_params(self.space, trial.params)
+            unknown = [name for name in params if name not in known]
+            if unknown:
+                raise TrialError(
+                    f"params names {unknown!r}, which this study does not have: its parameters are"
+                    f" {list(known)!r}; nothing was recorded"
+                )
+            params = {**known, **params}
+        point = self.space.canonical(params)
+        return None if _same(point, trial.params) else point
 
     def add(
         self,
@@ -347,15 +520,40 @@ class Study:
         note: str | None = None,
         attributes: Attributes | None = None,
     ) -> Trial:
-        """A point measured elsewhere: it counts as data, not as a decision."""
-        end = telling.Ending.checked(self, value, noise_std, "complete", outcomes)
-        return telling.add(self, params, end, note, attributes)
+        """A point measured elsewhere: it counts as data, not as a decision.
+
+        Args:
+            params: The point.
+            value: What was measured.
+            noise_std: Standard deviation of this value's noise, if it is known.
+            outcomes: As for ``tell``.
+            note: Words to keep with it.
+            attributes: JSON values by name to keep with it.
+        """
+        end = self._checked(value, noise_std, "complete", outcomes)
+        said: dict[str, Any] = {
+            "note": check_note(note),
+            "attributes": check_attributes(attributes),
+        }
+        trial = Trial(0, self.space.canonical(params), **said)
+        return self._append([_ended(trial, "complete", *end)])[0]
 
     def enqueue(
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
     ) -> Trial:
         """A point to be tried before the strategy is asked again: it waits for the next ask."""
-        return telling.enqueue(self, params, note, attributes)
+        said: dict[str, Any] = {
+            "note": check_note(note),
+            "attributes": check_attributes(attributes),
+        }
+        point, decision = self.space.canonical(params), Decision("enqueued")
+        return self._append([Trial(0, point, "waiting", decision=decision, **said)])[0]
+
+    def _append(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Trials under the next free numbers, all or none."""
+        added = self._storage.append(self._key, trials)
+        assert added is not None  # there is no limit
+        return added
 
     def annotate(
         self,
@@ -367,19 +565,11 @@ class Study:
         """Writes a note or attributes to a trial, finished or not, or without one to the study.
         What is left out stays; an empty note and an attribute None are taken away.
         """
-        telling.annotate(self, trial, note, attributes)
-
-    def find(
-        self,
-        *,
-        state: State | None = None,
-        note: str | None = None,
-        attributes: Attributes | None = None,
-    ) -> list[Trial]:
-        """The trials in this state, with this text in their note or reason, with these
-        attributes.
-        """
-        return remarks.chosen(self.trials, state, note, attributes)
+        new, text = check_attributes(attributes), check_note(note)
+        number = None
+        if trial is not None:
+            number = self._trial(trial, "only a trial that is there can be annotated").number
+        self._storage.annotate(self._key, number, None if note is None else text or "", new)
 
     def correct(
         self,
@@ -400,15 +590,66 @@ class Study:
         ``outcomes`` if they are not told anew. With ``state="withdrawn"`` the result is struck out.
         The arguments are those of ``tell``.
         """
-        told = remarks.Told(params, reason, note, attributes, transient)
-        which = telling.number_in(self, trial)
-        return telling.correct(self, which, value, noise_std, state, outcomes, told)
+
+        def corrected(old: Trial) -> Trial:
+            if not old.is_finished:
+                raise TrialError(
+                    f"trial {old.number} is {old.state}, there is nothing to correct: tell() its"
+                    " value"
+                )
+            kept = outcomes
+            if outcomes is None and state == "complete" and old.outcomes:  # they stay
+                noisy = old.outcome_noise
+                kept = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
+            checked, noise, measured = self._checked(value, noise_std, state, kept)
+            about = self._about(measured, old, state, params, reason, note, attributes, transient)
+            point = old.params if about.params is None else about.params
+            new = Trial(
+                old.number,
+                point,
+                decision=Decision("correction"),
+                asked=None if _same(point, old.proposed) else old.proposed,
+                error=about.error,
+                note=about.note or old.note,
+                attributes=merged(old.attributes, about.attributes),
+                transient=about.transient,
+            )
+            return _ended(new, state, checked, noise, about)
+
+        return self._supersede(trial, "only a told trial can be corrected", corrected)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
         failure no longer counts. The next ask returns it.
         """
-        return retried(self._storage, self._key, telling.number_in(self, trial))
+
+        def again(old: Trial) -> Trial:
+            if old.state != "failed":
+                raise TrialError(
+                    f"trial {old.number} is {old.state}: {INSTEAD_OF_RETRY[old.state]}"
+                )
+            return Trial(
+                old.number,
+                old.proposed,
+                "waiting",
+                decision=Decision("retry"),
+                note=old.note,
+                attributes=old.attributes,
+            )
+
+        return self._supersede(trial, "only a failed trial can be given out again", again)
+
+    def _supersede(
+        self, trial: Trial | int, advice: str, new_of: Callable[[Trial], Trial]
+    ) -> Trial:
+        """Adds a trial in the place of another one's latest entry."""
+        while True:
+            trials = self.trials
+            number = self._trial(trial, advice, trials).number
+            old = trials[latest(number, corrections(trials))]
+            new = replace(new_of(old), number=len(trials), corrects=old.number)
+            if self._storage.insert(self._key, [new]):
+                return self.trials[new.number]
 
     def reclaim(
         self,
@@ -427,7 +668,20 @@ class Study:
             numbers: These trials, silent or not: those of a plain ask have no worker that could
                 give a sign.
         """
-        return telling.reclaim(self, grace, then, numbers)
+        if then not in ("retry", "fail"):
+            raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
+        check_seconds("grace", grace)
+        if numbers is None:
+            attempts = MAX_ATTEMPTS if then == "retry" else 0
+            return self._storage.reclaim(self._key, attempts, grace=grace)
+        trials, advice = self.trials, "only a running trial can be reclaimed"
+        named = [self._trial(number, advice, trials) for number in numbers]
+        for trial in named:
+            if trial.state != "running":
+                raise TrialError(f"trial {trial.number} is {trial.state}: {advice}")
+        attempts = UNLIMITED if then == "retry" else 0
+        listed = [trial.number for trial in named]
+        return self._storage.reclaim(self._key, attempts, numbers=listed)
 
     def run(
         self,
@@ -445,7 +699,7 @@ class Study:
         reclaim: Reclaim | None = "retry",
         progress: bool | None = None,
         trial_timeout: float | None = None,
-        context: evaluating.Context | None = None,
+        context: Context | None = None,
     ) -> Study:
         """Evaluates ``objective(params)`` until one of the ends below is reached, or ``stop()`` was
         called.
@@ -478,16 +732,48 @@ class Study:
             context: What the inputs are that nobody chooses, or a function that says so before
                 each trial.
         """
-        ends = evaluating.Ends(trials, total, timeout, trial_timeout, until)
-        settings = evaluating.Settings(workers, executor, catch, grace, reclaim, progress)
-        evaluating.run_study(self, objective, ends, settings, callbacks, context)
+
+        def current() -> Values | None:
+            return context() if callable(context) else context
+
+        run = Run(
+            self,
+            self._storage,
+            self._key,
+            objective,
+            ask=lambda worker, limit: self._next_trial(worker, limit, context=current()),
+            may_take=lambda t: self._proposer.is_in(t, self._proposer.part(None, current())),
+            stopping=lambda: self._stopping,
+            trials=trials,
+            total=total,
+            timeout=timeout,
+            until=until,
+            trial_timeout=trial_timeout,
+            workers=workers,
+            executor=executor,
+            catch=catch,
+            callbacks=callbacks,
+            grace=grace,
+            reclaim=reclaim,
+            progress=progress,
+        )
+        self._runs, self._stopping = self._runs + 1, False
+        try:
+            run.run()
+        finally:
+            self._runs -= 1
         return self
 
     def stop(self) -> None:
         """Lets the ``run`` of this object start no more trials: for callbacks, objectives in this
         process and other threads. What is in flight is still told.
         """
-        evaluating.stop_run(self)
+        if self._runs == 0:
+            raise ConfigurationError(
+                "there is no run to stop: call stop() while run() is under way in this process,"
+                " from a callback, the objective or another thread"
+            )
+        self._stopping = True
 
     def derived(
         self,
@@ -524,22 +810,23 @@ class Study:
             outcomes: Other limits.
             context: Other inputs that nobody chooses.
         """
-        change = changes.Change(
+        record, trials = derive(
+            self.record(),
+            self.trials,
             name,
-            parameters,
-            space,
-            goal,
-            strategy,
-            seed,
-            note,
-            constraints,
-            outcomes,
-            context,
+            parameters=parameters,
+            past=past or {},
+            constraints=constraints,
+            space=space,
+            goal=goal,
+            strategy=strategy,
+            seed=seed,
+            note=note,
+            outcomes=outcomes,
+            context=context,
         )
-        old = self._storage.open(self._key)
-        record, trials = changes.derived(old, change, self.trials, past or {})
         study = object.__new__(Study)
-        place = self._storage if storage is None else as_storage(storage, must_exist=False)
+        place = self._storage if storage is None else _as_storage(storage, must_exist=False)
         study._create(record, place, trials)
         return study
 
@@ -547,27 +834,47 @@ class Study:
 
     def import_csv(self, source: Source) -> list[Trial]:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
-        ``value``, and if you like ``noise_std`` and ``state``.
+        ``value``, and optionally ``noise_std`` and ``state``.
         """
-        return telling.append(
-            self, read_csv(source, self.space, self.outcomes, units_of(self.attributes))
-        )
+        units = units_of(self.record().attributes)
+        return self._append(read_csv(source, self.space, self.outcomes, units))
 
-    def export(self, target: Target, format: exchange.Format | None = None) -> None:  # noqa: A002
+    def export(self, target: Target, format: Format | None = None) -> None:  # noqa: A002
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
         as the file's name ends.
         """
-        exchange.write(target, format, self.space, self.trials, self.outcomes)
+        write(target, format, self.space, self.trials, self.outcomes)
 
     def to_frame(self) -> Any:
         """All trials as a pandas DataFrame (extra ``frame``)."""
-        return exchange.frame(self.space, self.trials, self.outcomes)
+        return frame(self.space, self.trials, self.outcomes)
 
     # -- results --
 
     def result(self, delta: float | None = None) -> Result:
-        """Best, recommended, prediction, certificate and belief, from one fit."""
-        return answers.result_of(self, delta)
+        """Best, recommended, prediction, certificate and belief, from one fit.
+
+        Args:
+            delta: Failure probability of the band, in (0, 1); None: the strategy's own.
+
+        Raises:
+            TrialError: No trial is complete yet.
+        """
+        return self._result(self.trials, delta)
+
+    def _result(self, trials: Sequence[Trial], delta: float | None) -> Result:
+        done = complete(trials)
+        best, belief = best_of(done, self.goal, self.outcomes), self._belief(trials, delta)
+        if belief is None:
+            return Result(best, best, None, None, None, best.feasible)
+        encode, certificate = self._proposer.encode, None
+        trial, mean, std = recommended_of(done, encode, belief, self.goal)
+        x, limited = encode(trial), bool(belief.outcomes)
+        feasible = bool(likely_feasible(belief, x[None, :])[0]) if limited else None
+        if not self.context and not (limited and is_empty(self.space, belief)):
+            certificate = certify(self.space, belief, trial.params, x, self._record.seed)
+        prediction = (sign_of(self.goal) * mean, std)
+        return Result(best, trial, prediction, certificate, belief, feasible)
 
     @property
     def best(self) -> Trial:
@@ -575,84 +882,218 @@ class Study:
         are limits, of the trials within them; while there is none, the one that misses them least:
         see ``feasibility``.
         """
-        return best_of(answers.complete(self), self.goal, self.outcomes)
+        return best_of(complete(self.trials), self.goal, self.outcomes)
 
     @property
     def recommended(self) -> Trial:
         """The evaluated point with the best posterior mean, or with the best lower bound where that
         is proved: what to use in the end.
         """
-        return answers.recommended(self)
+        if self.context:
+            raise self._depends_on_context("recommended", "study.recommended_for({{{}}})")
+        trials = self.trials
+        done, belief = complete(trials), self._belief(trials)
+        if belief is None:
+            return best_of(done, self.goal, self.outcomes)
+        return recommended_of(done, self._proposer.encode, belief, self.goal)[0]
+
+    def _depends_on_context(self, what: str, call: str) -> ConfigurationError:
+        named = ", ".join(f"{name!r}: …" for name in self.context)
+        return ConfigurationError(f"{what} depends on the context here: ask {call.format(named)}")
 
     def belief(self, delta: float | None = None) -> Belief | None:
         """The strategy's posterior given everything told so far, on the unit cube and to be
         maximised; None without a model. Points under way do not count.
-        """
-        return answers.belief_of(self, delta)
 
-    def certificate(self, delta: float | None = None) -> Certificate:
+        Args:
+            delta: Failure probability of the band, in (0, 1); None: the strategy's own.
+        """
+        return self._belief(self.trials, delta)
+
+    def _belief(self, trials: Sequence[Trial], delta: float | None = None) -> Belief | None:
+        if delta is not None and not 0 < delta < 1:
+            raise ConfigurationError(f"delta is a failure probability in (0, 1), got {delta!r}")
+        return self.strategy.belief(self.space, self._history(trials).observed, delta)
+
+    def certificate(
+        self, delta: float | None = None, *, context: Values | None = None
+    ) -> Certificate:
         """A bound on the regret of the recommended point, max UCB − its LCB, with the condition
         under which it holds, and whether that is proved. Points under way do not count.
+
+        Args:
+            delta: Failure probability of the band, in (0, 1); None: the strategy's own.
+            context: In a study with context: bounds the regret of ``recommended_for(context)``
+                against the best action in that context.
+
+        Raises:
+            TrialError: There is no model or no value yet, or nothing keeps all limits.
         """
-        return answers.certificate_of(self, delta)
+        if context is not None:
+            return self._certificate_in(context, delta)
+        if self.context:
+            raise self._depends_on_context("certificate", "study.certificate(context={{{}}})")
+        trials = self.trials
+        result = self._result(trials, delta) if complete(trials) else None
+        if result is None or result.belief is None:
+            raise TrialError("a certificate needs a strategy with a model and at least one value")
+        if result.certificate is None:
+            raise TrialError(
+                "there is no regret to certify: nothing in the space keeps all limits, see"
+                " study.feasibility()"
+            )
+        return result.certificate
+
+    def _certificate_in(self, context: Values, delta: float | None) -> Certificate:
+        part, trials = self._proposer.part(None, context), self.trials
+        belief = self._model(trials, delta)
+        if belief.outcomes and is_empty(part, belief):
+            raise TrialError(
+                f"there is no regret to certify: in the context {dict(context)!r} nothing keeps all"
+                " limits"
+            )
+        x = best_action(part, belief, self._history(trials).X, self._record.seed)
+        return certify(part, belief, part.decode(x), x, self._record.seed)
 
     def feasibility(self) -> Feasibility:
         """What is known of the limits: whether anything keeps them, and what comes closest."""
-        return feasibility_of(self, belief_of_limits(self))
+        trials, belief = self.trials, None
+        if self.strategy.proved:
+            belief = self._belief(trials)
+            of_outcomes = getattr(self.strategy, "about_outcomes", None)
+            if belief is None and of_outcomes is not None:  # no value is known yet
+                outcomes = of_outcomes(self.space, self._history(trials))
+                belief = replace(outcomes[0].margin, outcomes=outcomes) if outcomes else None
+        return feasibility_of(complete(trials), self.outcomes, self.space, belief)
 
     def recommended_for(self, context: Values) -> Recommendation:
         """What to use in a context, seen or not: the action with the best posterior mean there, or
         with the best lower bound where that is proved.
-        """
-        return policies.recommended_for(self, context)
 
-    def certificate_for(self, context: Values, delta: float | None = None) -> Certificate:
-        """A bound on the regret of ``recommended_for`` against the best action in that context."""
-        return policies.certificate_for(self, context, delta)
+        Args:
+            context: A value for each context parameter.
+
+        Raises:
+            ConfigurationError: The study has no context, or another one.
+            TrialError: There is no model or no value yet.
+        """
+        return self._recommend([context])[0]
+
+    def _recommend(self, contexts: Sequence[Values]) -> list[Recommendation]:
+        """What to use in each context, from one fit."""
+        parts, trials = [self._proposer.part(None, each) for each in contexts], self.trials
+        belief, X = self._model(trials), self._history(trials).X
+        seed = self._record.seed
+        return [recommend(part, belief, X, self.goal, seed) for part in parts]
+
+    def _model(self, trials: Sequence[Trial], delta: float | None = None) -> Belief:
+        """The belief that answers for one context."""
+        if not self.context:
+            raise ConfigurationError(
+                "this study has no context: study.recommended and study.certificate() speak of all"
+                " of it"
+            )
+        belief = self._belief(trials, delta)
+        if belief is None:
+            raise TrialError(
+                "what to use in a context needs a strategy with a model and at least one value"
+            )
+        return belief
 
     def resolution(self) -> Resolution:
         """The largest ball of the unit cube without an evaluation: which bumps cannot have been
         missed, whatever the model believes. ``str`` says it in words.
         """
-        return answers.resolution_of(self)
+        done = complete(self.trials)
+        if not done:
+            raise TrialError("the resolution needs at least one value")
+        points = np.array([self._proposer.encode(trial) for trial in done])
+        return largest_empty_ball(points, self.space.region)
 
     def importances(self) -> list[Importance]:
         """Which inputs matter: the share of the model's variance that each explains alone
         (``first``) and with the others (``total``), each with its uncertainty.
         """
-        return answers.importances_of(self)
+        trials = self.trials
+        belief = self._belief(trials) if complete(trials) else None
+        if belief is None:
+            raise TrialError("importances need a strategy with a model and at least one value")
+        return importances(belief, self.space)
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
         the unit cube does by more than ``tolerance``. Proposals by another version of the strategy
         are skipped: ``since`` is the trial from which on all can be derived.
         """
-        return asking.replay(self, tolerance)
-
-    # -- the history a strategy sees --
-
-    def _encode(self, trial: Trial) -> Array:
-        key = trial.number, trial.is_finished
-        if key not in self._encoded:
-            self._encoded[key] = self.space.encode(trial.params)
-        return self._encoded[key]
-
-    def _check(self, trial: Trial) -> None:
-        """That a point, as it was stored, is one of the space."""
-        try:
-            self._encode(trial)
-            if trial.asked is not None:
-                self.space.encode(trial.asked)
-        except (ValueError, TypeError, KeyError, OverflowError) as error:
-            raise StorageError(
-                f"trial {trial.number} of study {self.name!r} is damaged: its point is none of the"
-                f" study's space ({error}). `noregret recover` exports it with all others"
-            ) from None
+        return self._proposer.replay(self.trials, tolerance)
 
     def _history(self, trials: Sequence[Trial]) -> History:
-        sign, limits = sign_of(self.goal), self.outcomes
-        return history_of(trials, self._encode, self.space.dimension, sign, limits)
+        return self._proposer.history(trials)
+
+
+def snapshot(study: Study) -> Study:
+    """The study as it is now, in memory: reading it again costs no query, and it never changes.
+
+    Args:
+        study: Any study; it stays as it is.
+    """
+    still = object.__new__(Study)
+    still._create(study.record(), MemoryStorage(), study.trials)
+    return still
+
+
+def studies(storage: Place = None) -> list[StudySummary]:
+    """All studies in a storage at a glance.
+
+    Args:
+        storage: A file or a URL; None is NOREGRET_STORAGE, or noregret.db in the working folder.
+
+    Returns:
+        A summary of each study, by name.
+
+    Raises:
+        StorageError: There is no such storage.
+    """
+    return _as_storage(storage).summaries()
+
+
+def delete_study(name: str, storage: Place = None) -> None:
+    """Removes a study and all its trials for good.
+
+    Args:
+        name: Its name.
+        storage: As for ``studies``.
+
+    Raises:
+        StorageError: There is no such storage or study.
+    """
+    _as_storage(storage).delete(name)
 
 
 def _opened(storage: Storage, name: str) -> Study:
     return Study.open(name, storage=storage)
+
+
+def _as_storage(storage: Place, *, must_exist: bool = True) -> Storage:
+    if storage is None or isinstance(storage, (str, os.PathLike)):
+        return SQLStorage(storage, must_exist=must_exist)
+    return storage
+
+
+def _same(one: Any, other: Any) -> bool:
+    return np.array_equal(np.asarray(one, object), np.asarray(other, object))
+
+
+def _ended(
+    trial: Trial, state: State, value: float | None, noise_std: float | None, about: About
+) -> Trial:
+    """A trial with its end: value, noise and outcomes."""
+    return replace(
+        trial,
+        state=state,
+        value=value,
+        noise_std=noise_std,
+        outcomes=about.outcomes,
+        outcome_noise=about.outcome_noise,
+        feasible=about.feasible,
+    )

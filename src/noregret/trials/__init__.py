@@ -1,14 +1,5 @@
 """What was asked, decided and told: frozen values that storages keep and strategies read."""
 
-from noregret.trials.about import (
-    About,
-    check_attributes,
-    check_note,
-    check_transient,
-    failure_text,
-    merged,
-    unwritable,
-)
 from noregret.trials.decision import (
     WITHOUT_VALUE,
     Decision,
@@ -30,25 +21,38 @@ from noregret.trials.history import (
 )
 from noregret.trials.limits import (
     LIMITS,
-    NOTHING,
     AtLeast,
     AtMost,
     Limit,
-    Measured,
     check_limits,
     check_measured,
-    check_valued,
+    check_noise,
+    check_outcome,
+    check_value,
     keeps,
     margin,
     returned,
 )
-from noregret.trials.markup import html_table, shown
-from noregret.trials.outcome import check_noise, check_outcome, check_value, measured, number_of
-from noregret.trials.trial import STATES, State, Trial, standing, utc_now
+from noregret.trials.trial import (
+    STATES,
+    About,
+    State,
+    Trial,
+    check_attributes,
+    check_note,
+    check_transient,
+    failure_text,
+    html_table,
+    merged,
+    number_of,
+    shown,
+    standing,
+    unwritable,
+    utc_now,
+)
 
 __all__ = [
     "LIMITS",
-    "NOTHING",
     "STATES",
     "WITHOUT_VALUE",
     "About",
@@ -60,7 +64,6 @@ __all__ = [
     "Kind",
     "Limit",
     "Margins",
-    "Measured",
     "ModelDecision",
     "OutcomeDecision",
     "Proposal",
@@ -75,7 +78,6 @@ __all__ = [
     "check_outcome",
     "check_transient",
     "check_value",
-    "check_valued",
     "corrections",
     "failure_text",
     "history_of",
@@ -84,7 +86,6 @@ __all__ = [
     "known_at",
     "latest",
     "margin",
-    "measured",
     "merged",
     "number_of",
     "returned",

@@ -178,9 +178,7 @@ def history_of(
 
 
 def _of_dimension(decision: Decision, dimension: int) -> Decision:
-    """Without a model of other coordinates: until version 0.1 a choice of 128 options or more had
-    one for each.
-    """
+    """Without its model if that has another number of inputs, as in a damaged file."""
     if decision.model is None or len(decision.model.lengthscales) == dimension:
         return decision
     return replace(decision, model=None)

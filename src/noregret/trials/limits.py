@@ -8,63 +8,67 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
-from noregret.trials.outcome import check_noise, check_value, measured
-from noregret.trials.trial import State, Trial
+from noregret.trials.trial import About, State
 
 
 @dataclass(frozen=True, slots=True)
-class AtMost:
-    """An outcome that must not exceed ``limit``."""
+class _Limit:
+    """One side of an outcome's range; ``sign`` is that of the outcome in its margin."""
 
     limit: float
+    sign: ClassVar[float]
+    symbol: ClassVar[str]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "limit", _finite(self.limit, "AtMost"))
-
-    @property
-    def sign(self) -> float:
-        """Of the outcome in its margin."""
-        return -1.0
+        number = isinstance(self.limit, (int, float, np.integer, np.floating))
+        if isinstance(self.limit, bool) or not number or not math.isfinite(self.limit):
+            raise ConfigurationError(
+                f"a limit is a finite number, got {self.limit!r}: write"
+                f" {type(self).__name__}(0.3), in the outcome's unit"
+            )
+        object.__setattr__(self, "limit", float(self.limit))
 
     def __str__(self) -> str:
-        return f"≤ {self.limit:g}"
+        return f"{self.symbol} {self.limit:g}"
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeast:
-    """An outcome that must not fall below ``limit``."""
+class AtMost(_Limit):
+    """An outcome that must not exceed ``limit``.
 
-    limit: float
+    Args:
+        limit: The largest feasible value, in the outcome's unit.
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "limit", _finite(self.limit, "AtLeast"))
+    Raises:
+        ConfigurationError: The limit is not a finite number.
+    """
 
-    @property
-    def sign(self) -> float:
-        """Of the outcome in its margin."""
-        return 1.0
+    sign, symbol = -1.0, "≤"
 
-    def __str__(self) -> str:
-        return f"≥ {self.limit:g}"
+
+@dataclass(frozen=True, slots=True)
+class AtLeast(_Limit):
+    """An outcome that must not fall below ``limit``.
+
+    Args:
+        limit: The smallest feasible value, in the outcome's unit.
+
+    Raises:
+        ConfigurationError: The limit is not a finite number.
+    """
+
+    sign, symbol = 1.0, "≥"
 
 
 Limit = AtMost | AtLeast
 OWN = {"value": "the value", "noise_std": "the std of its noise"}  # in what objectives return
 LIMITS: tuple[type, ...] = (AtMost, AtLeast)  # what can be stored
-
-
-def _finite(limit: Any, kind: str) -> float:
-    number = isinstance(limit, (int, float, np.integer, np.floating))
-    if isinstance(limit, bool) or not number or not math.isfinite(limit):
-        raise ConfigurationError(
-            f"a limit is a finite number, got {limit!r}: write {kind}(0.3), in the outcome's unit"
-        )
-    return float(limit)
+ENDS: tuple[State, ...] = ("complete", "failed", "withdrawn")
 
 
 def margin(limit: Limit, value: float) -> float:
@@ -97,25 +101,79 @@ def check_limits(outcomes: Any, parameters: Mapping[str, Any]) -> dict[str, Limi
     return dict(outcomes)
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What was measured beside a value: outcomes by name, the noise's std where it was told."""
-
-    values: Mapping[str, float]
-    noise: Mapping[str, float]
-    feasible: bool | None  # within every limit; None: there are no limits
-
-    @staticmethod
-    def of(trial: Trial) -> Measured:
-        return Measured(trial.outcomes, trial.outcome_noise, trial.feasible)
+# -- what is told --
 
 
-NOTHING = Measured({}, {}, None)
+def check_value(value: Any) -> float:
+    """A measured value as a float; TrialError unless it is one finite real number."""
+    array = np.asarray(value) if not isinstance(value, (str, bytes, bool, type(None))) else None
+    if array is None or array.size != 1 or array.dtype.kind not in "iuf":
+        raise TrialError(
+            f"a value must be one real number, got {value!r}: nothing was recorded, tell the trial"
+            " again with a number"
+        )
+    number = float(array.reshape(()))
+    if not math.isfinite(number):
+        raise TrialError(
+            f"a value must be finite, got {value!r}: nothing was recorded. If the evaluation went"
+            ' wrong, tell(trial, state="failed"): the region is then avoided'
+        )
+    return number
 
 
-def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> Measured:
-    """What was told of the outcomes of a trial that ends in this state: all of them, each a number
-    or the pair (number, noise std).
+def check_noise(noise_std: Any) -> float | None:
+    """The standard deviation of a value's noise; None where it is not known."""
+    if noise_std is None:
+        return None
+    try:
+        number = check_value(noise_std)
+    except NoRegretError:
+        number = math.nan
+    if not number > 0:
+        raise TrialError(
+            f"noise_std must be a positive number, got {noise_std!r}: leave it out if the noise of"
+            " this value is not known"
+        )
+    return number
+
+
+def check_outcome(
+    value: Any, noise_std: Any, state: State, outcomes: Any, limits: Mapping[str, Limit]
+) -> tuple[float | None, float | None, About]:
+    """Value, noise and measured outcomes of a trial that ends in this state.
+
+    Args:
+        value: The value; where outcomes have limits it may be None if a limit is not kept.
+        noise_std: Standard deviation of the value's noise, or None.
+        state: "complete", "failed" or "withdrawn".
+        outcomes: Each outcome by name: a number, or the pair (number, noise std).
+        limits: The limits of the study.
+
+    Returns:
+        Value and noise as floats or None, and an ``About`` with the outcomes.
+
+    Raises:
+        TrialError: Something is missing, unknown, or not a finite number.
+    """
+    if state not in ENDS:
+        raise TrialError(f"state is one of {list(ENDS)}, got {state!r}")
+    if state != "complete":
+        if value is not None:
+            raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")
+        return None, check_noise(noise_std), check_measured(outcomes, limits, state)
+    number = None if value is None and limits else check_value(value)
+    noise, about = check_noise(noise_std), check_measured(outcomes, limits, state)
+    if number is None and about.feasible is not False:
+        raise TrialError(
+            "a value may be missing only where an outcome is beyond its limit, and here none is:"
+            ' nothing was recorded; tell the value, or state="failed" if there is none'
+        )
+    return number, noise, about
+
+
+def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> About:
+    """The outcomes of a trial that ends in this state: all of them, each a number or the pair
+    (number, noise std).
     """
     if state != "complete" or not (limits or outcomes):
         if outcomes:
@@ -123,20 +181,20 @@ def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> 
                 f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded; tell it"
                 " without a value and without state= where only a limit was not kept"
             )
-        return NOTHING
+        return About()
     if not limits:
         raise TrialError(
             f"this study has no outcomes, got {outcomes!r}: nothing was recorded. Give limits when"
             ' it is made, Study(…, outcomes={"name": AtMost(1)}), or use attributes='
         )
-    told = {} if outcomes is None else outcomes
-    if not isinstance(told, Mapping):
+    given = {} if outcomes is None else outcomes
+    if not isinstance(given, Mapping):
         raise TrialError(
             f"outcomes is a dict such as {{{next(iter(limits))!r}: 0.2}}, got {outcomes!r}:"
             " nothing was recorded"
         )
-    unknown = [name for name in told if name not in limits]
-    missing = [name for name in limits if told.get(name) is None]
+    unknown = [name for name in given if name not in limits]
+    missing = [name for name in limits if given.get(name) is None]
     if unknown or missing:
         raise TrialError(
             f"the outcomes of this study are {list(limits)!r}; missing {missing!r}, unknown"
@@ -144,63 +202,65 @@ def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> 
         )
     values, noise = {}, {}
     for name in limits:
-        each = told[name]
-        value, std = each if isinstance(each, (tuple, list)) and len(each) == 2 else (each, None)
+        pair = given[name]
+        value, std = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (pair, None)
         try:
-            values[name] = check_value(value)
-            given = check_noise(std)
+            values[name], noise[name] = check_value(value), check_noise(std)
         except NoRegretError as error:
             raise TrialError(f"outcome {name!r}: {error}") from None
-        if given is not None:
-            noise[name] = given
-    return Measured(values, noise, keeps(values, limits))
+    known = {name: std for name, std in noise.items() if std is not None}
+    return About(outcomes=values, outcome_noise=known, feasible=keeps(values, limits))
 
 
 def keeps(values: Mapping[str, float], limits: Mapping[str, Limit]) -> bool | None:
-    """Whether these outcomes are within every limit; None: there are no limits, or one is not
-    known.
+    """Whether these outcomes are within every limit; None if there are no limits, or an outcome is
+    missing.
     """
     if not limits or any(name not in values for name in limits):
         return None
     return all(margin(limit, values[name]) >= 0 for name, limit in limits.items())
 
 
-def check_valued(value: float | None, told: Measured, state: State) -> None:
-    """A value may be missing only where a limit was not kept."""
-    if state == "complete" and value is None and told.feasible is not False:
-        raise TrialError(
-            "a value may be missing only where an outcome is beyond its limit, and here none is:"
-            ' nothing was recorded; tell the value, or state="failed" if there is none'
-        )
+def returned(result: Any, limits: Mapping[str, Limit]) -> tuple[float | None, float | None, About]:
+    """Value, noise and outcomes from what an objective returned.
 
+    Args:
+        result: The value, or the pair (value, noise std). Where outcomes have limits: the pair
+            (value, outcomes), or a dict with ``value``, optionally ``noise_std``, and each outcome
+            by name; the value may be None or missing where a limit is not kept.
+        limits: The limits of the study.
 
-def returned(
-    result: Any, limits: Mapping[str, Limit]
-) -> tuple[float | None, float | None, Measured]:
-    """What an objective returned, where outcomes have limits: the pair (value, outcomes), or a dict
-    with ``value``, ``noise_std`` if you like, and each outcome by its name. Where a limit was not
-    kept the value may be None, or left out.
+    Returns:
+        Value, noise std (None: not known), and an ``About`` with the outcomes.
+
+    Raises:
+        TrialError: It is anything else.
     """
-    if not limits:
-        return *measured(result), NOTHING
+    pair = isinstance(result, tuple) and len(result) == 2
     try:
-        if isinstance(result, Mapping):
-            told = dict(result)
-            value, noise = told.pop("value", None), told.pop("noise_std", None)
-        elif isinstance(result, tuple) and len(result) == 2 and isinstance(result[1], Mapping):
-            (value, told), noise = result, None
+        outcomes, noise = None, None
+        if not limits:
+            value, noise = result if pair else (result, None)
+        elif isinstance(result, Mapping):
+            outcomes = dict(result)
+            value, noise = outcomes.pop("value", None), outcomes.pop("noise_std", None)
+        elif pair and isinstance(result[1], Mapping):
+            value, outcomes = result
             if isinstance(value, tuple) and len(value) == 2:
                 value, noise = value
         else:
             raise TrialError("there are no outcomes in it")
-        checked = None if value is None else check_value(value)
-        outcomes = check_measured(told, limits, "complete")
-        check_valued(checked, outcomes, "complete")
-        return checked, check_noise(noise), outcomes
+        return check_outcome(value, noise, "complete", outcomes, limits)
     except NoRegretError as error:
         what = "nothing (None)" if result is None else repr(result)[:200]
-        names = ", ".join(f"{name!r}: …" for name in limits)
+        if limits:
+            names = ", ".join(f"{name!r}: …" for name in limits)
+            raise TrialError(
+                f"the objective returned {what} ({error}): in this study it must return (value,"
+                f" {{{names}}}), or a dict with value and these. Its trial has failed"
+            ) from None
         raise TrialError(
-            f"the objective returned {what} ({error}): in this study it must return (value,"
-            f" {{{names}}}), or a dict with value and these. Its trial has failed"
+            f"the objective returned {what}{f' ({error})' if pair else ''}: it must return one real"
+            " number, finite, or the pair (value, noise std), the std positive. Its trial has"
+            " failed"
         ) from None

@@ -1,21 +1,58 @@
-"""One evaluation: its point, its value once told, and why the point was chosen."""
+"""One evaluation: its point, its value, why the point was chosen, and the notes kept with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import json
+import operator
+import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, Literal
+from html import escape
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from noregret.errors import TrialError
 from noregret.trials.decision import Decision, ModelDecision
-from noregret.trials.markup import html_table, shown
-from noregret.trials.point import fixed
 
 State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
 STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed", "withdrawn")
+MAX_TEXT = 10_000  # characters of a note or of a stored exception
+OUTCOME_FIELDS = ("outcomes", "outcome_noise", "feasible")  # stored only where there are outcomes
+CELL = "text-align:left;padding:1px 10px 1px 0;vertical-align:top"
+
+
+class Point(dict[str, Any]):
+    """Parameters by name, to read. ``copy()`` and ``dict(…)`` give a plain dict to change."""
+
+    __slots__ = ()
+
+    def _refuse(self, *args: object, **named: object) -> NoReturn:
+        raise TrialError(
+            "the point of a trial does not change: take a copy, params = dict(trial.params); if"
+            " another point was run, tell(trial, value, params={…}) says which"
+        )
+
+    __setitem__ = __delitem__ = _refuse
+    __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[type[Point], tuple[dict[str, Any]]]:
+        return Point, (dict(self),)
+
+
+def fixed(params: Any) -> Any:
+    """The same point, in a form that cannot be changed."""
+    if isinstance(params, np.ndarray):
+        if not params.flags.writeable:
+            return params
+        kept = params.copy()
+        kept.setflags(write=False)
+        return kept
+    if isinstance(params, Mapping) and not isinstance(params, Point):
+        return Point(params)
+    return params
 
 
 def utc_now() -> str:
@@ -110,69 +147,33 @@ class Trial:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
-        return {
-            "number": self.number,
-            "params": _plain(self.params),
-            "state": self.state,
-            "value": self.value,
-            "noise_std": self.noise_std,
-            "decision": self.decision.to_json(),
-            "corrects": self.corrects,
-            "created": self.created,
-            "finished": self.finished,
-            "worker": self.worker,
-            "asked": None if self.asked is None else _plain(self.asked),
-            "error": self.error,
-            "note": self.note,
-            "attributes": dict(self.attributes),
-            "started": self.started,
-            "transient": self.transient,
-            **self._measured(),
-        }
-
-    def _measured(self) -> dict[str, Any]:
-        """Outcomes, where there are any."""
-        if not self.outcomes:
-            return {}
-        return {
-            "outcomes": dict(self.outcomes),
-            "outcome_noise": dict(self.outcome_noise),
-            "feasible": self.feasible,
-        }
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        data |= {"params": _plain(self.params), "asked": _plain(self.asked)}
+        data |= {"decision": self.decision.to_json(), "attributes": dict(self.attributes)}
+        data |= {"outcomes": dict(self.outcomes), "outcome_noise": dict(self.outcome_noise)}
+        absent = () if self.outcomes else OUTCOME_FIELDS
+        return {name: value for name, value in data.items() if name not in absent}
 
     @staticmethod
     def from_json(row: Mapping[str, Any]) -> Trial:
-        asked = row.get("asked")
-        return Trial(
-            number=row["number"],
-            params=_point(row["params"]),
-            state=row["state"],
-            value=row["value"],
-            noise_std=row["noise_std"],
-            decision=Decision.from_json(row["decision"]),
-            corrects=row.get("corrects"),
-            created=row.get("created"),
-            finished=row.get("finished"),
-            worker=row.get("worker"),
-            asked=None if asked is None else _point(asked),
-            error=row.get("error"),
-            note=row.get("note"),
-            attributes=row.get("attributes") or {},
-            started=row.get("started"),
-            outcomes=row.get("outcomes") or {},
-            outcome_noise=row.get("outcome_noise") or {},
-            feasible=row.get("feasible"),
-            transient=bool(row.get("transient")),
-        )
+        data = {each.name: row[each.name] for each in fields(Trial) if each.name in row}
+        data |= {"params": _point(row["params"]), "asked": _point(row.get("asked"))}
+        data |= {name: row.get(name) or {} for name in ("attributes", *OUTCOME_FIELDS[:2])}
+        data |= {"decision": Decision.from_json(row["decision"])}
+        data |= {"transient": bool(row.get("transient"))}
+        return Trial(**data)
 
 
 def _plain(params: Any) -> Any:
+    if params is None:
+        return None
     return params.tolist() if isinstance(params, np.ndarray) else dict(params)
 
 
 def _point(params: Any) -> Any:
-    is_vector = not isinstance(params, Mapping)
-    return np.array(params, dtype=np.float64) if is_vector else dict(params)
+    if params is None or isinstance(params, Mapping):
+        return params
+    return np.array(params, dtype=np.float64)
 
 
 def standing(trials: Iterable[Trial]) -> list[Trial]:
@@ -180,3 +181,125 @@ def standing(trials: Iterable[Trial]) -> list[Trial]:
     listed = list(trials)
     corrected = {trial.corrects for trial in listed if trial.corrects is not None}
     return [trial for trial in listed if trial.number not in corrected]
+
+
+def number_of(trial: Trial | int) -> int:
+    if isinstance(trial, Trial):
+        return trial.number
+    if isinstance(trial, bool):
+        raise TrialError(f"a trial is a Trial or its number, got {trial!r}")
+    try:
+        return operator.index(trial)
+    except TypeError:
+        raise TrialError(f"a trial is a Trial or its number, got {trial!r}") from None
+
+
+# -- notes, attributes, failures --
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What is told beside an outcome. params: the point that was run, if not the one asked for."""
+
+    params: Any = None
+    error: str | None = None
+    note: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    transient: bool = False  # of a failure: it says nothing of the point
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    outcome_noise: Mapping[str, float] = field(default_factory=dict)
+    feasible: bool | None = None
+
+
+def check_note(note: Any, what: str = "a note") -> str | None:
+    """Text as it is stored; None if there is none."""
+    if note is None:
+        return None
+    if not isinstance(note, str):
+        raise TrialError(f"{what} is text, got {note!r}: nothing was recorded; write str(…)")
+    if len(note) > MAX_TEXT:
+        raise TrialError(
+            f"{what} has at most {MAX_TEXT} characters, got {len(note)}: nothing was recorded; keep"
+            " long texts in a file and note its name"
+        )
+    odd = unwritable(note)
+    if odd is not None:
+        raise TrialError(f"{what} holds {odd}: nothing was recorded; leave it out")
+    return note.strip() or None
+
+
+def unwritable(text: str) -> str | None:
+    """What in a text no database and no file in UTF-8 holds; None if there is no such thing."""
+    for position, each in enumerate(text):
+        if each == "\0" or "\ud800" <= each <= "\udfff":
+            kind = "the byte zero" if each == "\0" else f"half a character, {each!r},"
+            return f"{kind} at position {position} of {text[:80]!r}, which no database keeps"
+    return None
+
+
+def check_transient(transient: Any, state: str) -> bool:
+    """Whether a failure says nothing of its point."""
+    if not isinstance(transient, bool):
+        raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
+    if transient and state != "failed":
+        raise TrialError(
+            f'transient is for a trial that failed, got state="{state}": nothing was recorded;'
+            ' leave it out, or tell state="failed"'
+        )
+    return transient
+
+
+def check_attributes(attributes: Any) -> dict[str, Any]:
+    """JSON values by name, as they come back from a storage."""
+    if attributes is None:
+        return {}
+    if not isinstance(attributes, Mapping) or not all(
+        isinstance(name, str) and name for name in attributes
+    ):
+        raise TrialError(
+            "attributes are a dict from names to JSON values, got"
+            f" {attributes!r}: nothing was recorded"
+        )
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(attributes), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise TrialError(
+            f"attributes must be JSON values ({error}), got {dict(attributes)!r}: nothing was"
+            " recorded; turn arrays into lists and other objects into text"
+        ) from None
+    return plain
+
+
+def merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The old attributes with the new ones over them; None takes one away."""
+    return {name: value for name, value in {**old, **new}.items() if value is not None}
+
+
+def failure_text(error: BaseException) -> str:
+    """An exception for the record: what it says, and below that where it came from. What no
+    database holds is written as an escape.
+    """
+    said = "".join(traceback.format_exception_only(error)).strip()
+    frames = traceback.format_tb(error.__traceback__)
+    text = said + ("\n\n" + "".join(frames[-5:]).rstrip() if frames else "")
+    written = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
+    return written[:MAX_TEXT]
+
+
+# -- notebooks --
+
+
+def html_table(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    """A title and a line per row; rows without a text are left out."""
+    lines = "".join(
+        f'<tr><th style="{CELL};font-weight:normal;opacity:.7">{escape(name)}</th>'
+        f'<td style="{CELL}">{escape(text)}</td></tr>'
+        for name, text in rows
+        if text
+    )
+    return f"<div><b>{escape(title)}</b><table>{lines}</table></div>"
+
+
+def shown(value: object) -> str:
+    """A number with six digits, anything else as text."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

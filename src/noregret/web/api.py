@@ -127,7 +127,7 @@ async def study_version(studies: Studies, fits: Fits, name: StudyName, model: bo
     seen = await run_in_threadpool(studies.snapshot, name)
     if not model:
         return {"version": seen.version}
-    answer, fitting = fits.look(name, seen.study.identity, seen.version)
+    answer, fitting = fits.look(name, seen.identity, seen.version)
     return {
         "version": seen.version,
         "model": None if answer is None else answer["version"],
@@ -187,7 +187,7 @@ async def study_model(studies: Studies, fits: Fits, name: StudyName) -> Any:
     newer fit is being computed.
     """
     seen = await run_in_threadpool(studies.snapshot, name)
-    answer, fitting = fits.look(name, seen.study.identity, seen.version)
+    answer, fitting = fits.look(name, seen.identity, seen.version)
     return (answer or {"version": None}) | {"fitting": fitting}
 
 
@@ -269,7 +269,7 @@ def derive_study(studies: Studies, name: StudyName, body: schemas.DerivedIn) -> 
     """A new study with the trials of this one, which stays as it is."""
     old = studies.study(name)
     study = old.derived(body.name, **body.changes(old))
-    return _created(studies, study, {**old.attributes, **body.attributes()})
+    return _created(studies, study, {**old.record().attributes, **body.attributes()})
 
 
 def _created(studies: Library, study: Study, attributes: dict[str, Any]) -> StudyOut:
@@ -354,7 +354,7 @@ def annotate_trial(studies: Studies, name: StudyName, number: Number, body: sche
 @router.delete("/studies/{key}", status_code=204)
 def delete_study(studies: Studies, name: StudyName) -> None:
     """Delete a study and all its trials."""
-    Study.delete(name, storage=studies.storage)
+    studies.storage.delete(name)
     studies.forget(name)
 
 

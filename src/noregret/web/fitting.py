@@ -132,7 +132,7 @@ class Fitter:
     def _last_result(self, name: str) -> tuple[Snapshot, Result | str | None]:
         """The last one, also if the study has changed since; not that of a deleted study."""
         last = self._results.get(name)
-        if last is None or self._storage.key(name).identity != last[0].study.identity:
+        if last is None or self._storage.key(name).identity != last[0].identity:
             return self._result(name)
         return last
 

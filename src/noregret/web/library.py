@@ -34,10 +34,11 @@ class Snapshot:
 
     def __init__(self, study: Study, record: StudyRecord, rows: list[Trial]) -> None:
         self.study, self.record, self.rows, self.read = study, record, rows, time.monotonic()
+        self.identity = "" if record.key is None else record.key.identity
         self._responses: dict[str, bytes] = {}
         content = repr(
             (
-                study.identity,
+                self.identity,
                 record.seed,
                 record.strategy,
                 rows[0].created if rows else "",
@@ -117,7 +118,7 @@ class Library:
 
     def __init__(self, storage: SQLStorage) -> None:
         self.storage = storage
-        self._studies: dict[str, Study] = {}
+        self._studies: dict[str, tuple[str, Study]] = {}  # each with its identity
         self._snapshots: dict[str, Snapshot] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
 
@@ -130,9 +131,10 @@ class Library:
             return self._study(self.storage.key(name))
 
     def _study(self, key: StudyKey) -> Study:
-        study = self._studies.get(key)
-        if study is None or study.identity != key.identity:
-            study = self._studies[str(key)] = Study.open(str(key), storage=self.storage)
+        identity, study = self._studies.get(key, ("", None))
+        if study is None or identity != key.identity:
+            study = Study.open(str(key), storage=self.storage)
+            self._studies[str(key)] = key.identity, study
             self._snapshots.pop(key, None)
         return study
 

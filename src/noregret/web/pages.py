@@ -110,7 +110,7 @@ async def overview_page(
     page: Annotated[int, Query(ge=1, le=10**6)] = 1,
 ) -> Response:
     seen = await run_in_threadpool(studies.snapshot, name)
-    model = fits.last(name, seen.study.identity)  # the page asks for a newer one by itself
+    model = fits.last(name, seen.identity)  # the page asks for a newer one by itself
     return await run_in_threadpool(_overview, request, seen, model, page)
 
 

@@ -1,0 +1,283 @@
+"""What defines a study besides its trials: its settings checked, compared, and derived anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from noregret.diagnostics import check_count
+from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialError
+from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
+from noregret.storage import StudyRecord, codec
+from noregret.strategies import InsuredGPUCB, Strategy
+from noregret.trials import (
+    Decision,
+    Goal,
+    Limit,
+    Trial,
+    check_limits,
+    check_note,
+    keeps,
+    standing,
+    unwritable,
+)
+
+# the fields whose change makes a derived study another problem
+DEFINING = ("space", "goal", "strategy", "seed", "outcomes", "context")
+
+
+def new_record(
+    name: str,
+    space: Any,
+    goal: Goal | None,
+    strategy: Strategy | None,
+    seed: int,
+    outcomes: Any,
+    context: Any,
+) -> StudyRecord:
+    """The record of a new study; ConfigurationError if a setting makes no sense."""
+    if goal not in ("maximize", "minimize"):
+        raise ConfigurationError(
+            'say what is wanted: goal is "maximize" or "minimize", such as Study(space,'
+            f' "minimize") for a loss{"" if goal is None else f"; got {goal!r}"}'
+        )
+    proposer, checked = check_strategy(strategy), as_space(space)
+    limits = check_limits(outcomes, checked.parameters)
+    check_takes(proposer, limits)
+    names = check_context(context, checked.parameters)
+    start = check_count("seed", seed, 0)
+    return StudyRecord(name, checked, goal, proposer, start, outcomes=limits, context=names)
+
+
+def check_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise ConfigurationError(f"a study's name is text, got {name!r}")
+    odd = unwritable(name)
+    if odd is not None:
+        raise ConfigurationError(f"a study's name holds {odd}: choose another name")
+
+
+def check_strategy(strategy: Any) -> Strategy:
+    """The strategy itself; the default for None."""
+    proposer = InsuredGPUCB() if strategy is None else strategy
+    if isinstance(proposer, type) or not isinstance(proposer, Strategy):
+        raise ConfigurationError(
+            f"strategy must be a strategy value such as InsuredGPUCB(), got {proposer!r}"
+        )
+    return proposer
+
+
+def check_takes(strategy: Strategy, limits: Mapping[str, Limit]) -> None:
+    """ConfigurationError if a strategy cannot model outcomes with these limits."""
+    check = getattr(strategy, "check_outcomes", None)
+    if check is not None:
+        check(limits)
+    elif limits:
+        raise ConfigurationError(
+            f"{type(strategy).__name__} reads no outcomes, so it would not keep the limits of"
+            f" {list(limits)!r}: use the default strategy, or AdaptiveGPUCB.rigorous(…,"
+            " outcomes=…)"
+        )
+
+
+def check_context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the context parameters, each once."""
+    names = (context,) if isinstance(context, str) else tuple(context or ())
+    unknown = [name for name in names if name not in parameters]
+    if unknown:
+        raise ConfigurationError(
+            f"context names {unknown!r}, which this space does not have: its parameters are"
+            f" {list(parameters)!r}"
+        )
+    if names and len(set(names)) >= len(parameters):
+        raise ConfigurationError(
+            f"every input is context, {list(names)!r}: there is nothing left to choose"
+        )
+    return tuple(dict.fromkeys(names))
+
+
+def check_numbers(trials: Sequence[Trial]) -> None:
+    """TrialError unless trials are numbered from 0 and correct earlier ones only."""
+    numbers = [trial.number for trial in trials]
+    if numbers != list(range(len(trials))):
+        raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {numbers}")
+    for trial in trials:
+        if trial.corrects is not None and not 0 <= trial.corrects < trial.number:
+            raise TrialError(
+                f"trial {trial.number} corrects trial {trial.corrects!r}: a correction comes after"
+                " what it corrects"
+            )
+
+
+def check_same(stored: StudyRecord, wanted: StudyRecord, strategy: Any) -> None:
+    """ConfigurationError unless a stored study is the one described; strategy None: any."""
+    for name in ("outcomes", "context", "space", "goal", "strategy"):
+        there, here = getattr(stored, name), getattr(wanted, name)
+        if there != here and not (name == "strategy" and strategy is None):
+            raise ConfigurationError(
+                f"study {stored.name!r} exists with another"
+                f" {'limits' if name == 'outcomes' else name}, {there!r}, and {here!r} was given:"
+                " take another name, or make a new study from it with study.derived(…)"
+            )
+
+
+# -- a study made from another --
+
+
+def derive(
+    old: StudyRecord,
+    trials: Sequence[Trial],
+    name: str,
+    *,
+    parameters: Mapping[str, Parameter] | None,
+    past: Mapping[str, Any],
+    constraints: Sequence[Constraint] | None,
+    space: Any,
+    goal: Goal | None,
+    strategy: Strategy | None,
+    seed: int | None,
+    note: str | None,
+    outcomes: Mapping[str, Limit] | None,
+    context: Sequence[str] | None,
+) -> tuple[StudyRecord, list[Trial]]:
+    """The record of a study made from another, and the trials it starts with. None: as it was.
+
+    If only the name changes, every trial goes along with its decision; otherwise the outcomes do,
+    as data.
+    """
+    if space is not None and (parameters is not None or constraints is not None):
+        raise ConfigurationError(
+            "derived takes space, or parameters and constraints that change, not both"
+        )
+    if goal not in ("maximize", "minimize", None):
+        raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
+    if space is None:
+        domain = _changed_space(old.space, parameters, constraints)
+    else:
+        domain = as_space(space)
+    new = replace(
+        old,
+        name=name,
+        space=domain,
+        goal=goal or old.goal,
+        strategy=old.strategy if strategy is None else check_strategy(strategy),
+        seed=old.seed if seed is None else check_count("seed", seed, 0),
+        note=check_note(note) or old.note,
+        outcomes=check_limits(old.outcomes if outcomes is None else outcomes, domain.parameters),
+        context=check_context(old.context if context is None else context, domain.parameters),
+    )
+    check_takes(new.strategy, new.outcomes)
+    _check_past(old.space, new.space, past)
+    changed = {
+        field: getattr(old, field)
+        for field in DEFINING
+        if getattr(old, field) != getattr(new, field)
+    }
+    if changed:
+        kept = [trial for trial in standing(trials) if trial.state != "running"]
+        numbers = [trial.number for trial in kept]
+        kept = [_as_data(trial, i, old.space, new, past) for i, trial in enumerate(kept)]
+    else:
+        numbers = list(range(len(trials)))
+        kept = [_unclaimed(trial) for trial in trials]
+    origin = {
+        "study": old.name,
+        "was": {field: _stored(value) for field, value in changed.items()},
+        "numbers": numbers,  # of the old study, in the order of the new one's trials
+        "origin": old.origin,
+    }
+    return replace(new, origin=origin), kept
+
+
+def _changed_space(
+    old: Space | Candidates,
+    parameters: Mapping[str, Parameter] | None,
+    constraints: Sequence[Constraint] | None,
+) -> Space | Candidates:
+    """The space with some parameters replaced, others added at its end, or other constraints."""
+    if not parameters and constraints is None:
+        return old
+    if isinstance(old, Candidates):
+        raise ConfigurationError(
+            "a list of candidates has no ranges to change and no constraints: give the new list as"
+            " space=Candidates(…)"
+        )
+    merged = {**old.parameters, **(parameters or {})}
+    return Space(
+        merged, old.vector, old.constraints if constraints is None else constraints, old.branches
+    )
+
+
+def _check_past(old: Space | Candidates, new: Space | Candidates, past: Mapping[str, Any]) -> None:
+    gone = [name for name in old.parameters if name not in new.parameters]
+    if gone:
+        raise ConfigurationError(
+            f"the new space lacks {gone!r}, in which the old trials differ: keep it; an input that"
+            " shall vary no more is held with ask(fixed=…)"
+        )
+    added = [name for name in new.parameters if name not in old.parameters]
+    missing = [name for name in added if name not in past]
+    if missing:
+        raise ConfigurationError(
+            f"the new inputs {missing!r} had some value in the old trials: say which, past="
+            f"{{{missing[0]!r}: …}}"
+        )
+    strange = [name for name in past if name not in added]
+    if strange:
+        raise ConfigurationError(
+            f"past gives values to {strange!r}, which are no new inputs: those are {added!r}"
+        )
+
+
+def _as_data(
+    trial: Trial, number: int, old: Space | Candidates, new: StudyRecord, past: Mapping[str, Any]
+) -> Trial:
+    """A trial as data of the new study. Its decision stays behind: it was made in another space or
+    by another strategy.
+    """
+    named = {**named_params(old, trial.params), **past}
+    vector = not isinstance(new.space.decode(np.zeros(new.space.dimension)), Mapping)
+    try:
+        params = new.space.canonical(np.array(list(named.values())) if vector else named)
+    except SpaceError as error:
+        raise SpaceError(
+            f"trial {trial.number} does not fit the new space: {error}. A derived study takes all"
+            " of its trials along: keep the range as wide as what was run"
+        ) from None
+    done = trial.state == "complete"
+    outcomes = {name: value for name, value in trial.outcomes.items() if name in new.outcomes}
+    noise = {name: std for name, std in trial.outcome_noise.items() if name in new.outcomes}
+    data = replace(
+        trial,
+        number=number,
+        params=params,
+        asked=None,
+        corrects=None,
+        decision=Decision("enqueued") if trial.state == "waiting" else Decision(),
+        worker=None,
+        outcomes=outcomes,
+        outcome_noise=noise,
+        feasible=keeps(outcomes, new.outcomes) if done else None,
+    )
+    if done and trial.value is None and data.feasible is not False:
+        # without a value and within the new limits, all that is left is that it failed
+        return replace(data, state="failed", error="it had no value, a limit was not kept")
+    return data
+
+
+def _unclaimed(trial: Trial) -> Trial:
+    """A running trial waits in the copy: its worker evaluates the original."""
+    if trial.state != "running":
+        return trial
+    return replace(trial, state="waiting", worker=None, started=None)
+
+
+def _stored(value: Any) -> Any:
+    """As JSON; the ``repr`` of a strategy that cannot be stored."""
+    try:
+        return codec.to_json(value)
+    except StorageError:
+        return repr(value)
