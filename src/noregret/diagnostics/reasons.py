@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noregret.diagnostics.forecast_checks import Prediction
+from noregret.diagnostics.presentation import best_so_far
 from noregret.trials import WITHOUT_VALUE, Goal, ModelDecision, Trial, sign_of
 
 
@@ -29,17 +30,12 @@ class Convergence:
 def convergence(
     trials: Sequence[Trial], made: Sequence[Prediction | None], goal: Goal
 ) -> Convergence:
-    sign = sign_of(goal)
-    best: list[float | None] = []
+    """The progress of trials as they stand, with their predictions."""
+    best = best_so_far([trial.value if _counts(trial) else None for trial in trials], goal)
     bounds: list[tuple[float | None, float | None]] = []
-    for trial, each in zip(trials, made, strict=True):
-        known = [
-            value
-            for value in (*best[-1:], trial.value if _counts(trial) else None)
-            if value is not None
-        ]
-        best.append(max(known, key=lambda value: sign * value) if known else None)
-        bounds.append(_certificate(trial, each, sign) or (bounds[-1] if bounds else (None, None)))
+    for trial, prediction in zip(trials, made, strict=True):
+        last = bounds[-1] if bounds else (None, None)
+        bounds.append(_certificate(trial, prediction, sign_of(goal)) or last)
     return Convergence(
         tuple(best), tuple(low for low, _ in bounds), tuple(high for _, high in bounds)
     )
