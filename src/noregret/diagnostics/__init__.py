@@ -1,4 +1,4 @@
-"""Can the model be trusted? Read from what each proposal recorded, nothing is fitted again."""
+"""Whether the model can be trusted, from what each proposal recorded. Nothing is fitted again."""
 
 from noregret.diagnostics.alarm_rules import Alarm, alarms
 from noregret.diagnostics.forecast_checks import (
@@ -6,7 +6,7 @@ from noregret.diagnostics.forecast_checks import (
     Calibration,
     Prediction,
     calibration,
-    outcomes,
+    effective_trials,
     predictions,
 )
 from noregret.diagnostics.importances import Importance, importances
@@ -26,8 +26,8 @@ __all__ = [
     "calibration",
     "check_count",
     "convergence",
+    "effective_trials",
     "importances",
-    "outcomes",
     "predictions",
     "values_along",
     "why",
