@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
-from noregret.diagnostics import effective_trials, predictions
+from noregret.diagnostics import outcomes, predictions
 from noregret.errors import TrialError
 from noregret.plot.canvas import (
     BLUE,
@@ -120,7 +120,7 @@ def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     """How often values fell inside the central intervals predicted before they were told: on the
     diagonal if the model is honest.
     """
-    made = predictions(effective_trials(study.trials), study.goal)
+    made = predictions(outcomes(study.trials), study.goal)
     residuals = [
         abs(each.residual) for each in made if each is not None and each.residual is not None
     ]
