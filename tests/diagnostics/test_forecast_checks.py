@@ -10,7 +10,7 @@ import pytest
 from scipy.special import comb
 
 import noregret as nr
-from noregret.diagnostics import LEVEL, calibration, outcomes, predictions
+from noregret.diagnostics import LEVEL, calibration, effective_trials, predictions
 from noregret.diagnostics.forecast_checks import ENOUGH, GAUSSIAN
 from noregret.strategies import Compression
 from noregret.trials import Decision, ModelDecision, Trial
@@ -220,7 +220,7 @@ def test_corrections_take_the_place_of_what_they_correct() -> None:
     study.correct(1, 20.0)
     study.correct(1, 30.0)  # a correction of the correction
     study.correct(2, state="failed")
-    kept = outcomes(study.trials)
+    kept = effective_trials(study.trials)
     assert [(trial.number, trial.state, trial.value) for trial in kept] == [
         (0, "complete", 1.0),
         (1, "complete", 30.0),

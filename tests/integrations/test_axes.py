@@ -8,7 +8,7 @@ import scipy.stats
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.integrations.axes import Axes, Axis, listed, multiples, plain, quantiles, stepped
+from noregret.integrations.axes import Axes, Axis, listed, multiples, plain, quantiles, ranged
 
 OBJECT = object()
 
@@ -27,8 +27,8 @@ OBJECT = object()
         (listed([True, 1, "x"]), [True, 1, "x"], [False, 2]),
         (listed([(1, 2), OBJECT]), [(1, 2), OBJECT], [(1,), object()]),
         (listed([2.0, 2.0, 3.0]), [2.0, 3.0], [4.0]),
-        (stepped(2, 20, 3), [2, 5, 20], [3, -1, 23]),
-        (stepped(0.0, 1.0, 0.1), [0.0, 0.3, 0.1 + 0.2, 1.0], [0.35, 1.1]),
+        (ranged(nr.Int, 2, 20, step=3), [2, 5, 20], [3, -1, 23]),
+        (ranged(nr.Float, 0.0, 1.0, step=0.1), [0.0, 0.3, 0.1 + 0.2, 1.0], [0.35, 1.1]),
         (multiples(3, 17, 4, log=False), [4, 16], [3, 20, 6]),
         (multiples(0.5, 8, 0.5, log=True), [0.5, 8.0], [0.75, 8.5]),
         (quantiles(scipy.stats.norm(5, 2)), [5.0, 1.0], [50.0]),

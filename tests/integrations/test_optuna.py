@@ -440,7 +440,7 @@ WORKER = textwrap.dedent("""
         c = trial.suggest_categorical("c", ["u", "v"])
         time.sleep(0.05)
         return (x - 1) ** 2 + (y - 0.1) ** 2 + (c == "u")
-    study.optimize(objective, n_trials=30)
+    study.optimize(objective, n_trials=14)
     """)
 
 
@@ -451,12 +451,12 @@ def test_two_processes_share_a_study_on_postgresql(request: pytest.FixtureReques
     workers = [subprocess.Popen([sys.executable, "-c", WORKER, url, str(seed)]) for seed in (0, 1)]
     assert [worker.wait(timeout=300) for worker in workers] == [0, 0]
     trials = study.trials
-    assert len(trials) == 60
+    assert len(trials) == 28
     assert all(trial.state == TrialState.COMPLETE for trial in trials)
     assert {trial.user_attrs["worker"] for trial in trials} == {"0", "1"}
     decisions = [model["t"] for model in map(model_of, trials) if model is not None]
-    assert max(decisions) > 45  # each worker reads what the other decided
-    assert study.best_value < 0.01
+    assert max(decisions) > 14  # each worker reads what the other decided
+    assert study.best_value < 0.05
     storage.engine.dispose()
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import calibration, outcomes, predictions
+from noregret.diagnostics import calibration, effective_trials, predictions
 from noregret.errors import SpaceError, TrialError
 
 SPACE = {"temperature": nr.Float(20, 90, step=5), "hours": nr.Float(0.5, 24, log=True)}
@@ -73,7 +73,7 @@ def test_negative_control_the_point_that_was_run_is_not_the_one_derived() -> Non
 
 def test_a_value_elsewhere_says_nothing_about_the_forecast() -> None:
     study = laboratory(16)
-    trials = outcomes(study.trials)
+    trials = effective_trials(study.trials)
     made = predictions(trials, "maximize")
     model = [trial for trial in trials if trial.decision.model is not None]
     moved = [trial.number for trial in model if trial.asked is not None]

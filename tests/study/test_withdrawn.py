@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import alarms, outcomes, predictions
+from noregret.diagnostics import alarms, effective_trials, predictions
 from noregret.storage import MemoryStorage, SQLStorage, Storage
 
 SPACE = {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}
@@ -63,7 +63,7 @@ def test_counts_and_alarms_leave_it_out(storage: Storage) -> None:
     (summary,) = nr.studies(storage)
     assert (summary.trials, summary.complete, summary.withdrawn) == (10, 4, 6)
     assert "6 withdrawn" in study._repr_html_() + repr(study)
-    trials = outcomes(study.trials)
+    trials = effective_trials(study.trials)
     made = predictions(trials, study.goal)
     found = alarms(study.space, trials, made, study.goal, study.strategy)
     assert "failures" not in {alarm.kind for alarm in found}

@@ -1,4 +1,4 @@
-"""Can the model be trusted? Read from what each proposal recorded, nothing is fitted again."""
+"""Whether the model can be trusted, from what each proposal recorded. Nothing is fitted again."""
 
 from noregret.diagnostics.alarm_rules import Alarm, alarms
 from noregret.diagnostics.forecast_checks import (
@@ -6,12 +6,14 @@ from noregret.diagnostics.forecast_checks import (
     Calibration,
     Prediction,
     calibration,
-    outcomes,
+    effective_trials,
     predictions,
 )
 from noregret.diagnostics.importances import Importance, importances
 from noregret.diagnostics.presentation import best_so_far, check_count, values_along
 from noregret.diagnostics.reasons import Convergence, Reason, convergence, why
+
+outcomes = effective_trials  # the former name, until the pictures use the new one
 
 __all__ = [
     "LEVEL",
@@ -26,6 +28,7 @@ __all__ = [
     "calibration",
     "check_count",
     "convergence",
+    "effective_trials",
     "importances",
     "outcomes",
     "predictions",

@@ -1,4 +1,4 @@
-"""What looks wrong, in words, and what to do about it."""
+"""Alarms: what looks wrong with a study, and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from noregret.space import Array, Choice, SearchSpace, Space
 from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.trials import Goal, Trial, sign_of
 
-RECENT = 8  # proposals looked at
+RECENT = 8  # latest proposals that are checked
 FROM_THIS = "start a study from this one (its trials come along)"  # on the page, or derived()
-STUCK = 0.005  # per coordinate of the unit cube: nearer than this is the same experiment
-EDGE = 1e-3  # likewise, from a bound
-FAILING = 1 / 3  # share of recent trials
-EXACT = 1e-6  # noise variance, in units of the prior's
+STUCK = 0.005  # range per coordinate of the unit cube within which proposals count as one point
+EDGE = 1e-3  # distance from a bound, in the unit cube, within which a point is on it
+FAILING = 1 / 3  # share of recent trials that may fail without an alarm
+EXACT = 1e-6  # noise variance (prior-variance units) below which values are taken for exact
 
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """serious: False where it is as it should be for some studies, and only the person who runs it
-    can tell.
+    """Something that looks wrong. serious: False if it is right for some studies, which only the
+    user can tell.
     """
 
     kind: str
@@ -39,7 +39,18 @@ def alarms(
     goal: Goal,
     strategy: Strategy,
 ) -> list[Alarm]:
-    """Of trials as they stand (``outcomes``) and their predictions; the most serious first."""
+    """What looks wrong with a study.
+
+    Args:
+        space: The search space.
+        trials: The trials as ``effective_trials`` gives them.
+        made: Their predictions.
+        goal: "maximize" or "minimize".
+        strategy: The study's strategy.
+
+    Returns:
+        The alarms, the most serious first.
+    """
     chosen = [trial for trial in trials if trial.decision.model is not None]
     decided = chosen[-RECENT:]
     points = _points(space, decided)
@@ -81,7 +92,7 @@ def _coverage(made: Sequence[Prediction | None], proved: bool) -> Alarm | None:
 
 
 def _stuck(space: SearchSpace, chosen: Sequence[Trial], strategy: Strategy) -> Alarm | None:
-    """A survey between looks elsewhere on purpose: it does not end a row of repeats."""
+    """Surveys do not end a row of repeats: they explore elsewhere on purpose."""
     repeated = [trial for trial in chosen if not trial.why.survey]
     points = _points(space, repeated[-RECENT:])
     if len(points) < RECENT or np.ptp(points, axis=0).max() > STUCK:

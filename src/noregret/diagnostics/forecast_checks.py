@@ -53,30 +53,27 @@ class Prediction:
         return None if self.residual is None else abs(self.residual) <= self.multiple
 
 
-def outcomes(trials: Sequence[Trial]) -> list[Trial]:
-    """All but the corrections, each with the outcome that counts now and the reasons it was chosen
-    for. trials: all of them, by number.
+CORRECTED = ("params", "asked", "state", "value", "noise_std", "error", "transient")
+
+
+def effective_trials(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials with corrections in place of what they correct.
+
+    Args:
+        trials: All trials of a study, by number.
+
+    Returns:
+        All but the corrections, each with the result that counts now and its own decision.
     """
     replaced_by = corrections(trials)
-    kept = []
+    effective = []
     for trial in trials:
-        told = trials[latest(trial.number, replaced_by)]
-        if trial.corrects is None:
-            kept.append(
-                trial
-                if told is trial
-                else replace(
-                    trial,
-                    params=told.params,
-                    asked=told.asked,
-                    state=told.state,
-                    value=told.value,
-                    noise_std=told.noise_std,
-                    error=told.error,
-                    transient=told.transient,
-                )
-            )
-    return kept
+        last = trials[latest(trial.number, replaced_by)]
+        if trial.corrects is None and last is trial:
+            effective.append(trial)
+        elif trial.corrects is None:
+            effective.append(replace(trial, **{name: getattr(last, name) for name in CORRECTED}))
+    return effective
 
 
 def predictions(trials: Sequence[Trial], goal: Goal) -> list[Prediction | None]:

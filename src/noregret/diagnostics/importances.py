@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from noregret.errors import ConfigurationError
+from noregret.diagnostics.presentation import check_count
 from noregret.space import Array, Candidates, Space
 from noregret.strategies import Belief
 
@@ -42,8 +42,7 @@ def importances(
     """One per input, in the order of the space. Of a list of candidates, and where there are
     constraints: as if every combination of the inputs' values were there.
     """
-    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 2:
-        raise ConfigurationError(f"draws must be a whole number of at least 2, got {draws!r}")
+    check_count("draws", draws, at_least=2)
     parameters, d = space.parameters, space.dimension
     names = [name for name, parameter in parameters.items() if parameter.width > 0]
     count = 2 ** int(np.log2(max(ROWS / (len(names) + 2), 16)))

@@ -1,4 +1,4 @@
-"""How far a study has come, and why each point was chosen."""
+"""The progress of a study, and why each point was chosen."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from noregret.diagnostics.forecast_checks import Prediction
+from noregret.diagnostics.presentation import best_so_far
 from noregret.trials import WITHOUT_VALUE, Goal, ModelDecision, Trial, sign_of
 
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """One entry per trial. best: the best value so far. (lower, upper): where the optimum of f lies
-    by the last decision's band; None without one, and where the point was chosen otherwise than by
-    the whole band: by chance, by expected improvement, among what keeps limits.
+    """One entry per trial. best: the best value so far. (lower, upper): an interval for the optimum
+    of f by the last UCB decision; None before the first. Random points, expected improvement and
+    choices among feasible points give no interval.
 
-    For maximising: the optimum is at least the lower bound at the recommended point and at most the
-    largest upper bound, which is that at the point UCB chose. Their distance is the certificate of
-    that step. Both hold under the strategy's condition and not otherwise.
+    When maximising, the optimum is at least the lower bound at the recommended point and at most
+    the upper bound at the point that UCB chose. Their distance is the certificate of that step.
+    Both hold under the strategy's condition only.
     """
 
     best: tuple[float | None, ...]
@@ -29,24 +30,19 @@ class Convergence:
 def convergence(
     trials: Sequence[Trial], made: Sequence[Prediction | None], goal: Goal
 ) -> Convergence:
-    sign = sign_of(goal)
-    best: list[float | None] = []
+    """The progress of trials as they stand, with their predictions."""
+    best = best_so_far([trial.value if _counts(trial) else None for trial in trials], goal)
     bounds: list[tuple[float | None, float | None]] = []
-    for trial, each in zip(trials, made, strict=True):
-        known = [
-            value
-            for value in (*best[-1:], trial.value if _counts(trial) else None)
-            if value is not None
-        ]
-        best.append(max(known, key=lambda value: sign * value) if known else None)
-        bounds.append(_certificate(trial, each, sign) or (bounds[-1] if bounds else (None, None)))
+    for trial, prediction in zip(trials, made, strict=True):
+        last = bounds[-1] if bounds else (None, None)
+        bounds.append(_certificate(trial, prediction, sign_of(goal)) or last)
     return Convergence(
         tuple(best), tuple(low for low, _ in bounds), tuple(high for _, high in bounds)
     )
 
 
 def _counts(trial: Trial) -> bool:
-    """Whether its value may be the best: told, and within all limits if there are any."""
+    """Whether its value may be the best: complete, and within all limits."""
     return trial.state == "complete" and trial.feasible is not False
 
 
@@ -55,18 +51,18 @@ def _certificate(trial: Trial, made: Prediction | None, sign: float) -> tuple[fl
     if model is None or model.recommended_bound is None or optimistic is None:
         return None
     if model.acquisition != "ucb" or model.exploration != 1 or model.kind != "promise":
-        return None  # not where the whole band is highest, or not among what may be run
+        return None  # the point does not maximise the whole band
     if model.survey or _elsewhere(model):
         return None
     safe = model.recommended_bound
     if sign * (optimistic - safe) < 0:
-        return None  # the point promised less than the recommended one: nor was this
+        return None  # the point promised less than the recommended one
     return (safe, optimistic) if sign > 0 else (optimistic, safe)
 
 
 def _elsewhere(model: ModelDecision) -> bool:
-    """Whether the default went to a design not measured yet, since the argmax, whose std is its
-    ``estimate``, would have told next to nothing.
+    """Whether the default went to a new design because the argmax was idle: ``estimate`` is the
+    std at the argmax.
     """
     if model.reference is None or model.estimate is None or model.reference_scale is not None:
         return False
@@ -84,8 +80,8 @@ def _optimistic(made: Prediction | None, sign: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a point was chosen: UCB = mean + exploration, to be read with the goal's sign; both None
-    where no UCB decided.
+    """Why a point was chosen. UCB = mean + exploration, with the goal's sign; both are None if UCB
+    did not decide. active: what set the lengthscales.
     """
 
     rule: str
@@ -129,6 +125,13 @@ WITHOUT_VALUE_RULES = {
 
 
 def why(trial: Trial, made: Prediction | None, goal: Goal) -> Reason:
+    """The words of a decision, for the shell and the page.
+
+    Args:
+        trial: The trial.
+        made: Its prediction; None if no model proposed the point.
+        goal: "maximize" or "minimize".
+    """
     model = trial.decision.model
     if made is None or model is None:
         return Reason(_without_model(trial))
@@ -157,7 +160,7 @@ def why(trial: Trial, made: Prediction | None, goal: Goal) -> Reason:
 
 
 def _active(model: ModelDecision) -> str | None:
-    """What set the class, and what the data say about its norm bound where that was asked."""
+    """What set the function class, and the data's lower bound on its norm where it is known."""
     text = ACTIVE.get(model.active)
     if text is None or model.norm_lower_bound is None or model.norm_bound is None:
         return text

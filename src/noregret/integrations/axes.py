@@ -1,5 +1,5 @@
-"""Search spaces of other libraries in terms of ours: an axis is one of our parameters and the way
-to their values and back.
+"""Search spaces of other libraries as ours. An axis is one of our parameters, with the conversion
+to their values and back. A space function declares its axes by running.
 """
 
 from __future__ import annotations
@@ -14,10 +14,22 @@ import numpy as np
 
 from noregret.errors import SpaceError
 from noregret.space import ActiveWhen, Choice, Constraint, Float, Int, Parameter, Space
+from noregret.strategies import Strategy
+from noregret.study import Study
 
-CUT = 1e-3  # probability left out at an end of a distribution that has no end there
-EDGE = 1e-6  # probability left out at an end that the distribution has
-TOLERANCE = 1e-8  # of a step: by how much a rounded multiple may miss
+CUT = 1e-3  # tail probability left out where the support of a distribution is unbounded
+EDGE = 1e-6  # tail probability left out at a finite end of the support
+TOLERANCE = 1e-8  # largest error of a rounded multiple, in steps
+
+
+def checked(strategy: Strategy | None) -> Strategy:
+    """The strategy as a study takes it: None is the default, and what is wrong with it raises."""
+    return Study([(0.0, 1.0)], "maximize", strategy).strategy
+
+
+def seed_from(entropy: Any) -> int:
+    """A study's seed from whole numbers; None stands for fresh entropy."""
+    return int(np.random.SeedSequence(entropy).generate_state(1)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +127,13 @@ def _by_position(names: Sequence[str], items: Sequence[Any]) -> Axis:
     return Axis(Choice(names), ours, lambda name: items[names.index(name)])
 
 
-def stepped(low: float, high: float, step: float) -> Axis:
-    """low, low + step, … up to high; whole numbers stay whole."""
-    return _levels(low, round((high - low) / step), step, log=False)
+def ranged(
+    kind: type[Float | Int], low: float, high: float, *, log: bool = False, step: Any = None
+) -> Axis:
+    """The numbers from low to high; with a step low, low + step, … (whole if all are whole)."""
+    if step is not None:
+        return _levels(low, round((high - low) / step), step, log=False)
+    return plain(kind(low, high, log))  # type: ignore[arg-type]
 
 
 def multiples(low: float, high: float, step: float, *, log: bool) -> Axis:
@@ -180,3 +196,105 @@ def quantiles(distribution: Any) -> Axis:
     ends = [float(distribution.ppf(each)) for each in (first, last)]
     made = Quantiles(ends[0], ends[1], distribution=distribution, share=(first, last))
     return plain(made)
+
+
+# -- spaces declared by running a function --
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A parameter as a space function declared it."""
+
+    kind: str
+    low: Any
+    high: Any
+    step: Any = None
+    log: bool = False
+    choices: tuple[Any, ...] = ()
+
+    @property
+    def single(self) -> bool:
+        return len(self.choices) == 1 or (not self.choices and self.low == self.high)
+
+    @property
+    def axis(self) -> Axis:
+        if self.choices:
+            return listed(self.choices)
+        kind = Float if self.kind == "float" else Int
+        return ranged(kind, self.low, self.high, log=self.log, step=self.step)
+
+
+class Suggestions:
+    """The argument of a space function. Parameters that the model proposed get its value, all
+    others a random one.
+    """
+
+    def __init__(
+        self,
+        proposed: Mapping[str, Any],
+        declared: Mapping[str, Declared],
+        rng: np.random.Generator,
+    ) -> None:
+        self._proposed, self._known, self._rng = proposed, declared, rng
+        self.values: dict[str, Any] = {}
+        self.declared: dict[str, Declared] = {}
+
+    def suggest_float(
+        self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False
+    ) -> float:
+        return float(self._suggest(name, Declared("float", low, high, step, log)))
+
+    def suggest_int(
+        self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
+    ) -> int:
+        return int(
+            self._suggest(name, Declared("int", low, high, None if step == 1 else step, log))
+        )
+
+    def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
+        return self._suggest(name, Declared("categorical", None, None, choices=tuple(choices)))
+
+    def _suggest(self, name: str, declared: Declared) -> Any:
+        if name in self.values:
+            return self.values[name]
+        if declared.log and declared.step is not None:
+            raise SpaceError(f"parameter {name!r}: a log scale and a step cannot go together")
+        if declared.single:
+            self.values[name] = declared.choices[0] if declared.choices else declared.low
+            return self.values[name]
+        try:
+            axis = declared.axis
+        except SpaceError as error:
+            raise SpaceError(f"parameter {name!r}: {error}") from None
+        if self._known.get(name) == declared and name in self._proposed:
+            value = self._proposed[name]
+        else:
+            value = axis.theirs(axis.parameter.decode(self._rng.random(axis.parameter.width)))
+        self.values[name], self.declared[name] = value, declared
+        return value
+
+
+def common(runs: Sequence[Mapping[str, Declared]]) -> dict[str, Declared]:
+    """The parameters that every run declared in the same way: they can be modelled together."""
+    if not runs:
+        return {}
+    return {
+        name: declared
+        for name, declared in runs[0].items()
+        if all(run.get(name) == declared for run in runs)
+    }
+
+
+def evaluate(function: Callable[[Any], Any], suggestions: Suggestions) -> dict[str, Any]:
+    """The parameters that a space function suggests, with the constants that it returns."""
+    constants = function(suggestions)
+    if constants is not None and not (
+        isinstance(constants, Mapping) and all(isinstance(name, str) for name in constants)
+    ):
+        raise SpaceError(f"a space function returns None or a dict of constants, got {constants!r}")
+    if not suggestions.values:
+        raise SpaceError(
+            "the space function suggested no parameter: call trial.suggest_float, suggest_int or"
+            " suggest_categorical in it"
+        )
+    return {**suggestions.values, **(constants or {})}

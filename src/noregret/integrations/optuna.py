@@ -14,10 +14,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
+from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import Axes, Axis, plain, stepped
+from noregret.integrations.axes import Axes, Axis, checked, ranged, seed_from
 from noregret.space import Choice, Float, Int
 from noregret.strategies import Strategy
 from noregret.study import CertifiedWithin, Study
@@ -71,18 +70,9 @@ class NoRegretSampler(BaseSampler):
         warn_independent_sampling: bool = True,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
-        if n_startup_trials is not None and (
-            isinstance(n_startup_trials, bool)
-            or not isinstance(n_startup_trials, int)
-            or n_startup_trials < 0
-        ):
-            raise ConfigurationError(
-                "n_startup_trials must be a whole number of at least 0, or None, got"
-                f" {n_startup_trials!r}"
-            )
-        chosen = Study(
-            [(0.0, 1.0)], "maximize", strategy=strategy
-        ).strategy  # the default and the checks are the study's
+        if n_startup_trials is not None:
+            check_count("n_startup_trials", n_startup_trials, at_least=0)
+        chosen = checked(strategy)
         if constraints_func is not None and not hasattr(chosen, "check_outcomes"):
             raise ConfigurationError(
                 f"{type(chosen).__name__} reads no outcomes, so it would not keep constraints_func:"
@@ -91,7 +81,7 @@ class NoRegretSampler(BaseSampler):
         self._constraints = constraints_func
         self._strategy = chosen if n_startup_trials is None else _without_initial_design(chosen)
         self._startup = n_startup_trials or 0
-        self._seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        self._seed = seed_from(seed)
         self._independent = independent_sampler or RandomSampler(seed=seed)
         self._warns = warn_independent_sampling
         self._intersection = IntersectionSearchSpace()
@@ -105,11 +95,7 @@ class NoRegretSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        return {
-            name: distribution
-            for name, distribution in self._intersection.calculate(study).items()
-            if not distribution.single()
-        }
+        return _searched(study, self._intersection)
 
     def sample_relative(
         self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -121,13 +107,12 @@ class NoRegretSampler(BaseSampler):
             or sum(other.state == TrialState.COMPLETE for other in others) < self._startup
         ):
             return {}
-        axes = Axes({name: _axis(distribution) for name, distribution in search_space.items()})
+        axes = _axes(search_space)
         fixed = _enqueued(trial, axes)
         if len(fixed) == len(axes.named):
             return {}
         space_key = _fingerprint(search_space)
-        goal: Goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
-        seed = int(np.random.SeedSequence([self._seed, trial.number]).generate_state(1)[0])
+        goal, seed = _goal(study), seed_from([self._seed, trial.number])
         # workers in step would all take the same best point: if another proposed meanwhile, think
         # again with its point pending
         while True:
@@ -209,13 +194,10 @@ class NoRegretStopping:
         at_least: int = 10,
         every: int = 1,
     ) -> None:
-        for name, count in (("at_least", at_least), ("every", every)):
-            if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-                raise ConfigurationError(
-                    f"{name} must be a whole number of at least 1, got {count!r}"
-                )
+        check_count("at_least", at_least)
+        check_count("every", every)
         self._rule = CertifiedWithin(regret, delta, heuristic)
-        self._strategy = Study([(0.0, 1.0)], "maximize", strategy).strategy
+        self._strategy = checked(strategy)
         if not (self._strategy.proved or heuristic):
             raise ConfigurationError(
                 f"{type(self._strategy).__name__} has no proved bound to stop by: give a strategy"
@@ -226,19 +208,15 @@ class NoRegretStopping:
 
     def __call__(self, study: optuna.Study, trial: FrozenTrial) -> None:
         _refuse_many_objectives(study)
-        done = sum(each.state == TrialState.COMPLETE for each in study.get_trials(deepcopy=False))
+        trials = study.get_trials(deepcopy=False)
+        done = sum(other.state == TrialState.COMPLETE for other in trials)
         if done < self._at_least or (done - self._at_least) % self._every:
             return
-        searched = {
-            name: distribution
-            for name, distribution in IntersectionSearchSpace().calculate(study).items()
-            if not distribution.single()
-        }
+        searched = _searched(study, IntersectionSearchSpace())
         if not searched:
             return
-        axes = Axes({name: _axis(distribution) for name, distribution in searched.items()})
-        goal: Goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
-        finished = [each for each in study.get_trials(deepcopy=False) if each.state.is_finished()]
+        axes, goal = _axes(searched), _goal(study)
+        finished = [other for other in trials if other.state.is_finished()]
         history = _history(finished, axes, goal, "")
         limits = _limits(finished)
         if self._rule(Study(axes.space, goal, self._strategy, trials=history, outcomes=limits)):
@@ -251,6 +229,22 @@ class NoRegretStopping:
 
 def _without_initial_design(strategy: Any) -> Strategy:
     return replace(strategy, initial_points=0) if hasattr(strategy, "initial_points") else strategy
+
+
+def _goal(study: optuna.Study) -> Goal:
+    return "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+
+
+def _searched(
+    study: optuna.Study, intersection: IntersectionSearchSpace
+) -> dict[str, BaseDistribution]:
+    """The parameters that every trial has with the same range, and with more than one value."""
+    common = intersection.calculate(study)
+    return {name: each for name, each in common.items() if not each.single()}
+
+
+def _axes(search_space: dict[str, BaseDistribution]) -> Axes:
+    return Axes({name: _axis(distribution) for name, distribution in search_space.items()})
 
 
 def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
@@ -313,14 +307,15 @@ def _axis(distribution: BaseDistribution) -> Axis:
             lambda value: int(distribution.to_internal_repr(value)),
             lambda index: choices[index],
         )
-    if isinstance(distribution, FloatDistribution):
-        if distribution.step is not None:
-            return stepped(distribution.low, distribution.high, distribution.step)
-        return plain(Float(distribution.low, distribution.high, distribution.log))
-    if isinstance(distribution, IntDistribution):
-        if distribution.step != 1:
-            return stepped(distribution.low, distribution.high, distribution.step)
-        return plain(Int(distribution.low, distribution.high, distribution.log))
+    if isinstance(distribution, (FloatDistribution, IntDistribution)):
+        whole = isinstance(distribution, IntDistribution)
+        return ranged(
+            Int if whole else Float,
+            distribution.low,
+            distribution.high,
+            log=distribution.log,
+            step=None if whole and distribution.step == 1 else distribution.step,
+        )
     raise SpaceError(
         f"NoRegretSampler knows float, int and categorical distributions, got {distribution!r}"
     )

@@ -14,8 +14,20 @@ import numpy as np
 import scipy.stats
 
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations import define_by_run
-from noregret.integrations.axes import Axes, Axis, listed, multiples, plain, quantiles
+from noregret.integrations.axes import (
+    Axes,
+    Axis,
+    Declared,
+    Suggestions,
+    checked,
+    common,
+    evaluate,
+    listed,
+    multiples,
+    plain,
+    quantiles,
+    seed_from,
+)
 from noregret.space import Branch, Choice, Float, Int, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
@@ -41,7 +53,7 @@ class _Run:
     params: dict[str, Any]
     state: State = "running"
     value: float | None = None
-    declared: dict[str, define_by_run.Declared] = field(default_factory=dict)
+    declared: dict[str, Declared] = field(default_factory=dict)
     decision: Decision = field(default_factory=Decision)
     decided: tuple[Any, ...] = ()
 
@@ -68,18 +80,12 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         points_to_evaluate: Sequence[Mapping[str, Any]] | None = None,
         evaluated_rewards: Sequence[float] | None = None,
     ) -> None:
-        if mode not in (None, "min", "max") or not isinstance(metric, (str, type(None))):
-            raise ConfigurationError(
-                f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r},'
-                f" mode={mode!r}"
-            )
+        _check_metric(metric, mode)
         super().__init__(metric=metric, mode=mode)
         self._metric: str | None = metric or (DEFAULT_METRIC if mode else None)
         self._mode: str | None = mode
-        self._strategy = Study(
-            [(0.0, 1.0)], "maximize", strategy=strategy
-        ).strategy  # the default and the checks are the study's
-        self._seed = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        self._strategy = checked(strategy)
+        self._seed = seed_from(seed)
         self._runs: dict[str, _Run] = {}
         self._first = [dict(point) for point in points_to_evaluate or ()]
         self._rewards = None if evaluated_rewards is None else list(evaluated_rewards)
@@ -108,10 +114,9 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     def _axes(self) -> tuple[Axes, tuple[Any, ...]]:
         """What is modelled now, and a name for it: decisions made on other axes are not read."""
         if callable(self._space):
-            declared = define_by_run.common(
-                [run.declared for run in self._runs.values() if run.declared]
-            )
-            return define_by_run.axes_of(declared), tuple(declared.items())
+            declared = common([run.declared for run in self._runs.values() if run.declared])
+            axes = Axes({name: each.axis for name, each in declared.items()})
+            return axes, tuple(declared.items())
         axes = _dict_axes(self._space)
         _ = axes.space
         return axes, tuple(axes.named)
@@ -126,11 +131,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     def set_search_properties(
         self, metric: str | None, mode: str | None, config: dict[str, Any], **spec: Any
     ) -> bool:
-        if mode not in (None, "min", "max") or not isinstance(metric, (str, type(None))):
-            raise ConfigurationError(
-                f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r},'
-                f" mode={mode!r}"
-            )
+        _check_metric(metric, mode)
         if self._space is not None and _dict_axes(config or {}).named:
             return False  # a second space
         self._metric = metric or self._metric or (DEFAULT_METRIC if mode else None)
@@ -164,8 +165,8 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         run = _Run(params, decision=decision, decided=decided)
         if callable(self._space):
             rng = np.random.default_rng([self._seed, len(self._runs), 1])
-            suggestions = define_by_run.Suggestions(params, dict(decided), rng)
-            run.params = define_by_run.run(self._space, suggestions)
+            suggestions = Suggestions(params, dict(decided), rng)
+            run.params = evaluate(self._space, suggestions)
             run.declared = suggestions.declared
         self._runs[trial_id] = run
         return _nested(run.params)
@@ -235,6 +236,14 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
 
     def restore(self, checkpoint_path: str) -> None:
         self.__dict__.update(cloudpickle.loads(Path(checkpoint_path).read_bytes()))
+
+
+def _check_metric(metric: Any, mode: Any) -> None:
+    if mode not in (None, "min", "max") or not isinstance(metric, (str, type(None))):
+        raise ConfigurationError(
+            f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r},'
+            f" mode={mode!r}"
+        )
 
 
 def _outcome(value: Any) -> tuple[State, float | None]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, OptimizeResult
 
+from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, SpaceError
 from noregret.space import Array, Float, Int, Parameter, Space
 from noregret.strategies import InsuredGPUCB, Strategy
@@ -45,8 +46,7 @@ def minimize_noisy(
     noise is partly luck. ``x_iters`` and ``func_vals`` are all evaluations, ``study`` is the study
     behind them.
     """
-    if isinstance(maxfun, bool) or not isinstance(maxfun, (int, np.integer)) or maxfun < 1:
-        raise ConfigurationError(f"maxfun must be a whole number of at least 1, got {maxfun!r}")
+    check_count("maxfun", maxfun)
     if strategy is not None and noise_std is not None:
         raise ConfigurationError(
             "give noise_std or a strategy, not both: a strategy has its own noise_std"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import CUT, Axes, Axis, listed, plain, quantiles
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
@@ -96,14 +97,9 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         )  # what fit sets last: an interrupted search has results, but cannot predict
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
-        for name in ("n_iter", "batch_size"):
-            value = getattr(self, name)
-            if (value is not None or name == "n_iter") and (
-                isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1
-            ):
-                raise ConfigurationError(
-                    f"{name} must be a whole number of at least 1, got {value!r}"
-                )
+        check_count("n_iter", self.n_iter)
+        if self.batch_size is not None:
+            check_count("batch_size", self.batch_size)
         space, theirs = _search_space(self.param_distributions)
         every = space.enumeration()
         whole = every is not None and len(every) <= self.n_iter

@@ -1,10 +1,11 @@
-"""Functions whose optimum is known, and contracts that others can run on what they built."""
+"""Objectives with a known optimum, and contract suites for your own strategies, kernels and
+storages.
+"""
 
 from noregret.testing.comparison import PROBLEMS, Compared, Problem, compare
-from noregret.testing.kernel_contract import KernelContract
+from noregret.testing.contracts import KernelContract, StrategyContract
 from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
 from noregret.testing.storage_contract import StorageContract
-from noregret.testing.strategy_contract import StrategyContract
 
 __all__ = [
     "PROBLEMS",

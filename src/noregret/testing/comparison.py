@@ -1,4 +1,4 @@
-"""Strategies against each other on one problem, over several seeds."""
+"""Comparisons of strategies on one problem, over several seeds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from noregret.diagnostics import best_so_far
 from noregret.errors import ConfigurationError
 from noregret.space import Array, Choice, Float, Space, as_space
 from noregret.strategies import Strategy
@@ -17,7 +18,7 @@ from noregret.trials import Goal, standing
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A function with a known optimum."""
+    """An objective with a known optimum."""
 
     name: str
     function: Callable[[Any], float]
@@ -124,8 +125,24 @@ def compare(
     noise_std: float = 0.0,
     ended: Callable[[str, int], None] = lambda name, seed: None,
 ) -> list[Compared]:
-    """Runs every strategy with every seed. noise_std: Gaussian noise added to what the strategies
-    are told; ``best`` is without it. An exception of the function is a failed trial.
+    """Run every strategy with every seed.
+
+    Args:
+        function: The objective. An exception makes the trial a failed one.
+        space: The search space, as ``Study`` takes it.
+        goal: "maximize" or "minimize".
+        strategies: The strategies by name.
+        seeds: The seeds, or how many: 0, 1, ….
+        trials: Trials per study.
+        noise_std: Standard deviation of Gaussian noise added to the values that the strategies see;
+            ``Compared.best`` is without it.
+        ended: Called with the strategy's name and the seed after each study.
+
+    Returns:
+        One entry per strategy.
+
+    Raises:
+        ConfigurationError: If there is no strategy or no seed, or a number is too small.
     """
     if not strategies:
         raise ConfigurationError("a comparison needs at least one strategy, got none")
@@ -136,39 +153,28 @@ def compare(
     listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
     if not listed:
         raise ConfigurationError("a comparison needs at least one seed, got none")
-    box, found = as_space(space), []
+    box, compared = as_space(space), []
     for name, strategy in strategies.items():
         studies, rows = [], []
         for seed in listed:
-            study, clean = _one(function, box, goal, name, strategy, seed, trials, noise_std)
-            studies.append(study)
-            rows.append(clean)
+            studies.append(Study(box, goal, strategy, seed, name=f"{name} {seed}"))
+            rows.append(_run(studies[-1], function, trials, noise_std))
             ended(name, seed)
-        found.append(Compared(name, tuple(studies), np.array(rows)))
-    return found
+        compared.append(Compared(name, tuple(studies), np.array(rows)))
+    return compared
 
 
-def _one(
-    function: Callable[[Any], Any],
-    space: Any,
-    goal: Goal,
-    name: str,
-    strategy: Strategy,
-    seed: int,
-    trials: int,
-    noise_std: float,
-) -> tuple[Study, Array]:
-    study = Study(space, goal, strategy, seed, name=f"{name} {seed}")
-    noise = np.random.default_rng([seed, 1])
-    clean: dict[int, float] = {}
+def _run(study: Study, function: Callable[[Any], Any], trials: int, noise_std: float) -> Array:
+    """Run the study; the best value without noise after each trial, NaN before the first."""
+    noise = np.random.default_rng([study.seed, 1])
+    exact: dict[int, float] = {}
 
-    def told(params: Any) -> float:
+    def noisy(params: Any) -> float:
         value = float(function(params))
-        clean[len(study.trials) - 1] = value
+        exact[len(study.trials) - 1] = value
         return value + noise_std * float(noise.standard_normal())
 
-    study.run(told, trials, catch=(Exception,), progress=False)
+    study.run(noisy, trials, catch=(Exception,), progress=False)
     done = {trial.number for trial in standing(study.trials) if trial.state == "complete"}
-    values = [clean[number] if number in done else np.nan for number in range(trials)]
-    better = np.fmax if goal == "maximize" else np.fmin
-    return study, np.asarray(better.accumulate(values), dtype=np.float64)
+    values = [exact[number] if number in done else None for number in range(trials)]
+    return np.array(best_so_far(values, study.goal), dtype=np.float64)

@@ -18,7 +18,7 @@ from noregret.diagnostics import (
     alarms,
     calibration,
     convergence,
-    outcomes,
+    effective_trials,
     predictions,
 )
 from noregret.errors import UnknownStudyError
@@ -56,7 +56,7 @@ class Snapshot:
     @cached_property
     def trials(self) -> list[Trial]:
         """The rows with corrections in place of what they correct."""
-        return outcomes(self.rows)
+        return effective_trials(self.rows)
 
     @cached_property
     def tally(self) -> Counter[str]:
