@@ -87,12 +87,12 @@ def test_candidates(shell: Shell) -> None:
         (
             "s.toml",
             'goal = "maximize"\nparameters.x = {type = "float", low = 0}',
-            "missing ['high']",
+            "high is missing",
         ),
         (
             "s.toml",
             'goal = "maximize"\nparameters.x = {type = "float", low = 0, high = 1, steps = 1}',
-            "unknown ['steps']",
+            "unknown steps; a float has low, high",
         ),
         (
             "s.toml",
@@ -113,7 +113,7 @@ def test_candidates(shell: Shell) -> None:
         ("s.json", json.dumps({**SPACE, "seed": "one"}), "seed"),
         ("s.json", json.dumps({**SPACE, "strategy": 3}), "a strategy is a name"),
         ("s.json", json.dumps({**SPACE, "strategy": "magic"}), "no strategy 'magic'"),
-        ("s.json", json.dumps({**SPACE, "strategy": {"name": ["a"]}}), "no strategy ['a']"),
+        ("s.json", json.dumps({**SPACE, "strategy": {"name": ["a"]}}), "no strategy a"),
         (
             "s.json",
             json.dumps({**SPACE, "strategy": {"type": "Matern", "nu": 1.5}}),

@@ -1,9 +1,8 @@
-"""What holds for every command: help with an example, --json, errors without traceback, completion.
-Some as a person would type them.
+"""Properties of every command: help with an example, the study's name, --json, errors without
+traceback, completion.
 """
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,8 +10,10 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from noregret.cli import cli
+from noregret.cli.entry import SECTIONS, plain
 from tests.cli.conftest import Shell
 
 
@@ -87,67 +88,133 @@ def test_without_a_database(name: str, shell: Shell) -> None:
     assert list(Path().iterdir()) == []  # looking makes no file
 
 
-def noregret(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "noregret", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, **environment},
-    )
+def test_the_installed_command_as_typed(lab: Shell) -> None:
+    """One real process each for a success and an error: everything else runs in this one."""
 
+    def noregret(*arguments: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "noregret", *arguments]
+        return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
-def test_a_day_in_the_laboratory_as_typed(shell: Shell) -> None:
-    created = noregret(
-        "create",
-        "lab",
-        "--float",
-        "temperature",
-        "20",
-        "90",
-        "--choice",
-        "solvent",
-        "water",
-        "dmf",
-        "--goal",
-        "maximize",
-    )
-    assert created.returncode == 0, created.stderr
-    for number, value in enumerate(("61.2", "-3")):
-        (trial,) = json.loads(noregret("ask", "--json").stdout)["trials"]
-        assert trial["number"] == number
-        assert noregret("tell", str(number), value).returncode == 0
-    best = noregret("best")
+    lab("add temperature=30 stirring=2 solvent=dmf 61.2")
+    best = noregret("best", "lab")
+    assert (best.returncode, best.stderr) == (0, "")
     assert best.stdout.startswith("best         61.2 at trial 0")
-    twice = noregret("tell", "0", "1")
+    twice = noregret("tell", "0", "-1")
     assert (twice.returncode, twice.stdout) == (2, "")
     assert twice.stderr.startswith("noregret: trial 0 is complete")
     assert len(twice.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("words", [["frobnicate"], ["ask", "--frobnicate"], ["tell"]])
-def test_mistakes_of_typing_as_text_and_as_json(words: list[str]) -> None:
-    done = noregret(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Usage: noregret" in done.stderr
-    assert "Traceback" not in done.stderr
-    done = noregret(*words[:1], "--json", *words[1:])
-    assert (done.returncode, done.stdout) == (2, "")
-    assert set(json.loads(done.stderr)) == {"error", "message"}
+def test_mistakes_of_typing_as_text_and_as_json(shell: Shell, words: list[str]) -> None:
+    assert "Usage: noregret" in shell.fails(" ".join(words))
+    message = shell.fails(" ".join([words[0], "--json", *words[1:]]))
+    assert set(json.loads(message)) == {"error", "message"}
 
 
-def test_a_reader_that_leaves_early(shell: Shell) -> None:
-    noregret("create", "lab", "--float", "x", "0", "1", "--goal", "maximize")
-    done = subprocess.run(
-        f"{sys.executable} -m noregret show | true",
-        shell=True,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.stderr == ""
+def test_the_version(shell: Shell) -> None:
+    assert shell("--version").out.startswith("noregret, version")
+
+
+def test_every_command_is_in_a_section_of_the_help(shell: Shell) -> None:
+    text = shell("--help").out
+    places = [text.index(f"\n{section}:\n") for section in SECTIONS]
+    assert places == sorted(places)
+    listed = [line.split()[0] for line in text[places[0] :].splitlines() if line[:2] == "  "]
+    assert set(cli.commands) <= set(listed)
+    assert "..." not in text[places[0] :]  # every first sentence fits
+
+
+# -- the study's name as the first word --
+
+
+@pytest.fixture
+def two(lab: Shell) -> Shell:
+    """Two studies, so that one must be named, with a trial under way and a value each."""
+    for name in ("other", "lab"):
+        if name == "other":
+            lab("create other --float x 0 1 --goal maximize --strategy random")
+            lab("add other x=0.5 2")
+        else:
+            lab("add lab temperature=30 stirring=2 solvent=dmf 1")
+        lab(f"ask {name}")
+    return lab
+
+
+@pytest.mark.parametrize(
+    ("line", "study"),
+    [
+        ("show other", "other"),
+        ("show other 0", "other"),
+        ("show 0 --study lab", "lab"),
+        ("best other", "other"),
+        ("ask other --count 2", "other"),
+        ("ask --count 2 other", "other"),
+        ("tell other 1 -3", "other"),
+        ("tell other 1 --failed", "other"),
+        ("tell 1 5 -s other", "other"),
+        ("correct other 0 3", "other"),
+        ("add other x=0.1 -3", "other"),
+        ("enqueue other x=0.1", "other"),
+        ("import other rows.csv", "other"),
+        ("annotate other --note words", "other"),
+        ("annotate other 0 --note words", "other"),
+        ("reclaim other", "other"),
+        ("reclaim other 1", "other"),
+        ("plot other", "other"),
+        ("plot other convergence", "other"),
+        ("plot convergence -s other", "other"),
+        ("replay other", "other"),
+        ("export other out.csv", "other"),
+        ("run other own.py:f --trials 1", "other"),
+        ("run own.py:f --trials 1 --study other", "other"),
+    ],
+)
+def test_the_first_word_names_the_study(two: Shell, line: str, study: str) -> None:
+    Path("rows.csv").write_text("x,value\n0.25,1\n", encoding="utf-8")
+    Path("own.py").write_text("def f(p): return p['x']", encoding="utf-8")
+    assert two(f"{line} --json").json["study"] == study
+
+
+def test_names_of_old_and_new_study(two: Shell) -> None:
+    assert two("derive other third --json").json["origin"]["study"] == "other"
+    assert two("derive fourth -s other --json").json["origin"]["study"] == "other"
+    assert [row["value"] for row in two("export other --json").json] == [2.0, None]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("show lba", ("no study named 'lba'", "lab, other", "TRIAL")),
+        ("plot pie", ("no study named 'pie'", "convergence")),
+        ("tell lba 0 1", ("no study named 'lba'", "TRIAL")),
+        ("show lab --study other", ("named twice",)),
+        ("show lab seven", ("not a valid integer",)),
+        ("show", ("2 studies (lab, other)",)),
+    ],
+)
+def test_names_that_are_wrong(two: Shell, line: str, expected: tuple[str, ...]) -> None:
+    two.fails(line, *expected)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("missing ['a', 'b'], unknown []", "missing a, b, unknown none"),
+        ("{'x': 0.5, 'c': 'dmf'} breaks it", "x=0.5, c=dmf breaks it"),
+        ("outside [0, 1]", "outside [0, 1]"),
+        ('print {"value": 0.3}', 'print {"value": 0.3}'),
+        ("{'x': <object>}", "{'x': <object>}"),
+    ],
+)
+def test_messages_show_no_python(message: str, expected: str) -> None:
+    assert plain(message) == expected
+
+
+def test_a_reader_that_leaves_early(lab: Shell) -> None:
+    line = f"{sys.executable} -m noregret show | true"
+    done = subprocess.run(line, shell=True, capture_output=True, timeout=300, check=False)
+    assert done.stderr == b""
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
@@ -163,11 +230,9 @@ def test_completion_scripts(name: str, shell: Shell) -> None:
 
 def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
     def complete(line: str) -> set[str]:
-        words = line.split(" ")
-        done = noregret(
-            _NOREGRET_COMPLETE="bash_complete", COMP_WORDS=line, COMP_CWORD=str(len(words) - 1)
-        )
-        assert done.stderr == ""
+        count = str(len(line.split(" ")) - 1)
+        asked = {"_NOREGRET_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": count}
+        done = CliRunner().invoke(cli, [], env=asked)
         return {answer.partition(",")[2] for answer in done.stdout.split()}
 
     assert complete("noregret re") == {"replay", "reclaim", "recover", "reproduce", "retry"}
@@ -181,6 +246,7 @@ def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
     shell("create lab --float x 0 1 --goal maximize")
     shell("create other --float x 0 1 --goal maximize")
     assert complete("noregret show --study l") == {"lab"}
+    assert complete("noregret show l") == {"lab"}
     assert complete("noregret delete ") == {"lab", "other"}
 
 

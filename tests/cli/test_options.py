@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 
 from noregret.cli.options import Target
 from noregret.errors import StorageError
@@ -33,7 +34,7 @@ def test_two_shells_share_a_study(
         "run",
         "work.py:f",
         "--total",
-        "30",
+        "12",
         "--workers",
         "2",
         "--json",
@@ -46,42 +47,38 @@ def test_two_shells_share_a_study(
     ]
     answers = [process.communicate(timeout=300) for process in shells]
     assert [process.returncode for process in shells] == [0, 0], answers
-    assert max(json.loads(out)["complete"] for out, _ in answers) == 30
+    assert max(json.loads(out)["complete"] for out, _ in answers) == 12
     trials = Study.open("shared").trials
-    assert [trial.number for trial in trials] == list(range(30))
+    assert [trial.number for trial in trials] == list(range(12))
     assert {trial.state for trial in trials} == {"complete"}
-    assert shell("replay --json").json["agreed"] == 30
+    assert shell("replay --json").json["agreed"] == 12
     shell("delete shared --yes")
     with pytest.raises(StorageError):
         Study.open("shared")
 
 
 POINT = "temperature=30 stirring=2 solvent=dmf"
+LINES = [
+    "ask",
+    "tell 0 1",
+    "tell lab 2 1",
+    "correct 1 3",
+    f"add {POINT} 2",
+    f"enqueue {POINT}",
+    "ask",
+    "reclaim 5",
+    "show",
+    "best",
+    "export",
+    "replay",
+    "list",
+    "upgrade",
+    "delete lab --yes",
+    "create other --float x 0 1 --goal maximize",
+]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "ask",
-        "tell 0 1",
-        "tell 0 1 --study lab",
-        "correct 1 3",
-        f"add {POINT} 2",
-        f"enqueue {POINT}",
-        "reclaim 0",
-        "show",
-        "best",
-        "export",
-        "replay",
-        "list",
-        "create other --float x 0 1 --goal maximize",
-        "delete lab --yes",
-        "upgrade",
-    ],
-)
-def test_a_command_opens_one_storage_once(
-    lab: Shell, line: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_opens_one_storage_once(lab: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     lab("ask")
     lab(f"add {POINT} 4")
     opened: list[str] = []
@@ -92,8 +89,30 @@ def test_a_command_opens_one_storage_once(
         opened.append(self.url)
 
     monkeypatch.setattr(Database, "__init__", counting)
-    lab(line)
-    assert opened == ["sqlite:///noregret.db"]
+    for line in LINES:
+        lab(line)
+        assert opened == ["sqlite:///noregret.db"], line
+        opened.clear()
+
+
+@pytest.mark.parametrize(
+    ("line", "most"), [("show lab", 4), ("show", 5), ("show lab 0", 4), ("best lab", 4)]
+)
+def test_showing_a_study_reads_it_once(lab: Shell, line: str, most: int) -> None:
+    """The schema's check, the study's row and its trials, whatever is shown of them."""
+    lab(f"add {POINT} 4")
+    lab("annotate --note words --attribute unit=mg")
+    statements: list[str] = []
+
+    def listen(connection: Any, cursor: Any, statement: str, *others: Any) -> None:
+        statements.append(statement)
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", listen)
+    try:
+        lab(line)
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", listen)
+    assert len(statements) <= most
 
 
 def test_a_password_is_never_shown(shell: Shell) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import noregret as nr
-from noregret.cli.outcomes import read_limits
+from noregret.cli.definition import limits as read_limits
 from noregret.errors import ConfigurationError
 from tests.cli.conftest import Shell
 
@@ -50,7 +50,9 @@ def test_outcomes_are_told_and_shown(lab: Shell) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("tell 0 4.5", "missing ['toxicity', 'purity']"),
+        ("tell 0 4.5", "add --outcome toxicity=VALUE --outcome purity=VALUE"),
+        ("add dose=0.1 4.5 --outcome purity=60", "add --outcome toxicity=VALUE"),
+        ("tell 0 --outcome purity=10", "missing toxicity, unknown none"),
         ("tell 0 4.5 --outcome colour=1", "there is no outcome 'colour'"),
         ("tell 0 4.5 --outcome toxicity=low", "toxicity"),
         ("tell 0 --outcome toxicity=0.1 --outcome purity=60", "may be missing"),
@@ -76,7 +78,8 @@ def test_a_program_prints_its_outcomes(lab: Shell, tmp_path: Path) -> None:
 
 def test_context_is_typed(shell: Shell) -> None:
     shell("create heat --float set 20 60 --float outside -10 30 --goal minimize --context outside")
-    shell.fails("ask", "outside is context here")
+    shell.fails("ask", "outside must be given here: add --context outside=VALUE")
+    shell.fails("ask --context set=30 --context outside=3", "set is not a context parameter")
     for number in range(4):
         shell(f"ask --context outside={4 * number}")
         shell(f"tell {number} {number}")

@@ -55,8 +55,8 @@ def states() -> list[str]:
 def test_a_function_by_name(tuning: Shell, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
     sys.modules.pop("train", None)
-    document = tuning(f"run {name} --trials 4 --json").json
-    assert (document["new"], document["complete"], document["failed_here"]) == (4, 4, 0)
+    document = tuning(f"run {name} --trials 2 --json").json
+    assert (document["new"], document["complete"], document["failed_here"]) == (2, 2, 0)
     assert document["best"]["value"] == min(
         trial.value or 0 for trial in nr.Study.open("tuning").trials
     )
@@ -223,16 +223,12 @@ def test_a_program_that_takes_too_long(tuning: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "inherited"),
+    ("how", "inherited", "words"),
     [
-        (signal.SIGINT, signal.SIG_DFL),
-        (signal.SIGINT, signal.SIG_IGN),  # as a script starts "noregret run … &"
-        (signal.SIGTERM, signal.SIG_IGN),
+        (signal.SIGTERM, signal.SIG_DFL, ["train.py:slow", "--workers", "2"]),
+        # SIGINT is ignored where a script starts "noregret run … &"
+        (signal.SIGINT, signal.SIG_IGN, ["-c", "sleep 60.{layers} {rate}"]),
     ],
-)
-@pytest.mark.parametrize(
-    "words",
-    [["train.py:slow", "--workers", "2"], ["-c", "sleep 60.{layers} {rate}"]],
     ids=["function", "program"],
 )
 def test_an_interrupt_loses_nothing(

@@ -263,7 +263,10 @@ def test_derive(lab: Shell) -> None:
     assert "made from    lab" in lab("show --study lab2").out
     copied = lab("derive copy --study lab --json").json
     assert (copied["origin"]["study"], copied["trials"]) == ("lab", 4)
-    lab.fails("derive lab3 --study lab --float pH 3 9", "say which, past=")
+    lab.fails(
+        "derive lab3 --study lab --float pH 3 9",
+        "give its value in the old trials, --past pH=VALUE",
+    )
     lab.fails("derive lab --study lab2", "exists already")
 
 

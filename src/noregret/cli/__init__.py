@@ -1,6 +1,4 @@
-"""The command line. Errors go to stderr with exit code 2; ``--json`` makes output, and errors, for
-machines.
-"""
+"""The command line. Errors go to stderr with exit code 2; ``--json`` is for programs."""
 
 from __future__ import annotations
 

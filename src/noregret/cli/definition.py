@@ -1,5 +1,5 @@
-"""What defines a study: typed as flags, written in a file (TOML, JSON, CSV), or by default; and
-tried out before it is made.
+"""The definition of a study: typed as flags or written in a file (TOML, JSON, CSV), and tried out
+before the study is made.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import csv
 import io
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,7 @@ from typing import Any
 import click
 import numpy as np
 
-from noregret.cli.limits import constrained
-from noregret.cli.options import NEGATIVE, pairs
-from noregret.cli.options import typed as as_json
-from noregret.cli.outcomes import read_limits
+from noregret.cli.options import pairs, typed
 from noregret.errors import (
     ConfigurationError,
     NoRegretError,
@@ -27,25 +24,36 @@ from noregret.errors import (
     StorageError,
     TrialError,
 )
-from noregret.space import Candidates, Choice, Float, Int, Parameter, Space
+from noregret.space import (
+    ONLY_FOR,
+    ActiveWhen,
+    Candidates,
+    Choice,
+    Constraint,
+    Float,
+    Int,
+    Parameter,
+    Satisfies,
+    Space,
+    read_forbidden,
+    read_linear,
+    read_only,
+)
 from noregret.storage import codec
-from noregret.strategies import Strategy, named, random_points
-from noregret.study import designs, numbers, read_number
-from noregret.trials import History, Limit
+from noregret.strategies import Strategy, display_name, named, random_points
+from noregret.study import designs, numbers, read_limits, read_number
+from noregret.trials import AtLeast, AtMost, History, Limit
 
-# -- all of it --
+CONSTRAINTS = ("linear", "forbidden", "satisfies", "only")
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What ``Study.create`` needs; goal and seed are checked there."""
+class Flag:
+    """A parameter as typed, and its place among the words."""
 
-    space: Space | Candidates
-    goal: Any
-    strategy: Strategy
-    seed: Any
-    outcomes: Mapping[str, Limit]
-    context: Sequence[str]
+    place: int
+    name: str
+    parameter: Parameter
 
 
 def settings(
@@ -60,129 +68,117 @@ def settings(
     constraints: Sequence[tuple[str, str]] = (),
     outcomes: Sequence[str] = (),
     context: Sequence[str] = (),
-) -> Settings:
+) -> dict[str, Any]:
+    """The arguments of ``Study.create``; what is typed has precedence over the file."""
     written = {} if file is None else read_study(file)
-    chosen = goal or written.get("goal")
-    if chosen not in ("maximize", "minimize"):
-        raise ConfigurationError(
-            "say what is wanted: --goal maximize or --goal minimize"
-            f"{'' if chosen is None else f', got {chosen!r}'}"
-        )
-    if options and strategy is None:
-        raise ConfigurationError(
-            "--with sets an option of the strategy named by --strategy: name it"
-        )
-    space = constrained(_space(written, file, flags, candidates), written, constraints)
-    typed = None if strategy is None else {"name": strategy, **as_json(pairs(options))}
-    made = _strategy(typed or written.get("strategy", "insured"))
-    rehearse(made, space)
-    limits = read_limits(outcomes, written.get("outcomes"))
-    given = tuple(context) or tuple(written.get("context", ()))
-    return Settings(
-        space, chosen, made, seed if seed is not None else written.get("seed", 0), limits, given
-    )
+    goal = goal or written.get("goal")
+    if goal not in ("maximize", "minimize"):
+        got = "" if goal is None else f", got {goal!r}"
+        raise ConfigurationError(f"the goal is missing: --goal maximize or --goal minimize{got}")
+    space = _constrained(_space(written, file, flags, candidates), written, constraints)
+    chosen = typed_strategy(strategy, options) or _strategy(written.get("strategy", "insured"))
+    rehearse(chosen, space)
+    return {
+        "space": space,
+        "goal": goal,
+        "strategy": chosen,
+        "seed": seed if seed is not None else written.get("seed", 0),
+        "outcomes": limits(outcomes, written.get("outcomes")),
+        "context": tuple(context) or tuple(written.get("context", ())),
+    }
 
 
 def _space(
     written: Mapping[str, Any], file: Path | None, flags: Sequence[Flag], candidates: Path | None
 ) -> Space | Candidates:
-    """From one place only."""
-    sources = [
-        bool(flags),
-        candidates is not None,
-        "parameters" in written,
-        "candidates" in written,
-    ]
+    sources = [flags, candidates, "parameters" in written, "candidates" in written]
     if not any(sources):
         raise ConfigurationError(
             "a study needs parameters: --float, --int, --choice,"
             " a list with --candidates, or a file with --file"
         )
-    if sum(sources) > 1:
+    if sum(map(bool, sources)) > 1:
         raise ConfigurationError(
-            "the parameters are given twice:"
-            " as flags, with --candidates or in the file, but not in two of these"
+            "the parameters are given twice: use flags, --candidates or the file, only one of them"
         )
+    space: Space | Candidates
     if flags:
-        space: Space | Candidates = Space(
-            [(flag.name, flag.parameter) for flag in sorted(flags, key=lambda flag: flag.place)]
-        )
+        space = Space([(flag.name, flag.parameter) for flag in flags])
     elif candidates is not None:
-        space = read_candidates(Path(candidates))
+        space = read_candidates(candidates)
     else:
         assert file is not None
-        space = written_space(written, file.parent)
+        space = _written_space(written, file.parent)
     for name in space.parameters:
-        if "=" in name or not name.isprintable():
-            raise SpaceError(
-                f"a parameter called {name!r} cannot be typed as NAME=VALUE: call it something"
-                " without = and control characters"
-            )
+        _check_typable("a parameter", name)
     return space
 
 
-def _strategy(wanted: Any) -> Strategy:
-    """By name; by name with options; or in full, as a study's row holds it."""
-    if isinstance(wanted, str):
-        return named(wanted, {})
-    if not isinstance(wanted, Mapping) or ("name" in wanted) == ("type" in wanted):
+def _check_typable(kind: str, name: str) -> None:
+    if "=" in name or not name.isprintable():
+        raise SpaceError(
+            f"{kind} called {name!r} cannot be typed as NAME=VALUE: choose a name without = and"
+            " control characters"
+        )
+
+
+# -- strategies --
+
+
+def typed_strategy(name: str | None, options: Sequence[str]) -> Strategy | None:
+    """The strategy of ``--strategy`` and ``--with``; None if none is named."""
+    if name is None:
+        if options:
+            raise ConfigurationError("--with sets an option of a strategy: add --strategy NAME")
+        return None
+    return _strategy({"name": name, **typed(pairs(options))})
+
+
+def _strategy(written: Any) -> Strategy:
+    """By name; by name with options; or in full, as the database stores it."""
+    if isinstance(written, str):
+        return named(written, {})
+    if not isinstance(written, Mapping) or ("name" in written) == ("type" in written):
         raise ConfigurationError(
-            f"a strategy is a name, or a table with its name and options, got {wanted!r}"
+            f"a strategy is a name, or a table with its name and options, got {written!r}"
         )
     try:
-        if "name" in wanted:
-            return named(
-                wanted["name"],
-                {key: codec.from_json(value) for key, value in wanted.items() if key != "name"},
-            )
-        whole = codec.from_json(wanted)
+        if "name" in written:
+            options = {key: codec.from_json(v) for key, v in written.items() if key != "name"}
+            return named(written["name"], options)
+        whole = codec.from_json(written)
     except (TypeError, StorageError) as error:
         raise ConfigurationError(f"the strategy cannot be read: {error}") from None
     if not isinstance(whole, Strategy):
-        raise ConfigurationError(f"{wanted['type']} is not a strategy")
+        raise ConfigurationError(f"{written['type']} is not a strategy")
     return whole
 
 
-# -- typed as flags --
+def rehearse(strategy: Strategy, space: Space | Candidates) -> None:
+    """Makes one decision after three values, so that wrong options are found at once."""
+    rng, none = np.random.default_rng(0), np.empty((0, space.dimension))
+    history = History(
+        random_points(space, rng, 3), np.array([0.0, 0.1, 0.3]), np.full(3, np.nan), none, none
+    )
+    value: Any = strategy
+    try:
+        if "initial_points" in {field.name for field in fields(value)}:
+            value = replace(value, initial_points=1)  # the decision is the model's
+        value.propose(space, history, rng)
+    except NoRegretError:
+        raise
+    except Exception as error:
+        raise ConfigurationError(
+            f"the strategy {display_name(strategy)} does not work with these options:"
+            f" {type(error).__name__}: {error}"
+        ) from None
 
 
-FLAGS = ("--float", "--int", "--choice", "--levels")
-
-
-class CreateCommand(click.Command):
-    """A command whose parameter flags take all words up to the next option."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        gathered, place = list[str](), 0
-        while place < len(args):
-            word, place = args[place], place + 1
-            gathered.append(word)
-            if word in FLAGS:
-                end = next(
-                    (
-                        i
-                        for i in range(place, len(args))
-                        if args[i].startswith("-") and not NEGATIVE.match(args[i])
-                    ),
-                    len(args),
-                )
-                # the place keeps the order in which they were typed
-                gathered.append(json.dumps([place, *args[place:end]]))
-                place = end
-        return super().parse_args(ctx, gathered)
-
-
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A parameter as typed, and where."""
-
-    place: int
-    name: str
-    parameter: Parameter
+# -- parameters as flags --
 
 
 class ParameterType(click.ParamType[Flag]):
-    """The words behind a flag."""
+    """The words behind ``--float``, ``--int``, ``--choice`` or ``--levels``."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -193,7 +189,7 @@ class ParameterType(click.ParamType[Flag]):
         place, *words = json.loads(value)
         try:
             return Flag(place, words[0] if words else "", self._parameter(words))
-        except SpaceError as error:
+        except (SpaceError, TrialError) as error:
             return self.fail(str(error), param, ctx)
 
     def _parameter(self, words: list[str]) -> Parameter:
@@ -203,11 +199,8 @@ class ParameterType(click.ParamType[Flag]):
                 raise SpaceError(
                     f"write --{self.name} NAME OPTION OPTION …, such as --{self.name} {example}"
                 )
-            try:
-                return Choice(numbers(words[1:]), ordered=self.name == "levels")
-            except TrialError as error:
-                raise SpaceError(str(error)) from None
-        extra = _extra(words[3:])
+            return Choice(numbers(words[1:]), ordered=self.name == "levels")
+        extra = self._extra(words[3:])
         if len(words) < 3 or extra is None:
             example = "lr 1e-5 1e-1 log" if self.name == "float" else "layers 1 8"
             steps = "step=5 or digits=2" if self.name == "float" else "step=5"
@@ -216,45 +209,118 @@ class ParameterType(click.ParamType[Flag]):
                 f" resolution, such as --{self.name} {example}; got {' '.join(words)!r}. The"
                 " study's name comes first"
             )
-        kind: Any = Float if self.name == "float" else Int
-        low, high = (_bound(word, self.name) for word in words[1:3])
-        try:
-            return kind(low, high, **extra)
-        except TypeError:
-            raise SpaceError(
-                f"--{self.name} has no {list(extra)[-1]}: it has log and step"
-            ) from None
+        low, high = map(self._bound, words[1:3])
+        if self.name == "float":
+            return Float(low, high, **extra)
+        if "digits" in extra:
+            raise SpaceError("--int has no digits: it has log and step")
+        return Int(low, high, **extra)  # type: ignore[arg-type]  # whole bounds are checked there
+
+    def _extra(self, words: Sequence[str]) -> dict[str, Any] | None:
+        """log, step=5 and digits=2 behind the bounds; None for anything else."""
+        extra: dict[str, Any] = {}
+        for word in words:
+            name, equals, text = word.partition("=")
+            if word == "log":
+                extra["log"] = True
+            elif name in ("step", "digits") and equals and name not in extra:
+                value = self._bound(text)
+                extra[name] = int(value) if value == int(value) else value
+            else:
+                return None
+        return extra
+
+    def _bound(self, word: str) -> float:
+        value = read_number(word, f"--{self.name}")
+        if value is None or not np.isfinite(value):
+            raise SpaceError(f"--{self.name} needs finite numbers, got {word!r}")
+        return int(value) if word.strip().lstrip("+-").isdigit() else value
 
 
-def _extra(words: Sequence[str]) -> dict[str, Any] | None:
-    """What stands behind the bounds: log, step=5, digits=2; None for anything else."""
-    found: dict[str, Any] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if word == "log":
-            found["log"] = True
-        elif name in ("step", "digits") and equals and name not in found:
-            number = _bound(text, name)
-            found[name] = int(number) if number == int(number) else number
+# -- constraints and limits --
+
+
+def _constrained(
+    space: Space | Candidates, written: Mapping[str, Any], flags: Sequence[tuple[str, str]]
+) -> Space | Candidates:
+    """The space with the constraints and branches of the file and the flags."""
+    tables = written.get("constraints", {})
+    if not isinstance(tables, Mapping) or any(key not in CONSTRAINTS for key in tables):
+        raise ConfigurationError(
+            "constraints must be a table of linear, forbidden, satisfies and only, each a list of"
+            f" texts such as linear = ['a + b <= 1'], got {tables!r}"
+        )
+    for kind, texts in tables.items():
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise ConfigurationError(f"constraints.{kind} must be a list of texts, got {texts!r}")
+    rules = [(kind, text) for kind, texts in tables.items() for text in texts] + list(flags)
+    if not rules:
+        return space
+    if isinstance(space, Candidates):
+        raise ConfigurationError(
+            "a list of candidates needs no constraints: leave out the rows that cannot be run"
+        )
+    return Space(
+        space.parameters,
+        space.vector,
+        read_constraints([rule for rule in rules if rule[0] != "only"], space.parameters),
+        [_read_branch(text, space.parameters) for kind, text in rules if kind == "only"],
+    )
+
+
+def _read_branch(text: str, parameters: Mapping[str, Parameter]) -> ActiveWhen:
+    """``C model=svm, forest``, or as ``show`` prints it."""
+    name, _, rest = text.strip().partition(" ")
+    printed = f" {ONLY_FOR} " in text
+    return read_only(text if printed else f"{name} {ONLY_FOR} {rest.strip()}", parameters)
+
+
+def read_constraints(
+    rules: Sequence[tuple[str, str]], parameters: Mapping[str, Parameter]
+) -> list[Constraint]:
+    """Constraints from pairs of kind and text."""
+    constraints: list[Constraint] = []
+    for kind, text in rules:
+        if kind == "only":
+            raise ConfigurationError(
+                "branches are defined when a study is made: create one with --only, and import"
+                " the old trials"
+            )
+        if kind == "satisfies":
+            constraints.append(Satisfies(text))
         else:
-            return None
-    return found
+            read = read_linear if kind == "linear" else read_forbidden
+            constraints.append(read(text, parameters))
+    return constraints
 
 
-def _bound(word: str, name: str) -> float:
-    try:
-        number = read_number(word, f"--{name}")
-    except TrialError as error:
-        raise SpaceError(str(error)) from None
-    if number is None or not np.isfinite(number):
-        raise SpaceError(f"--{name} needs finite numbers, got {word!r}")
-    return int(number) if word.strip().lstrip("+-").isdigit() else number
+def limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
+    """Outcome limits as typed, ``toxicity<=0.3``, and as a file has them,
+    ``{"toxicity": {"at_most": 0.3}}``.
+    """
+    kinds: dict[str, type[AtMost] | type[AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
+    if written is not None and not isinstance(written, Mapping):
+        raise ConfigurationError(
+            f"outcomes must be a table such as toxicity = {{at_most = 0.3}}, got {written!r}"
+        )
+    known: list[tuple[str, Limit]] = []
+    for name, table in (written or {}).items():
+        if not isinstance(table, Mapping) or len(table) != 1 or next(iter(table)) not in kinds:
+            raise ConfigurationError(
+                f"the outcome {name!r} needs {{at_most = …}} or {{at_least = …}}, got {table!r}"
+            )
+        ((kind, value),) = table.items()
+        known.append((name, kinds[kind](value)))
+    result = read_limits(words, known)
+    for name in result:
+        _check_typable("an outcome", name)
+    return result
 
 
-# -- written in files --
+# -- files --
 
 
-KINDS: dict[Any, type[Float] | type[Int] | type[Choice]] = {
+KINDS: dict[str, type[Float] | type[Int] | type[Choice]] = {
     "float": Float,
     "int": Int,
     "choice": Choice,
@@ -272,34 +338,32 @@ KEYS = (
 
 
 def read_study(path: Path) -> dict[str, Any]:
-    """The keys of a study's file, by its ending TOML or JSON; what they mean is not looked
-    at yet.
-    """
+    """The keys of a study's file, TOML or JSON by its ending; values are not checked yet."""
     text = _text(path)
     try:
         if path.suffix == ".toml":
-            found: Any = tomllib.loads(text)
+            document: Any = tomllib.loads(text)
         elif path.suffix == ".json":
-            found = json.loads(text)
+            document = json.loads(text)
         else:
-            raise ConfigurationError(f"{path} must end in .toml or .json: that says how to read it")
+            raise ConfigurationError(f"{path} must end in .toml or .json")
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise ConfigurationError(
             f"{path} is not valid {path.suffix[1:].upper()}: {error}"
         ) from None
-    if not isinstance(found, dict):
-        raise ConfigurationError(f"{path} must hold a JSON object, got {type(found).__name__}")
-    unknown = [key for key in found if key not in KEYS]
+    if not isinstance(document, dict):
+        raise ConfigurationError(f"{path} must hold a JSON object")
+    unknown = [key for key in document if key not in KEYS]
     if unknown:
         raise ConfigurationError(
             f"{path}: unknown key {unknown[0]!r}; a study has {', '.join(KEYS)}"
         )
-    return found
+    return document
 
 
 def read_candidates(path: Path) -> Candidates:
-    """A CSV or Parquet file. One with semicolons or tabs is a spreadsheet's: decimal commas and
-    units are read as people write them.
+    """A list of designs from CSV or Parquet. In a spreadsheet's export, with semicolons or tabs,
+    decimal commas and units are read too.
     """
     if path.suffix.lower() == ".parquet" or not path.is_file():
         return Candidates(path)
@@ -315,41 +379,42 @@ def read_candidates(path: Path) -> Candidates:
         raise SpaceError(f"{path}: {error}") from None
 
 
-def written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
+def _written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
     """The space of a study's file in that folder."""
-    listed = written.get("candidates")
-    if isinstance(listed, str):
-        return read_candidates(folder / listed)
-    if listed is not None:
-        if not isinstance(listed, list):
-            raise ConfigurationError(
-                f"candidates must be a list of designs, or the name of a CSV or Parquet"
-                f" file, got {listed!r}"
-            )
-        return Candidates(listed)
+    rows = written.get("candidates")
+    if isinstance(rows, str):
+        return read_candidates(folder / rows)
+    if isinstance(rows, list):
+        return Candidates(rows)
+    if rows is not None:
+        raise ConfigurationError(
+            "candidates must be a list of designs, or the name of a CSV or Parquet file,"
+            f" got {rows!r}"
+        )
     tables = written["parameters"]
     if not isinstance(tables, Mapping):
         raise ConfigurationError(
             f"parameters must be a table of name = {{ type = …, … }}, got {tables!r}"
         )
-    return Space([(name, _parameter(name, fields)) for name, fields in tables.items()])
+    return Space([(name, _written_parameter(name, table)) for name, table in tables.items()])
 
 
-def _parameter(name: str, fields: Any) -> Parameter:
-    kind = fields.get("type") if isinstance(fields, Mapping) else None
+def _written_parameter(name: str, table: Any) -> Parameter:
+    kind = table.get("type") if isinstance(table, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
         raise ConfigurationError(
             f'parameter {name!r} needs a type, "float", "int" or "choice",'
-            f' such as {{ type = "float", low = 0, high = 1 }}; got {fields!r}'
+            f' such as {{ type = "float", low = 0, high = 1 }}; got {table!r}'
         )
-    values = {key: value for key, value in fields.items() if key != "type"}
-    unknown = [key for key in values if key not in FIELDS[kind]]
-    missing = [key for key in FIELDS[kind] if key not in values and key not in OPTIONAL]
-    if unknown or missing:
-        raise ConfigurationError(
-            f"parameter {name!r}: a {kind} has {', '.join(FIELDS[kind])};"
-            f" unknown {unknown!r}, missing {missing!r}"
-        )
+    values = {key: value for key, value in table.items() if key != "type"}
+    for key in values:
+        if key not in FIELDS[kind]:
+            raise ConfigurationError(
+                f"parameter {name!r}: unknown {key}; a {kind} has {', '.join(FIELDS[kind])}"
+            )
+    for key in FIELDS[kind]:
+        if key not in values and key not in OPTIONAL:
+            raise ConfigurationError(f"parameter {name!r}: {key} is missing")
     try:
         return KINDS[kind](**values)
     except SpaceError as error:
@@ -363,26 +428,3 @@ def _text(path: Path) -> str:
         raise ConfigurationError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path} is not a text file (UTF-8)") from None
-
-
-# -- tried out --
-
-
-def rehearse(strategy: Strategy, space: Space | Candidates) -> None:
-    """One decision after three values, past the initial design."""
-    rng, none = np.random.default_rng(0), np.empty((0, space.dimension))
-    history = History(
-        random_points(space, rng, 3), np.array([0.0, 0.1, 0.3]), np.full(3, np.nan), none, none
-    )
-    value: Any = strategy
-    try:
-        if "initial_points" in {field.name for field in fields(value)}:
-            value = replace(value, initial_points=1)
-        value.propose(space, history, rng)
-    except NoRegretError:
-        raise
-    except Exception as error:
-        raise ConfigurationError(
-            f"the strategy cannot work with these options ({type(error).__name__}: {error}):"
-            f" {strategy!r}"
-        ) from None

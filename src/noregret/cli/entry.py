@@ -1,9 +1,11 @@
-"""All commands under one name, their completion in the shell, and what becomes of every error."""
+"""All commands under one name, in the sections of the help; errors as one line; completion."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -16,23 +18,22 @@ import click
 from click.shell_completion import get_completion_class
 
 from noregret import __version__
-from noregret.cli.comparing import compare_
-from noregret.cli.exchange import export, import_, replay
-from noregret.cli.making import create, derive
+from noregret.cli.options import Command, Target, command
+from noregret.cli.research import compare_, theory
+from noregret.cli.results import best, export, plot, replay, show
 from noregret.cli.running import run as run_
-from noregret.cli.second_tries import reclaim, retry
-from noregret.cli.studies import backup, best, delete, list_, recover, show, upgrade
-from noregret.cli.theory import theory
-from noregret.cli.trials import add, annotate, ask, correct, enqueue, tell
-from noregret.cli.views import plot, serve
+from noregret.cli.studies import backup, create, delete, derive, list_, recover, serve, upgrade
+from noregret.cli.trials import add, annotate, ask, correct, enqueue, import_, reclaim, retry, tell
 from noregret.errors import GuaranteeWarning, NoRegretError
 
 INTERRUPTED = 130
+SECTIONS = ("Study", "Experiment", "Results", "Research")
+PYTHON_VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
 
 
 class Commands(click.Group):
-    """A group whose users see no traceback: an error is a line on stderr, or a JSON document with
-    ``--json``.
+    """A group whose errors are one line on stderr, or a JSON document with ``--json``; never a
+    traceback.
     """
 
     def main(self, args: Sequence[str] | None = None, *others: Any, **extra: Any) -> NoReturn:
@@ -41,14 +42,11 @@ class Commands(click.Group):
         extra.update(standalone_mode=False, prog_name="noregret")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", GuaranteeWarning)  # said once, by create
+                warnings.simplefilter("ignore", GuaranteeWarning)  # create prints them
                 code = super().main(arguments, *others, **extra)
         except click.Abort as error:
-            notes = getattr(
-                error.__cause__,
-                "__notes__",
-                ["Everything told is kept: type the same command again to go on."],
-            )
+            stored = "All values are stored: type the same command again to go on."
+            notes = getattr(error.__cause__, "__notes__", [stored])
             _fail("Interrupted", " ".join(["stopped.", *notes]), as_json, INTERRUPTED)
         except click.UsageError as error:
             if not as_json:
@@ -56,77 +54,97 @@ class Commands(click.Group):
                 sys.exit(error.exit_code)
             _fail(type(error).__name__, error.format_message(), as_json)
         except OSError as error:
-            _fail(
-                type(error).__name__,
-                f"{error.filename}: {error.strerror}" if error.filename else str(error),
-                as_json,
-            )
+            place = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+            _fail(type(error).__name__, place, as_json)
         except UnicodeError as error:
-            said = f"a text here cannot be read or written ({error}): is this terminal's in UTF-8?"
-            _fail(type(error).__name__, said, as_json)
+            message = f"a text cannot be read or written ({error}): use a terminal in UTF-8"
+            _fail(type(error).__name__, message, as_json)
         except NoRegretError as error:
-            _fail(
-                type(error).__name__,
-                " ".join([str(error), *getattr(error, "__notes__", [])]),
-                as_json,
-            )
+            notes = getattr(error, "__notes__", [])
+            _fail(type(error).__name__, plain(" ".join([str(error), *notes])), as_json)
         sys.exit(code if isinstance(code, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # in the order of a day's work, not of the alphabet
+        return list(self.commands)  # in the order of use
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = formatter.width - 6 - max(map(len, self.commands))
+        for section in SECTIONS:
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (name, each.get_short_help_str(width))
+                        for name, each in self.commands.items()
+                        if (each.section if isinstance(each, Command) else "Research") == section
+                    ]
+                )
+
+
+def plain(message: str) -> str:
+    """The message with Python's lists and dicts as a person writes them: ``a, b`` and ``a=1``."""
+
+    def written(match: re.Match[str]) -> str:
+        try:
+            value = ast.literal_eval(match[0])
+        except (ValueError, SyntaxError):
+            return match[0]
+        if isinstance(value, dict):
+            value = [f"{name}={each}" for name, each in value.items()]
+        return ", ".join(map(str, value)) or "none"
+
+    return PYTHON_VALUE.sub(written, message)
 
 
 def _fail(kind: str, message: str, as_json: bool, code: int = 2) -> NoReturn:
-    click.echo(
-        (
-            json.dumps({"error": kind, "message": message}, ensure_ascii=False)
-            if as_json
-            else f"noregret: {message}"
-        ),
-        err=True,
-    )
+    document = json.dumps({"error": kind, "message": message}, ensure_ascii=False)
+    click.echo(document if as_json else f"noregret: {message}", err=True)
     sys.exit(code)
 
 
 @click.group(
     cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 110,
+        "show_default": True,
+    },
     epilog=(
         "Start with: noregret create lab --float temperature 20 90 --goal maximize,"
-        " then noregret ask."
+        " then noregret ask lab."
     ),
 )
 @click.version_option(__version__, prog_name="noregret")
 def cli() -> None:
     """Bayesian optimization that keeps its promise when the hyperparameters are unknown.
 
-    A study lives in a database (noregret.db in the working folder, or --storage, or
-    NOREGRET_STORAGE): ask it for a point, measure, tell it the value, from any number of shells.
+    A study is stored in a database: noregret.db in the working folder, or --storage, or
+    NOREGRET_STORAGE. Ask it for a point, measure, and tell it the value, from any number of shells.
+    The study's name is the first word after the command. It may be left out if there is only one.
     """
 
 
-@click.command(
-    short_help="Completion for your shell",
-    epilog='Example: eval "$(noregret completion bash)", in your ~/.bashrc to keep it',
+@command(
+    "Study",
+    'eval "$(noregret completion bash)", in your ~/.bashrc to keep it',
+    study=None,
+    storage=False,
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-@click.pass_context
-def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
-    """The script that completes commands, options and study names in your SHELL.
+def completion(target: Target, shell: str) -> None:
+    """Print a completion script for your shell.
 
-    zsh: eval "$(noregret completion zsh)" in ~/.zshrc. fish: noregret completion fish >
-    ~/.config/fish/completions/noregret.fish
+    It completes commands, options and study names. zsh: eval "$(noregret completion zsh)" in
+    ~/.zshrc. fish: noregret completion fish > ~/.config/fish/completions/noregret.fish
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    script = kind(ctx.find_root().command, {}, "noregret", "_NOREGRET_COMPLETE").source()
-    click.echo(json.dumps({"shell": shell, "script": script}) if as_json else script)
+    script = kind(cli, {}, "noregret", "_NOREGRET_COMPLETE").source()
+    target.emit({"shell": shell, "script": script}, script)
 
 
 def of_the_checkout() -> list[click.Command]:
-    """``reproduce``, if this package runs from the repository, where the experiments are: a package
-    called ``research`` anywhere else is a stranger's and is not touched.
+    """``reproduce``, if this package runs from the repository that has the experiments. Any other
+    package called ``research`` is not touched.
     """
     beside = Path(__file__).parents[3] / "research" / "__init__.py"
     found = find_spec("research")
@@ -135,36 +153,13 @@ def of_the_checkout() -> list[click.Command]:
     return [import_module("research.paper.command").reproduce]
 
 
-for command in (
-    create,
-    derive,
-    list_,
-    ask,
-    tell,
-    add,
-    enqueue,
-    import_,
-    run_,
-    correct,
-    annotate,
-    show,
-    best,
-    plot,
-    serve,
-    export,
-    replay,
-    reclaim,
-    retry,
-    delete,
-    backup,
-    recover,
-    upgrade,
-    completion,
-    compare_,
-    theory,
-    *of_the_checkout(),
+for each in (
+    *(create, derive, list_, serve, delete, backup, recover, upgrade, completion),
+    *(ask, tell, correct, add, enqueue, import_, run_, annotate, reclaim, retry),
+    *(show, best, plot, export, replay),
+    *(compare_, theory, *of_the_checkout()),
 ):
-    cli.add_command(command)
+    cli.add_command(each)
 
 
 def run() -> None:
@@ -176,5 +171,5 @@ def run() -> None:
             raise
         sys.stdout.flush()
         sys.stderr.flush()
-        # a thread in the user's function cannot be ended, and would be waited for
+        # a thread of the user's function cannot be ended, and Python would wait for it
         os._exit(INTERRUPTED)

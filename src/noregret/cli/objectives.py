@@ -1,5 +1,5 @@
-"""What ``noregret run`` evaluates: a Python function by name, or a program in any language, started
-once per trial, its value read from its output.
+"""Objectives of ``noregret run``: a Python function by name, or a program that is started once per
+trial and prints its value.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from noregret.study import was_killed
 from noregret.trials import check_noise, check_value
 
 TAIL = 65536  # bytes of the output that are read, from its end
-PATIENCE = 5.0  # seconds between asking a program to end and ending it
+PATIENCE = 5.0  # seconds between SIGTERM and SIGKILL
 
 
 class EvaluationError(Exception):
-    """One evaluation went wrong: its trial has failed."""
+    """An evaluation failed, and so has its trial."""
 
 
 class NotItsFaultError(EvaluationError, TransientError):
-    """It went wrong for a reason that has nothing to do with the point."""
+    """The evaluation failed for a reason that has nothing to do with the point."""
 
 
 class KilledError(EvaluationError, WorkerDiedError):
-    """It was killed from outside."""
+    """The evaluation was killed from outside."""
 
 
 class RunOverError(EvaluationError):
-    """It was ended because the run was; nobody waits for its outcome."""
+    """The evaluation was ended because the run was."""
 
 
 class NotStartedError(NoRegretError):
@@ -57,10 +57,10 @@ class NotStartedError(NoRegretError):
 
 
 class Program:
-    """``with Program("./train --lr {lr}", space) as objective``. Leaving ends what still runs.
+    """``with Program("./train --lr {lr}", space) as objective``; leaving ends running programs.
 
-    The command is split into words first and each {name} replaced by its value after that: no shell
-    sees it, so nothing in a value is ever run.
+    The command is split into words before each {name} is replaced by its value, and no shell reads
+    it: a value can never run anything.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Program:
             _end(process)
 
     def arguments(self, params: Any) -> list[str]:
-        """The words of one evaluation."""
+        """The command line of one evaluation."""
         values = named_params(self.space, params)
         return [
             self._places.sub(lambda found: _word(values[found[0][1:-1]]), word)
@@ -166,8 +166,8 @@ TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h: try again later
 
 
 def _kind(code: int) -> type[EvaluationError]:
-    """What an exit code says about the point: nothing, if somebody else killed the program (shells
-    add 128 to the signal), or if it says itself that it could not work.
+    """The error for an exit code. The point is not to blame if the program was killed (shells add
+    128 to the signal) or reported a temporary failure.
     """
     if was_killed(code) or was_killed(128 - code):
         return KilledError
@@ -180,71 +180,65 @@ def read_value(lines: Sequence[str]) -> tuple[float, float | None]:
     """
     if not lines:
         raise EvaluationError("it printed nothing: the last line of its output must be the value")
-    found: Any = None
+    document: dict[str, Any] | None
     try:
-        found = {"value": float(lines[-1])}
+        document = {"value": float(lines[-1])}
     except ValueError:
-        for line in reversed(lines):
-            found = _json_value(line)
-            if found is not None:
-                break
-    if found is None:
+        document = _last_json(lines, ("value",))
+    if document is None:
         raise EvaluationError(
             'the last line of its output is no number and no line is JSON with a "value":'
             f" {lines[-1][:200]!r}"
         )
     try:
-        return check_value(found["value"]), check_noise(found.get("noise_std"))
+        return check_value(document["value"]), check_noise(document.get("noise_std"))
     except NoRegretError as error:
         raise EvaluationError(str(error)) from None
 
 
 def read_outcomes(lines: Sequence[str], names: tuple[str, ...]) -> dict[str, Any]:
-    """The last line that is a JSON object with these outcomes; where one is beyond its limit it may
-    have no value.
+    """Value and outcomes from the last line that is a JSON object with any of them; the value may
+    be missing where an outcome is beyond its limit.
     """
-    for line in reversed(lines):
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict) and any(name in found for name in names):
-            wanted = ("value", "noise_std", *names)
-            return {name: found[name] for name in wanted if name in found}
+    document = _last_json(lines, names)
+    if document is not None:
+        wanted = ("value", "noise_std", *names)
+        return {name: document[name] for name in wanted if name in document}
     raise EvaluationError(
         "no line of its output is JSON with its outcomes, such as"
         f' {{"value": 0.3, "{names[0]}": 0.2}}'
     )
 
 
-def _json_value(line: str) -> dict[str, Any] | None:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) and "value" in found else None
+def _last_json(lines: Sequence[str], names: Sequence[str]) -> dict[str, Any] | None:
+    """The last line that is a JSON object with one of these keys."""
+    for line in reversed(lines):
+        try:
+            document = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(document, dict) and any(name in document for name in names):
+            return document
+    return None
 
 
 def _lines(file: IO[bytes]) -> list[str]:
     """The last lines that are not empty."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - TAIL))
-    return [
-        line.strip()
-        for line in file.read().decode("utf-8", errors="replace").splitlines()
-        if line.strip()
-    ]
+    lines = file.read().decode("utf-8", errors="replace").splitlines()
+    return [line.strip() for line in lines if line.strip()]
 
 
 def _word(value: Any) -> str:
-    """As other languages read it: 0.001, true, null."""
+    """A value as other languages read it: 0.001, true, null."""
     if value is None or isinstance(value, bool):
         return json.dumps(value)
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """The program with all it started, gently first."""
+    """Ends the program and its children: SIGTERM first, then SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             return
@@ -262,7 +256,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def load(name: str) -> Callable[[Any], Any]:
-    """The function; its module is loaded as Python would from the working folder."""
+    """A function by name; its module is imported as Python would from the working folder."""
     where, colon, attribute = name.rpartition(":")
     if not colon or not where or not attribute:
         raise ConfigurationError(f"write module:function or script.py:function, got {name!r}")
@@ -275,15 +269,10 @@ def load(name: str) -> Callable[[Any], Any]:
     function = module
     for part in attribute.split("."):
         if not hasattr(function, part):
-            there = ", ".join(
-                sorted(
-                    key
-                    for key, value in vars(module).items()
-                    if callable(value) and not key.startswith("_")
-                )
-            )
+            public = [key for key, value in vars(module).items() if callable(value)]
+            names = ", ".join(sorted(key for key in public if not key.startswith("_")))
             raise ConfigurationError(
-                f"{where} has no function {attribute!r}: it has {there or 'none'}"
+                f"{where} has no function {attribute!r}: it has {names or 'none'}"
             )
         function = getattr(function, part)
     if not callable(function):

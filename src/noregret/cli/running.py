@@ -1,6 +1,4 @@
-"""``noregret run``: evaluates a Python function or any program until trials, time, a value or a
-certificate say enough.
-"""
+"""``noregret run``: evaluate a Python function or a program until a stopping rule is met."""
 
 from __future__ import annotations
 
@@ -27,9 +25,10 @@ from noregret.cli.objectives import (
     describe,
     load,
 )
-from noregret.cli.options import NumbersCommand, Target, on_study
-from noregret.cli.outcomes import CONTEXT, read_context, said_of
-from noregret.cli.output import counted, counts, number, point_text, results, results_text
+from noregret.cli.options import FUNCTION, Target, command, read_context
+from noregret.cli.output import counts, counts_text, point_text, results, results_text
+from noregret.cli.trials import context_option
+from noregret.diagnostics.presentation import number
 from noregret.errors import ConfigurationError, NoRegretError, TransientError, WorkerDiedError
 from noregret.space import named_params
 from noregret.study import CertifiedWithin, Isolated, Reached, Study
@@ -42,14 +41,14 @@ Objective = Callable[[Any], Any]
 
 
 class UnusableError(BaseException):
-    """No point is to blame. As Ctrl-C does, it passes through the run, so that the trials under way
-    wait to be given out again.
+    """The program cannot be started at any point. Like Ctrl-C it passes through the run, so that
+    the trials under way return to the queue.
     """
 
 
 @dataclass(slots=True)
 class Watched:
-    """Too many failures in a row, ``limit``, and it gives up."""
+    """An objective that reports its failures, and gives up after ``limit`` of them in a row."""
 
     study: Study
     objective: Objective
@@ -61,7 +60,7 @@ class Watched:
 
     def __call__(self, params: Any) -> Any:
         try:
-            outcome = said_of(self.study, self.objective(params))
+            outcome = self._checked(self.objective(params))
         except NotStartedError as error:
             raise UnusableError(str(error)) from None
         except RunOverError:
@@ -77,10 +76,18 @@ class Watched:
             self.in_a_row = 0
         return outcome
 
+    def _checked(self, result: Any) -> Any:
+        """What the objective returned, checked, in the form that the study takes."""
+        value, noise, outcomes = returned(result, self.study.outcomes)
+        if not self.study.outcomes:
+            return value, noise
+        noisy = {name: (v, outcomes.outcome_noise.get(name)) for name, v in outcomes.outcomes.items()}
+        return {"value": value, "noise_std": noise, **noisy}
+
     def _report(self, params: Any, why: str) -> None:
         with self._lock:
             self.in_a_row, self.failed, self.last = self.in_a_row + 1, self.failed + 1, why
-            clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # a progress bar may be in the line
+            clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # overwrite a progress bar
             click.echo(
                 f"{clear}noregret: failed at {point_text(self.study, params)}: {why}", err=True
             )
@@ -92,11 +99,10 @@ class Watched:
 
 def reason(error: Exception) -> str:
     """A failure in a line."""
-    if isinstance(error, (EvaluationError, TransientError)):
+    if isinstance(error, (EvaluationError, NotStartedError, TransientError)):
         return str(error)
     if isinstance(error, NoRegretError):
-        what_is_wrong, _, _advice = str(error).partition(":")  # the latter is for those who tell
-        return what_is_wrong
+        return str(error).partition(":")[0]  # the rest is advice for users of tell
     return describe(error)
 
 
@@ -104,31 +110,28 @@ def reason(error: Exception) -> str:
 
 
 POSITIVE = click.FloatRange(min=0, min_open=True)
+COUNT = click.IntRange(min=0)
 
 
-@click.command(
-    cls=NumbersCommand,
-    short_help="Evaluate a function or a program",
-    epilog=(
-        "Example: noregret run train.py:loss --trials 50,"
-        ' or noregret run --command "./train --lr {lr}" --trials 50 --workers 4'
-    ),
+@command(
+    "Experiment",
+    "noregret run lab train.py:loss --trials 50,"
+    ' or noregret run lab --command "./train --lr {lr}" --trials 50 --workers 4',
+    study=FUNCTION,
 )
 @click.argument("function", required=False, metavar="[MODULE:FUNCTION|SCRIPT.py:FUNCTION]")
 @click.option(
     "--command",
     "-c",
-    help=(
-        "A program instead, with {NAME} where a parameter's value belongs."
-        " It is started without a shell."
-    ),
+    help="A program to run instead, with {NAME} in place of each parameter's value. No shell"
+    " starts it.",
 )
-@CONTEXT
-@click.option("--trials", type=click.IntRange(min=0), help="How many to start here.")
+@context_option
+@click.option("--trials", type=COUNT, help="How many trials to start here.")
 @click.option(
     "--total",
-    type=click.IntRange(min=0),
-    help="How many the study shall have in all; those under way elsewhere are waited for.",
+    type=COUNT,
+    help="How many trials the study shall have in all. Trials of other workers count.",
 )
 @click.option(
     "--timeout",
@@ -141,7 +144,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     "value",
     type=click.FLOAT,
     metavar="VALUE",
-    help="Stop once a value as good as this was told.",
+    help="Stop once a value is as good as this.",
 )
 @click.option(
     "--certified",
@@ -150,51 +153,42 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
     help="Stop once the recommended point's regret is certified to be below this.",
 )
 @click.option(
-    "--heuristic",
-    is_flag=True,
-    help="With --certified: a certificate that is a rule of thumb will do.",
+    "--heuristic", is_flag=True, help="With --certified: accept a bound that is not proved."
 )
 @click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="How many at once, in threads.",
+    "--workers", type=click.IntRange(min=1), default=1, help="How many trials at once, in threads."
 )
 @click.option(
     "--trial-timeout",
     type=POSITIVE,
     metavar="SECONDS",
-    help="End an evaluation that takes longer: its trial has failed. A function gets a process.",
+    help="Stop an evaluation after this time; its trial has failed. A function gets a process of"
+    " its own.",
 )
 @click.option(
     "--max-failures",
     type=click.IntRange(min=1),
     default=3,
-    show_default=True,
-    help="Stop after so many failed trials in a row.",
+    help="Stop after this many failed trials in a row.",
 )
 @click.option(
     "--grace",
     type=POSITIVE,
     default=60.0,
-    show_default=True,
     metavar="SECONDS",
-    help="A worker silent for so long is dead.",
+    help="Seconds without a heartbeat before a worker is considered dead.",
 )
 @click.option(
     "--dead",
     type=click.Choice(["retry", "fail", "leave"]),
     default="retry",
-    show_default=True,
-    help="What becomes of its trials.",
+    help="What to do with the trials of dead workers.",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Evaluate once, at the point the next ask would give, and record nothing.",
+    help="Evaluate the next point once, and record nothing.",
 )
-@on_study
 def run(
     target: Target,
     function: str | None,
@@ -209,13 +203,13 @@ def run(
     context: tuple[str, ...],
     **limits: Any,
 ) -> None:
-    """Evaluate a FUNCTION of the parameters (a dict), or a program, trial by trial.
+    """Evaluate a Python function or a program, trial by trial.
 
-    A function returns its value, or the pair (value, noise std). A program prints its value in the
-    last line of its output, or a JSON line such as {"value": 0.3, "noise_std": 0.01}; an exit code
-    other than 0 is a failed trial. Outcomes with limits stand beside the value: (value,
-    {"toxicity": 0.2}), or {"value": 0.3, "toxicity": 0.2}. Any number of shells and machines may
-    run one study at once. Ctrl-C, or a kill, loses nothing: type the same command again to go on.
+    A FUNCTION takes a dict of the parameters and returns its value, or the pair (value, noise std).
+    A program prints its value in the last line of its output, or a JSON line such as {"value": 0.3,
+    "noise_std": 0.01}; an exit code other than 0 is a failed trial. Outcomes with limits go with
+    the value: (value, {"toxicity": 0.2}), or {"value": 0.3, "toxicity": 0.2}. Several shells and
+    machines may run one study at once. Ctrl-C or a kill loses nothing: the same command continues.
     """
     if (function is None) == (command is None):
         raise click.UsageError(
@@ -239,7 +233,7 @@ def run(
     before, started = len(study.trials), time.monotonic()
     with _objective(study, function, command, trial_timeout) as objective, _logging():
         if dry_run:
-            _try(target, study, objective, read_context(study, context))
+            _dry_run(target, study, objective, read_context(study, context))
             return
         watched = Watched(study, objective, max_failures)
         _run(
@@ -254,7 +248,7 @@ def run(
     if watched.gave_up:
         raise NoRegretError(
             f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}."
-            " Everything told is kept; repair it and type the same command again"
+            " All values are stored: repair it and type the same command again"
         )
     _report(target, study, before, watched.failed, time.monotonic() - started)
 
@@ -272,22 +266,18 @@ def _run(
     except UnusableError as error:
         raise ConfigurationError(str(error)) from None
     except KeyboardInterrupt as error:
-        error.__notes__ = [
-            "What was under way waits to be given out again; everything told is kept."
-            " Type the same command again to go on."
-        ]
+        error.add_note(
+            "Trials under way returned to the queue, and all values are stored. Type the same"
+            " command again to go on."
+        )
         raise
 
 
-def _try(target: Target, study: Study, objective: Objective, context: Any) -> None:
+def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -> None:
     params = study.preview(context=context).params
     words = objective.arguments(params) if isinstance(objective, Program) else None
     try:
-        value, noise_std, told = returned(objective(params), study.outcomes)
-    except (EvaluationError, NotStartedError) as error:
-        raise NoRegretError(
-            f"it failed at {point_text(study, params)}: {error}. Nothing was recorded"
-        ) from None
+        value, noise_std, outcomes = returned(objective(params), study.outcomes)
     except Exception as error:
         raise NoRegretError(
             f"it failed at {point_text(study, params)}: {reason(error)}. Nothing was recorded"
@@ -298,12 +288,13 @@ def _try(target: Target, study: Study, objective: Objective, context: Any) -> No
         "value": value,
         "noise_std": noise_std,
         "command": words,
-        **({"outcomes": dict(told.outcomes), "feasible": told.feasible} if study.outcomes else {}),
     }
-    said = "" if words is None else f"ran {shlex.join(words)}\n"
-    text = number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
-    text += "".join(f", {name} {number(each)}" for name, each in told.outcomes.items())
-    target.emit(document, f"{said}{text} at {point_text(study, params)}; nothing was recorded")
+    if study.outcomes:
+        document |= {"outcomes": dict(outcomes.outcomes), "feasible": outcomes.feasible}
+    text = "" if words is None else f"ran {shlex.join(words)}\n"
+    text += number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
+    text += "".join(f", {name} {number(each)}" for name, each in outcomes.outcomes.items())
+    target.emit(document, f"{text} at {point_text(study, params)}; nothing was recorded")
 
 
 def _report(target: Target, study: Study, before: int, failed: int, seconds: float) -> None:
@@ -317,7 +308,7 @@ def _report(target: Target, study: Study, before: int, failed: int, seconds: flo
         **found,
     }
     text = (
-        f"{new} new trials in {seconds:.1f} s; {study.name} has {counted(counts(study))}\n"
+        f"{new} new trials in {seconds:.1f} s; {study.name} has {counts_text(counts(study))}\n"
         f"{results_text(study, found)}"
     )
     target.emit(document, f"{text}\n\nnext: {target.again('plot')}")
@@ -335,14 +326,15 @@ def _objective(
 
 @contextmanager
 def _signals() -> Iterator[None]:
-    """SIGINT, SIGTERM (as clusters send it) and a closed terminal interrupt the run and end its
-    programs. A shell starts what a script puts into the background with SIGINT ignored: it is
-    caught all the same, or such a worker would outlive its script's Ctrl-C. An ignored SIGHUP stays
-    ignored: that is what nohup asks for.
+    """SIGINT, SIGTERM (from clusters) and SIGHUP interrupt the run and end its programs.
+
+    Shells start background commands of a script with SIGINT ignored. It is caught here too:
+    otherwise such a worker would outlive its script's Ctrl-C. An ignored SIGHUP stays ignored, as
+    nohup requires.
     """
 
     def interrupt(*_: object) -> None:
-        for each in caught:  # a second one, as scripts send it, does not disturb the cleaning up
+        for each in caught:  # a second signal must not interrupt the cleanup
             signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
@@ -362,7 +354,7 @@ def _signals() -> Iterator[None]:
 
 @contextmanager
 def _logging() -> Iterator[None]:
-    """The library's warnings (a dead worker, a storage that does not answer) as lines on stderr."""
+    """Prints the library's warnings (a dead worker, a slow storage) as lines on stderr."""
     log, handler = logging.getLogger("noregret"), logging.StreamHandler()
     handler.setFormatter(logging.Formatter("noregret: %(message)s"))
     log.addHandler(handler)

@@ -1,354 +1,351 @@
-"""Commands about whole studies that are there: list, show, best, delete, backup, recover,
-upgrade.
-"""
+"""Commands about whole studies: create, derive, list, serve, delete, backup, recover, upgrade."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import functools
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from noregret.cli.options import (
-    Target,
-    complete_study,
-    on_storage,
-    on_study,
-    pairs,
-    typed,
+from noregret.cli.definition import (
+    Flag,
+    ParameterType,
+    limits,
+    read_constraints,
+    settings,
+    typed_strategy,
 )
-from noregret.cli.outcomes import limits_document, limits_text, outcomes_text
-from noregret.cli.output import (
-    SAID,
-    attributes_text,
-    counted,
-    counts,
-    number,
-    parameter_range,
-    plus_minus,
-    point_text,
-    reason,
-    resolution,
-    results,
-    results_text,
-    table,
-    text_of,
-    trial_document,
-    trial_table,
-)
-from noregret.errors import ConfigurationError, UnknownTrialError
-from noregret.space import Candidates, Space, named_params
+from noregret.cli.options import Target, beyond, command, complete_study, pairs
+from noregret.cli.output import counts, counts_text, parameters_text, study_document
+from noregret.diagnostics.presentation import number, table
+from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
+from noregret.storage import SQLStorage
 from noregret.storage import backup as backup_storage
-from noregret.storage import codec
 from noregret.storage import recover as recover_storage
 from noregret.storage import upgrade as upgrade_storage
-from noregret.strategies import algorithm_of, display_name
-from noregret.study import Study, algorithms, snapshot
-from noregret.trials import State, Trial
+from noregret.strategies import NAMED, names
+from noregret.study import Study, parsed, units_of
 
-SHOWN = 20  # trials in a table unless --all
-
-
-def parameters_text(study: Study) -> str:
-    ranges = "; ".join(
-        f"{name} {parameter_range(parameter)}" for name, parameter in study.space.parameters.items()
-    )
-    if isinstance(study.space, Candidates):
-        return f"one of {len(study.space)} candidates"
-    known = (*study.space.branches, *study.space.constraints)
-    return "; ".join([ranges, *(str(each) for each in known)])
-
-
-def study_document(study: Study) -> dict[str, Any]:
-    record = study.record()
-    return {
-        "study": study.name,
-        "goal": study.goal,
-        "seed": record.seed,
-        "space": codec.described(study.space),
-        "strategy": codec.to_json(study.strategy),
-        "strategy_name": display_name(study.strategy),
-        "algorithms": [list(pair) for pair in algorithms(study.trials)],
-        "theorem": study.strategy.theorem,
-        "note": record.note,
-        "attributes": dict(record.attributes),
-        **limits_document(study),
-    }
+SECTION = "Study"
+PARAMETERS = {  # words after --float, …, and the help
+    "float": (
+        "NAME LOW HIGH [log] [step=…|digits=…]",
+        "A real parameter. With a step or digits, only such values are proposed.",
+    ),
+    "int": ("NAME LOW HIGH [log] [step=…]", "A whole number, both ends included."),
+    "choice": ("NAME OPTION OPTION …", "One of several options without order."),
+    "levels": ("NAME LEVEL LEVEL …", "Levels of a scale, in their order."),
+}
+CONSTRAINTS = {
+    "linear": ("SUM", "A constraint on a sum: 'a + 2 b <= 1' or 'a + b + c = 1'."),
+    "forbidden": ("NAME=VALUE, …", "A combination that must not be run."),
+    "satisfies": ("MODULE:FUNCTION", "A Python function that says whether a point may be run."),
+    "only": ("NAME CHOICE=OPTION, …", "A parameter that exists only for some options of a choice."),
+}
 
 
-@click.command(
-    "list", short_help="The studies of a database", epilog="Example: noregret list --storage lab.db"
+def _complete_strategy(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def definition(function: Callable[..., None]) -> Callable[..., None]:
+    """The options that define a study. Parameters arrive as ``flags`` in the order typed,
+    constraints as pairs of kind and text.
+    """
+
+    @functools.wraps(function)
+    def gathered(*args: Any, **values: Any) -> None:
+        flags: list[Flag] = [flag for kind in PARAMETERS for flag in values.pop(f"{kind}_")]
+        rules = [(kind, text) for kind in CONSTRAINTS for text in values.pop(kind)]
+        flags.sort(key=lambda flag: flag.place)
+        function(*args, flags=flags, constraints=rules, **values)
+
+    strategies = f"{', '.join(NAMED)}, an extension such as thompson, or one of another package"
+    options = [
+        *(
+            click.option(
+                f"--{kind}",
+                f"{kind}_",
+                type=ParameterType(kind),
+                multiple=True,
+                metavar=metavar,
+                help=text,
+            )
+            for kind, (metavar, text) in PARAMETERS.items()
+        ),
+        *(
+            click.option(f"--{kind}", multiple=True, metavar=metavar, help=text)
+            for kind, (metavar, text) in CONSTRAINTS.items()
+        ),
+        click.option("--goal", type=click.Choice(["maximize", "minimize"]), help="The goal."),
+        click.option(
+            "--strategy",
+            metavar="NAME",
+            shell_complete=_complete_strategy,
+            help=f"How points are chosen: {strategies}.  [default: insured]",
+        ),
+        click.option(
+            "--with",
+            "options",
+            multiple=True,
+            metavar="OPTION=VALUE",
+            help="An option of the strategy, such as noise_bound=0.1 for rigorous.",
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            help="Seed of the random numbers.  [default: 0]",
+        ),
+        click.option(
+            "--outcome",
+            "outcomes",
+            multiple=True,
+            metavar="NAME<=LIMIT",
+            help="A measurement beside the value, with its limit: 'toxicity<=0.3', 'purity>=50'.",
+        ),
+        click.option(
+            "--context",
+            multiple=True,
+            metavar="NAME",
+            help="A parameter that you cannot choose; its current value is given at each ask.",
+        ),
+    ]
+    for option in reversed(options):
+        gathered = option(gathered)
+    return gathered
+
+
+@command(
+    SECTION,
+    "noregret create lab --float temperature 20 90 --int stirring 1 5"
+    " --choice solvent water dmf --goal maximize",
+    study=None,
 )
-@on_storage
+@click.argument("name")
+@click.option(
+    "--candidates",
+    type=click.Path(path_type=Path),
+    metavar="FILE.csv",
+    help="A list of designs to choose from instead of parameters: a line of names, then designs.",
+)
+@click.option(
+    "--file",
+    type=click.Path(path_type=Path),
+    metavar="FILE.toml|json",
+    help="A file with goal, seed, strategy and parameters or candidates.",
+)
+@definition
+def create(target: Target, name: str, **values: Any) -> None:
+    """Make a study from its parameters and its goal."""
+    if not name.strip() or not name.isprintable():
+        raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        arguments = settings(**values)
+        storage = SQLStorage(target.storage)
+        try:
+            study = Study.create(name, storage=storage, **arguments)
+        except StudyExistsError:
+            again = replace(target, study=name).again("ask")
+            raise StudyExistsError(
+                f"study {name} exists already: choose another name, or continue it with `{again}`"
+            ) from None
+    for warning in caught:
+        click.echo(f"noregret: {warning.message}", err=True)
+    again = _next(study, replace(target, study=name if len(storage.names()) > 1 else None))
+    text = f"study {name}: {study.goal}, {parameters_text(study)}\n\n{again}"
+    target.emit(study_document(study), text)
+
+
+def _next(study: Study, target: Target) -> str:
+    context = "".join(f" --context {name}=…" for name in study.context)
+    return f"next: {target.again('ask')}{context}"
+
+
+@command(
+    SECTION,
+    "noregret derive lab lab2 --float temperature 20 120 --float pH 3 9 --past pH=7",
+    study=beyond(1),
+)
+@click.argument("name")
+@definition
+@click.option(
+    "--past",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="The value that a new parameter had in the old trials.",
+)
+@click.option(
+    "--unconstrained",
+    is_flag=True,
+    help="Leave out the constraints, outcome limits and context of the old study.",
+)
+@click.option("--note", metavar="TEXT", help="A note to store with the study.")
+def derive(
+    target: Target,
+    name: str,
+    flags: list[Flag],
+    constraints: list[tuple[str, str]],
+    past: tuple[str, ...],
+    unconstrained: bool,
+    strategy: str | None,
+    options: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    context: tuple[str, ...],
+    **changes: Any,
+) -> None:
+    """Make a new study NAME with the trials of STUDY.
+
+    Without options it is a copy. Parameters, given as for `create`, replace those of the same name
+    or are added; all others stay. Constraints replace those of the old study, which is not changed.
+    """
+    chosen = typed_strategy(strategy, options)
+    study = target.open()
+    parameters = {flag.name: flag.parameter for flag in flags}
+    known = {**study.space.parameters, **parameters}
+    units, texts = units_of(study.record().attributes), pairs(past)
+    for new in parameters:
+        if new not in study.space.parameters and new not in texts:
+            raise SpaceError(f"{new} is new: give its value in the old trials, --past {new}=VALUE")
+    new_study = study.derived(
+        name,
+        parameters=parameters or None,
+        constraints=(
+            read_constraints(constraints, known) if constraints or unconstrained else None
+        ),
+        outcomes=limits(outcomes) if outcomes or unconstrained else None,
+        context=context if context or unconstrained else None,
+        past={
+            key: parsed(text, key, known[key], units) if key in known else text
+            for key, text in texts.items()
+        },
+        strategy=chosen,
+        **changes,
+    )
+    document = study_document(new_study)
+    document |= {"origin": dict(new_study.record().origin or {}), "trials": len(new_study.trials)}
+    target.emit(
+        document,
+        f"study {name} from {study.name}: {new_study.goal}, {parameters_text(new_study)};"
+        f" {counts_text(counts(new_study))}\n\n{_next(new_study, replace(target, study=name))}",
+    )
+
+
+@command(SECTION, "noregret list --storage lab.db", name="list", study=None)
 def list_(target: Target) -> None:
-    """The studies of a database at a glance."""
+    """List the studies of a database."""
     summaries = target.connect().summaries()
+    header = ["study", "goal", "trials", "complete", "under way", "waiting", "failed", "best"]
     rows = [
         [
             each.name,
             each.goal,
-            str(each.trials),
-            str(each.complete),
-            str(each.running),
-            str(each.waiting),
-            str(each.failed),
+            *map(str, (each.trials, each.complete, each.running, each.waiting, each.failed)),
             number(each.best),
             each.last_activity[:16].replace("T", " "),
         ]
         for each in summaries
     ]
-    header = [
-        "study",
-        "goal",
-        "trials",
-        "complete",
-        "under way",
-        "waiting",
-        "failed",
-        "best",
-        "last activity (UTC)",
-    ]
-    text = (
-        table(header, rows, right=range(2, 8))
-        if rows
-        else "no studies yet: make one with `noregret create`"
-    )
-    target.emit({"studies": [asdict(each) for each in summaries]}, text)
-
-
-@click.command(
-    short_help="A study, or one of its trials",
-    epilog="Example: noregret show, or noregret show 7 for one trial",
-)
-@click.argument("trial", type=click.INT, required=False)
-@click.option("--all", "everything", is_flag=True, help=f"All trials, not only the last {SHOWN}.")
-@click.option(
-    "--state", type=click.Choice(list(SAID)), help="Only trials in this state (under way: running)."
-)
-@click.option("--where", multiple=True, metavar="NAME=VALUE", help="Only with this attribute.")
-@click.option("--about", metavar="TEXT", help="Only with this text in the note or the reason.")
-@on_study
-def show(
-    target: Target,
-    trial: int | None,
-    everything: bool,
-    state: State | None,
-    where: tuple[str, ...],
-    about: str | None,
-) -> None:
-    """A study: its parameters, its trials, the best so far. With a TRIAL's number: that trial, and
-    why it was chosen.
-    """
-    study = snapshot(target.open())
-    trials = study.trials
-    chosen = _matching(trials, state, about, typed(pairs(where)))
-    if trial is not None:
-        if not 0 <= trial < len(trials):
-            raise UnknownTrialError(
-                f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
-            )
-        document = trial_document(study, trials[trial])
-        target.emit({"study": study.name, "trial": document}, _trial_text(study, trial))
-        return
-    found = results(study)
-    document = {
-        **study_document(study),
-        **counts(study),
-        **found,
-        "trials": [trial_document(study, each) for each in chosen],
-    }
-    target.emit(document, _study_text(target, study, found, chosen, everything))
-
-
-def _matching(
-    trials: list[Trial], state: State | None, text: str | None, attributes: dict[str, Any]
-) -> list[Trial]:
-    """The trials in this state, with this text in their note or error, with these attributes."""
-    return [
-        trial
-        for trial in trials
-        if (state is None or trial.state == state)
-        and (
-            text is None or text.casefold() in f"{trial.note or ''}\n{trial.error or ''}".casefold()
-        )
-        and all(
-            name in trial.attributes and trial.attributes[name] == value
-            for name, value in attributes.items()
-        )
-    ]
-
-
-def _algorithms(study: Study) -> list[str]:
-    """Which versions of its strategy proposed the trials, where it is not today's alone."""
-    pairs, today = algorithms(study.trials), algorithm_of(study.strategy)
-    if all(algorithm == today for _, algorithm in pairs):
-        return []
-    text = ", ".join(f"{algorithm} from trial {first} on" for first, algorithm in pairs)
-    then = "" if pairs[-1][1] == today else f", {today} from the next one on"
-    return [f"algorithm    {text}{then}"]
-
-
-def _study_text(
-    target: Target, study: Study, found: dict[str, Any], chosen: list[Trial], everything: bool
-) -> str:
-    trials, record = study.trials, study.record()
-    shown = chosen if everything else chosen[-SHOWN:]
-    lines = [f"study {study.name}: {study.goal}, {counted(counts(study))}", ""]
-    lines += [
-        table(
-            ["parameter", "range"],
-            [[name, parameter_range(p)] for name, p in study.space.parameters.items()],
-        ),
-        "",
-    ]
-    if isinstance(study.space, Space) and study.space.constraints:
-        lines += [f"constraint   {each}" for each in study.space.constraints]
-        lines.append("")
-    if isinstance(study.space, Space) and study.space.branches:
-        lines += [f"exists       {each}" for each in study.space.branches]
-        lines.append("")
-    lines += [
-        *([f"limits       {limits_text(study)}"] if study.outcomes else []),
-        *([f"context      {', '.join(study.context)}"] if study.context else []),
-        f"strategy     {display_name(study.strategy)}, seed {record.seed}",
-        *_algorithms(study),
-        f"guarantee    {study.strategy.theorem}",
-        results_text(study, found),
-        *([f"note         {record.note}"] if record.note else []),
-        *([f"made from    {record.origin['study']}"] if record.origin else []),
-        *([f"attributes   {attributes_text(record.attributes)}"] if record.attributes else []),
-        "",
-    ]
-    if shown:
-        hidden = len(chosen) - len(shown)
-        lines += [
-            *([f"({hidden} earlier trials: --all shows them)"] if hidden else []),
-            trial_table(study, shown),
-            "",
-        ]
-    open_trials = [each for each in trials if each.state == "running"]
-    if open_trials:
-        lines.append(
-            f"next: {target.again(f'tell {open_trials[0].number} VALUE')}, once it is measured"
-        )
-    else:
-        lines.append(f"next: {target.again('ask')}")
-    return "\n".join(lines)
-
-
-def _trial_text(study: Study, index: int) -> str:
-    trial = study.trials[index]
-    rows = [
-        ["state", SAID[trial.state]],
-        ["value", number(trial.value)],
-        ["noise", number(trial.noise_std)],
-        ["outcomes", outcomes_text(study, trial)],
-        ["why", reason(trial)],
-        ["asked (UTC)", trial.created or ""],
-        ["begun (UTC)", trial.started or ""],
-        ["ended (UTC)", trial.finished or ""],
-        ["took", "" if trial.duration is None else f"{trial.duration:.3g} s"],
-        ["failed for", (trial.error or "").partition("\n")[0]],
-        ["note", trial.note or ""],
-        ["attributes", attributes_text(trial.attributes)],
-        ["asked for", "" if trial.asked is None else point_text(study, trial.asked)],
-    ]
-    rows += [
-        [name, text_of(value)] for name, value in named_params(study.space, trial.params).items()
-    ]
-    text = table([f"trial {index}", ""], [row for row in rows if row[1]])
-    model = trial.decision.model
-    recorded = {} if model is None else model.to_json()
-    measured = [
-        [
-            f"expected {each['name']}",
-            f"{plus_minus(each['mean'], each['std'])},"
-            f" {each['chance']:.0%} likely within its limit",
-        ]
-        for each in recorded.pop("outcomes", ())
-    ]
-    reasons = [[key, _short(value)] for key, value in recorded.items() if value is not None]
-    reasons = [*measured, *reasons]
-    return text + (f"\n\n{table(['decision', ''], reasons)}" if reasons else "")
-
-
-def _short(value: Any) -> str:
-    return (
-        ", ".join(text_of(each) for each in value)
-        if isinstance(value, (list, tuple))
-        else text_of(value)
+    text = table([*header, "last activity (UTC)"], rows, right=range(2, 8))
+    target.emit(
+        {"studies": [asdict(each) for each in summaries]},
+        text if rows else "no studies yet: make one with `noregret create`",
     )
 
 
-@click.command(
-    short_help="The best value and the point to use", epilog="Example: noregret best --study lab"
+@command(SECTION, "noregret serve --storage tuning.db --write", study=None)
+@click.option(
+    "--host", default="127.0.0.1", help="Address to listen on. Any but the default needs a token."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, help="Port; 0 takes any.")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Allow creating studies, asking and telling. Without it the page only reads.",
 )
 @click.option(
-    "--delta",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Failure probability of the certificate.",
+    "--token",
+    envvar="NOREGRET_TOKEN",
+    help="Token for visitors and programs; better given as NOREGRET_TOKEN.",
 )
-@on_study
-def best(target: Target, delta: float | None) -> None:
-    """The best value, the point to use, and what is certified about it.
+def serve(target: Target, host: str, port: int, write: bool, token: str | None) -> None:
+    """Show the studies of a database as a web page.
 
-    With noise the best value is partly luck: the recommended point is the best by the model.
+    The page shows the model's predictions and records experiments run by hand. It never evaluates
+    an objective. Only with --write does it make a new database. Stop it with Ctrl-C.
     """
-    study = target.open()
-    study.best  # noqa: B018 — raises if nothing was told
-    found = {**results(study, delta), "resolution": resolution(study)}
-    target.emit({"study": study.name, "goal": study.goal, **found}, results_text(study, found))
+    try:
+        import uvicorn
+
+        from noregret.web.app import bounded, create_app
+        from noregret.web.pages import plotly_file
+        from noregret.web.security import Access
+    except ImportError as error:
+        raise MissingExtraError(
+            f"the page needs {error.name}: install it with `pip install noregret[web]`"
+        ) from None
+
+    plotly_file()
+    access = Access(write, token or None, host)
+    app = create_app(SQLStorage(target.storage if write else target.existing()), access)
+    server = uvicorn.Server(bounded(app, host=host, port=port, log_level="warning"))
+    server.config.load()
+    socket = server.config.bind_socket()
+    socket.listen()  # the address printed below answers at once
+    shown = f"[{host}]" if ":" in host else host
+    url = f"http://{shown}:{socket.getsockname()[1]}/"
+    target.emit(
+        {"url": url, "write": write},
+        f"{url}  ({'reads and writes' if write else 'reads only'}; Ctrl-C ends it)",
+    )
+    with suppress(KeyboardInterrupt):  # the server has closed everything by then
+        server.run(sockets=[socket])
 
 
-@click.command(short_help="Delete a study for good", epilog="Example: noregret delete lab --yes")
+@command(SECTION, "noregret delete lab --yes", study=None)
 @click.argument("name", shell_complete=complete_study)
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@on_storage
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete(target: Target, name: str, yes: bool) -> None:
-    """Delete a study with all its trials, for good."""
+    """Delete a study with all its trials for good."""
     storage = target.connect()
     study = Study.open(name, storage=storage)
-    what = f"study {name} ({counted(counts(study))})"
+    subject = f"study {name} ({counts_text(counts(study))})"
     if not yes:
         if target.as_json:
             raise ConfigurationError(
-                f"{what} would be deleted for good: add --yes (with --json nothing is asked)"
+                f"{subject} would be deleted for good: add --yes (--json asks no question)"
             )
         try:
-            click.confirm(f"delete {what} for good?", abort=True, err=True)
+            click.confirm(f"delete {subject} for good?", abort=True, err=True)
         except click.Abort:
             raise ConfigurationError("nothing was deleted: answer y, or add --yes") from None
     storage.delete(name)
-    target.emit({"deleted": name}, f"deleted {what}")
+    target.emit({"deleted": name}, f"deleted {subject}")
 
 
-@click.command(
-    short_help="Copy a database that is in use",
-    epilog="Example: noregret backup monday.db --storage lab.db",
-)
+@command(SECTION, "noregret backup monday.db --storage lab.db", study=None)
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
-@on_storage
 def backup(target: Target, file: Path) -> None:
-    """Copy a SQLite database into a new FILE, while others use it.
+    """Copy a SQLite database in use into a new FILE.
 
-    The copy is one file and complete. Copying a database in use by other means loses the latest
-    changes, which are in the file beside it that ends in -wal.
+    The copy is one complete file. Other ways to copy a database in use lose the latest changes,
+    which are in the file beside it that ends in -wal.
     """
     path = backup_storage(file, target.existing())
     target.emit({"file": str(path)}, f"copied all studies to {path}")
 
 
-@click.command(
-    short_help="Save what a damaged file still holds",
-    epilog="Example: noregret recover --storage damaged.db --json > saved.json",
-)
-@on_storage
+@command(SECTION, "noregret recover --storage damaged.db --json > saved.json", study=None)
 def recover(target: Target) -> None:
-    """Read what a damaged SQLite file still holds, and name what cannot be read.
+    """Read all that a damaged SQLite file still holds.
 
-    With --json the studies with all that is kept of them, their trials as noregret export writes
-    them. The file may be of an older version and is not changed.
+    What cannot be read is named. With --json the studies are printed in full, their trials as
+    `noregret export` writes them. The file is not changed.
     """
     found = recover_storage(target.existing())
     lines = [
@@ -359,13 +356,9 @@ def recover(target: Target) -> None:
     target.emit({"studies": found.studies, "lost": found.lost}, "\n".join(lines))
 
 
-@click.command(
-    short_help="Bring an older database up to date",
-    epilog="Example: noregret upgrade --storage lab.db",
-)
-@on_storage
+@command(SECTION, "noregret upgrade --storage lab.db", study=None)
 def upgrade(target: Target) -> None:
-    """Bring a database written by an older version up to this one's form."""
+    """Upgrade a database that an older version wrote."""
     before, after = upgrade_storage(target.existing())
     text = (
         f"the database has schema {after} already"

@@ -1,15 +1,14 @@
-"""Pictures of a study: each function draws one thing into ``ax`` (or a new figure) and returns the
-axes. Needs the extra ``plot``.
+"""Pictures of a study. Each function draws into ``ax``, or a new figure, and returns the axes. They
+need the extra ``plot``.
 
-Everything is in the user's units and sign; colours differ in lightness, and every curve has a line
-style or marker of its own.
+Values have the user's units and sign. Colours differ in lightness, and curves in line style or
+marker, so that a grey copy can be read.
 """
 
 from noregret.plot.beliefs import slice  # noqa: A004 — called as plot.slice
 from noregret.plot.decisions import calibration, lengthscales, scaling
 from noregret.plot.overviews import contour, importance, parallel, slices, studies, timeline
-from noregret.plot.policies import outcomes, policy
-from noregret.plot.results import certificate, convergence
+from noregret.plot.results import certificate, convergence, outcomes, policy
 
 __all__ = [
     "calibration",

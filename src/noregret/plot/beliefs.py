@@ -1,4 +1,4 @@
-"""What the model believes along one parameter, or two."""
+"""The model's prediction along one parameter or two."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noregret.diagnostics.presentation import number
 from noregret.errors import ConfigurationError, TrialError
 from noregret.plot.canvas import (
     BAND,
@@ -18,12 +19,14 @@ from noregret.plot.canvas import (
     coordinate,
     legend,
     mark_below,
+    mark_points,
+    measured,
     new_axes,
 )
 from noregret.space import Array, Candidates, named_params, slice_points
 from noregret.strategies import Belief
 from noregret.study import Study
-from noregret.trials import Trial, sign_of, standing
+from noregret.trials import sign_of, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,14 +39,18 @@ def slice(  # noqa: A001 — called as plot.slice
     at: Mapping[str, Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The model's mean and band along a parameter, or its mean over two; the data, and the point
-    the next ask would give.
+    """The model's mean and band along a parameter, or its mean over two, with the data and the next
+    proposal.
 
-    ``at`` fixes the other parameters, by default at the recommended point. Points off the slice are
-    the paler the farther they are.
+    Args:
+        study: A study with at least one value.
+        parameters: One parameter or two, by default the first.
+        at: Values of the other parameters, by default those of the recommended point.
+        ax: Where to draw, by default a new figure.
+
+    Points off the slice are paler the farther they are.
     """
-    told = any(trial.state == "complete" for trial in standing(study.trials))
-    found = study.result() if told else None
+    found = study.result() if measured(study) else None
     if found is None or found.belief is None:
         raise TrialError(
             "a slice needs a strategy with a model and at least one value: tell one first"
@@ -69,20 +76,25 @@ def slice(  # noqa: A001 — called as plot.slice
     else:
         _map(study, belief, coordinates[0], coordinates[1], fixed, ax)
     rest = {name: value for name, value in fixed.items() if name not in names}
-    given = ", ".join(
-        f"{name} = {f'{value:.4g}' if isinstance(value, float) else value}"
+    place = ", ".join(
+        f"{name} = {number(value, 4) if isinstance(value, float) else value}"
         for name, value in rest.items()
     )
-    if given and not isinstance(study.space, Candidates):
-        ax.set_title(f"{study.name}\nat {given}", fontsize=10, wrap=True)
+    if place and not isinstance(study.space, Candidates):
+        ax.set_title(f"{study.name}\nat {place}", fontsize=10, wrap=True)
     else:
         ax.set_title(study.name)
     legend(ax, below=len(names) == 2)
     return ax
 
 
+def _points(study: Study, state: str) -> list[Mapping[str, Any]]:
+    trials = [trial for trial in standing(study.trials) if trial.state == state]
+    return [named_params(study.space, trial.params) for trial in trials]
+
+
 def _following(study: Study, fixed: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the next ask would give, in the context of the slice."""
+    """The next proposal, in the context of the slice."""
     context = {name: fixed[name] for name in study.context} or None
     return named_params(study.space, study.preview(context=context).params)
 
@@ -101,7 +113,7 @@ def _checked(study: Study, at: Mapping[str, Any], names: list[str]) -> Mapping[s
     if any(name in at for name in names):
         raise ConfigurationError(
             f"the slice runs along {' and '.join(names)}:"
-            f" `at` holds other parameters, got {dict(at)!r}"
+            f" `at` holds other parameters, got {', '.join(at)}"
         )
     return at
 
@@ -137,42 +149,19 @@ def _line(
         ax.fill_between(positions, lower, upper, color=BAND, lw=0, label="band")
         ax.plot(positions, mean, color=INK, lw=1.8, label="mean")
     else:
-        ax.vlines(
-            positions,
-            np.minimum(lower, upper),
-            np.maximum(lower, upper),
-            color="0.75",
-            lw=5,
-            label="band",
-        )
+        ends = np.minimum(lower, upper), np.maximum(lower, upper)
+        ax.vlines(positions, *ends, color="0.75", lw=5, label="band")
         ax.plot(positions, mean, ls="none", marker="_", ms=13, mew=2, color=INK, label="mean")
     along.dress(ax, "x")
     ax.set_ylabel(f"value ({study.goal}d)")
-    trials = standing(study.trials)
-    _data(study, belief, [t for t in trials if t.value is not None], along, None, fixed, ax)
+    _data(study, belief, along, None, fixed, ax)
     for state in ("failed", "running", "waiting"):
-        mark_below(
-            ax,
-            [
-                along.position(named_params(study.space, t.params)[along.name])
-                for t in trials
-                if t.state == state
-            ],
-            state,
-        )
+        points = _points(study, state)
+        mark_below(ax, [along.position(point[along.name]) for point in points], state)
     at = along.position(_following(study, fixed)[along.name])
     ax.axvline(at, color=GREEN, lw=1.4, ls="-.", zorder=1)
-    ax.plot(
-        [at],
-        [0.97],
-        marker="v",
-        ms=10,
-        mfc=GREEN,
-        mec=INK,
-        ls="none",
-        transform=ax.get_xaxis_transform(),
-        label="next point",
-    )
+    look = {"marker": "v", "ms": 10, "mfc": GREEN, "mec": INK, "label": "next point"}
+    mark_points(ax, [(at, 0.97)], transform=ax.get_xaxis_transform(), **look)
 
 
 def _map(
@@ -197,7 +186,7 @@ def _map(
             cmap=cmap,
         )
     else:
-        # the square of a curve's points would be slow
+        # every fourth point of a curve: the full grid would be slow
         thin = 4 if across.smooth and up.smooth else 1
         wide, high = across.values[::thin], up.values[::thin]
         X = np.array(
@@ -209,7 +198,7 @@ def _map(
                 f"no point along {across.name} and {up.name} satisfies the constraints: choose"
                 " other values for the rest with `at`"
             )
-        mean = np.where(good, belief.predict(X)[0], np.nan)  # what cannot be run stays white
+        mean = np.where(good, belief.predict(X)[0], np.nan)  # infeasible points stay white
         z = (sign_of(study.goal) * mean).reshape(len(high), len(wide))
         positions = [across.position(a) for a in wide], [up.position(b) for b in high]
         if across.smooth and up.smooth:
@@ -219,42 +208,29 @@ def _map(
     ax.figure.colorbar(painted, ax=ax, label=f"mean of the value ({study.goal}d)", pad=0.02)
     across.dress(ax, "x")
     up.dress(ax, "y")
-    trials = standing(study.trials)
-    _data(study, belief, [t for t in trials if t.value is not None], across, up, fixed, ax)
+
+    def place(point: Mapping[str, Any]) -> tuple[float, float]:
+        return across.position(point[across.name]), up.position(point[up.name])
+
+    _data(study, belief, across, up, fixed, ax)
     for state in ("failed", "running", "waiting"):
-        found = [named_params(study.space, t.params) for t in trials if t.state == state]
-        if found:
-            places = (
-                [across.position(p[across.name]) for p in found],
-                [up.position(p[up.name]) for p in found],
-            )
-            ax.plot(*places, ls="none", ms=10, mec="white", zorder=4, **LOOK[state])
-    point = _following(study, fixed)
-    ax.plot(
-        [across.position(point[across.name])],
-        [up.position(point[up.name])],
-        ls="none",
-        marker="*",
-        ms=16,
-        mfc="white",
-        mec=INK,
-        label="next point",
-        clip_on=False,
-    )
+        points = _points(study, state)
+        if points:
+            mark_points(ax, list(map(place, points)), ms=10, mec="white", zorder=4, **LOOK[state])
+    look = {"marker": "*", "ms": 16, "mfc": "white", "mec": INK, "label": "next point"}
+    mark_points(ax, [place(_following(study, fixed))], clip_on=False, **look)
 
 
 def _data(
     study: Study,
     belief: Belief,
-    done: list[Trial],
     across: Coordinate,
     up: Coordinate | None,
     fixed: Mapping[str, Any],
     ax: Axes,
 ) -> None:
-    """Told points, paler off the slice: by the kernel's own measure of distance."""
-    if not done:
-        return
+    """Measured points, paler off the slice, by their distance in lengthscales."""
+    done = measured(study)
     points = [named_params(study.space, trial.params) for trial in done]
     drawn = {across.name} | ({up.name} if up else set())
     X = np.array([_encode(study, p) for p in points])
@@ -280,4 +256,4 @@ def _data(
         edgecolors=edge,
         linewidths=0.8,
     )
-    ax.plot([], [], ls="none", ms=6, mec=edge, **look)  # the legend's, never pale
+    ax.plot([], [], ls="none", ms=6, mec=edge, **look)  # for the legend

@@ -1,24 +1,24 @@
-"""What all pictures share: axes to draw into, the look of each kind of trial, and parameters as
-axes.
-"""
+"""Shared by all pictures: figures, the look of each kind of trial, and parameters as axes."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from noregret.diagnostics.presentation import values_along
 from noregret.errors import ConfigurationError, MissingExtraError
 from noregret.space import Candidates, Choice, Int
 from noregret.study import Study
+from noregret.trials import Trial, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-# Colours that differ in lightness too (Okabe and Ito's), so that a grey copy can be read.
+# Okabe and Ito's colours, which differ in lightness too
 INK, BAND, BLUE, ORANGE, GREEN, RED = "0.1", "0.86", "#0072b2", "#e69f00", "#009e73", "#b3331d"
 LOOK: dict[str, dict[str, Any]] = {
     "complete": {"marker": "o", "color": BLUE, "label": "told"},
@@ -27,19 +27,18 @@ LOOK: dict[str, dict[str, Any]] = {
     "withdrawn": {"marker": "_", "color": "0.5", "label": "withdrawn"},
     "waiting": {"marker": ">", "color": "0.5", "label": "waiting"},
 }
-DESIGNS = 2_000  # of a list that are drawn
+DESIGNS = 2_000  # largest number of designs of a list that are drawn
 SMOOTH = 241  # points of a curve
-LEVELS = 200  # a longer range of integers is drawn as a curve
+LEVELS = 200  # a range of more integers is drawn as a curve
 
-
-# beyond these, colours are spread over a map; with line and marker no two series look alike
+# colours of the first series; for more, colours are spread over a map
 SERIES = (BLUE, ORANGE, GREEN, RED, "#cc79a7", "#56b4e9", "#5b3a8c", "#8a6d3b")
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")
 
 
 def series_looks(count: int) -> list[dict[str, Any]]:
-    """Colour, line and marker of each of so many series, all different."""
+    """Colour, line and marker of ``count`` series, all different."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -47,7 +46,7 @@ def series_looks(count: int) -> list[dict[str, Any]]:
         colors = list(SERIES[:count])
     else:
         spread = colormaps["turbo"](np.linspace(0.03, 0.97, count))
-        # neighbours in the list are far apart on the map, and every other one is darker
+        # neighbouring series are far apart on the map, and every other one is darker
         step = next(n for n in range(count // 3 + 1, count + 2) if np.gcd(n, count) == 1)
         chosen = [spread[(index * step) % count] for index in range(count)]
         colors = [
@@ -64,18 +63,30 @@ def series_looks(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def new_axes(ax: Axes | None) -> Axes:
-    """``ax``, or the axes of a new figure."""
-    if ax is not None:
-        return ax
+def new_figure(width: float = 7.2, height: float = 4.2) -> Figure:
+    """A figure of pyplot, so that notebooks show it; sizes in inches."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
         raise MissingExtraError(
             "pictures need matplotlib: install it with `pip install noregret[plot]`"
         ) from None
-    _, made = plt.subplots(figsize=(7.2, 4.2), layout="constrained")
-    return made
+    return plt.figure(figsize=(width, height), layout="constrained")
+
+
+def new_axes(ax: Axes | None) -> Axes:
+    """``ax``, or the axes of a new figure."""
+    return new_figure().subplots() if ax is None else ax
+
+
+def measured(study: Study) -> list[Trial]:
+    """The trials with a value, without those that were corrected."""
+    return [trial for trial in standing(study.trials) if trial.value is not None]
+
+
+def mark_points(ax: Axes, points: Sequence[tuple[float, float | None]], **look: Any) -> None:
+    """Marks at pairs of x and y, without a line."""
+    ax.plot([x for x, _ in points], [float(y or 0.0) for _, y in points], ls="none", **look)
 
 
 def legend(ax: Axes, *, below: bool = False) -> None:
@@ -103,7 +114,7 @@ def by_trial(ax: Axes, label: str = "trial") -> None:
 
 
 def log_values(ax: Axes) -> None:
-    """With numbers as people write them: 0.2, not 2 × 10⁻¹."""
+    """A log scale labelled 0.2 instead of 2 × 10⁻¹."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.set_yscale("log")
@@ -113,7 +124,7 @@ def log_values(ax: Axes) -> None:
 
 
 def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
-    """Trials without a value: marks along the lower edge, in a margin of their own."""
+    """Marks of trials without a value along the lower edge."""
     ax.margins(y=0.12)
     if positions:
         ax.plot(
@@ -132,7 +143,7 @@ def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """One parameter as an axis: where its values stand, and at which of them the model is drawn."""
+    """A parameter as an axis: positions of its values, and those at which the model is drawn."""
 
     name: str
     values: tuple[Any, ...]
@@ -170,12 +181,6 @@ def coordinate(study: Study, name: str) -> Coordinate:
     if isinstance(study.space, Candidates):
         shown = study.space.columns[name].take(study.space.spread(DESIGNS))
         return Coordinate(name, tuple(sorted(set(shown.tolist()))))
-    if isinstance(parameter, Int) and parameter.size <= LEVELS:
-        return Coordinate(name, tuple(range(parameter.low, parameter.high + 1)), log=parameter.log)
-    grid = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, SMOOTH)]
-    return Coordinate(name, tuple(dict.fromkeys(grid)), log=parameter.log, smooth=True)
-
-
-def spans_decades(values: Sequence[float]) -> bool:
-    """Whether a log scale shows these better: positive and three decades apart."""
-    return len(values) > 1 and min(values) > 0 and math.log10(max(values) / min(values)) > 3
+    smooth = not isinstance(parameter, Int) or parameter.size > LEVELS
+    values = values_along(parameter, SMOOTH if smooth else LEVELS)
+    return Coordinate(name, tuple(values), log=parameter.log, smooth=smooth)

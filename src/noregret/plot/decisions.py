@@ -1,6 +1,4 @@
-"""Why points were chosen: the class in force at each decision, and whether its predictions came
-true.
-"""
+"""The model's decisions: lengthscales, widening, and the calibration of its predictions."""
 
 from __future__ import annotations
 
@@ -21,6 +19,7 @@ from noregret.plot.canvas import (
     by_trial,
     legend,
     log_values,
+    mark_points,
     new_axes,
 )
 from noregret.space import coordinate_names
@@ -45,8 +44,8 @@ def _decisions(study: Study) -> list[Trial]:
 
 
 def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
-    """The lengthscales in force at each decision (lines) and those fitted to the data (dots), as
-    shares of the input's range.
+    """The lengthscales of the class used at each decision (lines) and those fitted to the data
+    (dotted), as shares of the input's range.
     """
     decided = _decisions(study)
     ax = new_axes(ax)
@@ -55,17 +54,9 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
         zip(coordinate_names(study.space), cycle(COLORS), cycle(MARKERS), strict=False)
     ):
         inside = [trial.why.lengthscales[index] for trial in decided]
-        ax.plot(
-            numbers,
-            inside,
-            color=color,
-            lw=1.4,
-            marker=marker,
-            ms=5,
-            mfc="none",
-            markevery=max(1, len(numbers) // 8),
-            label=label,
-        )
+        every = max(1, len(numbers) // 8)
+        (drawn,) = ax.plot(numbers, inside, color=color, lw=1.4, label=label)
+        drawn.set(marker=marker, markersize=5, markerfacecolor="none", markevery=every)
         fitted = [
             (trial.number, trial.why.fitted_lengthscales[index])
             for trial in decided
@@ -84,29 +75,16 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
 
 
 def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
-    """h over time: how much wider than the first (or fitted) class the one in force is."""
+    """h over time: how much wider the class in use is than the first (or fitted) one."""
     decided = _decisions(study)
     ax = new_axes(ax)
-    ax.step(
-        [trial.number for trial in decided],
-        [trial.why.h for trial in decided],
-        where="mid",
-        color=INK,
-        lw=1.4,
-        label="h",
-    )
-    surveys = [trial for trial in decided if trial.why.survey]
+    widths = [trial.why.h for trial in decided]
+    numbers = [trial.number for trial in decided]
+    ax.step(numbers, widths, where="mid", color=INK, lw=1.4, label="h")
+    surveys = [(trial.number, trial.why.h) for trial in decided if trial.why.survey]
     if surveys:
-        ax.plot(
-            [trial.number for trial in surveys],
-            [trial.why.h for trial in surveys],
-            "D",
-            color=ORANGE,
-            mec=INK,
-            ms=6,
-            label="survey",
-        )
-    top = max(trial.why.h for trial in decided)
+        mark_points(ax, surveys, marker="D", color=ORANGE, mec=INK, ms=6, label="survey")
+    top = max(widths)
     ax.set_ylim(0.9, max(2.0, 1.1 * top))
     if top > 20:
         log_values(ax)
@@ -117,9 +95,7 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
 
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
-    """How often values fell inside the central intervals predicted before they were told: on the
-    diagonal if the model is honest.
-    """
+    """Coverage of the predicted central intervals: on the diagonal if the model is calibrated."""
     made = predictions(outcomes(study.trials), study.goal)
     residuals = [
         abs(each.residual) for each in made if each is not None and each.residual is not None
@@ -132,29 +108,13 @@ def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     inside = np.sort(2 * ndtr(residuals) - 1)  # the level of the interval that just holds the value
     levels = np.linspace(0, 1, 101)
     spread = 1.96 * np.sqrt(levels * (1 - levels) / len(residuals))
-    ax.fill_between(
-        levels,
-        np.clip(levels - spread, 0, 1),
-        np.clip(levels + spread, 0, 1),
-        color="0.9",
-        label=f"chance, {len(residuals)} values",
-    )
-    ax.plot([0, 1], [0, 1], color="0.5", ls="--", lw=1, label="honest")
-    ax.step(
-        [0, *inside, 1],
-        [0, *np.arange(1, len(residuals) + 1) / len(residuals), 1],
-        where="post",
-        color=BLUE,
-        lw=1.8,
-        label="observed",
-    )
-    ax.set(
-        xlabel="predicted probability of the interval",
-        ylabel="share of values inside",
-        title=study.name,
-        xlim=(0, 1),
-        ylim=(0, 1),
-    )
+    low, high = np.clip([levels - spread, levels + spread], 0, 1)
+    ax.fill_between(levels, low, high, color="0.9", label=f"chance, {len(residuals)} values")
+    ax.plot([0, 1], [0, 1], color="0.5", ls="--", lw=1, label="calibrated")
+    shares = np.arange(1, len(residuals) + 1) / len(residuals)
+    ax.step([0, *inside, 1], [0, *shares, 1], where="post", color=BLUE, lw=1.8, label="observed")
+    ax.set(xlabel="predicted probability of the interval", ylabel="share of values inside")
+    ax.set(title=study.name, xlim=(0, 1), ylim=(0, 1))
     ax.set_aspect("equal")
     legend(ax)
     return ax

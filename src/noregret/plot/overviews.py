@@ -1,6 +1,4 @@
-"""A study as a whole: which inputs matter, all trials at once, when they ran, all inputs' slices,
-and several studies beside each other.
-"""
+"""Overviews of a study: importance, parallel coordinates, timeline, all slices, several studies."""
 
 from __future__ import annotations
 
@@ -10,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, MissingExtraError, TrialError
+from noregret.diagnostics.presentation import best_so_far, spans_decades
+from noregret.errors import ConfigurationError, TrialError
 from noregret.plot.beliefs import slice as one_slice
 from noregret.plot.canvas import (
     BLUE,
@@ -19,13 +18,15 @@ from noregret.plot.canvas import (
     by_trial,
     coordinate,
     legend,
+    mark_points,
+    measured,
     new_axes,
+    new_figure,
     series_looks,
-    spans_decades,
 )
 from noregret.space import named_params
 from noregret.study import Study
-from noregret.trials import Trial, standing
+from noregret.trials import Trial
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,9 +34,8 @@ if TYPE_CHECKING:
 
 
 def importance(study: Study, *, ax: Axes | None = None) -> Axes:
-    """Which inputs matter: the share of the model's variance that goes away when an input is held
-    (bars), and the part it explains alone (marks), with a standard deviation of what the model
-    holds possible.
+    """Sobol indices of the inputs: total effects (bars) and first-order effects (marks), with a
+    posterior standard deviation.
     """
     found = sorted(study.importances(), key=lambda each: each.total)
     ax = new_axes(ax)
@@ -60,10 +60,10 @@ def importance(study: Study, *, ax: Axes | None = None) -> Axes:
 
 
 def parallel(study: Study, *, ax: Axes | None = None) -> Axes:
-    """Every told trial as a line through its inputs to its value: dark ones are good, the best is
-    drawn on top.
+    """Every trial with a value as a line through its inputs to its value. Dark lines are good, the
+    best is on top.
     """
-    done = [trial for trial in standing(study.trials) if trial.value is not None]
+    done = measured(study)
     if not done:
         raise TrialError("parallel coordinates need at least one value: tell one first")
     ax = new_axes(ax)
@@ -143,8 +143,8 @@ def _marks(ax: Axes, position: float, marks: Sequence[tuple[float, str]]) -> Non
 
 
 def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
-    """When each trial ran and how long: from when it was given out to its outcome, in the colour of
-    its state. Trials of older versions, and points added by hand, are marks at their time.
+    """When each trial ran: from ask to tell, in the colour of its state. Points added by hand are
+    marks at their time.
     """
     trials = study.trials
     if not trials:
@@ -164,15 +164,7 @@ def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
         begun = trial.started if trial.state != "waiting" else None
         if begun is None:
             at = date(_when(trial.finished or trial.created or ""))
-            ax.plot(
-                [at],
-                [trial.number],
-                marker=look["marker"],
-                ms=6,
-                ls="none",
-                color=look["color"],
-                label=label,
-            )
+            mark_points(ax, [(at, trial.number)], ms=6, **{**look, "label": label})
             continue
         start = date(_when(begun))
         end = date(_when(trial.finished) if trial.finished else last)
@@ -199,13 +191,7 @@ def slices(
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
     if figure is None:
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise MissingExtraError(
-                "pictures need matplotlib: install it with `pip install noregret[plot]`"
-            ) from None
-        figure = plt.figure(figsize=(4.6 * columns, 3.4 * rows + 0.6), layout="constrained")
+        figure = new_figure(4.6 * columns, 3.4 * rows + 0.6)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for name, ax in zip(names, axes, strict=False):
         others = {key: value for key, value in (at or {}).items() if key != name}
@@ -235,9 +221,7 @@ def contour(
 
 
 def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
-    """The best value so far of several studies of one goal, each in a colour, line and marker of
-    its own.
-    """
+    """The best value so far of several studies of one goal."""
     listed = list(compared)
     goals = sorted({study.goal for study in listed})
     if len(goals) != 1:
@@ -246,16 +230,14 @@ def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
             f" {goals or 'no study'}: a loss and a gain have no common axis"
         )
     ax = new_axes(ax)
-    better = np.maximum if goals[0] == "maximize" else np.minimum
-    everything: list[float] = []
+    drawn: list[float] = []
     for study, look in zip(listed, series_looks(len(listed)), strict=True):
-        done = [trial for trial in standing(study.trials) if trial.value is not None]
-        values = [float(trial.value or 0.0) for trial in done]
+        values = [trial.value for trial in measured(study)]
         if not values:
             ax.plot([], [], label=f"{study.name}: no value yet", **look)
             continue
-        best = better.accumulate(values)
-        everything += list(best)
+        best = [float(value or 0.0) for value in best_so_far(values, study.goal)]
+        drawn += best
         ax.step(
             np.arange(1, len(best) + 1),
             best,
@@ -266,7 +248,7 @@ def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
             label=f"{study.name}: {best[-1]:.4g}",
             **look,
         )
-    if everything and spans_decades(everything):
+    if spans_decades(drawn):
         ax.set_yscale("log")
     by_trial(ax, "values told")
     ax.set(ylabel=f"best so far ({goals[0]}d)")
