@@ -32,6 +32,9 @@ decide; `research/paper/claims.md` has every criterion and every number.
 """
 
 
+SHOWN = 2  # quantities of a claim, and cases of a quantity, on the page; the rest is in claims.md
+
+
 class Verdict(enum.StrEnum):
     HOLDS = "holds"
     CHANGED = "holds with a change"
@@ -148,15 +151,18 @@ def criteria(checks: Sequence[Check]) -> str:
     )
 
 
-def numbers(checks: Sequence[Check]) -> str:
-    """What was measured: each quantity once, case by case."""
+def numbers(checks: Sequence[Check], most: int | None = None) -> str:
+    """What was measured: each quantity once, case by case; of ``most`` quantities and cases."""
     cases: dict[str, dict[str, str]] = {}
     for check in checks:
         cases.setdefault(check.what, {})[check.of] = check.measured.shown
-    return "; ".join(
-        f"{what}: " + ", ".join(f"{shown} ({of})" if of else shown for of, shown in of_case.items())
-        for what, of_case in cases.items()
-    )
+    shown = [
+        f"{what}: "
+        + ", ".join(f"{value} ({of})" if of else value for of, value in [*by.items()][:most])
+        + (" …" if most and len(by) > most else "")
+        for what, by in [*cases.items()][:most]
+    ]
+    return "; ".join(shown) + (" …" if most and len(cases) > most else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +192,7 @@ class Row:
     @property
     def short(self) -> str:
         """The row of the page: the claim, the numbers that decide, the verdict."""
-        return f"| {self.claim} | {numbers(self.decisive)} | {self.judged} |"
+        return f"| {self.claim} | {numbers(self.decisive, SHOWN)} | {self.judged} |"
 
     @property
     def line(self) -> str:

@@ -93,10 +93,7 @@ class Target:
 
     def read(self) -> Study:
         """A copy of that study in memory, read once, for commands that show it."""
-        storage = self.connect()
-        study, memory = self.open(storage), MemoryStorage()
-        memory.create(storage.open(study.name), study.trials)
-        return Study.open(study.name, storage=memory)
+        return snapshot(self.open())
 
     def again(self, command: str) -> str:
         """Another command on the same study, as it must be typed; a password is left out."""
