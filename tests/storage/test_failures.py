@@ -99,13 +99,13 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path: Path) -> None:
         with pytest.raises(UnavailableError, match="the disk is full; nothing was changed"):
             add_many()
         with pytest.raises(UnavailableError, match="the disk is full"):
-            study.import_csv(_csv(2000))
+            study.import_csv(_csv(1_000))
         free()
         assert study.tell(running, 7.0).value == 7.0  # the next call works
         study.ask()
         count = len(study.trials)
         with pytest.raises(UnavailableError, match="the disk is full"):
-            study.import_csv(_csv(20_000))  # it becomes full halfway
+            study.import_csv(_csv(8_000))  # it becomes full halfway
         assert len(study.trials) == count
         database = sqlite3.connect(tmp_path / "s.db")
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -1,4 +1,4 @@
-"""Eight worker processes on one study, killed at random moments and started again: nothing told is
+"""Six worker processes on one study, killed at random moments and started again: nothing told is
 lost, nothing is told twice.
 """
 
@@ -13,7 +13,7 @@ import noregret as nr
 from noregret.storage import SQLStorage
 from tests.databases import make_url
 
-TRIALS, WORKERS = 400, 8
+TRIALS, WORKERS = 150, 6
 
 NURSERY = """
 import json, os, random, signal, sys, time

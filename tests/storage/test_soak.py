@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_a_short_soak(kind: str, request: pytest.FixtureRequest) -> None:
-    command = [sys.executable, "-m", "tests.soak", "--minutes", "0.15", "--processes", "6"]
+    command = [sys.executable, "-m", "tests.soak", "--minutes", "0.1", "--processes", "5"]
     done = subprocess.run(
         [*command, "--storage", make_url(kind, request)],
         capture_output=True,

@@ -86,7 +86,7 @@ def to_json(value: Any) -> Any:
             **{
                 field.name: to_json(getattr(value, field.name))
                 for field in dataclasses.fields(value)
-                if field.init and not (isinstance(value, Space) and _is_unused(field.name, value))
+                if field.init and not (field.name == "constraints" and _is_plain_box(value))
             },
         }
     if callable(value) and not dataclasses.is_dataclass(value):
@@ -100,9 +100,8 @@ def to_json(value: Any) -> Any:
     )
 
 
-def _is_unused(name: str, space: Space) -> bool:
-    """Whether a field of a space is left out: constraints, where there are none."""
-    return name == "constraints" and not space.constraints
+def _is_plain_box(value: Any) -> bool:
+    return isinstance(value, Space) and not value.constraints
 
 
 def described(space: Space | Candidates) -> Any:
