@@ -179,7 +179,7 @@ def test_studies_with_both(strategy: Any) -> None:
         return float(active["size"] * 0.3)
 
     study = nr.Study(s, "maximize", strategy=strategy, seed=2)
-    study.run(value, trials=14)
+    study.run(value, trials=10)
     if isinstance(strategy, nr.InsuredGPUCB):
         assert study.best.params["model"] == "svm"
         assert study.certificate() is not None

@@ -70,11 +70,10 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-@pytest.mark.parametrize("options", [120, 150])
-def test_a_long_list_of_names_does_not_end_a_study(name: str, options: int) -> None:
+def test_a_long_list_of_names_does_not_end_a_study(name: str) -> None:
     """It did: the norm bound overflowed, the share of delta underflowed."""
     study = nr.Study(
-        nr.Candidates([{"c": each} for each in named(options)]),
+        nr.Candidates([{"c": each} for each in named(150)]),
         "maximize",
         strategy=STRATEGIES[name],
     )

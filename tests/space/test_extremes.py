@@ -12,12 +12,10 @@ from noregret.space import Candidates, Float, Int, Space
 @pytest.mark.parametrize(
     "parameter",
     [
-        Float(-1e308, 1e308),
         Float(-1.7e308, 1.7e308),
         Float(0, 5e-324),
         Float(1e-320, 1e300, log=True),
         Float(1e16, 1e16 + 4),
-        Int(0, 2**53),
         Int(-(2**53), 2**53),
         Int(2**53 - 5, 2**53),
         Int(1, 2**53, log=True),
