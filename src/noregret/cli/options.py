@@ -17,8 +17,8 @@ from typing import Any
 import click
 
 from noregret.errors import NoRegretError, SpaceError, StorageError, TrialError
-from noregret.storage import MemoryStorage, SQLStorage, storage_file, storage_url
-from noregret.study import Study, parsed, read_value, units_of
+from noregret.storage import SQLStorage, storage_file, storage_url
+from noregret.study import Study, parsed, read_value, snapshot, units_of
 
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-([.,]?\d|inf|nan)", re.IGNORECASE)

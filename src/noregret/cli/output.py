@@ -29,6 +29,7 @@ STATE_WORDS: dict[str, str] = {
 
 
 def study_document(study: Study) -> dict[str, Any]:
+    record = study.record()
     document = {
         "study": study.name,
         "goal": study.goal,
@@ -74,7 +75,6 @@ def parameter_range(parameter: Parameter) -> str:
 def counts(study: Study) -> dict[str, int]:
     """Trials by state; a corrected one does not count, its correction does."""
     states: list[str] = [trial.state for trial in standing(study.trials)]
-    record = study.record()
     return {state: states.count(state) for state in STATES}
 
 

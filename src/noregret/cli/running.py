@@ -81,7 +81,9 @@ class Watched:
         value, noise, outcomes = returned(result, self.study.outcomes)
         if not self.study.outcomes:
             return value, noise
-        noisy = {name: (v, outcomes.outcome_noise.get(name)) for name, v in outcomes.outcomes.items()}
+        noisy = {
+            name: (v, outcomes.outcome_noise.get(name)) for name, v in outcomes.outcomes.items()
+        }
         return {"value": value, "noise_std": noise, **noisy}
 
     def _report(self, params: Any, why: str) -> None:
