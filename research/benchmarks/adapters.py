@@ -131,7 +131,7 @@ def through_scipy(d: int, trials: int) -> list[Seconds]:
         )
         seconds.append(
             (
-                plain_run(d, trials, "minimize", result.study.seed, objective) / trials,
+                plain_run(d, trials, "minimize", result.study.record().seed, objective) / trials,
                 adapter / trials,
             )
         )

@@ -166,7 +166,7 @@ def compare(
 
 def _run(study: Study, function: Callable[[Any], Any], trials: int, noise_std: float) -> Array:
     """Run the study; the best value without noise after each trial, NaN before the first."""
-    noise = np.random.default_rng([study.seed, 1])
+    noise = np.random.default_rng([study.record().seed, 1])
     exact: dict[int, float] = {}
 
     def noisy(params: Any) -> float:
