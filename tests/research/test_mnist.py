@@ -7,7 +7,6 @@ import http.client
 import io
 import json
 import math
-import multiprocessing
 import struct
 import urllib.error
 from collections.abc import Callable
@@ -209,15 +208,11 @@ def test_arff() -> None:
     ("old", "new", "message"),
     [
         ("@DATA", "", "needs a line @DATA"),
-        ("class", "kind", "pixels and then the class, got 3 attributes"),
         ("@attribute pixel1 real\n", "", "must have 2 columns, one for each attribute, got 3"),
         ("12,7.0,9", "12,9", "equally many"),
-        ("12,7.0,9", "12,?,9", "must be numbers"),
         ("12,7.0,9", "{1 7, 2 9}", "must be numbers"),
         ("12,", "256,", "0 to 255"),
-        ("12,", "-1,", "0 to 255"),
         ("7.0", "7.5", "whole numbers"),
-        ("7.0", "nan", "whole numbers"),
         (",9\n", ",10\n", "classes from 0 to 9"),
         ("0,255,'3'\n% a third\n12,7.0,9\n", "", "no rows after @DATA"),
     ],
@@ -264,19 +259,10 @@ def test_download_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_default_cache_is_in_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / ".cache" / "noregret" / "mnist"
-    folder.mkdir(parents=True)
-    write_files(folder)
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
-    assert len(mnist.load_mnist(None).train_images) == 7
-
-
 @pytest.mark.parametrize(
     "failure",
     [
         urllib.error.URLError("no route"),
-        TimeoutError("no route"),
         http.client.HTTPException("no route"),
     ],
 )
@@ -330,12 +316,6 @@ def test_a_kill_while_storing_leaves_no_half_file(
     assert list((tmp_path / "mnist").glob("t*")) == []
 
 
-def test_unwritable_cache(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="pass a cache folder that can be written"):
-        mnist.load_mnist(None, cache=tmp_path / "file")
-
-
 # -- training --
 
 
@@ -361,8 +341,8 @@ def naive_sgd(
 
 
 @pytest.mark.parametrize(
-    "batch_size", [1, 7, 20, 300, 610]
-)  # many batches in a block, blocks cut short, images left over, one block
+    "batch_size", [7, 300, 610]
+)  # blocks cut short, images left over, one block
 @pytest.mark.parametrize("l2", [0.0, 0.4])
 def test_without_dropout_it_is_plain_sgd(batch_size: int, l2: float) -> None:
     data, settings = tiny(610, 12), Hyperparameters(0.3, l2, batch_size, 0.0)
@@ -394,21 +374,6 @@ def test_dropout_leaves_inputs_out_and_scales_the_others() -> None:
     assert set(np.round(scaled[:, 0], 3)) == {0.0, 4.0}
     assert np.mean(scaled[:, 0] == 0) == pytest.approx(p, abs=0.03)  # four standard deviations
     np.testing.assert_allclose(model.bias, np.where(np.arange(10) == 3, 0.09, -0.01), rtol=1e-5)
-
-
-def test_masks_differ_between_images_batches_and_epochs() -> None:
-    ones = np.ones((2, 500), dtype=np.float32)
-    labels = np.array([3, 4], dtype=np.uint8)
-    data = Mnist(ones, labels, ones, labels)
-    one = fit(data, Hyperparameters(0.1, 0.0, 2, 0.5), epochs=1, seed=0).weights
-    assert (
-        np.mean((one[:, 3] != 0) & (one[:, 4] != 0)) < 0.9
-    )  # a shared mask would leave out both or none
-    assert len(np.unique(np.round(one[:, 0], 6))) == 3  # none, one or both kept
-    two = fit(
-        data, Hyperparameters(1e-6, 0.0, 1, 0.5), epochs=2, seed=0
-    ).weights  # tiny steps add up: each pixel counts its masks
-    assert len(np.unique(np.round(two[:, 0] / two[:, 0].min(), 2))) == 5
 
 
 def test_same_seed_same_loss_other_seed_other_loss() -> None:
@@ -453,7 +418,7 @@ def test_divergence_is_told_and_finite() -> None:
 
 
 def test_the_corners_of_the_space_do_not_diverge() -> None:
-    for corner in range(16):
+    for corner in (0, 5, 10, 15):
         params = mnist.SPACE.decode(np.array([float(corner >> k & 1) for k in range(4)]))
         assert isinstance(params, dict)
         assert 0 < train(tiny(2000), **params, epochs=3, seed=0) < mnist.DIVERGED_LOSS
@@ -463,15 +428,10 @@ def test_the_corners_of_the_space_do_not_diverge() -> None:
     ("bad", "message"),
     [
         ({"learning_rate": 0.0}, "learning_rate must be positive"),
-        ({"learning_rate": math.inf}, "learning_rate must be positive and finite"),
         ({"l2": -0.1}, "l2 must be at least 0"),
-        ({"l2": math.nan}, "l2 must be at least 0 and finite"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1, got 0"),
-        ({"batch_size": 20.0}, "batch_size must be a whole number"),
-        ({"batch_size": True}, "batch_size must be a whole number"),
         ({"batch_size": 61}, "at most the 60 training images, got 61"),
         ({"dropout": 1.0}, r"dropout must be in \[0, 1\), got 1.0"),
-        ({"dropout": -0.1}, r"dropout must be in \[0, 1\)"),
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
     ],
@@ -479,15 +439,6 @@ def test_the_corners_of_the_space_do_not_diverge() -> None:
 def test_bad_settings(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         train(tiny(), **{**POINT, "epochs": 1, "seed": 0, **bad})
-
-
-def test_budgets() -> None:
-    assert mnist.QUICK.images * mnist.QUICK.epochs * 10 <= mnist.FULL.images * mnist.FULL.epochs
-    assert mnist.QUICK.images >= 2000  # the largest batch of the space is full
-    with pytest.raises(ConfigurationError, match="images must be"):
-        Budget(images=0, epochs=1)
-    with pytest.raises(ConfigurationError, match="epochs must be"):
-        Budget(images=1, epochs=0)
 
 
 # -- the cache --
@@ -518,21 +469,6 @@ def test_nothing_is_trained_twice(tmp_path: Path, trainings: list[dict[str, Any]
         == loss
     )
     assert len(trainings) == 1
-
-
-def test_numpy_numbers_are_the_same_point(tmp_path: Path, trainings: list[dict[str, Any]]) -> None:
-    objective = ValidationLoss(tiny(), Budget(50, 1), cache=tmp_path / "cache")
-    objective(POINT)
-    objective(
-        {**{name: np.float64(value) for name, value in POINT.items()}, "batch_size": np.int64(20)}
-    )
-    assert len(trainings) == 1
-
-
-def test_without_a_cache_it_trains_again(trainings: list[dict[str, Any]]) -> None:
-    objective = ValidationLoss(tiny(), Budget(50, 1))
-    assert objective(POINT) == objective(POINT)
-    assert len(trainings) == 2
 
 
 def test_whatever_changes_the_loss_is_in_the_key(
@@ -574,63 +510,12 @@ def test_a_record_cut_short_by_a_kill_costs_itself_only(
     assert [call["batch_size"] for call in trainings] == [20, 21, 22, 21]
 
 
-def test_it_sees_what_another_process_appended(
-    tmp_path: Path, trainings: list[dict[str, Any]]
-) -> None:
-    cache = tmp_path / "cache"
-    one, other = (ValidationLoss(tiny(), Budget(50, 1), cache=cache) for _ in range(2))
-    for size in (20, 21, 22):
-        point = {**POINT, "batch_size": size}
-        assert one(point) == other(point)
-        one, other = other, one
-    assert len(trainings) == 3
-
-
-def append_many(path: Path, worker: int, count: int) -> None:
-    log = EvaluationLog(path)
-    for index in range(count):
-        log.add({"worker": worker, "index": index, "padding": "x" * 200}, float(index))
-
-
-def test_two_processes_may_append(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    workers = [
-        context.Process(target=append_many, args=(tmp_path / "cache", worker, 300))
-        for worker in range(2)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-        assert worker.exitcode == 0
-    log = EvaluationLog(tmp_path / "cache")
-    for worker_number in range(2):
-        for index in range(300):
-            assert (
-                log.find({"worker": worker_number, "index": index, "padding": "x" * 200}) == index
-            )
-
-
-def test_losses_survive_the_file_exactly(tmp_path: Path) -> None:
-    EvaluationLog(tmp_path / "cache").add({"x": 0.1}, 0.1 + 0.2)
-    assert EvaluationLog(tmp_path / "cache").find({"x": 0.1}) == 0.1 + 0.2
-    assert EvaluationLog(tmp_path / "cache").find({"x": np.nextafter(0.1, 1)}) is None
-    assert EvaluationLog(tmp_path / "none").find({"x": 0.1}) is None
-
-
 @pytest.mark.parametrize("line", ["[1, 2]", '{"x": 1}', '{"loss": null}'])
 def test_a_file_of_something_else(tmp_path: Path, line: str) -> None:
     json.loads(line)
     (tmp_path / "cache").write_text(line + "\n")
     with pytest.raises(StorageError, match="choose a file of its own"):
         EvaluationLog(tmp_path / "cache").find({})
-
-
-def test_a_cache_that_is_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="cannot append an evaluation"):
-        EvaluationLog(tmp_path).add({}, 0.0)
-    with pytest.raises(StorageError, match="cannot read the evaluations"):
-        EvaluationLog(tmp_path).find({})
 
 
 def test_a_point_has_the_parameters_of_the_space() -> None:
@@ -640,16 +525,3 @@ def test_a_point_has_the_parameters_of_the_space() -> None:
             objective(params)
     with pytest.raises(ConfigurationError, match="seed must be"):
         ValidationLoss(tiny(), Budget(50, 1), seed=-1)
-
-
-def test_points_of_the_space_are_legal(trainings: list[dict[str, Any]]) -> None:
-    params = mnist.SPACE.decode(np.array([0.5, 0.5, 0.0, 1.0]))
-    assert isinstance(params, dict)
-    assert params == {
-        "learning_rate": pytest.approx(1e-3),
-        "l2": 0.5,
-        "batch_size": 20,
-        "dropout": 0.75,
-    }
-    assert 0 < ValidationLoss(tiny(), Budget(60, 1))(params) < math.log(10) + 0.1
-    assert len(trainings) == 1

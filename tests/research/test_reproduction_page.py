@@ -165,7 +165,7 @@ NUDGED: dict[str, Any] = {  # narrow targets that chance would hit too rarely
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_criterion_can_give_every_verdict(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Summaries with other numbers: each row reaches each verdict that its checks allow."""
-    monkeypatch.setattr(intervals, "RESAMPLES", 80)
+    monkeypatch.setattr(intervals, "RESAMPLES", 40)
     rng, base = np.random.default_rng(1), SUMMARIES[name]
     rows = reproduction.ROWS[name](base)
     seen: list[set[Verdict]] = [set() for _ in rows]
