@@ -253,7 +253,7 @@ def proposals(place: str, n: int, space: Any, seed: int) -> list[Array]:
 def test_proposals_agree_with_those_of_the_processor(n: int, space: Any) -> None:
     here, there = proposals("cpu", n, space, 1), proposals("torch-cpu", n, space, 1)
     np.testing.assert_allclose(there, here, atol=1e-6)
-    if not isinstance(space, nr.Candidates):
+    if n == 600:  # the others may be points of a fixed cloud or list
         assert any((a != b).any() for a, b in zip(here, there, strict=True))  # another way there
 
 

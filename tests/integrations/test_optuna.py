@@ -413,8 +413,8 @@ def test_constraints_as_optuna_4_and_5_write_them() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="LogEI reads no outcomes"):
-        NoRegretSampler(nr.LogEI(), constraints_func=lambda trial: (0.0,))
+    with pytest.raises(ConfigurationError, match="GPUCB reads no outcomes"):
+        NoRegretSampler(nr.GPUCB(), constraints_func=lambda trial: (0.0,))
     with pytest.raises(ConfigurationError, match="strategy must be a strategy value"):
         NoRegretSampler(nr.LogEI)  # type: ignore[arg-type]
     for wrong in (-1, 2.5, True):

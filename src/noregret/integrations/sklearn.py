@@ -82,8 +82,15 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         state: dict[str, Any] = super().__getstate__()
         if "study_" in state:
             study = state["study_"]
-            saved = {name: getattr(study, name) for name in ("space", "goal", "strategy", "seed")}
-            state = state | {"study_": {**saved, "trials": study.trials}}
+            state = state | {
+                "study_": {
+                    "space": study.space,
+                    "goal": study.goal,
+                    "strategy": study.strategy,
+                    "seed": study.record().seed,
+                    "trials": study.trials,
+                }
+            }
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
