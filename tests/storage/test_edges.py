@@ -183,7 +183,7 @@ def test_python_without_sqlite(tmp_path: Path) -> None:
         "import sys; sys.modules['sqlite3'] = None; sys.modules['_sqlite3'] = None\n"
         "import noregret as nr\n"
         "nr.minimize(lambda p: p['x'], {'x': nr.Float(0, 1)}, trials=3)\n"
-        "try: nr.Study.create('s', {'x': nr.Float(0, 1)}, storage='s.db')\n"
+        "try: nr.Study.create('s', {'x': nr.Float(0, 1)}, 'minimize', storage='s.db')\n"
         "except nr.NoRegretError as error: print(error)\n"
     )
     done = subprocess.run(

@@ -11,7 +11,7 @@
               the patrols found (``patrols``): the theorem
     record    kind, t, prediction
 
-Constants and what each is worth: docs/decisions/0032. What is proved: docs/theory.md#leash.
+Constants and what each is worth: docs/default.md. What is proved: docs/theory.md#leash.
 """
 
 from __future__ import annotations
