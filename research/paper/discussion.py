@@ -20,7 +20,7 @@ from noregret.gp import Matern, covariance
 from noregret.rkhs import Ladder, MinimumStd, Shortening
 from noregret.space import Array, Space
 from noregret.strategies import Strategy
-from noregret.strategies.modelling import PLAIN
+from noregret.strategies.surrogate import PLAIN
 from noregret.testing import rkhs_sample
 from research.benchmarks.players import Ours, peer_python, player
 from research.benchmarks.problem import Problem
@@ -130,23 +130,23 @@ PANELS: dict[str, tuple[str, Callable[[int], Problem], dict[str, Callable[[], St
     "warping": (
         "bent inputs",
         nonstationary,
-        {"with warping": lambda: nr.InsuredGPUCB(model=Warping()), **OURS},
+        {"with warping": lambda: nr.InsuredGPUCB(surrogate=Warping()), **OURS},
     ),
     "smoothness": (
         "a rough function",
         rough,
-        {"with smoothness": lambda: nr.InsuredGPUCB(model=Smoothness()), **OURS},
+        {"with smoothness": lambda: nr.InsuredGPUCB(surrogate=Smoothness()), **OURS},
     ),
     "additive": (
         "a sum over ten inputs",
         additive,
-        {"with sums": lambda: nr.InsuredGPUCB(model=Additive()), **OURS},
+        {"with sums": lambda: nr.InsuredGPUCB(surrogate=Additive()), **OURS},
     ),
     "sparse": (
         "three of fifty inputs",
         sparse,
         {
-            "with sparsity": lambda: nr.InsuredGPUCB(model=Sparse()),
+            "with sparsity": lambda: nr.InsuredGPUCB(surrogate=Sparse()),
             "in a subspace": nr.Subspace,
             **OURS,
         },
@@ -156,7 +156,7 @@ PANELS: dict[str, tuple[str, Callable[[int], Problem], dict[str, Callable[[], St
         branches,
         {
             "sum over branches": nr.InsuredGPUCB,
-            "kernel of all inputs": lambda: nr.InsuredGPUCB(model=PLAIN),
+            "kernel of all inputs": lambda: nr.InsuredGPUCB(surrogate=PLAIN),
             "log-EI": nr.LogEI,
         },
     ),

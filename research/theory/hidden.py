@@ -22,11 +22,10 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.space import Array, Space
+from noregret.space import Array, Inputs, Space
 from noregret.strategies import Strategy
 from noregret.strategies.base import default_initial_points
 from noregret.strategies.exploration import patrol_point
-from noregret.strategies.inputs import Inputs
 from noregret.strategies.insured import SHIFT
 from noregret.study import Progress
 

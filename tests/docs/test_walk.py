@@ -10,7 +10,7 @@ import pytest
 import noregret as nr
 import noregret.strategies.data as data
 import noregret.strategies.insured as insured
-import noregret.strategies.modelling as modelling
+import noregret.strategies.surrogate as modelling
 import noregret.study.proposing as proposing
 from docs.making import walk
 from noregret.space import Space

@@ -16,14 +16,12 @@ from noregret.extensions.additive import prior_of
 from noregret.extensions.categorical import product_kernel
 from noregret.extensions.warping import WarpedEvidence, bending
 from noregret.gp import HalfCauchy, LogNormal, Matern, SquaredExponential, covariance
-from noregret.space import Array
+from noregret.space import Array, Inputs
 from noregret.storage.codec import from_json, to_json
-from noregret.strategies import Question
+from noregret.strategies import FitRequest
 from noregret.strategies.data import standardise_robustly
-from noregret.strategies.estimation import previous_fit
-from noregret.strategies.inputs import Inputs
 from noregret.strategies.insured import ESTIMATION, KERNEL
-from noregret.strategies.modelling import height, last_memory
+from noregret.strategies.surrogate import last_memory, log_posterior_at, previous_fit
 from noregret.trials import history_of
 from tests.naive import numeric_gradient
 
@@ -32,7 +30,7 @@ BOX = {"x": nr.Float(0, 1), "y": nr.Float(0, 1), "z": nr.Float(0, 1)}
 MIXED = {"x": nr.Float(0, 1), "n": nr.Int(1, 9), "c": nr.Choice(["a", "b", "c"])}
 
 
-def asked(space: Any, f: Any, n: int, seed: int = 0) -> Question:
+def asked(space: Any, f: Any, n: int, seed: int = 0) -> FitRequest:
     """What a model is asked after n random points."""
     study = nr.Study(space, "maximize", seed=seed)
     rng = np.random.default_rng(seed)
@@ -42,13 +40,13 @@ def asked(space: Any, f: Any, n: int, seed: int = 0) -> Question:
     return question_of(study)
 
 
-def question_of(study: nr.Study) -> Question:
+def question_of(study: nr.Study) -> FitRequest:
     history = history_of(
         study.trials, lambda t: study.space.encode(t.params), study.space.dimension, 1.0
     )
     framed = standardise_robustly(history, study.space, None, compress=False)
     previous = previous_fit(history.model_decisions)
-    return Question(
+    return FitRequest(
         framed,
         Inputs.of(study.space),
         ESTIMATION,
@@ -67,7 +65,7 @@ def test_each_runs_in_the_default_and_can_be_derived_again(model: Any, space: An
 
     points = []
     for _ in range(2):
-        study = nr.Study(space, "maximize", strategy=nr.InsuredGPUCB(model=model), seed=3)
+        study = nr.Study(space, "maximize", strategy=nr.InsuredGPUCB(surrogate=model), seed=3)
         study.run(value, trials=11)
         points.append([trial.params for trial in study.trials])
     assert points[0] == points[1]
@@ -80,7 +78,7 @@ def test_each_runs_in_the_default_and_can_be_derived_again(model: Any, space: An
 def test_other_things_are_no_models() -> None:
     for wrong in (Warping, 3, Matern(2.5)):
         with pytest.raises(ConfigurationError, match="how f is modelled"):
-            nr.InsuredGPUCB(model=wrong)  # type: ignore[arg-type]
+            nr.InsuredGPUCB(surrogate=wrong)  # type: ignore[arg-type]
     mistakes: list[Any] = [
         lambda: Warping(0.0),
         lambda: Additive(joins=-1),
@@ -109,19 +107,19 @@ def test_the_smoothness_is_that_of_the_data() -> None:
             study = nr.Study([(0, 1)], "maximize", seed=seed)
             for x, y in zip(grid, values, strict=True):
                 study.add([float(x[0])], float(y))
-            kind = Smoothness(margin=0.0).modelled(question_of(study)).kernel
+            kind = Smoothness(margin=0.0).fit(question_of(study)).kernel
             chosen.append(kind.nu if isinstance(kind, Matern) else math.inf)
         assert sum(each in wanted for each in chosen) >= 3, chosen
 
 
 def test_in_doubt_the_rougher_one() -> None:
-    question = asked([(0, 1)], lambda x: float(x[0]), 4)  # says nothing of its smoothness
-    assert Smoothness(margin=50.0).modelled(question).kernel == Matern(0.5)
-    best = Smoothness(margin=0.0).modelled(question)
+    request = asked([(0, 1)], lambda x: float(x[0]), 4)  # says nothing of its smoothness
+    assert Smoothness(margin=50.0).fit(request).kernel == Matern(0.5)
+    best = Smoothness(margin=0.0).fit(request)
     scores = []
     for kernel in Smoothness().kernels:
-        alone = Smoothness((kernel, kernel), margin=0.0).modelled(question)
-        scores.append(height(question.evidence(kernel), alone.fit, np.array([0])))
+        alone = Smoothness((kernel, kernel), margin=0.0).fit(request)
+        scores.append(log_posterior_at(request.evidence(kernel), alone.fit, np.array([0])))
     assert best.kernel == Smoothness().kernels[int(np.argmax(scores))]
 
 
@@ -129,10 +127,10 @@ def test_in_doubt_the_rougher_one() -> None:
 
 
 def test_the_posterior_of_the_shapes_and_its_gradient() -> None:
-    question = asked(MIXED, lambda p: math.log(0.02 + p["x"]) + p["n"] * 0.1, 14)
-    inputs = question.inputs
+    request = asked(MIXED, lambda p: math.log(0.02 + p["x"]) + p["n"] * 0.1, 14)
+    inputs = request.inputs
     bends = bending(inputs)
-    evidence = WarpedEvidence.of(question.evidence(KERNEL), bends, 0.75)
+    evidence = WarpedEvidence.of(request.evidence(KERNEL), bends, 0.75)
     assert len(bends) == 2  # the choice is not bent
     assert evidence.dimension == 3 + 4
     phi = np.concatenate([np.log([0.5, 0.8, 1.2]), [0.3, -0.2, 0.1, 0.4], [math.log(0.05)]])
@@ -141,20 +139,20 @@ def test_the_posterior_of_the_shapes_and_its_gradient() -> None:
     np.testing.assert_allclose(gradient, numeric, rtol=2e-4, atol=1e-4)
     flat = phi.copy()
     flat[3:7] = 0.0  # no bend: the posterior of the plain model
-    plain = question.evidence(KERNEL).log_posterior(flat[[0, 1, 2, 7]], jacobian=False)[0]
+    plain = request.evidence(KERNEL).log_posterior(flat[[0, 1, 2, 7]], jacobian=False)[0]
     assert evidence.log_posterior(flat, jacobian=False)[0] == pytest.approx(plain, rel=1e-9)
     assert value != pytest.approx(plain)
 
 
 def test_a_function_that_changes_at_one_end_is_bent_there() -> None:
-    question = asked([(0, 1)], lambda x: math.sin(12 * x[0] ** 0.25), 40)
-    modelled = Warping().modelled(question)
+    request = asked([(0, 1)], lambda x: math.sin(12 * x[0] ** 0.25), 40)
+    modelled = Warping().fit(request)
     kernel = modelled.kernel
     assert isinstance(kernel, Warped)
     slope = kernel.slope(np.array([[0.02], [0.9]]))[:, 0]
     assert slope[0] > 3 * slope[1]  # more room where more happens
     straight = asked([(0, 1)], lambda x: math.sin(6 * x[0]), 40)
-    bent = Warping().modelled(straight).kernel
+    bent = Warping().fit(straight).kernel
     assert isinstance(bent, Warped)
     middle = bent.bent(np.array([[0.5]]))[0, 0]
     assert abs(middle - 0.5) < 0.2
@@ -169,7 +167,7 @@ def test_groups_are_those_of_the_function() -> None:
     def f(p: Any) -> float:
         return math.sin(7 * p["x"] * p["y"]) + math.cos(5 * p["z"])
 
-    modelled = Additive(margin=0.0).modelled(asked(BOX, f, 60))
+    modelled = Additive(margin=0.0).fit(asked(BOX, f, 60))
     groups = {tuple(group) for group in modelled.memory["groups"]}
     assert groups == {(0, 1), (2,)}
 
@@ -178,24 +176,22 @@ def test_a_function_of_all_inputs_has_one_group() -> None:
     def f(p: Any) -> float:
         return math.sin(9 * (p["x"] + 0.3) * (p["y"] + 0.4) * (p["z"] + 0.5))
 
-    assert Additive().modelled(asked(BOX, f, 50)).memory["groups"] == [[0, 1, 2]]
+    assert Additive().fit(asked(BOX, f, 50)).memory["groups"] == [[0, 1, 2]]
 
 
 def test_ten_inputs_of_their_own() -> None:
     space = {f"x{i}": nr.Float(0, 1) for i in range(6)}
-    question = asked(
-        space, lambda p: sum(math.sin(6 * v + i) for i, v in enumerate(p.values())), 60
-    )
-    groups = Additive().modelled(question).memory["groups"]
+    request = asked(space, lambda p: sum(math.sin(6 * v + i) for i, v in enumerate(p.values())), 60)
+    groups = Additive().fit(request).memory["groups"]
     assert max(len(group) for group in groups) <= 2
 
 
 def test_a_group_is_a_space_of_its_own() -> None:
     """Lengthscales of a group are expected as in a space of its size."""
     space = {f"x{i}": nr.Float(0, 1) for i in range(6)}
-    question = asked(space, lambda p: sum(math.sin(9 * v) for v in p.values()), 40)
+    request = asked(space, lambda p: sum(math.sin(9 * v) for v in p.values()), 40)
     log_value = np.random.default_rng(1).normal(0.0, 1.0, 6)
-    prior = prior_of(question, ((0, 1, 2, 3), (4,), (5,)))
+    prior = prior_of(request, ((0, 1, 2, 3), (4,), (5,)))
     value, gradient = prior.log_density(log_value, 6)
     four, one = (LogNormal(math.sqrt(2) + 0.5 * math.log(size), math.sqrt(3)) for size in (4, 1))
     parts = four.log_density(log_value[:4], 6)[0] + one.log_density(log_value[4:], 6)[0]
@@ -205,7 +201,7 @@ def test_a_group_is_a_space_of_its_own() -> None:
 
 
 def test_sums_stay_sums_and_others_are_compressed() -> None:
-    study = nr.Study(BOX, "maximize", strategy=nr.InsuredGPUCB(model=Additive()), seed=1)
+    study = nr.Study(BOX, "maximize", strategy=nr.InsuredGPUCB(surrogate=Additive()), seed=1)
     plain = nr.Study(BOX, "maximize", seed=1)
     for each in (study, plain):
         each.run(lambda p: -100.0 if p["x"] < 0.5 else p["y"], trials=12)
@@ -258,6 +254,6 @@ def test_the_sparse_prior_and_its_gradient() -> None:
 
 def test_inputs_that_do_nothing_get_long_lengthscales() -> None:
     space = {f"x{i}": nr.Float(0, 1) for i in range(12)}
-    question = asked(space, lambda p: math.sin(5 * p["x0"]) + (p["x1"] - 0.4) ** 2, 50)
-    theta = Sparse().modelled(question).fit.lengthscales
+    request = asked(space, lambda p: math.sin(5 * p["x0"]) + (p["x1"] - 0.4) ** 2, 50)
+    theta = Sparse().fit(request).fit.lengthscales
     assert theta[2:].min() > 2 * theta[:2].max()

@@ -10,11 +10,10 @@ import noregret as nr
 from noregret.errors import SpaceError
 from noregret.extensions import Categorical
 from noregret.gp import Matern, covariance
-from noregret.space import ActiveWhen, fix
+from noregret.space import ActiveWhen, Inputs, fix
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies import Branched
-from noregret.strategies.branched import branch_kernel
-from noregret.strategies.inputs import Inputs
+from noregret.strategies.surrogate import branch_kernel
 from tests import naive
 
 
@@ -137,8 +136,8 @@ def test_the_kernel_is_a_sum_over_branches() -> None:
     "strategy",
     [
         nr.InsuredGPUCB(),
-        nr.InsuredGPUCB(model=Categorical()),
-        nr.InsuredGPUCB(model=Branched(0.5)),
+        nr.InsuredGPUCB(surrogate=Categorical()),
+        nr.InsuredGPUCB(surrogate=Branched(0.5)),
         nr.AdaptiveGPUCB.rigorous(0.1, norm_bound=5.0),
         nr.LogEI(),
         nr.RandomSearch(),

@@ -9,11 +9,10 @@ import pytest
 import noregret as nr
 from noregret.errors import SpaceError
 from noregret.gp import Matern, covariance
-from noregret.space import ActiveWhen, fix
+from noregret.space import ActiveWhen, Inputs, fix
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies import random_points
-from noregret.strategies.branched import branch_kernel
-from noregret.strategies.inputs import Inputs
+from noregret.strategies.surrogate import branch_kernel
 from tests import naive
 
 RBF = {"lr": 0.2, "model": "svm", "C": 0.3, "kernel": "rbf", "gamma": 0.9}

@@ -12,13 +12,12 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
-from noregret.gp import LogNormal, Matern
+from noregret.gp import Evidence, LogNormal, Matern
 from noregret.search import log_ei, ucb
-from noregret.space import Array, Space, fix
+from noregret.space import Array, Inputs, Space, fix
 from noregret.strategies import insured
 from noregret.strategies.base import Strategy
 from noregret.strategies.exploration import patrol_point
-from noregret.strategies.inputs import InputEvidence, Inputs
 from noregret.strategies.insured import (
     ESTIMATION,
     SHARE,
@@ -96,7 +95,7 @@ def test_a_choice_counts_as_one_input() -> None:
 
 def test_lengthscales_of_inputs_have_the_right_gradient() -> None:
     rng = np.random.default_rng(0)
-    evidence = InputEvidence(
+    evidence = Evidence(
         Matern(2.5),
         MIXED.snap(rng.random((12, 7))),
         rng.standard_normal(12),

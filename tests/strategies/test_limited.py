@@ -10,6 +10,7 @@ import pytest
 import noregret as nr
 from noregret.gp import condition
 from noregret.search import log_ei
+from noregret.space import Inputs
 from noregret.space.array import Array
 from noregret.strategies.feasibility import (
     KERNEL,
@@ -18,7 +19,6 @@ from noregret.strategies.feasibility import (
     consecutive_violations,
     product_of,
 )
-from noregret.strategies.inputs import Inputs
 from noregret.trials import Limit
 
 PLANE = {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}

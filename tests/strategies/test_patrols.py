@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.space import Array, Space
+from noregret.space import Array, Inputs, Space
 from noregret.strategies.exploration import LEAST_PATROLS, Leash, patrol_point
-from noregret.strategies.inputs import Inputs
 
 
 def points(space: nr.Space | nr.Candidates, count: int, seed: int = 0, first: int = 0) -> Array:

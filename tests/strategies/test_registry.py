@@ -27,7 +27,7 @@ def test_options_are_those_of_the_strategy() -> None:
         ("magic", {}, "no strategy 'magic'"),
         ("lb-gp-ucb", {}, "needs noise_std"),
         ("random", {"x": 1}, "it has none"),
-        ("log-ei", {"noise": 1}, "no option 'noise': it has kernel"),
+        ("log-ei", {"noise": 1}, "no option 'noise': it has noise_std"),
         ("insured", {"noise_std": [1]}, "positive"),
         ("rigorous", {"noise_bound": 0.1, "delta": "small"}, "cannot take"),
     ],

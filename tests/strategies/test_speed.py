@@ -17,7 +17,7 @@ from noregret.gp.fit import MAP, Evidence, lasting_part, log_evidence_gradient
 from noregret.gp.kernels import Matern
 from noregret.gp.priors import LogNormal
 from noregret.strategies.data import ModelData, standardise
-from noregret.strategies.estimation import estimate
+from noregret.strategies.surrogate import estimate
 from noregret.trials import History, ModelDecision
 
 ASK = """

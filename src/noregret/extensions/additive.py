@@ -15,9 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Covariance, Fit, LogNormal, LogNormals, Prior, additive
-from noregret.strategies.inputs import fit_inputs
-from noregret.strategies.modelling import Modelled, Question, height
+from noregret.gp import Covariance, Fit, LogNormal, LogNormals, Prior, additive, fit_inputs
+from noregret.strategies.surrogate import FitRequest, Surrogate, log_posterior_at
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -28,7 +27,7 @@ class Additive:
     instead of one kernel of all inputs, must be better.
     """
 
-    as_they_are: ClassVar[bool] = True
+    skip_compression: ClassVar[bool] = True
 
     joins: int = 4
     margin: float = 1.0
@@ -39,68 +38,66 @@ class Additive:
         if not self.margin >= 0:
             raise ConfigurationError(f"margin must be at least 0 nats, got {self.margin!r}")
 
-    def modelled(self, question: Question) -> Modelled:
-        inputs = range(int(question.inputs.group[-1]) + 1)
+    def fit(self, request: FitRequest) -> Surrogate:
+        inputs = range(int(request.inputs.group[-1]) + 1)
         whole: Groups = (tuple(inputs),)
-        groups: Groups = tuple(tuple(g) for g in question.memory.get("groups", whole))
+        groups: Groups = tuple(tuple(g) for g in request.memory.get("groups", whole))
         if sorted(i for group in groups for i in group) != list(inputs):
             groups = whole  # the space has changed
-        if question.is_due and len(inputs) > 1:
-            groups, fit = self._sought(question, whole)
+        if request.is_due and len(inputs) > 1:
+            groups, fit = self._sought(request, whole)
         else:
-            fit = self._fit(question, groups)
+            fit = self._fit(request, groups)
         memory = {"groups": [list(group) for group in groups]}
-        return Modelled(kernel_of(question, groups), fit, memory)
+        return Surrogate(kernel_of(request, groups), fit, memory)
 
-    def _sought(self, question: Question, whole: Groups) -> tuple[Groups, Fit]:
+    def _sought(self, request: FitRequest, whole: Groups) -> tuple[Groups, Fit]:
         groups: Groups = tuple((i,) for i in whole[0])
-        fit = self._fit(question, groups)
-        best = self._height(question, groups, fit)
+        fit = self._fit(request, groups)
+        best = self._height(request, groups, fit)
         for _ in range(min(self.joins, len(groups) - 2)):
             tried = [_joined(groups, pair) for pair in combinations(range(len(groups)), 2)]
-            scores = [self._height(question, each, fit) for each in tried]
+            scores = [self._height(request, each, fit) for each in tried]
             pick = int(np.argmax(scores))
-            other = self._fit(question, tried[pick])
-            score = self._height(question, tried[pick], other)
+            other = self._fit(request, tried[pick])
+            score = self._height(request, tried[pick], other)
             if score < best + self.margin:
                 break
             groups, fit, best = tried[pick], other, score
-        plain = self._fit(question, whole)
-        if self._height(question, whole, plain) + self.margin > best:
+        plain = self._fit(request, whole)
+        if self._height(request, whole, plain) + self.margin > best:
             return whole, plain
         return groups, fit
 
-    def _fit(self, question: Question, groups: Groups) -> Fit:
-        prior = prior_of(question, groups)
-        evidence = question.evidence(kernel_of(question, groups), prior)
-        rule = replace(question.rule, prior=prior)
-        return fit_inputs(evidence, rule, question.previous, question.rng)
+    def _fit(self, request: FitRequest, groups: Groups) -> Fit:
+        prior = prior_of(request, groups)
+        evidence = request.evidence(kernel_of(request, groups), prior)
+        rule = replace(request.rule, prior=prior)
+        return fit_inputs(evidence, rule, request.previous, request.rng)
 
-    def _height(self, question: Question, groups: Groups, fit: Fit) -> float:
-        first = np.unique(question.inputs.group, return_index=True)[1]
-        evidence = question.evidence(kernel_of(question, groups), prior_of(question, groups))
-        return height(evidence, fit, first)
+    def _height(self, request: FitRequest, groups: Groups, fit: Fit) -> float:
+        first = np.unique(request.inputs.group, return_index=True)[1]
+        evidence = request.evidence(kernel_of(request, groups), prior_of(request, groups))
+        return log_posterior_at(evidence, fit, first)
 
 
-def prior_of(question: Question, groups: Groups) -> Prior:
+def prior_of(request: FitRequest, groups: Groups) -> Prior:
     """The default's prior of lengthscales in a space of the group's size, for each group."""
-    prior = question.rule.prior
+    prior = request.rule.prior
     if not (isinstance(prior, LogNormal) and prior.dimension_scaled):
         return prior
-    sizes = np.ones(int(question.inputs.group[-1]) + 1)
+    sizes = np.ones(int(request.inputs.group[-1]) + 1)
     for group in groups:
         sizes[list(group)] = len(group)
     return LogNormals(prior.location + 0.5 * np.log(sizes), prior.scale)
 
 
-def kernel_of(question: Question, groups: Groups) -> Covariance:
+def kernel_of(request: FitRequest, groups: Groups) -> Covariance:
     """The sum over groups of inputs; one group: the kernel itself."""
     if len(groups) == 1:
-        return question.kernel
-    of_input = question.inputs.group
-    return additive(
-        question.kernel, [np.flatnonzero(np.isin(of_input, g)).tolist() for g in groups]
-    )
+        return request.kernel
+    of_input = request.inputs.group
+    return additive(request.kernel, [np.flatnonzero(np.isin(of_input, g)).tolist() for g in groups])
 
 
 def _joined(groups: Groups, pair: tuple[int, int]) -> Groups:

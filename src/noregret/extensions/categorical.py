@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.gp import Covariance, Factor, Kernel, SquaredExponential, Structure, Term
-from noregret.strategies.inputs import Inputs, fit_inputs
-from noregret.strategies.modelling import Modelled, Question
+from noregret.gp import Covariance, Factor, Kernel, SquaredExponential, Structure, Term, fit_inputs
+from noregret.space import Inputs
+from noregret.strategies.surrogate import FitRequest, Surrogate
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Categorical:
     factor per choice.
     """
 
-    def modelled(self, question: Question) -> Modelled:
-        kernel = product_kernel(question.kernel, question.inputs)
-        evidence = question.evidence(kernel)
-        fit = fit_inputs(evidence, question.rule, question.previous, question.rng)
-        return Modelled(kernel, fit)
+    def fit(self, request: FitRequest) -> Surrogate:
+        kernel = product_kernel(request.kernel, request.inputs)
+        evidence = request.evidence(kernel)
+        fit = fit_inputs(evidence, request.rule, request.previous, request.rng)
+        return Surrogate(kernel, fit)
 
 
 def product_kernel(kernel: Kernel, inputs: Inputs) -> Covariance:

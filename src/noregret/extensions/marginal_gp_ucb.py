@@ -18,17 +18,17 @@ from noregret.gp import (
     Kernel,
     LogNormal,
     Posterior,
+    Predictor,
     Prior,
     SquaredExponential,
 )
-from noregret.search import ucb
+from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.base import Belief, Design, check_initial_points, initial_proposal
 from noregret.strategies.data import ModelData, standardise
-from noregret.strategies.estimation import previous_fit
-from noregret.strategies.fitted import propose_fitted
+from noregret.strategies.surrogate import previous_fit
 from noregret.strategies.validation import check_kernel, check_positive
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, History, ModelDecision, Proposal
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside
 
@@ -207,3 +207,41 @@ class MarginalGPUCB:
             framed.scale,
             "none: a constant width on averaged posteriors",
         )
+
+
+def propose_fitted(
+    space: SearchSpace,
+    history: History,
+    framed: ModelData,
+    fit: Fit,
+    predictor: Predictor,
+    acquisition: Acquisition,
+    beta_sqrt: float | None,
+    rng: np.random.Generator,
+) -> Proposal:
+    """The acquisition's argmax with what every model-based proposal records; h = g = b = 1.
+
+    beta_sqrt None: the acquisition is expected improvement.
+    """
+    incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
+    x = argmax(acquisition, space, fit.lengthscales, rng, incumbents, history.failed)
+    mean, std = predictor.predict(x[None, :])
+    _, noise_var = framed.known_noise(fit.noise_var)
+    lengthscales = tuple(fit.lengthscales.tolist())
+    value, spread = framed.in_values(float(mean[0]), float(std[0]))
+    reasons = ModelDecision(
+        t=len(history.model_decisions) + 1,
+        lengthscales=lengthscales,
+        beta_sqrt=beta_sqrt,
+        noise_var=noise_var,
+        noise_std=framed.noise_in_values(noise_var),
+        fitted_lengthscales=lengthscales,
+        searched=fit.searched,
+        improved=fit.improved,
+        mean=value,
+        std=spread,
+        offset=framed.offset,
+        scale=framed.scale,
+        acquisition="log_ei" if beta_sqrt is None else "ucb",
+    )
+    return Proposal(x, Decision("model", reasons))

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Fit, Kernel, Matern, SquaredExponential
-from noregret.strategies.inputs import fit_inputs
-from noregret.strategies.modelling import Modelled, Question, height
+from noregret.gp import Fit, Kernel, Matern, SquaredExponential, fit_inputs
+from noregret.strategies.surrogate import FitRequest, Surrogate, log_posterior_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +34,20 @@ class Smoothness:
         if not self.margin >= 0:
             raise ConfigurationError(f"margin must be at least 0 nats, got {self.margin!r}")
 
-    def modelled(self, question: Question) -> Modelled:
-        at = int(question.memory.get("smoothness", -1))
-        if not question.is_due:
-            held = self.kernels[at] if 0 <= at < len(self.kernels) else question.kernel
-            return Modelled(held, self._fit(question, held), {"smoothness": at})
-        first = np.unique(question.inputs.group, return_index=True)[1]
-        fits = [self._fit(question, kernel) for kernel in self.kernels]
+    def fit(self, request: FitRequest) -> Surrogate:
+        at = int(request.memory.get("smoothness", -1))
+        if not request.is_due:
+            held = self.kernels[at] if 0 <= at < len(self.kernels) else request.kernel
+            return Surrogate(held, self._fit(request, held), {"smoothness": at})
+        first = np.unique(request.inputs.group, return_index=True)[1]
+        fits = [self._fit(request, kernel) for kernel in self.kernels]
         heights = [
-            height(question.evidence(kernel), fit, first)
+            log_posterior_at(request.evidence(kernel), fit, first)
             for kernel, fit in zip(self.kernels, fits, strict=True)
         ]
         at = next(i for i, each in enumerate(heights) if each >= max(heights) - self.margin)
-        return Modelled(self.kernels[at], fits[at], {"smoothness": at})
+        return Surrogate(self.kernels[at], fits[at], {"smoothness": at})
 
-    def _fit(self, question: Question, kernel: Kernel) -> Fit:
-        evidence = question.evidence(kernel)
-        return fit_inputs(evidence, question.rule, question.previous, question.rng)
+    def _fit(self, request: FitRequest, kernel: Kernel) -> Fit:
+        evidence = request.evidence(kernel)
+        return fit_inputs(evidence, request.rule, request.previous, request.rng)

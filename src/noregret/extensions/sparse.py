@@ -6,9 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from noregret.gp import HalfCauchy
-from noregret.strategies.inputs import fit_inputs
-from noregret.strategies.modelling import Modelled, Question
+from noregret.gp import HalfCauchy, fit_inputs
+from noregret.strategies.surrogate import FitRequest, Surrogate
 
 LONGEST = 30.0  # times √d: the largest lengthscale, where an input does nothing
 
@@ -19,8 +18,8 @@ class Sparse:
 
     prior: HalfCauchy = HalfCauchy()
 
-    def modelled(self, question: Question) -> Modelled:
-        evidence = question.evidence(question.kernel, self.prior)
-        rule = replace(question.rule, prior=self.prior, ceiling=LONGEST)
-        fit = fit_inputs(evidence, rule, question.previous, question.rng)
-        return Modelled(question.kernel, fit)
+    def fit(self, request: FitRequest) -> Surrogate:
+        evidence = request.evidence(request.kernel, self.prior)
+        rule = replace(request.rule, prior=self.prior, ceiling=LONGEST)
+        fit = fit_inputs(evidence, rule, request.previous, request.rng)
+        return Surrogate(request.kernel, fit)

@@ -97,7 +97,7 @@ class Subspace:
         if not space.continuous.all():
             raise ConfigurationError(
                 "a subspace needs inputs that move freely, and this space has integers, choices or"
-                " a list: use InsuredGPUCB(model=Sparse()) for many inputs of other kinds"
+                " a list: use InsuredGPUCB(surrogate=Sparse()) for many inputs of other kinds"
             )
         embedding = Embedding.of(space.dimension, self.directions(space, history), self.seed)
         inside = self._inside(history, embedding)

@@ -26,9 +26,8 @@ from noregret.gp import (
     refit,
     scale_gradient,
 )
-from noregret.space import Array, Indices
-from noregret.strategies.inputs import InputEvidence, Inputs
-from noregret.strategies.modelling import Modelled, Question
+from noregret.space import Array, Indices, Inputs
+from noregret.strategies.surrogate import FitRequest, Surrogate
 
 WIDEST = 8.0  # shapes lie between 1/8 and 8
 # slopes are taken this far inside [0, 1]: for a < 1 or b < 1 they are infinite at the ends
@@ -88,7 +87,7 @@ class Warped:
 class Warping:
     """spread: the standard deviation of the logarithm of a shape before the data; 1 is no bend."""
 
-    as_they_are: ClassVar[bool] = True
+    skip_compression: ClassVar[bool] = True
 
     spread: float = 0.75
 
@@ -96,32 +95,32 @@ class Warping:
         if not 0 < self.spread < math.inf:
             raise ConfigurationError(f"spread must be positive, got {self.spread!r}")
 
-    def modelled(self, question: Question) -> Modelled:
-        inputs, rule = question.inputs, question.rule
+    def fit(self, request: FitRequest) -> Surrogate:
+        inputs, rule = request.inputs, request.rule
         bends = bending(inputs)
-        evidence = WarpedEvidence.of(question.evidence(question.kernel), bends, self.spread)
+        evidence = WarpedEvidence.of(request.evidence(request.kernel), bends, self.spread)
         d = evidence.inputs
         wide = np.sqrt(d)
         lower = np.concatenate([np.full(d, rule.truncation * wide), np.full(2 * len(bends), 1 / 8)])
         upper = np.concatenate([np.full(d, rule.ceiling * wide), np.full(2 * len(bends), WIDEST)])
-        last = self._last(question, bends)
-        starts = self._starts(question, evidence, last)
-        fit = refit(evidence, rule, lower, upper, last, question.rng, starts)
+        last = self._last(request, bends)
+        starts = self._starts(request, evidence, last)
+        fit = refit(evidence, rule, lower, upper, last, request.rng, starts)
         shapes = fit.lengthscales[d:]
-        kernel = Warped(question.kernel, *evidence.shapes(np.log(fit.lengthscales)))
+        kernel = Warped(request.kernel, *evidence.shapes(np.log(fit.lengthscales)))
         theta = fit.lengthscales[:d][inputs.group]
-        return Modelled(kernel, replace(fit, lengthscales=theta), {"shapes": shapes.tolist()})
+        return Surrogate(kernel, replace(fit, lengthscales=theta), {"shapes": shapes.tolist()})
 
-    def _last(self, question: Question, bends: Indices) -> Fit | None:
-        shapes, previous = question.memory.get("shapes"), question.previous
+    def _last(self, request: FitRequest, bends: Indices) -> Fit | None:
+        shapes, previous = request.memory.get("shapes"), request.previous
         if previous is None or shapes is None or len(shapes) != 2 * len(bends):
             return None
-        first = np.unique(question.inputs.group, return_index=True)[1]
+        first = np.unique(request.inputs.group, return_index=True)[1]
         values = np.concatenate([previous.lengthscales[first], np.array(shapes)])
         return replace(previous, lengthscales=values)
 
-    def _starts(self, question: Question, evidence: WarpedEvidence, last: Fit | None) -> Array:
-        rule, d, rng = question.rule, evidence.inputs, question.rng
+    def _starts(self, request: FitRequest, evidence: WarpedEvidence, last: Fit | None) -> Array:
+        rule, d, rng = request.rule, evidence.inputs, request.rng
         flat = np.zeros(evidence.dimension - d)
         rows = [] if last is None else [np.log(last.lengthscales)]
         rows.append(np.append(np.full(d, math.log(rule.prior.center(d))), flat))
@@ -151,8 +150,8 @@ class WarpedEvidence(Evidence):
     spread: float = 1.0
 
     @staticmethod
-    def of(plain: InputEvidence, bends: Indices, spread: float) -> WarpedEvidence:
-        shared = {each.name: getattr(plain, each.name) for each in fields(InputEvidence)}
+    def of(plain: Evidence, bends: Indices, spread: float) -> WarpedEvidence:
+        shared = {each.name: getattr(plain, each.name) for each in fields(Evidence)}
         return WarpedEvidence(**shared, bends=bends, spread=spread)
 
     @property

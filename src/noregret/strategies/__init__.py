@@ -11,12 +11,10 @@ from noregret.strategies.base import (
     initial_proposal,
     random_points,
 )
-from noregret.strategies.branched import Branched
 from noregret.strategies.data import Compression
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.log_ei import LogEI
-from noregret.strategies.modelling import Modelled, Modelling, Question
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.registry import (
     NAMED,
@@ -31,6 +29,7 @@ from noregret.strategies.registry import (
     stored_name,
 )
 from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.surrogate import Branched, FitRequest, Surrogate, SurrogateModel
 from noregret.strategies.validation import Assumed
 
 __all__ = [
@@ -41,15 +40,15 @@ __all__ = [
     "Belief",
     "Branched",
     "Compression",
+    "FitRequest",
     "InsuredGPUCB",
     "LogEI",
-    "Modelled",
-    "Modelling",
     "OutcomeBelief",
-    "Question",
     "RadiusGPUCB",
     "RandomSearch",
     "Strategy",
+    "Surrogate",
+    "SurrogateModel",
     "algorithm_of",
     "display_name",
     "initial_proposal",

@@ -42,8 +42,8 @@ from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.base import Belief, Design, initial_proposal
 from noregret.strategies.data import LEAST_NOISE, ModelData, standardise
-from noregret.strategies.estimation import estimate
 from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.surrogate import estimate
 from noregret.strategies.validation import (
     Assumed,
     check_settings,

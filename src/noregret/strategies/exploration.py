@@ -18,8 +18,7 @@ import numpy as np
 from noregret.gp import VARIANCE_FLOOR, Posterior
 from noregret.rkhs import crossing_near
 from noregret.search import golden_ratio, log_h
-from noregret.space import Array, Mask, SearchSpace, spread_points
-from noregret.strategies.inputs import Inputs
+from noregret.space import Array, Inputs, Mask, SearchSpace, spread_points
 from noregret.trials import History
 
 LEAST_PATROLS = 100  # number of patrols below which the leash excludes nothing

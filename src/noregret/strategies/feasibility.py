@@ -17,12 +17,21 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcx, expit, log_ndtr, ndtr
 
-from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior, condition, log_evidence_gradient
+from noregret.gp import (
+    MAP,
+    Evidence,
+    Fit,
+    LogNormal,
+    Matern,
+    Posterior,
+    condition,
+    fit_inputs,
+    log_evidence_gradient,
+)
 from noregret.search import Acquisition, argmax
 from noregret.space import Array, Indices, Mask, SearchSpace
 from noregret.strategies.base import Belief, OutcomeBelief
 from noregret.strategies.data import scaled, standard_units
-from noregret.strategies.inputs import InputEvidence, fit_inputs
 from noregret.trials import History, Margins, ModelDecision, OutcomeDecision
 
 KERNEL = Matern(2.5)
@@ -68,7 +77,7 @@ class FailureModel:
         n, rate = len(label), float(label.mean())
         spread = max(math.sqrt(rate * (1 - rate)), 1e-3)
         z = (label - rate) / spread
-        evidence = InputEvidence(
+        evidence = Evidence(
             KERNEL,
             X,
             z,
@@ -169,7 +178,7 @@ class OutcomeModel:
             std = np.clip(margins.noise_std * scale.slope(margins.y), *NOISE_RANGE)
         told = np.where(np.isnan(margins.noise_std), np.nan, std**2)
         prior, noise_prior = OUTCOMES.prior, OUTCOMES.noise_prior
-        evidence = InputEvidence(KERNEL, margins.X, z, told, prior, noise_prior, group=group)
+        evidence = Evidence(KERNEL, margins.X, z, told, prior, noise_prior, group=group)
         fit = fit_inputs(evidence, OUTCOMES, previous, rng, TOLERANCE)
         common = fit.noise_var if math.isfinite(fit.noise_var) else float(np.nanmedian(told))
         noise = np.where(np.isnan(told), common, told)

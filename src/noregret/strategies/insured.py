@@ -26,11 +26,9 @@ import numpy as np
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, LogNormal, Matern, Posterior
 from noregret.search import Acquisition, argmax, log_ei, ucb
-from noregret.space import Array, SearchSpace
+from noregret.space import Array, Inputs, SearchSpace
 from noregret.strategies.base import Belief, check_initial_points, default_initial_points
-from noregret.strategies.branched import Branched
 from noregret.strategies.data import cloud_of, standardise_robustly
-from noregret.strategies.estimation import previous_fit
 from noregret.strategies.exploration import (
     UNKNOWN,
     Leash,
@@ -41,9 +39,16 @@ from noregret.strategies.exploration import (
     widening_scale,
 )
 from noregret.strategies.feasibility import Feasibility, log_above, product_of
-from noregret.strategies.inputs import Inputs
-from noregret.strategies.modelling import PLAIN, Modelling, Question, last_memory
-from noregret.strategies.suggested import REQUIRED, suggested_band
+from noregret.strategies.surrogate import (
+    NORM_MARGIN,
+    PLAIN,
+    Branched,
+    FitRequest,
+    SurrogateModel,
+    heuristic_band,
+    last_memory,
+    previous_fit,
+)
 from noregret.strategies.validation import check_positive
 from noregret.trials import WITHOUT_VALUE, Decision, History, Kind, Limit, ModelDecision, Proposal
 
@@ -82,8 +87,8 @@ class InsuredGPUCB:
         initial_points: How many spread points come first; None: two per input, from 3 to 12.
         acquisition: What a promise maximises: "in turn" UCB and log expected improvement, or one of
             the two, "ucb" or "log_ei", always.
-        model: How f is modelled, such as ``Warping()`` or ``Additive()``; None: Matérn 5/2 with one
-            lengthscale per input.
+        surrogate: How f is modelled, such as ``Warping()`` or ``Additive()``; None: Matérn 5/2
+            with one lengthscale per input.
 
     Raises:
         ConfigurationError: A setting is out of its range.
@@ -94,7 +99,7 @@ class InsuredGPUCB:
     insurance: float = 1.0
     noise_std: float | None = None
     initial_points: int | None = None
-    model: Modelling | None = None
+    surrogate: SurrogateModel | None = None
     acquisition: Promise = "in turn"
 
     def __post_init__(self) -> None:
@@ -111,10 +116,12 @@ class InsuredGPUCB:
             raise ConfigurationError(
                 f'acquisition is "in turn", "ucb" or "log_ei", got {self.acquisition!r}'
             )
-        if isinstance(self.model, type) or not isinstance(self.model, Modelling | None):
+        if isinstance(self.surrogate, type) or not isinstance(
+            self.surrogate, SurrogateModel | None
+        ):
             raise ConfigurationError(
-                "model says how f is modelled, a value such as Warping(), Additive() or"
-                f" Smoothness(), got {self.model!r}"
+                "surrogate says how f is modelled, a value such as Warping(), Additive() or"
+                f" Smoothness(), got {self.surrogate!r}"
             )
 
     @property
@@ -182,13 +189,13 @@ class InsuredGPUCB:
         theta = asked.fit.lengthscales
         posterior = data.condition(asked.kernel, theta, noise_var, kriging=True)
         chosen = DELTA if delta is None else delta
-        radius = suggested_band(data, asked.kernel, theta, noise_var, chosen)
+        radius = heuristic_band(data, asked.kernel, theta, noise_var, chosen)
         noise_std = data.scale * math.sqrt(data.known_noise(noise_var)[1])
         norm = data.scale * radius.function_class.norm_bound
         condition = (
             f"a guess by the data, not proved: with probability {1 - chosen:g} if the noise is at"
             f" most {noise_std:.3g} (std) and f has norm at most {norm:.3g},"
-            f" {REQUIRED:g} times what the values require, at the fitted lengthscales"
+            f" {NORM_MARGIN:g} times what the values require, at the fitted lengthscales"
         )
         return Belief(
             posterior,
@@ -218,13 +225,13 @@ class Asked:
         self.seed = int(argmax_rng.integers(2**63))
         self.earlier = history.model_decisions
         self.t = len(self.earlier) + 1
-        model = strategy.model or (BRANCHED if inputs.branches else PLAIN)
-        as_they_are = getattr(model, "as_they_are", False) or self.in_context
+        model = strategy.surrogate or (BRANCHED if inputs.branches else PLAIN)
+        skip_compression = getattr(model, "skip_compression", False) or self.in_context
         self.data = standardise_robustly(
-            history, space, strategy.noise_std, compress=not as_they_are
+            history, space, strategy.noise_std, compress=not skip_compression
         )
-        surrogate = model.modelled(
-            Question(
+        surrogate = model.fit(
+            FitRequest(
                 self.data,
                 inputs,
                 ESTIMATION,

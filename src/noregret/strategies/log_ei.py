@@ -14,7 +14,7 @@ import numpy as np
 from noregret.space import SearchSpace
 from noregret.strategies.base import Belief
 from noregret.strategies.insured import InsuredGPUCB
-from noregret.strategies.modelling import Modelling
+from noregret.strategies.surrogate import SurrogateModel
 from noregret.trials import History, Limit, Proposal
 
 
@@ -25,7 +25,7 @@ class LogEI:
     Args:
         noise_std: Standard deviation of a value's noise, in the values' units; None estimates it.
         initial_points: How many spread points come first; None: two per input, from 3 to 12.
-        model: How f is modelled, as in ``InsuredGPUCB``.
+        surrogate: How f is modelled, as in ``InsuredGPUCB``.
 
     Raises:
         ConfigurationError: A setting is out of its range.
@@ -33,14 +33,14 @@ class LogEI:
 
     noise_std: float | None = None
     initial_points: int | None = None
-    model: Modelling | None = None
+    surrogate: SurrogateModel | None = None
 
     def __post_init__(self) -> None:
         self._fitted  # noqa: B018  # checks the settings
 
     @property
     def _fitted(self) -> InsuredGPUCB:
-        return InsuredGPUCB(0.0, self.noise_std, self.initial_points, self.model, "log_ei")
+        return InsuredGPUCB(0.0, self.noise_std, self.initial_points, self.surrogate, "log_ei")
 
     @property
     def theorem(self) -> str:

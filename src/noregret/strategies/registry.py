@@ -25,12 +25,12 @@ from noregret.rkhs import GROWTHS, REFERENCES, WIDENINGS
 from noregret.space import SPACES
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.base import Strategy
-from noregret.strategies.branched import Branched
 from noregret.strategies.gp_ucb import GPUCB
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.surrogate import Branched
 from noregret.strategies.validation import Assumed
 from noregret.trials import LIMITS
 

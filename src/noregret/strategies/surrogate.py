@@ -1,0 +1,242 @@
+"""How the default models f: which kernel, with which estimates. A value that plugs into it.
+
+Without one it is Matérn 5/2 with one lengthscale per input. The theorem of docs/theory.md#leash
+holds for every model: it needs the patrols and the leash only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from noregret.errors import ConfigurationError
+from noregret.gp import (
+    MAP,
+    Covariance,
+    Evidence,
+    Factor,
+    Fit,
+    Kernel,
+    Prior,
+    Structure,
+    Term,
+    fit_inputs,
+    refit,
+)
+from noregret.rkhs import (
+    FunctionClass,
+    Mixture,
+    RadiusBand,
+    Values,
+    norm_lower_bound,
+    radius_band,
+)
+from noregret.space import Array, Indices, Inputs
+from noregret.strategies.data import ModelData
+from noregret.trials import History, ModelDecision
+
+EXACT = 1e-11  # smallest estimated noise variance, in prior variances: exact values stay exact
+
+
+@dataclass(frozen=True, slots=True)
+class FitRequest:
+    """What a model is made from: the data in the model's units, what the inputs are, the last
+    estimate and what was noted beside it.
+    """
+
+    framed: ModelData
+    inputs: Inputs
+    rule: MAP
+    kernel: Kernel  # the default's
+    previous: Fit | None
+    memory: Mapping[str, Any]
+    rng: np.random.Generator
+
+    def evidence(self, kernel: Covariance, prior: Prior | None = None) -> Evidence:
+        rule, framed = self.rule, self.framed
+        return Evidence(
+            kernel,
+            framed.X,
+            framed.y,
+            framed.told,
+            rule.prior if prior is None else prior,
+            rule.noise_prior,
+            kriging=True,
+            smallest_noise_var=EXACT,
+            group=self.inputs.group,
+        )
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the data have grown enough that everything is sought anew."""
+        n, previous = len(self.framed.y), self.previous
+        return previous is None or n >= self.rule.patience * previous.searched
+
+
+@dataclass(frozen=True, slots=True)
+class Surrogate:
+    """A kernel with its estimates, and what the next decision wants to know of them; plain JSON."""
+
+    kernel: Covariance
+    fit: Fit
+    memory: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class SurrogateModel(Protocol):
+    """Bring your own by writing this one. With ``skip_compression = True`` on the class values are
+    modelled as they are; otherwise very bad ones are compressed first, which bends a sum.
+    """
+
+    def fit(self, request: FitRequest) -> Surrogate: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The default's own: its kernel, one lengthscale per input."""
+
+    def fit(self, request: FitRequest) -> Surrogate:
+        evidence = request.evidence(request.kernel)
+        fit = fit_inputs(evidence, request.rule, request.previous, request.rng)
+        return Surrogate(request.kernel, fit)
+
+
+PLAIN = Plain()
+
+
+def last_memory(history: History) -> Mapping[str, Any]:
+    """What the last decision of a model noted."""
+    for each in reversed(history.decisions):
+        if each.model is not None:
+            return each.memory
+    return {}
+
+
+def log_posterior_at(evidence: Evidence, fit: Fit, first: Indices) -> float:
+    """The log posterior of an estimate; first: one coordinate of each input."""
+    phi = np.log(fit.lengthscales[first])
+    if evidence.estimates_noise:
+        phi = np.append(phi, np.log(fit.noise_var))
+    return evidence.log_posterior(phi, jacobian=False)[0]
+
+
+def previous_fit(decisions: tuple[ModelDecision, ...]) -> Fit | None:
+    """The last estimate recorded in the history: where the next search starts."""
+    for each in reversed(decisions):
+        if each.fitted_lengthscales is not None and each.noise_var is not None:
+            fitted = np.array(each.fitted_lengthscales)
+            return Fit(fitted, float(each.noise_var), each.searched, each.improved)
+    return None
+
+
+def estimate(
+    framed: ModelData,
+    kernel: Kernel,
+    estimation: MAP | None,
+    initial: Array,
+    decisions: tuple[ModelDecision, ...],
+    rng: np.random.Generator,
+) -> Fit | None:
+    """MAP lengthscales and noise; with fixed lengthscales only the noise, if unknown; None when
+    nothing is to estimate.
+    """
+    rule = estimation or MAP()
+    evidence = framed.evidence(kernel, rule.prior, rule.noise_prior)
+    if estimation is None and not evidence.estimates_noise:
+        return None
+    lower, upper = (
+        (initial, initial)
+        if estimation is None
+        else (estimation.truncation * initial, estimation.ceiling * initial)
+    )
+    return refit(evidence, rule, lower, upper, previous_fit(decisions), rng)
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """What the default takes in a space with branches. shared: the part of the variance that all
+    options of a choice have in common.
+    """
+
+    shared: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 < self.shared < 1:
+            raise ConfigurationError(f"shared is a part in (0, 1), got {self.shared!r}")
+
+    def fit(self, request: FitRequest) -> Surrogate:
+        kernel = branch_kernel(request.kernel, request.inputs, self.shared)
+        evidence = request.evidence(kernel)
+        fit = fit_inputs(evidence, request.rule, request.previous, request.rng)
+        return Surrogate(kernel, fit)
+
+
+def branch_kernel(kernel: Kernel, inputs: Inputs, shared: float) -> Covariance:
+    """The sum over branches; without branches the kernel itself."""
+    if not inputs.branches:
+        return kernel
+    owned = {i for _, own in inputs.branches for i in own}
+    choices = {choice for choice, _ in inputs.branches}
+    common = np.flatnonzero(~np.isin(inputs.group, list(owned | choices)))
+    first = (Factor(kernel, _plain(common)),) if len(common) else ()
+    outer = [choice for choice, _ in inputs.branches if choice not in owned]
+    return Structure(
+        tuple(
+            Term(share, (*first, *factors))
+            for share, factors in _terms(outer, kernel, inputs, shared)
+        )
+    )
+
+
+Product = tuple[float, tuple[Factor, ...]]
+
+
+def _terms(
+    choices: Sequence[int], kernel: Kernel, inputs: Inputs, shared: float
+) -> Iterator[Product]:
+    """Π over choices of shared + (1 − shared)·[same option]·k(own inputs)·(that of its own
+    choices), written out.
+    """
+    own = dict(inputs.branches)
+    each_of: list[list[Product]] = []
+    for choice in choices:
+        inner = [i for i in own[choice] if i in own]
+        numbers = np.flatnonzero(np.isin(inputs.group, [i for i in own[choice] if i not in own]))
+        alike = [Factor(None, _plain(np.flatnonzero(inputs.group == choice)))]
+        alike += [Factor(kernel, _plain(numbers))] if len(numbers) else []
+        each_of.append([(shared, ())])
+        for share, factors in _terms(inner, kernel, inputs, shared):
+            each_of[-1].append(((1 - shared) * share, (*alike, *factors)))
+    for picked in product(*each_of):
+        yield (
+            math.prod(share for share, _ in picked),
+            tuple(factor for _, factors in picked for factor in factors),
+        )
+
+
+def _plain(indices: np.ndarray[tuple[int], np.dtype[np.intp]]) -> tuple[int, ...]:
+    return tuple(int(i) for i in indices)
+
+
+NORM_MARGIN = 3.0  # times the norm that the data require: the condition of what may be left
+
+
+def heuristic_band(
+    framed: ModelData, kernel: Covariance, lengthscales: Array, noise_var: float, delta: float
+) -> RadiusBand:
+    """Where f can be if the noise is what was estimated and its norm at most ``NORM_MARGIN`` times
+    what the values require: theory.md#radius, theory.md#refuted, with estimates in place of bounds.
+    """
+    per_point, _ = framed.known_noise(noise_var)
+    values = Values(framed.X, framed.y, np.sqrt(per_point))
+    theta = np.stack([lengthscales, lengthscales, lengthscales / 2, lengthscales / 2])
+    forecasters = Mixture(kernel, theta, np.array([1.0, 2.0, 1.0, 2.0]), np.full(4, 0.25))
+    radius_sq = forecasters.radius_squared(values, delta)
+    least = norm_lower_bound(kernel, lengthscales, values, radius_sq)
+    held = FunctionClass(lengthscales, NORM_MARGIN * max(least, 1.0))  # the prior std is 1
+    return radius_band(kernel, held, values, radius_sq, (1 / 4, 1.0, 4.0))
