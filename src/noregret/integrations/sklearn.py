@@ -81,8 +81,8 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         # the estimator that was fitted is pickled with its study, which is its own and in memory
         state: dict[str, Any] = super().__getstate__()
         if "study_" in state:
-            study = state["study_"]
-            saved = {name: getattr(study, name) for name in ("space", "goal", "strategy", "seed")}
+            study, record = state["study_"], state["study_"].record()
+            saved = {name: getattr(record, name) for name in ("space", "goal", "strategy", "seed")}
             state = state | {"study_": {**saved, "trials": study.trials}}
         return state
 
