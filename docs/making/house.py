@@ -36,14 +36,14 @@ FILES = {
     "search": 5,
     "space": 13,
     "storage": 8,
-    "strategies": 20,
+    "strategies": 15,
     "study": 11,
     "testing": 5,
     "theory": 5,
     "trials": 5,
     "web": 11,
 }
-CODE_LINES = 25_100
+CODE_LINES = 25_000
 WORDS = 48_700
 STUDY_MEMBERS = 35
 DECISION_FIELDS = 34

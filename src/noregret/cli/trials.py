@@ -283,7 +283,7 @@ def annotate(
         raise click.UsageError("give --note TEXT or --attribute NAME=VALUE")
     study = target.open()
     study.annotate(trial, note=note, attributes=typed(pairs(attributes)))
-    now: Any = study.record() if trial is None else study.trials[trial]
+    now = study.record() if trial is None else study.trials[trial]
     note, values = now.note, dict(now.attributes)
     subject = f"study {study.name}" if trial is None else f"trial {trial}"
     parts = [part for part in (note, attributes_text(values)) if part]

@@ -180,8 +180,8 @@ class Study:
             outcomes: Limits of what is measured beside the value, by name.
             context: Names of inputs that nobody chooses.
         """
-        record = new_record(name, space, goal, strategy, seed, outcomes, context)
         place, study = _as_storage(storage, must_exist=False), object.__new__(Study)
+        record = new_record(name, space, goal, strategy, seed, outcomes, context)
         try:
             study._create(record, place, ())
         except StudyExistsError as error:
