@@ -78,7 +78,7 @@ def test_each_runs_in_the_default_and_can_be_derived_again(model: Any, space: An
 def test_other_things_are_no_models() -> None:
     for wrong in (Warping, 3, Matern(2.5)):
         with pytest.raises(ConfigurationError, match="how f is modelled"):
-            nr.InsuredGPUCB(surrogate=wrong)
+            nr.InsuredGPUCB(surrogate=wrong)  # type: ignore[arg-type]
     mistakes: list[Any] = [
         lambda: Warping(0.0),
         lambda: Additive(joins=-1),
