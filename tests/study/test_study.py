@@ -307,7 +307,9 @@ def test_failed_regions_are_not_proposed_again_and_again(strategy: nr.strategies
     failed = sorted(float(t.params[0]) for t in study.trials if t.state == "failed")
     if not isinstance(strategy, nr.InsuredGPUCB | nr.LogEI):  # which learn where it fails
         assert all(b - a >= 0.0099 for a, b in itertools.pairwise(failed))
-    assert len(failed) <= 15  # where it failed repeatedly it looks no more
+    # where it failed repeatedly it looks no more; expected improvement alone takes long to give up
+    # a gain of half the range, even at a small probability to succeed
+    assert len(failed) <= (25 if isinstance(strategy, nr.LogEI) else 15)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=name)

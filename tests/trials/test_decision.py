@@ -85,22 +85,6 @@ def test_what_a_later_version_may_add_to_a_model_is_left_alone() -> None:
     assert Decision.from_json(data) == decision
 
 
-@pytest.mark.parametrize(
-    ("old", "expected"),
-    [
-        ({}, Decision("added")),
-        ({"source": "initial"}, Decision("initial")),
-        ({"source": "random", "pending": [3]}, Decision("random", pending=(3,))),
-        ({"source": "enqueued"}, Decision("enqueued")),
-        ({"corrects": 3}, Decision("correction")),
-        ({"source": "initial", "fixed": {"x": 1}}, Decision("initial", fixed={"x": 1})),
-    ],
-    ids=str,
-)
-def test_the_form_without_a_version_is_still_read(old: dict[str, Any], expected: Decision) -> None:
-    assert Decision.from_json(old) == expected
-
-
 def test_who_chose_a_point() -> None:
     study = nr.Study([(0, 1)], "maximize", strategy=nr.GPUCB(initial_points=1))
     study.add([0.5], 1.0)
@@ -138,3 +122,10 @@ def test_forecasts_have_the_sign_of_the_values() -> None:
     prediction = down.result().prediction
     assert prediction is not None
     assert 5 < prediction[0] < 15
+
+
+def test_a_form_without_a_version_is_refused() -> None:
+    assert Decision.from_json({}) == Decision()  # recovered without one
+    for version in ({}, {"version": 0}, {"version": "1"}):
+        with pytest.raises(ValueError, match="a decision's version is"):
+            Decision.from_json({"source": "initial", **version})

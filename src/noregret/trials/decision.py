@@ -16,13 +16,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from noregret.errors import StorageError
 
-VERSION = 1  # of the stored form; what was written before had none
+VERSION = 1  # of the stored form
 Source = Literal[
     "initial", "random", "exhaustive", "model", "added", "enqueued", "correction", "retry"
 ]
 Kind = Literal["promise", "survey", "patrol"]
-# in a decision's memory: no limit was kept yet, so there was no value; what it was for: "limits",
-# in studies of earlier versions also "patrol"
+# in a decision's memory: no limit was kept yet, so there was no value; what it was for: "limits"
 WITHOUT_VALUE = "without_value"
 OF_OUTCOMES = ("outcomes", "chance_feasible")  # stored where there are any
 CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
@@ -176,42 +175,19 @@ class Decision:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Decision:
-        version = data.get("version", 0)
-        if not isinstance(version, int):
+        if not data:  # a damaged one that was recovered: nothing is known of it
+            return Decision()
+        version = data.get("version")
+        if not isinstance(version, int) or version < 1:
             raise ValueError(f"a decision's version is {version!r}")
         if version > VERSION:
             raise StorageError(
                 f"a decision was written by a newer version of noregret (form {version}, this one"
                 f" reads {VERSION}): upgrade noregret"
             )
-        if version < VERSION:
-            return _unversioned(data)
         model = data.get("model")
         believed = None if model is None else ModelDecision.from_json(model)
         return Decision(**_checked(Decision, {**data, "model": believed}))
-
-
-def _unversioned(data: Mapping[str, Any]) -> Decision:
-    """What schema 2 and older stored: one flat dictionary, the forecast to be maximised."""
-    if not data:
-        return Decision()
-    if "corrects" in data:
-        return Decision("correction")
-    if data.get("source") == "enqueued":
-        return Decision("enqueued")
-    rest = {k: v for k, v in data.items() if k not in ("source", "pending", "fixed")}
-    model = None
-    if "h" in data:
-        rest["recommended_bound"] = rest.pop("recommended_lower", None)
-        if rest.get("beta_sqrt") is None:
-            rest["acquisition"] = "log_ei"
-        names = {each.name for each in dataclasses.fields(ModelDecision)}
-        values = {name: _tuples(value) for name, value in rest.items() if name in names}
-        model = ModelDecision(**{k: v for k, v in values.items() if v is not None})
-        rest = {k: v for k, v in rest.items() if k not in names}
-    source: Source = data.get("source", "model")
-    pending = tuple(data.get("pending", ()))
-    return Decision(source, model, pending, data.get("fixed"), rest)
 
 
 def _checked(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
