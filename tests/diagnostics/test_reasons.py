@@ -158,19 +158,14 @@ def test_surveys_and_expected_improvement_are_named() -> None:
     assert "survey" in why(survey, predictions([survey], "maximize")[0], "maximize").rule
 
 
-@pytest.mark.parametrize("versioned", [True, False])
-def test_recording_more_changes_no_proposal_and_old_rows_go_on(versioned: bool) -> None:
-    """Rows written before ``compression`` and the recommended point's bound were recorded lead to
-    the same next point, in today's form of a decision and in the flat one before it.
-    """
+def test_recording_more_changes_no_proposal_and_old_rows_go_on() -> None:
+    """Rows without ``compression`` and the recommended point's bound lead to the same next point."""
 
     def old(trial: Trial) -> Trial:
         row = trial.to_json()
         model = row["decision"].get("model", {})
         kept = {k: v for k, v in model.items() if k not in ("compression", "recommended_bound")}
-        if not versioned:
-            row["decision"] = {"source": trial.decision.source, **kept}
-        elif model:
+        if model:
             row["decision"]["model"] = kept
         return Trial.from_json(row)
 
