@@ -159,7 +159,7 @@ def test_surveys_and_expected_improvement_are_named() -> None:
 
 
 def test_recording_more_changes_no_proposal_and_old_rows_go_on() -> None:
-    """Rows without ``compression`` and the recommended point's bound lead to the same next point."""
+    """Rows without compression and the recommended point's bound lead to the same next point."""
 
     def old(trial: Trial) -> Trial:
         row = trial.to_json()
