@@ -9,7 +9,6 @@ import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
 from noregret.gp import fit, fit_map
 from noregret.gp.kernels import SquaredExponential
-from noregret.strategies import inputs
 from noregret.trials import Trial
 
 
@@ -28,7 +27,6 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return original(*args, **options)
 
     monkeypatch.setattr(fit, "fit_map", counted)
-    monkeypatch.setattr(inputs, "fit_map", counted)
     return made
 
 
