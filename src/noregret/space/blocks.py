@@ -8,6 +8,7 @@ unit cube. theory.md#feasible
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,7 +120,7 @@ def _share(parameter: Parameter, value: object) -> float:
     return float(parameter.shares(np.array([parameter.encode(value)]))[0])
 
 
-class Block:
+class Block(ABC):
     """Parameters that constraints tie together.
 
     columns: their columns of the unit cube; rows U of a block hold these only.
@@ -129,17 +130,17 @@ class Block:
         self.names, self.parameters = list(parameters), list(parameters.values())
         self.columns, self.places = columns, list(slices_of(parameters).values())
 
+    @abstractmethod
     def mapped(self, V: Array) -> Array:
         """Points for rows of the cube: uniform to uniform."""
-        raise NotImplementedError
 
+    @abstractmethod
     def repair(self, U: Array) -> Array:
         """Points near rows; points of the block stay."""
-        raise NotImplementedError
 
+    @abstractmethod
     def through(self, U: Array, kept: Mask) -> Array:
         """As ``repair``, but the kept columns stay as they are even if no point has them."""
-        raise NotImplementedError
 
     def jumps(self, u: Array) -> Array:
         """Points near one that no gradient leads to."""

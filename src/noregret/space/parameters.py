@@ -7,6 +7,7 @@ range, linear in the value; the linear constraints of a space are linear in w.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
@@ -30,7 +31,7 @@ DISTANCE_BLOCK = 2**22  # entries of a distance table that are computed at once
 Kind: TypeAlias = Literal["line", "log", "levels"]
 
 
-class _Number:
+class _Number(ABC):
     """What Float and Int share."""
 
     __slots__ = ()
@@ -44,14 +45,14 @@ class _Number:
         return 1
 
     @property
+    @abstractmethod
     def size(self) -> float:
         """Number of levels."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def resolution(self) -> float | None:
         """The distance of neighbouring levels; None: any value is allowed."""
-        raise NotImplementedError
 
     @property
     def kind(self) -> Kind:
@@ -77,9 +78,9 @@ class _Number:
         assert step is not None
         return np.clip(np.rint((self._value(u) - self.low) / step), 0, self.size - 1)
 
+    @abstractmethod
     def _level(self, index: Any) -> Array:
         """Values of the levels with these indices."""
-        raise NotImplementedError
 
     def _nearest(self, u: Array) -> Array:
         """Values of the levels nearest to coordinates."""
