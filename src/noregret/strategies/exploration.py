@@ -17,15 +17,16 @@ import numpy as np
 
 from noregret.gp import VARIANCE_FLOOR, Posterior
 from noregret.rkhs import crossing_near
-from noregret.search import golden_ratio, log_h
+from noregret.search import golden_ratio
 from noregret.space import Array, Inputs, Mask, SearchSpace, spread_points
 from noregret.trials import History
 
 LEAST_PATROLS = 100  # number of patrols below which the leash excludes nothing
-UNKNOWN = 0.7  # mean posterior std over the space, in prior stds, of the class a survey looks at
+# Mean posterior std over the space, in prior stds, of the class a survey looks at. No survey while
+# the fitted class has more. Larger: surveys look for narrower peaks, and are rarer.
+UNKNOWN = 0.85
 WIDEST = 100.0  # largest factor by which a survey shortens the fitted lengthscales
 MEAN = 128  # points over which the posterior std is averaged
-FLAT = 0.25  # exponent of the expected improvement that weighs a survey; 0 ignores the values
 
 
 def patrol_point(space: SearchSpace, inputs: Inputs, number: int, shift: Array) -> Array:
@@ -130,14 +131,11 @@ def widening_scale(widened: Callable[[float], Posterior], cloud: Array, last: fl
     return crossing_near(unknown, UNKNOWN, min(last, WIDEST), 1.0, WIDEST)
 
 
-def information(posterior: Posterior, cloud: Array, best_mean: float, noise_var: float) -> Array:
-    """By how much a value at each point of the cloud lowers the variance of f, averaged over the
-    cloud with flattened expected improvement as weight: Σ_j EI(x_j)^¼ cov(x, x_j)²/(σ²(x) + λ), the
-    weighted form of Cohn 1996. Unlike the largest variance it prefers no corners.
+def information(posterior: Posterior, cloud: Array, noise_var: float) -> Array:
+    """By how much a value at each point of the cloud lowers the variance of f, summed over the
+    cloud: Σ_j cov(x, x_j)²/(σ²(x) + λ) (Cohn 1996). Unlike the largest variance it prefers no
+    corners.
     """
-    mean, covariance = posterior.joint(cloud)
+    covariance = posterior.joint(cloud)[1]
     var = np.maximum(np.diag(covariance), VARIANCE_FLOOR)
-    std = np.sqrt(var)
-    weight = log_h((mean - best_mean) / std) + np.log(std)
-    weight = np.exp(FLAT * (weight - weight.max()))
-    return np.asarray(np.square(covariance, out=covariance) @ weight / (var + noise_var))
+    return np.asarray(np.square(covariance).sum(axis=1) / (var + noise_var))

@@ -6,7 +6,7 @@
               estimated, or given
     promise   in turn the argmax of UCB and of log expected improvement, times the chance to succeed
     idle      its value would teach next to nothing → a survey, a look in a widened class, if the
-              regret budget p(t) = insurance·t^(2/3) pays for it
+              regret budget p(t) = insurance·t^0.9 pays for it
     patrol    at rate t^(2/3) the next point of the sequence; the leash keeps promises near what
               the patrols found (``patrols``): the theorem
     record    kind, t, prediction
@@ -64,12 +64,13 @@ BRANCHED = Branched()
 WIDTH = 2.0  # β^½ of UCB, in posterior stds; larger explores more
 FULL_WIDTH_INPUTS = 3  # inputs up to which UCB takes all of WIDTH; beyond, WIDTH·3/inputs
 CONTEXT_WIDTH = 0.25  # share of WIDTH in a context: changing contexts explore by themselves
-# Posterior std below which an evaluation is uninformative; larger surveys earlier:
-MIN_INFORMATIVE_STD = 0.01  # in prior stds, over √t,
-NOISE_SHARE = 0.5  # or in stds of the noise
+# Posterior std, in prior stds over √t, below which an evaluation is uninformative, as it is below
+# the noise std. Larger: surveys begin earlier.
+MIN_INFORMATIVE_STD = 0.01
 # Of t^(2/3): the number of patrols in t decisions, and the least cost of a survey in stds of f, so
 # that the number of surveys is sublinear too. Larger: more patrols, fewer surveys.
-SHARE = 0.1
+SHARE = 0.05
+BUDGET_GROWTH = 0.9  # exponent of the surveys' budget p(t); 1 would make regret linear
 DELTA = 0.1  # failure probability of the band that is shown
 Promise = Literal["in turn", "ucb", "log_ei"]
 SHIFT = "shift"  # in a decision's memory: where the sequence of this study starts
@@ -80,7 +81,7 @@ class InsuredGPUCB:
     """GP-UCB that may spend a regret budget where nothing is promised.
 
     Args:
-        insurance: c in the budget c·t^(2/3) of the regret that surveys may cost in t decisions,
+        insurance: c in the budget c·t^0.9 of the regret that surveys may cost in t decisions,
             in standard deviations of f over the space. 0: none, a plain fitted optimizer that may
             stick. Twice as much looks around about twice as often.
         noise_std: Standard deviation of a value's noise, in the values' units; None estimates it.
@@ -94,9 +95,9 @@ class InsuredGPUCB:
         ConfigurationError: A setting is out of its range.
     """
 
-    algorithm: ClassVar[int] = 3  # raise it with every change of what is proposed
+    algorithm: ClassVar[int] = 4  # raise it with every change of what is proposed
 
-    insurance: float = 1.0
+    insurance: float = 0.5
     noise_std: float | None = None
     initial_points: int | None = None
     surrogate: SurrogateModel | None = None
@@ -107,7 +108,7 @@ class InsuredGPUCB:
         if not (number and 0 <= self.insurance < math.inf):
             raise ConfigurationError(
                 "insurance is the regret that surveys may cost, in standard deviations over"
-                f" t^(2/3), at least 0, got {self.insurance!r}: 0 never looks around, 1 is the"
+                f" t^0.9, at least 0, got {self.insurance!r}: 0 never looks around, 0.5 is the"
                 " default"
             )
         check_positive("noise_std", self.noise_std)
@@ -149,7 +150,7 @@ class InsuredGPUCB:
 
     def budget(self, t: int) -> float:
         """p(t): what surveys may have cost by decision t, in stds of f over the space."""
-        return self.insurance * t ** (2 / 3)
+        return self.insurance * t**BUDGET_GROWTH
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         inputs = space.inputs
@@ -339,7 +340,7 @@ class Asked:
         """Whether a value at x would teach next to nothing, of f and of every outcome."""
         std = float(self.posterior.predict(x[None, :])[1][0])
         std = max(std, self.feasibility.least_known(x))
-        return std < max(self.least_std, NOISE_SHARE * math.sqrt(self.noise_var))
+        return std < max(self.least_std, math.sqrt(self.noise_var))
 
     def leashed(self, x: Array, acquisition: Acquisition) -> Array:
         """x, or if the patrols found its cell too bad the best point of other cells."""
@@ -367,13 +368,12 @@ class Asked:
         if left < SHARE:
             return None
         cloud = cloud_of(self.space, self.seed)
-        if mean_std(self.posterior, cloud) > UNKNOWN / 2:
+        if mean_std(self.posterior, cloud) > UNKNOWN:
             return None  # the fitted class is wide by itself: what it promises explores
         last = next((each.g for each in reversed(self.earlier) if each.kind == "survey"), 1.0)
         g = widening_scale(self.widened, cloud, last)
         widened = self.widened(g)
-        widened_best = float(self.data.fitted_mean(widened).max())
-        gain = information(widened, cloud, widened_best, self.noise_var)
+        gain = information(widened, cloud, self.noise_var)
         x = cloud[int(np.argmax(gain * self.feasibility.chance(cloud)))]
         if best - float(self.posterior.predict(x[None, :])[0][0]) > left:
             return None
