@@ -185,11 +185,56 @@ def test_a_lattice_is_enumerated_completely() -> None:
 
 def test_a_long_lattice_is_walked_uniformly() -> None:
     space = nr.Space(
-        {name: nr.Int(0, 200) for name in "abc"}, constraints=[total("abc", equals=200)]
+        {name: nr.Int(0, 500) for name in "abc"}, constraints=[total("abc", equals=500)]
     )
-    assert space.enumeration() is None  # 20,301 of them
+    assert space.enumeration() is None  # 125,751 of them
     U = region(space).uniform(4000, np.random.default_rng(0))
-    assert kstest(U[:, 0] + np.random.default_rng(1).random(4000) / 200, spacing).pvalue > 1e-3
+    assert kstest(U[:, 0] + np.random.default_rng(1).random(4000) / 500, spacing).pvalue > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("constraints", "allowed"),
+    [
+        ([total("abc", at_most=70, at_least=3)], lambda p: 3 <= p["a"] + p["b"] + p["c"] <= 70),
+        ([nr.Linear({"a": 3, "b": -2}, equals=1)], lambda p: 3 * p["a"] - 2 * p["b"] == 1),
+        ([nr.Forbidden({"s": "w", "a": 2})], lambda p: (p["s"], p["a"]) != ("w", 2)),
+        ([nr.Satisfies(lambda p: p["a"] < p["b"])], lambda p: p["a"] < p["b"]),
+        (
+            [total("ab", at_most=30), nr.Satisfies(lambda p: p["c"] % 3 > 0 or p["s"] == "w")],
+            lambda p: p["a"] + p["b"] <= 30 and (p["c"] % 3 > 0 or p["s"] == "w"),
+        ),
+    ],
+)
+def test_up_to_100_000_designs_under_constraints_are_listed_once(
+    constraints: list[Any], allowed: Callable[[dict[str, Any]], bool]
+) -> None:
+    space = nr.Space(
+        {
+            "a": nr.Int(1, 36),
+            "b": nr.Int(1, 36),
+            "c": nr.Int(1, 36),
+            "s": nr.Choice(["w", "d"]),
+        },
+        constraints=constraints,
+    )
+    every = space.enumeration()
+    assert every is not None
+    assert space.enumeration() is every
+    numbers = np.rint(every[:, :3] * 35 + 1).astype(int)
+    found = {(*row, "wd"[int(s)]) for row, s in zip(numbers.tolist(), every[:, 3], strict=True)}
+    product = itertools.product(range(1, 37), range(1, 37), range(1, 37), "wd")
+    assert found == {row for row in product if allowed(dict(zip("abcs", row, strict=True)))}
+    assert len(found) == len(every)
+
+
+def test_a_long_equality_is_listed_without_looking_through_all_combinations() -> None:
+    space = nr.Space(
+        {name: nr.Int(0, 440) for name in "abc"}, constraints=[total("abc", equals=440)]
+    )
+    every = space.enumeration()
+    assert every is not None
+    assert len(every) == 441 * 442 // 2
+    assert np.all(np.rint(every * 440).sum(axis=1) == 440)
 
 
 def test_combinations_beside_free_inputs() -> None:

@@ -1,3 +1,4 @@
+import itertools
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,23 @@ def test_small_finite_spaces_are_enumerated() -> None:
     assert every.shape == (12, 4)
     assert len(np.unique(every, axis=0)) == 12
     assert MIXED.enumeration() is None
-    assert Space({"n": Int(0, 10_000)}).enumeration() is None
+
+
+def test_finite_spaces_of_up_to_100_000_designs_are_listed_once() -> None:
+    space = Space({"n": Int(1, 500), "c": Choice([*"abcdefgh"]), "x": Float(0, 1, step=0.04)})
+    assert space.enumeration() is None  # 104,000
+    space = Space({"n": Int(1, 500), "c": Choice([*"abcdefgh"]), "x": Float(0, 1, digits=1)})
+    every = space.enumeration()
+    assert every is not None
+    assert every.shape == (44_000, 10)
+    assert space.enumeration() is every
+    naive = itertools.product(range(1, 501), "abcdefgh", [k / 10 for k in range(11)])
+    for u, (n, c, x) in itertools.islice(zip(every, naive, strict=True), 0, None, 997):
+        assert np.array_equal(u, space.encode({"n": n, "c": c, "x": x}))
+    longest = Space({"n": Int(1, 100_000)}).enumeration()
+    assert longest is not None
+    assert len(longest) == 100_000
+    assert Space({"n": Int(0, 100_000)}).enumeration() is None
 
 
 def test_candidates_of_dicts_with_strings() -> None:

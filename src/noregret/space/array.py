@@ -5,6 +5,7 @@ Array: float64, any shape; shapes are in comments where they matter.
 
 from __future__ import annotations
 
+import math
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +15,9 @@ Array: TypeAlias = NDArray[np.float64]
 Indices: TypeAlias = NDArray[np.intp]
 Mask: TypeAlias = NDArray[np.bool_]
 
-ENUMERATION_LIMIT = 4096  # points: a finite space up to this size is searched exhaustively
+# Number of designs up to which a finite space is listed and searched exhaustively.
+ENUMERATION_LIMIT = 100_000
+DIRECT_LIMIT = 4096  # rows of a table up to which distances are sums of squared differences
 BLOCK = 8_192  # rows that are hashed or compared at once: they stay in the processor's cache
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: mixes the bits of a hash
 HALF = np.uint64(32)
@@ -84,7 +87,7 @@ def nearest_rows(U: Array, table: Array) -> Indices:
 
     In a long table distances are |u|² + |e|² − 2 u·e, to rounding.
     """
-    if len(table) <= ENUMERATION_LIMIT:
+    if len(table) <= DIRECT_LIMIT:
         distance = ((U[:, None, :] - table[None, :, :]) ** 2).sum(axis=-1)
         return np.argmin(distance, axis=1)
     least, nearest = np.full(len(U), np.inf), np.zeros(len(U), dtype=np.intp)
@@ -99,10 +102,13 @@ def nearest_rows(U: Array, table: Array) -> Indices:
 
 
 def product(levels: list[Array]) -> Array:
-    """Every combination of rows of several tables, side by side."""
-    points = np.empty((1, 0))
-    for block in levels:
-        points = np.hstack(
-            [np.repeat(points, len(block), axis=0), np.tile(block, (len(points), 1))]
-        )
+    """Every combination of rows of several tables, side by side; the last table changes fastest."""
+    count = math.prod(len(table) for table in levels)
+    points = np.empty((count, sum(table.shape[1] for table in levels)))
+    column, repeats = 0, count
+    for table in levels:
+        repeats //= len(table)
+        index = np.arange(count) // repeats % len(table)
+        points[:, column : column + table.shape[1]] = table[index]
+        column += table.shape[1]
     return points

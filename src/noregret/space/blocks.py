@@ -16,15 +16,14 @@ from functools import cached_property
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space.array import Array, Indices, Mask, nearest_rows
+from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, nearest_rows
 from noregret.space.constraints import Constraint, Forbidden, Linear
 from noregret.space.parameters import Choice, Parameter
 from noregret.space.polytope import SWEEPS, Polytope, Solved, chord, seeded, solve
 
 INSIDE = 1e-7  # in units of a constraint: the tolerance of a search
 EXACT = 1e-9  # in units of a constraint: rounding
-LIST_LIMIT = 20_000  # combinations that are listed
-GROWTH_LIMIT = 2_000_000  # combinations that are looked through on the way there
+GROWTH_LIMIT = 2_000_000  # partial combinations up to which a list is built
 NEIGHBOURS = 64  # combinations to jump to from one
 STARTS = 12  # points from which a mixed walk begins, each the best for a random objective
 SEARCHED = 100  # objectives that are tried until STARTS of them lead to allowed points
@@ -169,16 +168,25 @@ class ListBlock(Block):
         least_rest, most_rest = np.minimum(system.C * most, 0.0), np.maximum(system.C * most, 0.0)
         W = np.zeros((1, 0))
         for j, count in enumerate(counts):  # combinations that cannot be completed are dropped
-            if len(W) * count > GROWTH_LIMIT:
+            low = system.low - EXACT - most_rest[:, j + 1 :].sum(axis=1)
+            high = system.high + EXACT - least_rest[:, j + 1 :].sum(axis=1)
+            so_far = W @ system.C[:, :j].T
+            first, last = np.zeros(len(W)), np.full(len(W), count - 1.0)
+            for row in np.flatnonzero(system.C[:, j]):
+                ends = np.array([low[row] - so_far[:, row], high[row] - so_far[:, row]])
+                ends /= system.C[row, j] * steps[j]
+                first = np.maximum(first, np.ceil(ends.min(axis=0) - 1e-6))
+                last = np.minimum(last, np.floor(ends.max(axis=0) + 1e-6))
+            width = np.maximum(last - first + 1, 0).astype(np.intp)
+            if width.sum() > GROWTH_LIMIT:
                 return None
-            level = np.arange(count) * steps[j]
-            W = np.column_stack([np.repeat(W, count, axis=0), np.tile(level, len(W))])
-            so_far = W @ system.C[:, : j + 1].T
-            least = so_far + least_rest[:, j + 1 :].sum(axis=1)
-            largest = so_far + most_rest[:, j + 1 :].sum(axis=1)
-            W = W[np.all((least <= system.high + EXACT) & (largest >= system.low - EXACT), axis=1)]
+            start = np.repeat(first - np.cumsum(width) + width, width)
+            level = (start + np.arange(len(start))) * steps[j]
+            W = np.column_stack([np.repeat(W, width, axis=0), level])
+            total = W @ system.C[:, : j + 1].T
+            W = W[np.all((total >= low) & (total <= high), axis=1)]
         W = W[system.allowed(W)]
-        if len(W) > LIST_LIMIT:
+        if len(W) > ENUMERATION_LIMIT:
             return None
         self.table = self.from_shares(W)
         return len(W) > 0

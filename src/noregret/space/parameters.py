@@ -96,6 +96,16 @@ class _Number(ABC):
         """Coordinates of the levels next to u, and of a few farther away."""
         return self._position(self._level(near_levels(self.size, int(self._index(u)[0]))))[:, None]
 
+    @abstractmethod
+    def decode(self, u: Array) -> Any:
+        """The value at coordinates."""
+
+    def values(self, U: Array) -> list[Any]:
+        """The values at rows of coordinates; equal coordinates are decoded once."""
+        u, row = np.unique(U, return_inverse=True)
+        values = [self.decode(each) for each in u[:, None]]
+        return [values[index] for index in row.ravel()]
+
     def snap(self, U: Array) -> Array:
         """Coordinates of the levels nearest to rows."""
         return U if self.resolution is None else self._position(self._nearest(U))
@@ -457,7 +467,11 @@ class Choice:
 
     def decode(self, u: Array) -> Any:
         """The option at coordinates."""
-        return self.options[int(self.indices(np.asarray(u, dtype=np.float64)[None, :])[0])]
+        return self.values(np.asarray(u, dtype=np.float64)[None, :])[0]
+
+    def values(self, U: Array) -> list[Any]:
+        """The options at rows of coordinates."""
+        return [self.options[index] for index in self.indices(U)]
 
     def snap(self, U: Array) -> Array:
         """Coordinates of the options nearest to rows."""

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space.array import Array, Indices, Mask, nearest_rows, product
+from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, nearest_rows, product
 from noregret.space.blocks import (
     INSIDE,
-    LIST_LIMIT,
     LinearSystem,
     ListBlock,
     decompose,
@@ -103,20 +102,21 @@ class Region:
     def feasible(self, U: Array, tolerance: float = INSIDE) -> Mask:
         """Which rows satisfy all constraints; functions are called only where the others hold."""
         good = self._system.holds(self._shares(U), tolerance)
-        for row in np.flatnonzero(good) if self._checked else ():
-            good[row] = self._accepts(U[row])
+        rows = np.flatnonzero(good)
+        good[rows[self._rejected(U[rows])]] = False
         return good
-
-    def _accepts(self, u: Array) -> bool:
-        values = {
-            name: parameter.decode(np.clip(u[self._slices[name]], 0.0, 1.0))
-            for name, parameter in self.parameters.items()
-        }
-        return self._violated(self._checked, values) is None
 
     def _rejected(self, U: Array) -> Indices:
         """Positions of the rows that the constraints checked at each point reject."""
-        return np.flatnonzero([not self._accepts(u) for u in U] if self._checked else [])
+        if not self._checked:
+            return np.empty(0, dtype=np.intp)
+        U = np.clip(U, 0.0, 1.0)
+        columns = [p.values(U[:, self._slices[name]]) for name, p in self.parameters.items()]
+        points = (
+            dict(zip(self.parameters, row, strict=True)) for row in zip(*columns, strict=True)
+        )
+        accepted = [self._violated(self._checked, values) is None for values in points]
+        return np.flatnonzero(~np.array(accepted, dtype=np.bool_))
 
     def _violated(
         self, constraints: Sequence[Constraint], values: Mapping[str, Any]
@@ -236,7 +236,7 @@ class Region:
         sizes = [1.0 if name in self._fixed else p.size for name, p in untied.items()]
         if len(lists) < len(self.blocks) or math.prod(sizes) == math.inf:
             return None
-        if math.prod([*sizes, *(len(block.table) for block in lists)]) > LIST_LIMIT:
+        if math.prod([*sizes, *(len(block.table) for block in lists)]) > ENUMERATION_LIMIT:
             return None
         tables, order = [block.table for block in lists], [block.columns for block in lists]
         for name, parameter in untied.items():
@@ -271,11 +271,11 @@ class Region:
         """Points at which all constraints hold, as many as were found."""
         rng, asked = np.random.default_rng(0), 0
         points: list[Array] = []
-        while asked < ASKED and len(points) < KEPT:
+        while asked < ASKED and sum(map(len, points)) < KEPT:
             U = self._placed(rng.random((KEPT, self.dimension)))
-            points += [u for u in U if self._accepts(u)]
+            points.append(np.delete(U, self._rejected(U), axis=0))
             asked += len(U)
-        return np.array(points).reshape(-1, self.dimension)
+        return np.vstack(points)
 
     # -- geometry for searches --
 

@@ -356,8 +356,7 @@ class Space(Unfixed):
         if self.region is not None:
             return self.region.enumeration()
         parameters = self.parameters.values()
-        longest = max([p.size for p in parameters if isinstance(p, Choice)], default=0)
-        if math.prod(p.size for p in parameters) > max(ENUMERATION_LIMIT, longest):
+        if math.prod(p.size for p in parameters) > ENUMERATION_LIMIT:
             return None
         every = product([parameter.levels() for parameter in parameters])
         return every if self.branching is None else np.unique(self._settled(every), axis=0)
