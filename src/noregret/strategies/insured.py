@@ -31,6 +31,7 @@ from noregret.strategies.base import Belief, check_initial_points, default_initi
 from noregret.strategies.data import cloud_of, standardise_robustly
 from noregret.strategies.exploration import (
     UNKNOWN,
+    WIDEST,
     Leash,
     information,
     mean_std,
@@ -372,6 +373,8 @@ class Asked:
             return None  # the fitted class is wide by itself: what it promises explores
         last = next((each.g for each in reversed(self.earlier) if each.kind == "survey"), 1.0)
         g = widening_scale(self.widened, cloud, last)
+        if g == WIDEST:
+            return None  # every design is known: no class leaves much open
         widened = self.widened(g)
         gain = information(widened, cloud, self.noise_var)
         x = cloud[int(np.argmax(gain * self.feasibility.chance(cloud)))]
