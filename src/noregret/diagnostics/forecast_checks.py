@@ -17,8 +17,8 @@ import numpy as np
 from scipy.special import betaln, ndtri
 
 from noregret.space import Array, Indices
-from noregret.strategies import Compression
-from noregret.trials import Goal, ModelDecision, Trial, corrections, latest, sign_of
+from noregret.strategies import Compression, Strategy
+from noregret.trials import Explanation, Goal, Trial, corrections, latest, sign_of
 
 LEVEL = 0.9  # of the band that values are held against
 CHANCE = 0.05  # that an alarm is ever raised where forecasts are right, however often one looks
@@ -34,7 +34,7 @@ class Prediction:
     expected with probability ``LEVEL``, ``multiple`` of the forecast's standard deviations away;
     calibrated: whether earlier errors of the study say how many, or the model alone. (lower,
     upper): the strategy's band of f, None without a width. residual: in standard deviations of a
-    value, None before it is known.
+    value, None before it is known. explanation: what the strategy says of the decision.
     """
 
     number: int
@@ -45,6 +45,7 @@ class Prediction:
     lower: float | None
     upper: float | None
     residual: float | None
+    explanation: Explanation
     multiple: float = GAUSSIAN
     calibrated: bool = False
 
@@ -76,14 +77,31 @@ def effective_trials(trials: Sequence[Trial]) -> list[Trial]:
     return effective
 
 
-def predictions(trials: Sequence[Trial], goal: Goal) -> list[Prediction | None]:
-    """One per trial; None if its point came from no model: an initial design, a random point, or
-    one measured elsewhere.
+def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list[Prediction | None]:
+    """What each proposal expected, by the words and numbers of the study's strategy.
+
+    Args:
+        trials: The trials as ``effective_trials`` gives them.
+        goal: "maximize" or "minimize".
+        strategy: The study's strategy.
+
+    Returns:
+        One entry per trial; None if its point came from no model: an initial design, a random
+        point, or one measured elsewhere.
     """
     forecasts: dict[int, _Forecasts] = {}
     place: dict[int, tuple[int, int]] = {}
-    for passes, rows in _by_compression(trials).items():
-        forecasts[passes] = _Forecasts.of([trials[row] for row in rows], goal, passes)
+    explained = {
+        row: strategy.explain(trial.decision)
+        for row, trial in enumerate(trials)
+        if trial.decision.model is not None
+    }
+    by_passes: dict[int, list[int]] = {}
+    for row, explanation in explained.items():
+        by_passes.setdefault(len(explanation.compression), []).append(row)
+    for passes, rows in by_passes.items():
+        chosen = [trials[row] for row in rows]
+        forecasts[passes] = _Forecasts.of(chosen, [explained[row] for row in rows], goal, passes)
         place |= {row: (passes, at) for at, row in enumerate(rows)}
     residuals = {row: float(forecasts[passes].residual[at]) for row, (passes, at) in place.items()}
     multiples = _multiples(trials, residuals)
@@ -96,15 +114,6 @@ def predictions(trials: Sequence[Trial], goal: Goal) -> list[Prediction | None]:
         else forecasts[place[row][0]].prediction(trial, place[row][1], multiples[row] is not None)
         for row, trial in enumerate(trials)
     ]
-
-
-def _by_compression(trials: Sequence[Trial]) -> dict[int, list[int]]:
-    """Rows of the trials that a model chose, by how often their values were compressed."""
-    groups: dict[int, list[int]] = {}
-    for row, trial in enumerate(trials):
-        if trial.decision.model is not None:
-            groups.setdefault(len(trial.decision.model.compression), []).append(row)
-    return groups
 
 
 def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int, float | None]:
@@ -146,26 +155,27 @@ class _Forecasts:
     std: Array  # of f
     spread: Array  # of a value
     residual: Array  # NaN: not known; in the values' sign
+    explanations: list[Explanation]
     columns: list[list[float | None]]
 
     @staticmethod
-    def of(trials: list[Trial], goal: Goal, passes: int) -> _Forecasts:
+    def of(
+        trials: list[Trial], explanations: list[Explanation], goal: Goal, passes: int
+    ) -> _Forecasts:
         sign, models = sign_of(goal), [trial.why for trial in trials]
-        offset, scale = _column(models, "offset"), _column(models, "scale")
+        offset, scale = _column(explanations, "offset"), _column(explanations, "scale")
         bend = Compression(
             tuple(
                 (
-                    np.array([model.compression[k][0] for model in models]),
-                    np.array([model.compression[k][1] for model in models]),
+                    np.array([each.compression[k][0] for each in explanations]),
+                    np.array([each.compression[k][1] for each in explanations]),
                 )
                 for k in range(passes)
             )
         )
-        width = _column(models, "beta_sqrt")
-        # compressed forecasts are Gaussian in the model's units only, and there 2β^½σ was recorded
-        std = _column(models, "std") / scale
-        if passes:
-            std = _column(models, "instant_regret_bound") / (2 * width)
+        width = _column(explanations, "beta_sqrt")
+        std = _column(explanations, "latent_std")
+        std = np.where(np.isnan(std), _column(models, "std") / scale, std)
         mean = bend.forward((sign * _column(models, "mean") - offset) / scale)
         values = [
             # a value at another point says nothing about the forecast
@@ -178,10 +188,10 @@ class _Forecasts:
         told = np.array([trial.noise_std for trial in trials], dtype=np.float64)
         known = np.isfinite(told) & np.isfinite(z)
         slope = bend.slope(np.where(known, z, 1.0))
-        noise_std = np.where(known, told, np.nan_to_num(_column(models, "noise_std")))
+        noise_std = np.where(known, told, _column(explanations, "noise_std"))
         spread = np.hypot(std, noise_std / scale * slope)
         residual = sign * (bend.forward(z) - mean) / spread
-        made = _Forecasts(sign, offset, scale, bend, mean, std, spread, residual, [])
+        made = _Forecasts(sign, offset, scale, bend, mean, std, spread, residual, explanations, [])
         made.columns = [*made._ends(width, std), _listed(residual)]
         return made
 
@@ -212,6 +222,7 @@ class _Forecasts:
             lower,
             upper,
             residual,
+            self.explanations[at],
             multiple,
             calibrated,
         )
@@ -221,9 +232,9 @@ def _listed(numbers: Array) -> list[float | None]:
     return [None if np.isnan(number) else float(number) for number in numbers]
 
 
-def _column(models: list[ModelDecision], name: str) -> Array:
+def _column(values: Sequence[object], name: str) -> Array:
     """One field of all of them, NaN where there is none."""
-    return np.array([getattr(model, name) for model in models], dtype=np.float64)
+    return np.array([getattr(value, name) for value in values], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

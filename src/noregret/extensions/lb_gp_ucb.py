@@ -57,11 +57,11 @@ from noregret.gp import Kernel, SquaredExponential, greedy_information
 from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.base import Belief, Design, initial_proposal
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, WidthName
+from noregret.strategies.base import Belief, Design, initial_proposal, noting
 from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
 from noregret.strategies.validation import WIDTHS, check_positive, needs
-from noregret.trials import Decision, History, Proposal
+from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ
 ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
@@ -221,7 +221,7 @@ class LBGPUCB:
         t = len(decisions)
         plays = _plays(history, self.noise_std, self.introduced(t + 1, dimension))
         eliminated = frozenset(
-            int(index) for each in history.decisions for index in each.memory.get("eliminated", ())
+            int(index) for each in history.decisions for index in each.payload.get("eliminated", ())
         )
         if t:
             before = self.introduced(t, dimension)
@@ -251,14 +251,17 @@ class LBGPUCB:
         scaling = _scaling(index, d)
         step = self._base().step(space, history, rng)
         choice = step.choice(scaling.g, scaling.b)
-        memory = {
+        notes = {
+            "proved": False,
             "candidate": index,
             "introduced": balance.introduced,
             "eliminated": sorted(balance.eliminated),
             "suspected_regret": min(regrets),
         }
-        reasons = replace(step.reasons(scaling, choice), proved=False)
-        return Proposal(choice.x, Decision("model", reasons, memory=memory))
+        return noting(Proposal(choice.x, step.decision(scaling, choice)), notes)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self._base().explain(decision)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -331,14 +334,14 @@ def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Pla
     record = {}
     for index in range(introduced):
         mine = [
-            (decision.model, row)
+            (payload_as(ClassRecord, decision), row)
             for decision, row in zip(history.decisions, history.rows, strict=True)
-            if decision.memory.get("candidate") == index
+            if decision.payload.get("candidate") == index
         ]
         told = [(model, row) for model, row in mine if row is not None]
         at = np.array([row for _, row in told], dtype=np.intp)
         bounds = np.array(
-            [(each.instant_regret_bound or 0.0) * each.scale if each else 0.0 for each, _ in told],
+            [each.instant_regret_bound * each.scale if each else 0.0 for each, _ in told],
             dtype=np.float64,
         )
         record[index] = Plays(len(mine), history.y[at] / unit, noise_var[at], bounds / unit)

@@ -24,11 +24,26 @@ from noregret.gp import (
 )
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.base import Belief, Design, check_initial_points, initial_proposal
+from noregret.strategies.base import (
+    UNEXPLAINED,
+    Belief,
+    Design,
+    Record,
+    check_initial_points,
+    initial_proposal,
+)
 from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.surrogate import previous_fit
 from noregret.strategies.validation import check_kernel, check_positive
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    ModelDecision,
+    Proposal,
+    payload_as,
+    plain,
+)
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside
 
@@ -154,7 +169,7 @@ class MarginalGPUCB:
         )
         d = space.dimension
         evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)
-        previous = previous_fit(history.model_decisions)
+        previous = previous_fit(history)
         start = np.log(
             np.full(d, self.prior.center(d)) if previous is None else previous.lengthscales
         )
@@ -193,6 +208,10 @@ class MarginalGPUCB:
             argmax_rng,
         )
 
+    def explain(self, decision: Decision) -> Explanation:
+        record = payload_as(Record, decision)
+        return UNEXPLAINED if record is None else record.explanation("ucb", "fit")
+
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
@@ -216,32 +235,28 @@ def propose_fitted(
     fit: Fit,
     predictor: Predictor,
     acquisition: Acquisition,
-    beta_sqrt: float | None,
+    beta_sqrt: float,
     rng: np.random.Generator,
 ) -> Proposal:
-    """The acquisition's argmax with what every model-based proposal records; h = g = b = 1.
-
-    beta_sqrt None: the acquisition is expected improvement.
-    """
+    """The acquisition's argmax with what is recorded of it."""
     incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
     x = argmax(acquisition, space, fit.lengthscales, rng, incumbents, history.failed)
     mean, std = predictor.predict(x[None, :])
     _, noise_var = framed.known_noise(fit.noise_var)
     lengthscales = tuple(fit.lengthscales.tolist())
-    value, spread = framed.in_values(float(mean[0]), float(std[0]))
-    reasons = ModelDecision(
-        t=len(history.model_decisions) + 1,
+    record = Record(
         lengthscales=lengthscales,
+        latent_std=float(std[0]),
         beta_sqrt=beta_sqrt,
+        exploration=1.0,
         noise_var=noise_var,
         noise_std=framed.noise_in_values(noise_var),
         fitted_lengthscales=lengthscales,
         searched=fit.searched,
         improved=fit.improved,
-        mean=value,
-        std=spread,
         offset=framed.offset,
         scale=framed.scale,
-        acquisition="log_ei" if beta_sqrt is None else "ucb",
     )
-    return Proposal(x, Decision("model", reasons))
+    t = len(history.model_decisions) + 1
+    model = ModelDecision(t, *framed.in_values(float(mean[0]), float(std[0])))
+    return Proposal(x, Decision("model", model, payload=plain(record)))

@@ -19,7 +19,7 @@ from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.base import Belief
 from noregret.strategies.validation import check_positive
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, Explanation, History, Proposal
 
 SE = SquaredExponential()
 
@@ -94,6 +94,9 @@ class MinimumUncertainty:
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._adaptive().propose(space, history, rng)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self._adaptive().explain(decision)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

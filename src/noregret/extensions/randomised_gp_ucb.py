@@ -9,7 +9,7 @@ and m ≥ 1 with probability 1/e, which is all that the proof needs. theory.md#r
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
 from noregret.strategies.base import Belief
 from noregret.strategies.rigorous import RadiusGPUCB
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, Explanation, History, Proposal
 
 MOST = 3.0  # times the width, at most: what the proof calls M
 
@@ -98,15 +98,12 @@ class RandomisedGPUCB:
         def of_class(model: Model) -> Acquisition:
             return ucb(model.posterior, factor * model.beta_sqrt)
 
-        made = (
-            base.decided(space, history, rest, lambda shown: ucb(shown, factor))
-            if isinstance(base, RadiusGPUCB)
-            else base.decided(space, history, rest, of_class, own)
-        )
-        if made.decision.model is None:
-            return made
-        reasons = replace(made.decision.model, exploration=factor)
-        return replace(made, decision=replace(made.decision, model=reasons))
+        if isinstance(base, RadiusGPUCB):
+            return base.decided(space, history, rest, lambda shown: ucb(shown, factor), factor)
+        return base.decided(space, history, rest, of_class, own, factor)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self.base.explain(decision)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

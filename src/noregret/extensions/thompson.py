@@ -39,7 +39,7 @@ from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
 from noregret.strategies.base import Belief
 from noregret.strategies.rigorous import RadiusGPUCB
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, Explanation, History, Proposal
 
 EXACT = 1_000  # designs of a list for which the joint draw is exact
 FEATURES = 1_024  # random features of a draw in a box; its error falls with their square root
@@ -82,12 +82,16 @@ class AdaptiveThompson:
                 at = shown.reference
                 return thompson(space, shown.posteriors[at], shown.widths[at], own)
 
-            return named(base.decided(space, history, rest, drawn))
+            return base.decided(space, history, rest, drawn)
 
         def of_class(model: Model) -> Acquisition:
             return thompson(space, model.posterior, model.beta_sqrt, own)
 
-        return named(base.decided(space, history, rest, of_class, own))
+        return base.decided(space, history, rest, of_class, own)
+
+    def explain(self, decision: Decision) -> Explanation:
+        rule = "The best point of a function drawn from what is believed."
+        return replace(self.base.explain(decision), rule=rule)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -111,15 +115,6 @@ def thompson(
         return sample
 
     return Acquisition(values, lambda A: (values(A), np.zeros_like(A)))
-
-
-def named(proposal: Proposal) -> Proposal:
-    """With what chose it."""
-    model = proposal.decision.model
-    if model is None:
-        return proposal
-    decision = replace(proposal.decision, model=replace(model, acquisition="thompson"))
-    return replace(proposal, decision=decision)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from noregret.integrations.axes import CUT, Axes, Axis, listed, plain, quantiles
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Belief, Strategy
 from noregret.study import Study
-from noregret.trials import Decision, History, Proposal, Trial
+from noregret.trials import Decision, Explanation, History, Proposal, Trial
 
 try:
     from joblib import effective_n_jobs
@@ -239,6 +239,9 @@ class _InTurn:
             every[len(history.X) + len(history.pending) + len(history.failed)],
             Decision("exhaustive"),
         )
+
+    def explain(self, decision: Decision) -> Explanation:
+        return Explanation("The next point of a small space, all of which is evaluated.")
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import ndtr
@@ -33,8 +34,11 @@ COLORS = (INK, BLUE, ORANGE, GREEN, RED, "0.55")
 MARKERS = "os^Dv*PX"
 
 
-def _decisions(study: Study) -> list[Trial]:
-    decided = [trial for trial in study.trials if trial.decision.model is not None]
+def _decisions(study: Study, needed: str) -> list[tuple[Trial, Mapping[str, Any]]]:
+    """Every trial that a model chose, with what the strategy recorded, ``needed`` among it."""
+    chosen = [trial for trial in study.trials if trial.decision.model is not None]
+    decided = [(trial, study.strategy.explain(trial.decision).numbers) for trial in chosen]
+    decided = [(trial, numbers) for trial, numbers in decided if needed in numbers]
     if not decided:
         raise TrialError(
             "no decision of a model yet: the first trials are an initial design (and a random"
@@ -47,24 +51,21 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     """The lengthscales of the class used at each decision (lines) and those fitted to the data
     (dotted), as shares of the input's range.
     """
-    decided = _decisions(study)
+    decided = _decisions(study, "lengthscales")
     ax = new_axes(ax)
-    numbers = [trial.number for trial in decided]
+    numbers = [trial.number for trial, _ in decided]
+    fits = [(trial.number, each.get("fitted_lengthscales")) for trial, each in decided]
     for index, (label, color, marker) in enumerate(
         zip(coordinate_names(study.space), cycle(COLORS), cycle(MARKERS), strict=False)
     ):
-        inside = [trial.why.lengthscales[index] for trial in decided]
+        inside = [each["lengthscales"][index] for _, each in decided]
         every = max(1, len(numbers) // 8)
         (drawn,) = ax.plot(numbers, inside, color=color, lw=1.4, label=label)
         drawn.set(marker=marker, markersize=5, markerfacecolor="none", markevery=every)
-        fitted = [
-            (trial.number, trial.why.fitted_lengthscales[index])
-            for trial in decided
-            if trial.why.fitted_lengthscales is not None
-        ]
+        fitted = [(number, row[index]) for number, row in fits if row is not None]
         if fitted:
             ax.plot(*zip(*fitted, strict=True), color=color, lw=1.4, ls=":")
-    if any(trial.why.fitted_lengthscales for trial in decided):
+    if any(row for _, row in fits):
         ax.plot([], [], color="0.4", ls=":", label="fitted to the data")
     ax.plot([], [], color="0.4", label="in force")
     log_values(ax)
@@ -76,12 +77,12 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
 
 def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     """h over time: how much wider the class in use is than the first (or fitted) one."""
-    decided = _decisions(study)
+    decided = _decisions(study, "h")
     ax = new_axes(ax)
-    widths = [trial.why.h for trial in decided]
-    numbers = [trial.number for trial in decided]
+    widths = [each["h"] for _, each in decided]
+    numbers = [trial.number for trial, _ in decided]
     ax.step(numbers, widths, where="mid", color=INK, lw=1.4, label="h")
-    surveys = [(trial.number, trial.why.h) for trial in decided if trial.why.survey]
+    surveys = [(t.number, each["h"]) for t, each in decided if t.why.kind == "survey"]
     if surveys:
         mark_points(ax, surveys, marker="D", color=ORANGE, mec=INK, ms=6, label="survey")
     top = max(widths)
@@ -96,7 +97,7 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     """Coverage of the predicted central intervals: on the diagonal if the model is calibrated."""
-    made = predictions(outcomes(study.trials), study.goal)
+    made = predictions(outcomes(study.trials), study.goal, study.strategy)
     residuals = [
         abs(each.residual) for each in made if each is not None and each.residual is not None
     ]

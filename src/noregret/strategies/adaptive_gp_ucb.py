@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -40,7 +40,14 @@ from noregret.rkhs import (
 )
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.base import Belief, Design, initial_proposal
+from noregret.strategies.base import (
+    UNEXPLAINED,
+    Belief,
+    Design,
+    Record,
+    initial_proposal,
+    records_of,
+)
 from noregret.strategies.data import LEAST_NOISE, ModelData, standardise
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.strategies.surrogate import estimate
@@ -51,9 +58,34 @@ from noregret.strategies.validation import (
     needs,
     start_lengthscales,
 )
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    ModelDecision,
+    Proposal,
+    payload_as,
+    plain,
+)
 
 LARGEST_GAIN = 1e150  # nats, of an extrapolated information gain in hundreds of inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassRecord(Record):
+    """The payload of a decision."""
+
+    h: float = 1.0  #: growth of the class as the rule computed it: g^d·b but for rounding
+    g: float = 1.0  #: the lengthscales' share of it
+    b: float = 1.0  #: the norm ball's share of it
+    norm_bound: float  #: B_t
+    reference: float | None = None  #: what a widening rule compared with
+    reference_scale: float | None = None  #: its unit, fixed at the first decision
+    estimate: float | None = None  #: what it compared
+
+    @property
+    def instant_regret_bound(self) -> float:
+        return 2 * (self.beta_sqrt or 0.0) * (self.latent_std or 0.0)  # JMLR eq. (16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +131,14 @@ class Step:
     ) -> None:
         self.strategy, self.space, self.history = strategy, space, history
         self.framed, self.fit, self.seed = framed, fit, seed
-        decisions = history.model_decisions
-        self.t = len(decisions) + 1
-        self.initial = len(history.decisions) - len(decisions)
+        decided = len(history.model_decisions)
+        self.t = decided + 1
+        self.initial = len(history.decisions) - decided
         self.dimension = space.dimension
-        self.previous = _widest(decisions)
+        records = records_of(ClassRecord, history)
+        self.previous = _widest(records)
         self.start = start
-        self._frozen_regret = sum(each.instant_regret_bound or 0.0 for each in decisions)
+        self._frozen_regret = sum(each.instant_regret_bound for each in records)
         self._models: dict[tuple[float, float], Model] = {}
         self._choices: dict[tuple[float, float], Candidate] = {}
 
@@ -205,10 +238,13 @@ class Step:
     def propose(self) -> Proposal:
         scaling = self.strategy.widening.scaling(self)
         choice = self.choice(scaling.g, scaling.b)
-        return Proposal(choice.x, Decision("model", self.reasons(scaling, choice)))
+        return Proposal(choice.x, self.decision(scaling, choice))
 
     def decided(
-        self, acquisition: Callable[[Model], Acquisition], rng: np.random.Generator
+        self,
+        acquisition: Callable[[Model], Acquisition],
+        rng: np.random.Generator,
+        exploration: float | None,
     ) -> Proposal:
         """The argmax of what ``acquisition`` makes of the class in force."""
         scaling = self.strategy.widening.scaling(self)
@@ -216,35 +252,32 @@ class Step:
         x = maximise(
             acquisition(model), self.space, self.history, model.posterior, model.fitted, rng
         )
-        reasons = self.reasons(scaling, Candidate.at(x, model.posterior))
-        return Proposal(x, Decision("model", reasons))
+        return Proposal(x, self.decision(scaling, Candidate.at(x, model.posterior), exploration))
 
-    def reasons(self, scaling: Scaling, choice: Candidate) -> ModelDecision:
+    def decision(
+        self, scaling: Scaling, choice: Candidate, exploration: float | None = 1.0
+    ) -> Decision:
+        """What is recorded of a candidate."""
         s, framed, fit = self.strategy, self.framed, self.fit
         model = self.model(scaling.g, scaling.b)
         noise_var = framed.known_noise(self._noise_var)[1]
-        mean, std = framed.in_values(choice.mean, choice.std)
         in_values = framed.noise_in_values(noise_var) if s.regulariser is None else s.noise_std
-        return ModelDecision(
-            t=self.t,
+        record = ClassRecord(
             h=scaling.h,
             g=scaling.g,
             b=scaling.b,
             lengthscales=tuple(model.function_class.lengthscales.tolist()),
             norm_bound=model.function_class.norm_bound,
-            delta=model.delta,
             beta_sqrt=model.beta_sqrt,
+            exploration=exploration,
+            latent_std=choice.std,
             proved=self.proved and not model.function_class.is_full,
             information_gain=model.posterior.information_gain,
             noise_var=noise_var,
-            noise_std=in_values,
+            noise_std=float(in_values or 0.0),
             fitted_lengthscales=None if fit is None else tuple(fit.lengthscales.tolist()),
             searched=0 if fit is None else fit.searched,
             improved=0 if fit is None else fit.improved,
-            active=self._active(scaling.g),
-            instant_regret_bound=2 * model.beta_sqrt * choice.std,
-            mean=mean,
-            std=std,
             offset=framed.offset,
             scale=framed.scale,
             recommended_bound=framed.recommended_bound(
@@ -254,26 +287,18 @@ class Step:
             reference_scale=scaling.reference_scale,
             estimate=scaling.estimate,
         )
-
-    def _active(self, g: float) -> str:
-        """Which of fit and schedule set the lengthscales."""
-        rule = self.strategy.estimation
-        if rule is None or self.fit is None:
-            return "schedule"
-        if rule.combine == "scale":
-            return "fit" if g == 1 else "both"
-        by_fit = self.fit.lengthscales <= self.start.lengthscales / g
-        return "fit" if by_fit.all() else ("both" if by_fit.any() else "schedule")
+        mean, std = framed.in_values(choice.mean, choice.std)
+        return Decision("model", ModelDecision(self.t, mean, std), payload=plain(record))
 
 
-def _widest(decisions: tuple[ModelDecision, ...]) -> Scaling:
+def _widest(records: Sequence[ClassRecord]) -> Scaling:
     """The widest scaling decided so far, whichever worker decided it, and the first decision's
     reference scale.
     """
-    if not decisions:
+    if not records:
         return Scaling(1.0, 1.0, 1.0)
-    widest = max(decisions, key=lambda each: each.h)
-    return Scaling(widest.h, widest.g, widest.b, None, decisions[0].reference_scale, None)
+    widest = max(records, key=lambda each: each.h)
+    return Scaling(widest.h, widest.g, widest.b, None, records[0].reference_scale, None)
 
 
 def maximise(
@@ -482,10 +507,29 @@ class AdaptiveGPUCB:
         rng: np.random.Generator,
         acquisition: Callable[[Model], Acquisition],
         argmax_rng: np.random.Generator,
+        exploration: float | None = None,
     ) -> Proposal:
-        """The next initial point, or the argmax of what ``acquisition`` makes of the class."""
+        """The next initial point, or the argmax of what ``acquisition`` makes of the class.
+        exploration: by how much it multiplies the width, if it is an upper confidence bound.
+        """
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
-        return start or self.step(space, history, rng).decided(acquisition, argmax_rng)
+        return start or self.step(space, history, rng).decided(acquisition, argmax_rng, exploration)
+
+    def explain(self, decision: Decision) -> Explanation:
+        record = payload_as(ClassRecord, decision)
+        if record is None:
+            return UNEXPLAINED
+        return record.explanation("ucb", self._active(record))
+
+    def _active(self, record: ClassRecord) -> str:
+        """Which of fit and schedule set the lengthscales."""
+        if self.estimation is None or record.fitted_lengthscales is None:
+            return "schedule"
+        if self.estimation.combine == "scale":
+            return "fit" if record.g == 1 else "both"
+        start = self.initial_class(len(record.lengthscales)).lengthscales
+        by_fit = np.array(record.fitted_lengthscales) <= start / record.g
+        return "fit" if by_fit.all() else ("both" if by_fit.any() else "schedule")
 
     def step(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Step:
         """The decision to be made now."""
@@ -498,8 +542,7 @@ class AdaptiveGPUCB:
             regulariser=self.regulariser,
         )
         start = self.initial_class(space.dimension)
-        decisions = history.model_decisions
-        fit = estimate(framed, self.kernel, self.estimation, start.lengthscales, decisions, fit_rng)
+        fit = estimate(framed, self.kernel, self.estimation, start.lengthscales, history, fit_rng)
         return Step(self, space, history, start, framed, fit, int(argmax_rng.integers(2**63)))
 
     def belief(

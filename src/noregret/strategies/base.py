@@ -1,21 +1,32 @@
-"""What a strategy is: the protocol, its belief about f, and the initial design they share."""
+"""The protocol of a strategy, its belief about f, its record of a decision, the initial design."""
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Predictor
+from noregret.gp import Fit, Kernel, Predictor
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
-from noregret.trials import Decision, History, Limit, Proposal, html_table
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    Limit,
+    OutcomeDecision,
+    Proposal,
+    html_table,
+    payload_as,
+    plain,
+)
 
 Design = Literal["uniform", "spread"]
 TRIES = 100  # random points that may lie too close to a failed one
@@ -44,6 +55,9 @@ class Strategy(Protocol):
         """What it holds about f now, without a new decision; None: it has no model, or no
         data yet.
         """
+
+    def explain(self, decision: Decision) -> Explanation:
+        """A decision of its model in words and numbers, from what it recorded in the payload."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -144,6 +158,111 @@ class OutcomeBelief:
         """That its limit is kept."""
         mean, std = self.margin.predict(A)
         return np.asarray(ndtr(mean / np.maximum(std, TINY)))
+
+
+# -- what a decision records --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The payload of a strategy with a Gaussian process; each adds what it alone knows. In model
+    units, where nothing else is said.
+    """
+
+    lengthscales: tuple[float, ...]  #: θ_t of the class in force, on the unit cube
+    fitted_lengthscales: tuple[float, ...] | None = None  #: the estimate, None if none was made
+    searched: int = 0  #: points at the last search from all starts
+    improved: int = 0  #: points at the last improvement of the estimate
+    noise_var: float | None = None  #: of a value to come
+    noise_std: float = 0.0  #: the same in the values' units
+    information_gain: float | None = None  #: I_t in nats
+    latent_std: float | None = None  #: of f at the point
+    beta_sqrt: float | None = None  #: what multiplied it; None: no band decided
+    exploration: float | None = None  #: the part of it that UCB used; None: UCB did not choose
+    recommended_bound: float | None = None  #: safe end of the band, in the units of f
+    proved: bool = False  #: whether the width is a theorem's, under the strategy's condition
+    offset: float = 0.0  #: of the values
+    scale: float = 1.0  #: of the values
+    compression: tuple[tuple[float, float], ...] = ()  #: (mean, std) of each pass
+    outcomes: tuple[OutcomeDecision, ...] = ()  #: of a study with limits
+    chance_feasible: float | None = None  #: that all are within their limits
+
+    @property
+    def fit(self) -> Fit | None:
+        """The estimate, where the next search for one starts."""
+        if self.fitted_lengthscales is None or self.noise_var is None:
+            return None
+        fitted = np.array(self.fitted_lengthscales)
+        return Fit(fitted, float(self.noise_var), self.searched, self.improved)
+
+    def explanation(self, rule: str, active: str | None, **numbers: float) -> Explanation:
+        """In words: those of ``RULES`` and ``ACTIVE``, or others. numbers: what follows from the
+        record and is shown beside it.
+        """
+        shared = {each.name for each in fields(Explanation)} & {each.name for each in fields(self)}
+        recorded = plain(self) | numbers
+        del recorded["outcomes"]
+        return Explanation(
+            RULES.get(rule, rule),
+            None if active is None else ACTIVE.get(active, active),
+            **{name: getattr(self, name) for name in shared},
+            numbers={
+                name: value for name, value in recorded.items() if value not in (None, [], {})
+            },
+        )
+
+
+def noting(proposal: Proposal, notes: Mapping[str, Any]) -> Proposal:
+    """With more in the payload, or something else under the same name."""
+    decision = proposal.decision
+    return replace(proposal, decision=replace(decision, payload={**decision.payload, **notes}))
+
+
+R = TypeVar("R", bound=Record)
+
+
+def records_of(kind: type[R], history: History) -> list[R]:
+    """What the decisions of models recorded, oldest first; without those of other strategies or of
+    another number of inputs.
+    """
+    records = (payload_as(kind, each) for each in history.decisions if each.model is not None)
+    inputs = history.X.shape[1]
+    return [each for each in records if each is not None and len(each.lengthscales) == inputs]
+
+
+RULES = {
+    "ucb": (
+        "What is expected here and what might be here, taken together, promised the most of all"
+        " points: its confidence bound was the best."
+    ),
+    "log_ei": "Expected improvement is largest here.",
+    "limited": (
+        "Expected improvement, times the chance to keep all limits, is largest here; as long as"
+        " nothing feasible is known, the chance alone."
+    ),
+    "optimistic": (
+        "Of all points that may keep the limits this one promised the most: its confidence bound"
+        " was the best."
+    ),
+    "infeasible": "No point seems to keep all limits: this one comes closest, at best.",
+    "survey": (
+        "A survey, a look around: the search had stopped learning, so this point was chosen for"
+        " what it can teach, not for its value."
+    ),
+    "patrol": (
+        "A patrol: the next point of a fixed sequence that comes everywhere in time, whatever the"
+        " data say."
+    ),
+}
+ACTIVE = {
+    "fit": "The lengthscales estimated from the data are in force.",
+    "schedule": (
+        "The widening schedule is in force: it asks for shorter lengthscales than the data suggest."
+    ),
+    "both": "Both are in force: lengthscales estimated from the data, shortened by the widening.",
+}
+# of a payload that is not the strategy's own, or damaged
+UNEXPLAINED = Explanation("A model chose this point; what it recorded is of another strategy.")
 
 
 TINY = 1e-300

@@ -15,7 +15,7 @@ from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
 from noregret.strategies.base import Belief, Design
 from noregret.strategies.validation import fixed_class_theorem
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, Explanation, History, Proposal
 
 WIDEST = 10.0  # estimated lengthscales are sought up to this multiple of the cube's diameter
 
@@ -90,6 +90,10 @@ class GPUCB:
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._adaptive(space.dimension).propose(space, history, rng)
+
+    def explain(self, decision: Decision) -> Explanation:
+        inputs = len(decision.payload.get("lengthscales", (1,)))
+        return self._adaptive(inputs).explain(decision)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

@@ -26,13 +26,23 @@ from noregret.rkhs import (
     RadiusBand,
     Values,
     first_pairs,
+    merge,
     pairs_at,
     radius_band,
     unpaired,
 )
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.base import Belief, OutcomeBelief, initial_proposal, random_point
+from noregret.strategies.base import (
+    ACTIVE,
+    UNEXPLAINED,
+    Belief,
+    OutcomeBelief,
+    Record,
+    initial_proposal,
+    noting,
+    random_point,
+)
 from noregret.strategies.data import LEAST_NOISE, number, scaled, unit_for
 from noregret.strategies.rigorous_outcomes import (
     hope,
@@ -41,7 +51,6 @@ from noregret.strategies.rigorous_outcomes import (
     optimistic,
     outcome_bands,
     outcome_beliefs,
-    propose_without_value,
     search,
 )
 from noregret.strategies.validation import (
@@ -52,9 +61,45 @@ from noregret.strategies.validation import (
     needs,
     start_lengthscales,
 )
-from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    Limit,
+    ModelDecision,
+    OutcomeDecision,
+    Proposal,
+    payload_as,
+    plain,
+)
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadiusRecord(Record):
+    """The payload of a decision."""
+
+    rule: str  #: "ucb"; with outcome constraints "optimistic" or "infeasible"
+    g: float = 1.0  #: the lengthscales' share of the growth
+    b: float = 1.0  #: the norm ball's share of it
+    norm_bound: float | None = None  #: B_t
+    norm_lower_bound: float | None = None  #: what the data require of ‖f‖ at θ_t
+
+    @property
+    def h(self) -> float:
+        return merge(self.g, self.b, len(self.lengthscales))
+
+    @property
+    def active(self) -> str:
+        """What set the class, and the data's lower bound on the norm."""
+        if self.norm_lower_bound is None or self.norm_bound is None:
+            return ACTIVE["both"]
+        least, most = self.scale * self.norm_lower_bound, self.scale * self.norm_bound
+        return (
+            f"{ACTIVE['both']} The data require a norm of {least:.3g} at least; the class allows"
+            f" {most:.3g}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +269,7 @@ class RadiusGPUCB:
         return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0))
+        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0), 1.0)
 
     def decided(
         self,
@@ -232,8 +277,11 @@ class RadiusGPUCB:
         history: History,
         rng: np.random.Generator,
         acquisition: Callable[[RadiusBand], Acquisition],
+        exploration: float | None = None,
     ) -> Proposal:
-        """The next initial point, or the argmax of what ``acquisition`` makes of the band."""
+        """The next initial point, or the argmax of what ``acquisition`` makes of the band.
+        exploration: by how much it multiplies the width, if it is an upper confidence bound.
+        """
         self.initial_class(space.dimension)  # what does not fit the space is refused at once
         known = self.known(history)
         if known is None:
@@ -241,12 +289,9 @@ class RadiusGPUCB:
             x = random_point(space, rng, history.failed) if again is None else again
             return Proposal(x, Decision("initial"))
         if known[0] != self:
-            found = known[0].decided(space, known[1], rng, acquisition)
-            model = found.decision.model
-            if model is not None and known[0].norm_bound != self.norm_bound:
-                found = replace(
-                    found, decision=replace(found.decision, model=replace(model, proved=False))
-                )
+            found = known[0].decided(space, known[1], rng, acquisition, exploration)
+            if found.decision.model is not None and known[0].norm_bound != self.norm_bound:
+                found = noting(found, {"proved": False})
             if isinstance(self.noise_bound, NoiseFromReplicates):
                 return keeping(found, history, self.noise_bound.pairs)
             return found
@@ -262,9 +307,8 @@ class RadiusGPUCB:
         theta = chosen.function_class.lengthscales
         avoided = history.failed, history.given_up
         x = argmax(acquisition(shown), space, theta, rng, incumbents, *avoided)
-        return Proposal(
-            x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
-        )
+        decision = self._decision(history, x, chosen, band, shown, lower, "ucb", exploration)
+        return Proposal(x, decision)
 
     def _propose_limited(
         self, space: SearchSpace, history: History, rng: np.random.Generator
@@ -274,7 +318,7 @@ class RadiusGPUCB:
         """
         me, seed = replace(self, delta=self.share), int(rng.integers(2**31))
         if len(history.X) == 0:  # no limit was kept yet, and there is no value
-            return propose_without_value(self, space, history, rng)
+            return self._propose_without_value(space, history, rng)
         limits = outcome_bands(self, space, history)
         chosen, band = me.followed(space, history)
         rule = "optimistic"
@@ -294,53 +338,83 @@ class RadiusGPUCB:
             theta = np.min([each.chosen.function_class.lengthscales for each in limits], axis=0)
             x = search(hope(limits), space, theta, rng, top, history)
         told = tuple(each.decision(x) for each in limits)
-        reasons = replace(
-            me._reasons(space, history, x, chosen, band, shown, lower),
-            acquisition=rule,
+        return Proposal(x, me._decision(history, x, chosen, band, shown, lower, rule, None, told))
+
+    def _propose_without_value(
+        self, space: SearchSpace, history: History, rng: np.random.Generator
+    ) -> Proposal:
+        """While no value is known its upper end is the same everywhere, so that any point of the
+        optimistic set is an argmax: the one with the best hope. theory.md#limits
+        """
+        rule = "infeasible"
+        for least in (0.0, 1.0):
+            bands = outcome_bands(self, space, history, least)
+            theta = np.min([each.chosen.function_class.lengthscales for each in bands], axis=0)
+            x = search(hope(bands), space, theta, rng, history.without_value[:3], history)
+            if may_be_feasible(bands, x[None, :])[0]:
+                rule = "optimistic"
+                break
+        told = tuple(each.decision(x) for each in bands)
+        mean = history.sign * self.offset  # before any value the forecast is that of the class
+        record = RadiusRecord(
+            rule=rule,
+            lengthscales=tuple(theta.tolist()),
+            offset=mean,
+            scale=self.norm_bound,
             outcomes=told,
             chance_feasible=math.prod(each.chance for each in told),
         )
-        return Proposal(x, Decision("model", reasons))
+        model = ModelDecision(len(history.model_decisions) + 1, mean, self.norm_bound)
+        return Proposal(x, Decision("model", model, payload=plain(record)))
 
-    def _reasons(
+    def _decision(
         self,
-        space: SearchSpace,
         history: History,
         x: Array,
         chosen: ClassEstimate,
         band: RadiusBand,
         shown: RadiusBand,
         lower: Array,
-    ) -> ModelDecision:
+        rule: str,
+        exploration: float | None,
+        outcomes: tuple[OutcomeDecision, ...] = (),
+    ) -> Decision:
         """The forecast is that of the Gaussian process at c = 1; the width makes its upper end the
         band's.
         """
         reference = band.posteriors[band.reference]
         mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-        below, above = (float(part[0]) for part in shown.bounds(x[None, :]))
+        above = float(shown.upper(x[None, :])[0])
         offset, scale = history.sign * self.offset, self.norm_bound
-        return ModelDecision(
-            t=len(history.model_decisions) + 1,
-            h=chosen.g**space.dimension * chosen.b,
+        record = RadiusRecord(
+            rule=rule,
             g=chosen.g,
             b=chosen.b,
             lengthscales=tuple(chosen.function_class.lengthscales.tolist()),
             norm_bound=chosen.function_class.norm_bound,
             norm_lower_bound=chosen.norm_lower_bound,
-            delta=self.delta,
+            latent_std=std,
             beta_sqrt=(above - mean) / std,
+            exploration=exploration,
             proved=True,  # with points under way too: the width pays for them
             information_gain=reference.information_gain,
             noise_var=(self._bound / scale) ** 2,
             noise_std=self._bound,
-            active="both",
-            instant_regret_bound=above - below,
-            mean=number(offset + scale * mean),
-            std=number(scale * std),
             offset=offset,
             scale=scale,
             recommended_bound=number(offset + scale * float(lower.max())),
+            outcomes=outcomes,
+            chance_feasible=math.prod(each.chance for each in outcomes) if outcomes else None,
         )
+        mean, std = number(offset + scale * mean), number(scale * std)
+        model = ModelDecision(len(history.model_decisions) + 1, mean, std)
+        return Decision("model", model, payload=plain(record))
+
+    def explain(self, decision: Decision) -> Explanation:
+        record = payload_as(RadiusRecord, decision)
+        if record is None:
+            return UNEXPLAINED
+        return record.explanation(record.rule, record.active, h=record.h)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -411,13 +485,13 @@ class RadiusGPUCB:
         return f"refuted by the data: {text}" if band.refuted else text
 
 
-REPEATED = "repeated"  # in the memory of a decision: the points of the pairs
+REPEATED = "repeated"  # in the payload of a decision: the points of the pairs
 
 
 def kept_places(history: History, count: int) -> Array | None:
     """(count, d): the points of the pairs that the first decision of the model kept, if any did."""
     for each in history.decisions:
-        places = np.array(each.memory.get(REPEATED, ()), dtype=np.float64)
+        places = np.array(each.payload.get(REPEATED, ()), dtype=np.float64)
         if places.shape == (count, history.X.shape[1]):
             return places
     return None
@@ -432,9 +506,7 @@ def pairs(history: History, count: int) -> list[tuple[int, int]]:
 
 def keeping(proposal: Proposal, history: History, count: int) -> Proposal:
     """With the points of the pairs, if it is the first of a model."""
-    decision = proposal.decision
-    if decision.model is None or kept_places(history, count) is not None:
+    if proposal.decision.model is None or kept_places(history, count) is not None:
         return proposal
     places = history.X[[first for first, _ in pairs(history, count)]]
-    memory = {**decision.memory, REPEATED: places.tolist()}
-    return replace(proposal, decision=replace(decision, memory=memory))
+    return noting(proposal, {REPEATED: places.tolist()})

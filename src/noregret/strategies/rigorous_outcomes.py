@@ -7,7 +7,6 @@ Svetozarevic and Jones 2022) with the band of one radius. theory.md#limits
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,13 +20,10 @@ from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.base import OutcomeBelief
 from noregret.trials import (
-    Decision,
     History,
     Limit,
     Margins,
-    ModelDecision,
     OutcomeDecision,
-    Proposal,
 )
 
 if TYPE_CHECKING:
@@ -202,37 +198,6 @@ def search(
         else:
             width /= 2
     return x
-
-
-def propose_without_value(
-    strategy: RadiusGPUCB, space: SearchSpace, history: History, rng: np.random.Generator
-) -> Proposal:
-    """While no value is known its upper end is the same everywhere, so that any point of the
-    optimistic set is an argmax: the one with the best hope. theory.md#limits
-    """
-    rule = "infeasible"
-    for least in (0.0, 1.0):
-        bands = outcome_bands(strategy, space, history, least)
-        theta = np.min([each.chosen.function_class.lengthscales for each in bands], axis=0)
-        x = search(hope(bands), space, theta, rng, history.without_value[:3], history)
-        if may_be_feasible(bands, x[None, :])[0]:
-            rule = "optimistic"
-            break
-    told = tuple(each.decision(x) for each in bands)
-    reasons = ModelDecision(
-        t=len(history.model_decisions) + 1,
-        lengthscales=tuple(theta.tolist()),
-        mean=history.sign * strategy.offset,  # before any value: that of the class
-        std=strategy.norm_bound,
-        delta=strategy.share,
-        active="both",
-        offset=history.sign * strategy.offset,
-        scale=strategy.norm_bound,
-        acquisition=rule,
-        outcomes=told,
-        chance_feasible=math.prod(each.chance for each in told),
-    )
-    return Proposal(x, Decision("model", reasons))
 
 
 def outcome_beliefs(

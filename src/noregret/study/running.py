@@ -424,10 +424,13 @@ class Run:
         else:
             note = "" if best.value is None else f"best {best.value:.4g}"
             note = "nothing feasible yet" if best.feasible is False else note
-        model = trial.decision.model
-        if model is not None:
-            lengthscale = float(np.exp(np.mean(np.log(model.lengthscales))))
-            note += f"  h {model.h:.3g}  lengthscale {lengthscale:.3g}"
+        if trial.decision.model is None:
+            return note
+        numbers = self.study.strategy.explain(trial.decision).numbers
+        if "h" in numbers:
+            note += f"  h {numbers['h']:.3g}"
+        if "lengthscales" in numbers:
+            note += f"  lengthscale {float(np.exp(np.mean(np.log(numbers['lengthscales'])))):.3g}"
         return note
 
     def _patiently(self, action: Callable[[], T], outcome: str = "") -> T:

@@ -367,7 +367,7 @@ class StorageContract(ABC):
 
     def test_trials_come_back_bit_for_bit(self) -> None:
         storage = self.filled()
-        model = ModelDecision(t=1, lengthscales=(1 / 3,), mean=0.1 + 0.2, std=1e-17)
+        model = ModelDecision(t=1, mean=0.1 + 0.2, std=1e-17)
         decision = Decision("model", model, (3, 5), {"x": 0.1}, {"own": [1, 2]})
         trial = Trial(0, {"x": 0.1 + 0.2}, "complete", 1e-17, 0.1, decision)
         storage.insert("s", [trial])

@@ -1,12 +1,14 @@
 """What was asked, decided and told: frozen values that storages keep and strategies read."""
 
 from noregret.trials.decision import (
-    WITHOUT_VALUE,
     Decision,
+    Explanation,
     Kind,
     ModelDecision,
     OutcomeDecision,
     Source,
+    payload_as,
+    plain,
 )
 from noregret.trials.history import (
     Goal,
@@ -54,11 +56,11 @@ from noregret.trials.trial import (
 __all__ = [
     "LIMITS",
     "STATES",
-    "WITHOUT_VALUE",
     "About",
     "AtLeast",
     "AtMost",
     "Decision",
+    "Explanation",
     "Goal",
     "History",
     "Kind",
@@ -88,6 +90,8 @@ __all__ = [
     "margin",
     "merged",
     "number_of",
+    "payload_as",
+    "plain",
     "returned",
     "shown",
     "sign_of",

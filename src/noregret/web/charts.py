@@ -8,20 +8,20 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from noregret.diagnostics import LEVEL
+from noregret.diagnostics import LEVEL, Prediction
 from noregret.space import coordinate_names
-from noregret.trials import ModelDecision, Trial
 from noregret.web.library import Snapshot
 from noregret.web.words import counted, measured, number
 
 DRAWN = 1000  # largest number of points drawn per series
 NO_MODEL = "No decision of a model yet."
+NOT_RECORDED = "This strategy records none."
 
 ChartName = Literal[
     "convergence",
@@ -145,17 +145,18 @@ def coverage(snapshot: Snapshot) -> Chart:
 
 def lengthscales(snapshot: Snapshot) -> Chart:
     """In force and fitted, per coordinate of the unit cube."""
-    decided = _decided(snapshot)
+    decided = [(made.number, made.explanation.numbers) for made in _decided(snapshot)]
     names = coordinate_names(snapshot.record.space)
-    columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
+    none = [None] * len(names)
+    columns: dict[str, list[Any]] = {"number": [number for number, _ in decided]}
     for index, name in enumerate(names):
-        columns[f"{name} in force"] = [trial.why.lengthscales[index] for trial in decided]
-        columns[f"{name} fitted"] = [
-            (trial.why.fitted_lengthscales or [None] * len(names))[index] for trial in decided
-        ]
+        for words, key in (("in force", "lengthscales"), ("fitted", "fitted_lengthscales")):
+            columns[f"{name} {words}"] = [each.get(key, none)[index] for _, each in decided]
     if not decided:
         return Chart(NO_MODEL, columns)
-    last = decided[-1].why.lengthscales
+    last = decided[-1][1].get("lengthscales")
+    if last is None:
+        return Chart(NOT_RECORDED, columns)
     listed = sorted(zip(names, last, strict=True), key=lambda pair: pair[1])
     shown = [f"{name} {number(value, 3)}" for name, value in listed[:6]]
     shown += ["…"] if len(listed) > 6 else []
@@ -164,26 +165,24 @@ def lengthscales(snapshot: Snapshot) -> Chart:
 
 
 def _series(
-    keys: tuple[str, ...], text: Callable[[ModelDecision], str]
+    keys: tuple[str, ...], text: Callable[[Mapping[str, float]], str]
 ) -> Callable[[Snapshot], Chart]:
-    """A chart of fields of the decisions, described by the last one."""
+    """A chart of numbers that decisions recorded, described by the last ones."""
 
     def chart(snapshot: Snapshot) -> Chart:
         decided = _decided(snapshot)
-        columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
-        columns |= {key: [getattr(trial.why, key) for trial in decided] for key in keys}
+        columns: dict[str, list[Any]] = {"number": [made.number for made in decided]}
+        columns |= {key: [each.explanation.numbers.get(key) for each in decided] for key in keys}
         if not decided:
             return Chart(NO_MODEL, columns)
-        last = decided[-1].why
-        if all(getattr(last, key) is None for key in keys):
-            return Chart("This strategy records none.", columns)
-        return Chart(text(last), columns)
+        last = decided[-1].explanation.numbers
+        return Chart(text(last) if keys[0] in last else NOT_RECORDED, columns)
 
     return chart
 
 
-def _decided(snapshot: Snapshot) -> list[Trial]:
-    return [trial for trial in snapshot.trials if trial.decision.model is not None]
+def _decided(snapshot: Snapshot) -> list[Prediction]:
+    return [made for made in snapshot.predictions if made is not None]
 
 
 CHARTS: dict[ChartName, Callable[[Snapshot], Chart]] = {
@@ -193,28 +192,29 @@ CHARTS: dict[ChartName, Callable[[Snapshot], Chart]] = {
     "lengthscales": lengthscales,
     "scaling": _series(
         ("h", "g", "b"),
-        lambda model: (
-            f"Now h = {number(model.h, 3)}: lengthscales divided by g = {number(model.g, 3)},"
-            f" norm bound times b = {number(model.b, 3)}."
+        lambda last: (
+            f"Now h = {number(last['h'], 3)}: lengthscales divided by g = {number(last['g'], 3)},"
+            f" norm bound times b = {number(last['b'], 3)}."
         ),
     ),
     "width": _series(
         ("beta_sqrt", "norm_bound"),
-        lambda model: (
-            f"The band is {number(model.beta_sqrt, 3)} standard deviations wide on either side"
-            + ("." if model.norm_bound is None else f"; norm bound {number(model.norm_bound, 3)}.")
+        lambda last: (
+            f"The band is {number(last['beta_sqrt'], 3)} standard deviations wide on either side"
+            + (f"; norm bound {number(last['norm_bound'], 3)}." if "norm_bound" in last else ".")
         ),
     ),
     "information": _series(
         ("information_gain",),
-        lambda model: (
-            f"The data hold {number(model.information_gain, 4)} nats about f in the class in force."
+        lambda last: (
+            f"The data hold {number(last['information_gain'], 4)} nats about f in the class in"
+            " force."
         ),
     ),
     "noise": _series(
         ("noise_std",),
-        lambda model: (
-            f"The noise's standard deviation is taken to be {number(model.noise_std, 3)},"
+        lambda last: (
+            f"The noise's standard deviation is taken to be {number(last['noise_std'], 3)},"
             " in the values' units."
         ),
     ),

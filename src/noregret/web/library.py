@@ -66,7 +66,7 @@ class Snapshot:
     @cached_property
     def predictions(self) -> list[Prediction | None]:
         """One per trial; None where no model proposed the point."""
-        return predictions(self.trials, self.record.goal)
+        return predictions(self.trials, self.record.goal, self.record.strategy)
 
     @cached_property
     def convergence(self) -> Convergence:
@@ -94,9 +94,8 @@ class Snapshot:
     @cached_property
     def noise(self) -> float | None:
         """The noise's standard deviation: the last one told, or the model's estimate."""
-        for trial in reversed(self.trials):
-            model = trial.decision.model
-            noise_std = trial.noise_std or (None if model is None else model.noise_std)
+        for trial, made in zip(reversed(self.trials), reversed(self.predictions), strict=True):
+            noise_std = trial.noise_std or (None if made is None else made.explanation.noise_std)
             if noise_std:
                 return noise_std
         return None
