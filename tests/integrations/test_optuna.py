@@ -205,7 +205,7 @@ def test_points_of_another_space_are_left_out() -> None:
 
 def test_only_what_was_decided_here_and_followed_is_a_decision() -> None:
     def recorded(x: float, space: dict[str, Any]) -> dict[str, Any]:
-        decision = Decision("model", ModelDecision(1, (0.2,), 0.0, 1.0)).to_json()
+        decision = Decision("model", ModelDecision(1, 0.0, 1.0)).to_json()
         key = adapter._fingerprint(space)
         return {KEY: {"decision": decision, "point": {"x": x}, "space": key}}
 

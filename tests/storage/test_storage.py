@@ -66,7 +66,7 @@ class Machine(RuleBasedStateMachine):
         first = len(self.model) + ahead
         value = xs[0] if state == "complete" else None
         trials = [
-            Trial(first + i, {"x": x}, state, value, None, Decision(memory={"h": 1 / 3}))
+            Trial(first + i, {"x": x}, state, value, None, Decision(payload={"h": 1 / 3}))
             for i, x in enumerate(xs[: 1 if worker else 3])
         ]
         taken = self.handles[handle].insert(self.name, trials, worker)

@@ -14,7 +14,7 @@ from noregret.space import Array, SearchSpace
 from noregret.storage import MemoryStorage, SQLStorage, Storage
 from noregret.strategies import Belief, Strategy
 from noregret.testing import KernelContract, StorageContract, StrategyContract
-from noregret.trials import About, Decision, History, Proposal, State, Trial
+from noregret.trials import About, Decision, Explanation, History, Proposal, State, Trial
 from tests.databases import KINDS, make_storage
 
 STRATEGIES: dict[str, Strategy] = {
@@ -92,6 +92,9 @@ class Forgetful:
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
         return None
+
+    def explain(self, decision: Decision) -> Explanation:
+        return Explanation("a random point")
 
 
 class OfForgetful(StrategyContract):

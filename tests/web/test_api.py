@@ -404,7 +404,7 @@ def test_the_trial_page_says_why(browser: TestClient, storage: SQLStorage) -> No
     text = browser.get("/studies/first/trials/11").text
     assert "upper confidence bound" in text or "survey" in text
     assert "β^½" in text
-    assert f"{trial.why.beta_sqrt:g}" in text
+    assert f"{trial.decision.payload['beta_sqrt']:g}" in text
     assert "initial design" in browser.get("/studies/first/trials/0").text
     assert browser.get("/studies/first/trials/12").status_code == 404
 
