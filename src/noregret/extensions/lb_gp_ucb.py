@@ -57,7 +57,7 @@ from noregret.gp import Kernel, SquaredExponential, greedy_information
 from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, WidthName
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step, WidthName
 from noregret.strategies.base import Belief, Design, initial_proposal, noting
 from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
 from noregret.strategies.validation import WIDTHS, check_positive, needs
@@ -249,8 +249,7 @@ class LBGPUCB:
             int(np.argmin(regrets))
         ]  # Algorithm 1, line 3; the longest of equals
         scaling = _scaling(index, d)
-        step = self._base().step(space, history, rng)
-        choice = step.choice(scaling.g, scaling.b)
+        step = Step(self._base(), space, history, rng)
         notes = {
             "proved": False,
             "candidate": index,
@@ -258,7 +257,7 @@ class LBGPUCB:
             "eliminated": sorted(balance.eliminated),
             "suspected_regret": min(regrets),
         }
-        return noting(Proposal(choice.x, step.decision(scaling, choice)), notes)
+        return noting(step.proposal(scaling, step.choice(scaling.g, scaling.b)), notes)
 
     def explain(self, decision: Decision) -> Explanation:
         return self._base().explain(decision)
@@ -273,7 +272,7 @@ class LBGPUCB:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
         scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
-        step = chosen._base().step(space, history.observed, np.random.default_rng(0))
+        step = Step(chosen._base(), space, history.observed, np.random.default_rng(0))
         model = step.model(scaling.g, scaling.b)
         held, scale = model.function_class, step.framed.scale
         refuted = step.strategy.refutes(step.framed, held)

@@ -30,6 +30,7 @@ from noregret.strategies.base import (
     Design,
     Record,
     check_initial_points,
+    decision_of,
     initial_proposal,
 )
 from noregret.strategies.data import ModelData, standardise
@@ -39,10 +40,8 @@ from noregret.trials import (
     Decision,
     Explanation,
     History,
-    ModelDecision,
     Proposal,
     payload_as,
-    plain,
 )
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside
@@ -242,21 +241,15 @@ def propose_fitted(
     incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
     x = argmax(acquisition, space, fit.lengthscales, rng, incumbents, history.failed)
     mean, std = predictor.predict(x[None, :])
-    _, noise_var = framed.known_noise(fit.noise_var)
-    lengthscales = tuple(fit.lengthscales.tolist())
-    record = Record(
-        lengthscales=lengthscales,
-        latent_std=float(std[0]),
+    decision = decision_of(
+        Record,
+        framed,
+        len(history.model_decisions) + 1,
+        float(mean[0]),
+        float(std[0]),
+        fit,
+        lengthscales=tuple(fit.lengthscales.tolist()),
         beta_sqrt=beta_sqrt,
         exploration=1.0,
-        noise_var=noise_var,
-        noise_std=framed.noise_in_values(noise_var),
-        fitted_lengthscales=lengthscales,
-        searched=fit.searched,
-        improved=fit.improved,
-        offset=framed.offset,
-        scale=framed.scale,
     )
-    t = len(history.model_decisions) + 1
-    model = ModelDecision(t, *framed.in_values(float(mean[0]), float(std[0])))
-    return Proposal(x, Decision("model", model, payload=plain(record)))
+    return Proposal(x, decision)

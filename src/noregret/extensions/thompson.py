@@ -87,7 +87,7 @@ class AdaptiveThompson:
         def of_class(model: Model) -> Acquisition:
             return thompson(space, model.posterior, model.beta_sqrt, own)
 
-        return base.decided(space, history, rest, of_class, own)
+        return base.decided(space, history, rest, of_class, own, None)
 
     def explain(self, decision: Decision) -> Explanation:
         rule = "The best point of a function drawn from what is believed."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -16,11 +17,14 @@ from noregret.gp import Fit, Kernel, Predictor
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
+from noregret.strategies.data import ModelData
 from noregret.trials import (
     Decision,
     Explanation,
     History,
+    Kind,
     Limit,
+    ModelDecision,
     OutcomeDecision,
     Proposal,
     html_table,
@@ -210,6 +214,40 @@ class Record:
                 name: value for name, value in recorded.items() if value not in (None, [], {})
             },
         )
+
+
+def decision_of(
+    record: Callable[..., Record],
+    data: ModelData,
+    t: int,
+    mean: float,
+    std: float,
+    fit: Fit | None,
+    kind: Kind = "promise",
+    **own: Any,
+) -> Decision:
+    """The last station: what is expected at the point that was chosen, and the payload.
+
+    Args:
+        record: The type of the payload.
+        data: The data as the model saw them.
+        t: Counts the model's decisions from 1.
+        mean: The posterior mean at the point, in model units.
+        std: The posterior std of f there.
+        fit: The estimate; None if there is none.
+        kind: What the decision was for.
+        **own: The other fields of the payload.
+    """
+    noise_var = data.known_noise(math.nan if fit is None else fit.noise_var)[1]
+    estimate: dict[str, Any] = {}
+    if fit is not None:
+        estimate = {"searched": fit.searched, "improved": fit.improved}
+        estimate["fitted_lengthscales"] = tuple(fit.lengthscales.tolist())
+    units: dict[str, Any] = {"offset": data.offset, "scale": data.scale}
+    units["compression"] = tuple((float(m), float(s)) for m, s in data.compression.passes)
+    noise = {"noise_var": noise_var, "noise_std": data.noise_in_values(noise_var)}
+    payload = plain(record(latent_std=std, **{**estimate, **units, **noise, **own}))
+    return Decision("model", ModelDecision(t, *data.in_values(mean, std), kind), payload=payload)
 
 
 def noting(proposal: Proposal, notes: Mapping[str, Any]) -> Proposal:

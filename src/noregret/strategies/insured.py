@@ -33,7 +33,9 @@ from noregret.strategies.base import (
     Belief,
     Record,
     check_initial_points,
+    decision_of,
     default_initial_points,
+    noting,
 )
 from noregret.strategies.data import cloud_of, standardise_robustly
 from noregret.strategies.exploration import (
@@ -64,10 +66,8 @@ from noregret.trials import (
     History,
     Kind,
     Limit,
-    ModelDecision,
     Proposal,
     payload_as,
-    plain,
 )
 
 KERNEL = Matern(2.5)
@@ -428,26 +428,22 @@ class Asked:
     ) -> Proposal:
         used, data = posterior or self.posterior, self.data
         mean, std = (float(v[0]) for v in used.predict(x[None, :]))
-        value, spread = data.in_values(mean, std)
         fitted = self.fitted if used is self.posterior else data.fitted_mean(used)
-        record = InsuredRecord(
+        decision = decision_of(
+            InsuredRecord,
+            data,
+            self.t,
+            mean,
+            std,
+            self.fit,
+            kind,
             lengthscales=tuple(used.lengthscales.tolist()),
-            fitted_lengthscales=tuple(self.fit.lengthscales.tolist()),
-            searched=self.fit.searched,
-            improved=self.fit.improved,
-            noise_var=self.noise_var,
-            noise_std=data.noise_in_values(self.noise_var),
             information_gain=used.information_gain,
-            latent_std=std,
             beta_sqrt=WIDTH,
             exploration=self.width / WIDTH if kind == "promise" and self.takes_ucb else None,
             recommended_bound=data.recommended_bound(used, fitted[: len(self.history.X)], WIDTH),
-            offset=data.offset,
-            scale=data.scale,
-            compression=tuple((float(m), float(s)) for m, s in data.compression.passes),
             g=g,
             memory=self.memory,
             **self.feasibility.recorded(x),
         )
-        model = ModelDecision(self.t, value, spread, kind)
-        return Proposal(x, Decision("model", model, payload=plain(record) | dict(self.start)))
+        return noting(Proposal(x, decision), self.start)

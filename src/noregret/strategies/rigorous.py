@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,12 +39,14 @@ from noregret.strategies.base import (
     Belief,
     OutcomeBelief,
     Record,
+    decision_of,
     initial_proposal,
     noting,
     random_point,
 )
-from noregret.strategies.data import LEAST_NOISE, number, scaled, unit_for
+from noregret.strategies.data import LEAST_NOISE, ModelData, number, scaled, unit_for
 from noregret.strategies.rigorous_outcomes import (
+    OutcomeBand,
     hope,
     may_be_feasible,
     of_outcome,
@@ -66,11 +68,8 @@ from noregret.trials import (
     Explanation,
     History,
     Limit,
-    ModelDecision,
-    OutcomeDecision,
     Proposal,
     payload_as,
-    plain,
 )
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
@@ -147,7 +146,7 @@ class RadiusGPUCB:
         for kernel in self._kernels:
             check_proved_kernel(kernel)
         check_following(self.following)
-        given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes
+        given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes or ()
         object.__setattr__(self, "outcomes", tuple((name, each) for name, each in given))
         if not all(isinstance(each, Assumed) for each in self.assumed.values()):
             raise ConfigurationError(
@@ -288,127 +287,92 @@ class RadiusGPUCB:
             again = unpaired(history.X, history.pending)
             x = random_point(space, rng, history.failed) if again is None else again
             return Proposal(x, Decision("initial"))
-        if known[0] != self:
-            found = known[0].decided(space, known[1], rng, acquisition, exploration)
-            if found.decision.model is not None and known[0].norm_bound != self.norm_bound:
-                found = noting(found, {"proved": False})
-            if isinstance(self.noise_bound, NoiseFromReplicates):
-                return keeping(found, history, self.noise_bound.pairs)
-            return found
-        first = initial_proposal(space, history, rng, self.initial_points, "uniform")
+        me, usable = known
+        first = initial_proposal(space, usable, rng, self.initial_points, "uniform")
         if first is not None:
             return first
         if history.outcomes:
-            return self._propose_limited(space, history, rng)
-        chosen, band = self.followed(space, history)
-        lower, upper = band.bounds(history.X)
-        incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-        shown = band.with_pending(history.under_way)
-        theta = chosen.function_class.lengthscales
-        avoided = history.failed, history.given_up
-        x = argmax(acquisition(shown), space, theta, rng, incumbents, *avoided)
-        decision = self._decision(history, x, chosen, band, shown, lower, "ucb", exploration)
-        return Proposal(x, decision)
+            proposal = me._limited(space, usable, rng)
+        else:
+            estimate = me.followed(space, usable)
+            shown = estimate[1].with_pending(usable.under_way)
+            theta = estimate[0].function_class.lengthscales
+            avoided = usable.failed, usable.given_up
+            top = _best_middles(estimate[1], usable.X)
+            x = argmax(acquisition(shown), space, theta, rng, top, *avoided)
+            proposal = me._proposal(usable, x, theta, "ucb", estimate, exploration=exploration)
+        if me.norm_bound != self.norm_bound:
+            proposal = noting(proposal, {"proved": False})
+        if isinstance(self.noise_bound, NoiseFromReplicates):
+            return keeping(proposal, history, self.noise_bound.pairs)
+        return proposal
 
-    def _propose_limited(
-        self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> Proposal:
+    def _limited(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         """By the classes of the decisions; where these leave nothing feasible, by those of the
-        beliefs; where these leave nothing either, what comes closest. theory.md#limits
+        beliefs; where these leave nothing either, what comes closest. While no value is known its
+        upper end is the same everywhere: any point of the optimistic set is then an argmax, and the
+        one with the best hope is taken. theory.md#limits
         """
         me, seed = replace(self, delta=self.share), int(rng.integers(2**31))
-        if len(history.X) == 0:  # no limit was kept yet, and there is no value
-            return self._propose_without_value(space, history, rng)
-        limits = outcome_bands(self, space, history)
-        chosen, band = me.followed(space, history)
-        rule = "optimistic"
+        estimate, top = None, history.without_value[:3]
         for least in (0.0, 1.0):
-            if least:
-                limits = outcome_bands(self, space, history, least)
-                chosen, band = me.followed(space, history, least)
-            shown = band.with_pending(history.under_way)
-            theta = chosen.function_class.lengthscales
-            lower, upper = band.bounds(history.X)
-            top = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-            x = search(optimistic(shown, limits, space, seed), space, theta, rng, top, history)
+            limits = outcome_bands(self, space, history, least)
+            theta = shortest = np.min([each.lengthscales for each in limits], axis=0)
+            acquisition = hope(limits)
+            if len(history.X):
+                estimate = me.followed(space, history, least)
+                theta, top = (
+                    estimate[0].function_class.lengthscales,
+                    _best_middles(estimate[1], history.X),
+                )
+                shown = estimate[1].with_pending(history.under_way)
+                acquisition = optimistic(shown, limits, space, seed)
+            x = search(acquisition, space, theta, rng, top, history)
             if may_be_feasible(limits, x[None, :])[0]:
-                break
-        else:
-            rule = "infeasible"
-            theta = np.min([each.chosen.function_class.lengthscales for each in limits], axis=0)
-            x = search(hope(limits), space, theta, rng, top, history)
-        told = tuple(each.decision(x) for each in limits)
-        return Proposal(x, me._decision(history, x, chosen, band, shown, lower, rule, None, told))
+                return me._proposal(history, x, theta, "optimistic", estimate, limits)
+        if len(history.X):
+            x = search(hope(limits), space, shortest, rng, top, history)
+        return me._proposal(history, x, theta, "infeasible", estimate, limits)
 
-    def _propose_without_value(
-        self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> Proposal:
-        """While no value is known its upper end is the same everywhere, so that any point of the
-        optimistic set is an argmax: the one with the best hope. theory.md#limits
-        """
-        rule = "infeasible"
-        for least in (0.0, 1.0):
-            bands = outcome_bands(self, space, history, least)
-            theta = np.min([each.chosen.function_class.lengthscales for each in bands], axis=0)
-            x = search(hope(bands), space, theta, rng, history.without_value[:3], history)
-            if may_be_feasible(bands, x[None, :])[0]:
-                rule = "optimistic"
-                break
-        told = tuple(each.decision(x) for each in bands)
-        mean = history.sign * self.offset  # before any value the forecast is that of the class
-        record = RadiusRecord(
-            rule=rule,
-            lengthscales=tuple(theta.tolist()),
-            offset=mean,
-            scale=self.norm_bound,
-            outcomes=told,
-            chance_feasible=math.prod(each.chance for each in told),
-        )
-        model = ModelDecision(len(history.model_decisions) + 1, mean, self.norm_bound)
-        return Proposal(x, Decision("model", model, payload=plain(record)))
-
-    def _decision(
+    def _proposal(
         self,
         history: History,
         x: Array,
-        chosen: ClassEstimate,
-        band: RadiusBand,
-        shown: RadiusBand,
-        lower: Array,
+        theta: Array,
         rule: str,
-        exploration: float | None,
-        outcomes: tuple[OutcomeDecision, ...] = (),
-    ) -> Decision:
-        """The forecast is that of the Gaussian process at c = 1; the width makes its upper end the
-        band's.
+        estimate: tuple[ClassEstimate, RadiusBand] | None,
+        limits: tuple[OutcomeBand, ...] = (),
+        exploration: float | None = None,
+    ) -> Proposal:
+        """x with what is recorded of it. The forecast is that of the Gaussian process at c = 1,
+        before any value that of the class; the width makes its upper end the band's.
         """
-        reference = band.posteriors[band.reference]
-        mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-        above = float(shown.upper(x[None, :])[0])
-        offset, scale = history.sign * self.offset, self.norm_bound
-        record = RadiusRecord(
-            rule=rule,
-            g=chosen.g,
-            b=chosen.b,
-            lengthscales=tuple(chosen.function_class.lengthscales.tolist()),
-            norm_bound=chosen.function_class.norm_bound,
-            norm_lower_bound=chosen.norm_lower_bound,
-            latent_std=std,
-            beta_sqrt=(above - mean) / std,
-            exploration=exploration,
-            proved=True,  # with points under way too: the width pays for them
-            information_gain=reference.information_gain,
-            noise_var=(self._bound / scale) ** 2,
-            noise_std=self._bound,
-            offset=offset,
-            scale=scale,
-            recommended_bound=number(offset + scale * float(lower.max())),
-            outcomes=outcomes,
-            chance_feasible=math.prod(each.chance for each in outcomes) if outcomes else None,
-        )
-        mean, std = number(offset + scale * mean), number(scale * std)
-        model = ModelDecision(len(history.model_decisions) + 1, mean, std)
-        return Decision("model", model, payload=plain(record))
+        outcomes = tuple(each.decision(x) for each in limits)
+        record: dict[str, Any] = {"rule": rule, "exploration": exploration, "outcomes": outcomes}
+        if outcomes:
+            record["chance_feasible"] = math.prod(each.chance for each in outcomes)
+        offset, unit = history.sign * self.offset, self.norm_bound
+        mean, std = 0.0, 1.0
+        if estimate is not None:
+            chosen, band = estimate
+            reference = band.posteriors[band.reference]
+            mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
+            above = float(band.with_pending(history.under_way).upper(x[None, :])[0])
+            record |= {
+                "g": chosen.g,
+                "b": chosen.b,
+                "norm_bound": chosen.function_class.norm_bound,
+                "norm_lower_bound": chosen.norm_lower_bound,
+                "beta_sqrt": (above - mean) / std,
+                "proved": True,  # with points under way too: the width pays for them
+                "information_gain": reference.information_gain,
+                "recommended_bound": number(offset + unit * float(band.bounds(history.X)[0].max())),
+            }
+        bound = self._bound / unit
+        data = ModelData(history.X, history.y, history.y, bound**2, history.X[:0], offset, unit, 0)
+        t = len(history.model_decisions) + 1
+        own = {"lengthscales": tuple(theta.tolist()), **record}
+        return Proposal(x, decision_of(RadiusRecord, data, t, mean, std, None, **own))
 
     def explain(self, decision: Decision) -> Explanation:
         record = payload_as(RadiusRecord, decision)
@@ -483,6 +447,12 @@ class RadiusGPUCB:
         if unit != self.norm_bound:
             text = f"not proved (values are far beyond norm_bound {self.norm_bound:g}): {text}"
         return f"refuted by the data: {text}" if band.refuted else text
+
+
+def _best_middles(band: RadiusBand, X: Array) -> Array:
+    """The three points at which the middle of the band is highest."""
+    lower, upper = band.bounds(X)
+    return X[np.argsort(-(lower + upper), kind="stable")[:3]]
 
 
 REPEATED = "repeated"  # in the payload of a decision: the points of the pairs

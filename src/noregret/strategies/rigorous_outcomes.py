@@ -55,7 +55,7 @@ def of_outcome(strategy: RadiusGPUCB, name: str, limit: Limit) -> RadiusGPUCB:
     )
 
 
-def history_of(history: History, margins: Margins) -> History:
+def margin_history(history: History, margins: Margins) -> History:
     """The history of a margin, which is told whenever the trial ended."""
     return replace(
         history,
@@ -79,6 +79,10 @@ class OutcomeBand:
     shown: RadiusBand
 
     @property
+    def lengthscales(self) -> Array:
+        return self.chosen.function_class.lengthscales
+
+    @property
     def least(self) -> float:
         """A margin of zero in the model's units."""
         return -self.strategy.offset / self.strategy.norm_bound
@@ -94,7 +98,7 @@ class OutcomeBand:
             mean=self.margins.in_values(offset + unit * mean),
             std=unit * std,
             chance=float(ndtr((mean - self.least) / std)),
-            lengthscales=tuple(self.chosen.function_class.lengthscales.tolist()),
+            lengthscales=tuple(self.lengthscales.tolist()),
             noise_std=self.strategy._bound,
             lower=lower,
             upper=upper,
@@ -108,7 +112,7 @@ def outcome_bands(
     made = []
     for margins in history.outcomes:
         own = of_outcome(strategy, margins.name, margins.limit)
-        known = own.known(history_of(history, margins)) if len(margins.y) else None
+        known = own.known(margin_history(history, margins)) if len(margins.y) else None
         if known is not None:
             own = known[0]
             chosen, band = own.followed(space, known[1], least)
@@ -210,7 +214,7 @@ def outcome_beliefs(
         own = of_outcome(strategy, margins.name, margins.limit)
         offset = margins.in_values(own.offset)
         what = f"{margins.name} − {offset:g}"
-        belief = own.belief_about(what, space, history_of(observed, margins))
+        belief = own.belief_about(what, space, margin_history(observed, margins))
         if belief is not None:
             made.append(OutcomeBelief(margins.name, margins.limit, belief))
     return tuple(made)
