@@ -144,7 +144,7 @@ def test_coverage_below_nominal_names_what_to_do() -> None:
     ):
         trials = planted(scattered(20), [5.0 * (-1.4) ** i for i in range(20)], proved=proved)
         found = alarms(
-            SPACE, trials, predictions(trials, "maximize", strategy), "maximize", strategy
+            SPACE, trials, predictions(trials, "maximize", nr.InsuredGPUCB()), "maximize", strategy
         )
         assert [alarm.kind for alarm in found] == ["coverage"]
         assert "0 of 11 values" in found[0].what

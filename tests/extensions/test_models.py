@@ -205,7 +205,7 @@ def test_sums_stay_sums_and_others_are_compressed() -> None:
     plain = nr.Study(BOX, "maximize", seed=1)
     for each in (study, plain):
         each.run(lambda p: -100.0 if p["x"] < 0.5 else p["y"], trials=12)
-    assert study.trials[-1].decision.payload["compression"] == ()
+    assert study.trials[-1].decision.payload["compression"] == []
     assert len(plain.trials[-1].decision.payload["compression"]) == 1
 
 

@@ -203,7 +203,9 @@ class Record:
         """In words: those of ``RULES`` and ``ACTIVE``, or others. numbers: what follows from the
         record and is shown beside it.
         """
-        shared = {each.name for each in fields(Explanation)} & {each.name for each in fields(self)}
+        shared = {each.name for each in fields(Explanation)} & {
+            each.name for each in fields(Record)
+        }
         recorded = plain(self) | numbers
         del recorded["outcomes"]
         return Explanation(
