@@ -209,7 +209,7 @@ class MarginalGPUCB:
 
     def explain(self, decision: Decision) -> Explanation:
         record = payload_as(Record, decision)
-        return UNEXPLAINED if record is None else record.explanation("ucb", "fit")
+        return UNEXPLAINED if record is None else record.explanation(decision, "ucb", "fit")
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

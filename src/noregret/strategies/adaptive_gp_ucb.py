@@ -433,7 +433,7 @@ class AdaptiveGPUCB:
         record = payload_as(ClassRecord, decision)
         if record is None:
             return UNEXPLAINED
-        return record.explanation("ucb", self._active(record))
+        return record.explanation(decision, "ucb", self._active(record))
 
     def _active(self, record: ClassRecord) -> str:
         """Which of fit and schedule set the lengthscales."""

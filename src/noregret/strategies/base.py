@@ -199,23 +199,27 @@ class Record:
         fitted = np.array(self.fitted_lengthscales)
         return Fit(fitted, float(self.noise_var), self.searched, self.improved)
 
-    def explanation(self, rule: str, active: str | None, **numbers: float) -> Explanation:
-        """In words: those of ``RULES`` and ``ACTIVE``, or others. numbers: what follows from the
-        record and is shown beside it.
+    def explanation(
+        self, decision: Decision, rule: str, active: str | None, **numbers: float
+    ) -> Explanation:
+        """The decision in the words of ``RULES`` and ``ACTIVE``, or in others. numbers: what
+        follows from the record and is shown beside it.
         """
-        shared = {each.name for each in fields(Explanation)} & {
-            each.name for each in fields(Record)
-        }
-        recorded = plain(self) | numbers
-        del recorded["outcomes"]
+        recorded = {**decision.payload, **numbers}
         return Explanation(
             RULES.get(rule, rule),
             None if active is None else ACTIVE.get(active, active),
-            **{name: getattr(self, name) for name in shared},
+            **{name: getattr(self, name) for name in SHARED},
             numbers={
-                name: value for name, value in recorded.items() if value not in (None, [], {})
+                name: value
+                for name, value in recorded.items()
+                if name != "outcomes" and value not in (None, [], {})
             },
         )
+
+
+# what the edges compute with, and a record therefore has as fields
+SHARED = {each.name for each in fields(Explanation)} & {each.name for each in fields(Record)}
 
 
 def decision_of(

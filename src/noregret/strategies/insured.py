@@ -205,7 +205,7 @@ class InsuredGPUCB:
         promise = "limited" if record.outcomes else "ucb" if record.exploration else "log_ei"
         rule = promise if decision.model.kind == "promise" else decision.model.kind
         h = merge(record.g, 1.0, len(record.lengthscales))
-        return record.explanation(rule, "fit" if record.g == 1 else "both", h=h, b=1.0)
+        return record.explanation(decision, rule, "fit" if record.g == 1 else "both", h=h, b=1.0)
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
         """Any limits will do: everything about them is estimated."""

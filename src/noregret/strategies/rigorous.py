@@ -378,7 +378,7 @@ class RadiusGPUCB:
         record = payload_as(RadiusRecord, decision)
         if record is None:
             return UNEXPLAINED
-        return record.explanation(record.rule, record.active, h=record.h)
+        return record.explanation(decision, record.rule, record.active, h=record.h)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from types import UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from noregret.errors import StorageError
 
@@ -164,10 +164,10 @@ def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
         TypeError: A value is missing.
     """
     values = {}
-    for name, hint in _types(kind).items():
+    for name, convert in _converters(kind).items():
         if name in data:
             try:
-                values[name] = _converted(data[name], hint)
+                values[name] = convert(data[name])
             except TypeError:
                 raise ValueError(f"its {name} is {str(data[name])[:80]}") from None
     return kind(**values)
@@ -182,41 +182,54 @@ def payload_as(kind: Callable[..., T], decision: Decision) -> T | None:
 
 
 @cache
-def _types(kind: Any) -> dict[str, Any]:
+def _converters(kind: Any) -> dict[str, Callable[[Any], Any]]:
     hints = get_type_hints(kind)
-    return {each.name: hints[each.name] for each in dataclasses.fields(kind)}
+    return {each.name: _converter(hints[each.name]) for each in dataclasses.fields(kind)}
 
 
-def _converted(value: Any, hint: Any) -> Any:
-    """A JSON value as the type that a field has; TypeError if it is none of those."""
-    if hint is Any:
-        return value
+def _converter(hint: Any) -> Callable[[Any], Any]:
+    """From a JSON value to the type that a field has; TypeError if it is none of those."""
     origin, options = get_origin(hint), get_args(hint)
     if origin is UnionType:
-        for option in options:
-            try:
-                return _converted(value, option)
-            except TypeError:
-                continue
-    elif dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        if isinstance(value, Mapping):
-            return read(hint, value)
-    elif origin is tuple and isinstance(value, (list, tuple)):
-        each = options[:1] * len(value) if options[-1] is ... else options
-        if len(each) == len(value):
-            return tuple(map(_converted, value, each))
-    elif _fits(value, hint):
-        return value
+        inner = [_converter(option) for option in options]
+        return partial(_first_of, inner)
+    if origin is tuple:
+        inner = [_converter(option) for option in options if option is not ...]
+        return partial(_tuple_of, inner, options[-1] is ...)
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return lambda value: read(hint, value) if isinstance(value, Mapping) else _refuse()
+    kind = str if origin is Literal else origin or hint  # a word, which may be another package's
+    fits = _FITS.get(hint, lambda value: isinstance(value, kind))
+    return lambda value: value if fits(value) else _refuse()
+
+
+def _first_of(inner: Sequence[Callable[[Any], Any]], value: Any) -> Any:
+    for convert in inner:
+        try:
+            return convert(value)
+        except TypeError:
+            continue
+    return _refuse()
+
+
+def _tuple_of(inner: Sequence[Callable[[Any], Any]], is_open: bool, value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return _refuse()
+    if is_open:
+        return tuple(map(inner[0], value))
+    return tuple(convert(each) for convert, each in zip(inner, value, strict=True))
+
+
+def _refuse() -> NoReturn:
     raise TypeError
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    number = isinstance(value, float | int) and not isinstance(value, bool)
-    if hint is float:
-        return number and math.isfinite(value)
-    if hint is int:  # counts and numbers of trials
-        return isinstance(value, int) and number and value >= 0
-    origin = get_origin(hint)
-    if origin is Literal:  # a word, which a strategy of another package may have of its own
-        return isinstance(value, str)
-    return isinstance(value, origin or hint)
+_FITS: dict[Any, Callable[[Any], bool]] = {
+    Any: lambda value: True,
+    bool: lambda value: isinstance(value, bool),
+    float: lambda value: (
+        isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+    ),
+    # counts and numbers of trials
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+}
