@@ -10,7 +10,7 @@ model's, and says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,31 +89,28 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
         One entry per trial; None if its point came from no model: an initial design, a random
         point, or one measured elsewhere.
     """
-    forecasts: dict[int, _Forecasts] = {}
-    place: dict[int, tuple[int, int]] = {}
     explained = {
         row: strategy.explain(trial.decision)
         for row, trial in enumerate(trials)
         if trial.decision.model is not None
     }
-    by_passes: dict[int, list[int]] = {}
-    for row, explanation in explained.items():
-        by_passes.setdefault(len(explanation.compression), []).append(row)
-    for passes, rows in by_passes.items():
+    groups: list[tuple[list[int], _Forecasts]] = []
+    for passes in {len(each.compression) for each in explained.values()}:
+        rows = [row for row, each in explained.items() if len(each.compression) == passes]
         chosen = [trials[row] for row in rows]
-        forecasts[passes] = _Forecasts.of(chosen, [explained[row] for row in rows], goal, passes)
-        place |= {row: (passes, at) for at, row in enumerate(rows)}
-    residuals = {row: float(forecasts[passes].residual[at]) for row, (passes, at) in place.items()}
+        groups.append((rows, _Forecasts.of(chosen, [explained[row] for row in rows], goal)))
+    residuals = {
+        row: residual
+        for rows, group in groups
+        for row, residual in zip(rows, group.residual.tolist(), strict=True)
+    }
     multiples = _multiples(trials, residuals)
-    for passes, each in forecasts.items():
-        rows = [row for row, (other, _) in place.items() if other == passes]
-        each.finish(np.array([multiples[row] or GAUSSIAN for row in rows]))
-    return [
-        None
-        if row not in place
-        else forecasts[place[row][0]].prediction(trial, place[row][1], multiples[row] is not None)
-        for row, trial in enumerate(trials)
-    ]
+    found: list[Prediction | None] = [None] * len(trials)
+    for rows, group in groups:
+        made = group.predictions([multiples[row] for row in rows])
+        for row, prediction in zip(rows, made, strict=True):
+            found[row] = prediction
+    return found
 
 
 def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int, float | None]:
@@ -141,39 +138,27 @@ def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int
     return found
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Forecasts:
     """Forecasts of proposals whose values were compressed equally often; all of them at once, since
     a study may have thousands. Model units, to be maximised.
     """
 
+    trials: list[Trial]
+    explanations: list[Explanation]
     sign: float
-    offset: Array
-    scale: Array
     bend: Compression
     mean: Array
     std: Array  # of f
     spread: Array  # of a value
     residual: Array  # NaN: not known; in the values' sign
-    explanations: list[Explanation]
-    columns: list[list[float | None]]
 
     @staticmethod
-    def of(
-        trials: list[Trial], explanations: list[Explanation], goal: Goal, passes: int
-    ) -> _Forecasts:
+    def of(trials: list[Trial], explanations: list[Explanation], goal: Goal) -> _Forecasts:
         sign, models = sign_of(goal), [trial.why for trial in trials]
         offset, scale = _column(explanations, "offset"), _column(explanations, "scale")
-        bend = Compression(
-            tuple(
-                (
-                    np.array([each.compression[k][0] for each in explanations]),
-                    np.array([each.compression[k][1] for each in explanations]),
-                )
-                for k in range(passes)
-            )
-        )
-        width = _column(explanations, "beta_sqrt")
+        passes = np.array([each.compression for each in explanations])  # (n, passes, 2)
+        bend = Compression(tuple((row[:, 0], row[:, 1]) for row in np.moveaxis(passes, 1, 0)))
         std = _column(explanations, "latent_std")
         std = np.where(np.isnan(std), _column(models, "std") / scale, std)
         mean = bend.forward((sign * _column(models, "mean") - offset) / scale)
@@ -185,51 +170,45 @@ class _Forecasts:
             for trial in trials
         ]
         z = (np.array(values, dtype=np.float64) - offset) / scale
-        told = np.array([trial.noise_std for trial in trials], dtype=np.float64)
+        told = _column(trials, "noise_std")
         known = np.isfinite(told) & np.isfinite(z)
         slope = bend.slope(np.where(known, z, 1.0))
         noise_std = np.where(known, told, _column(explanations, "noise_std"))
         spread = np.hypot(std, noise_std / scale * slope)
         residual = sign * (bend.forward(z) - mean) / spread
-        made = _Forecasts(sign, offset, scale, bend, mean, std, spread, residual, explanations, [])
-        made.columns = [*made._ends(width, std), _listed(residual)]
-        return made
+        return _Forecasts(trials, explanations, sign, bend, mean, std, spread, residual)
 
-    def finish(self, multiple: Array) -> None:
-        """With bands that reach so far."""
-        self.columns = [*self._ends(multiple, self.spread), *self.columns, _listed(multiple)]
+    def predictions(self, multiples: list[float | None]) -> Iterator[Prediction]:
+        """With bands of a value that reach so many standard deviations."""
+        reach = np.array([each or GAUSSIAN for each in multiples])
+        low, high = self._ends(reach * self.spread)
+        lower, upper = self._ends(_column(self.explanations, "beta_sqrt") * self.std)
+        for row, (trial, explanation) in enumerate(
+            zip(self.trials, self.explanations, strict=True)
+        ):
+            yield Prediction(
+                trial.number,
+                trial.why.mean,
+                trial.why.std,
+                float(low[row]),
+                float(high[row]),
+                _number(lower[row]),
+                _number(upper[row]),
+                _number(self.residual[row]),
+                explanation,
+                float(reach[row]),
+                multiples[row] is not None,
+            )
 
-    def _ends(self, multiple: Array, std: Array) -> list[list[float | None]]:
-        """(low, high) in the values' units and sign, None where there is no width."""
-        ends = [
-            self.sign * (self.offset + self.scale * self.bend.inverse(self.mean + side * std))
-            for side in (-multiple, multiple)
-        ]
-        return [_listed(end) for end in np.sort(ends, axis=0)]
-
-    def prediction(self, trial: Trial, at: int, calibrated: bool) -> Prediction:
-        low, high, lower, upper, residual, multiple = (column[at] for column in self.columns)
-        assert low is not None
-        assert high is not None
-        assert multiple is not None
-        made = trial.why
-        return Prediction(
-            trial.number,
-            made.mean,
-            made.std,
-            low,
-            high,
-            lower,
-            upper,
-            residual,
-            self.explanations[at],
-            multiple,
-            calibrated,
-        )
+    def _ends(self, half: Array) -> Array:
+        """(2, n): mean ± half in the values' units and sign, NaN where there is no width."""
+        offset, scale = _column(self.explanations, "offset"), _column(self.explanations, "scale")
+        ends = [self.bend.inverse(self.mean + side * half) for side in (-1.0, 1.0)]
+        return np.sort([self.sign * (offset + scale * end) for end in ends], axis=0)
 
 
-def _listed(numbers: Array) -> list[float | None]:
-    return [None if np.isnan(number) else float(number) for number in numbers]
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
 def _column(values: Sequence[object], name: str) -> Array:
