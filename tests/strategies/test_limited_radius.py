@@ -214,6 +214,6 @@ def test_withdrawn_points_are_left_alone_by_limits_too() -> None:
     bands = outcome_bands(strategy, study.space, history)
     low, high = bands[0].band.bounds(study.space.encode(asked.params)[None, :])
     recorded = asked.decision.payload["outcomes"][0]
-    assert recorded.upper is not None
-    assert recorded.lower is not None
-    assert recorded.upper - recorded.lower == pytest.approx(float(high[0] - low[0]))
+    assert recorded["upper"] is not None
+    assert recorded["lower"] is not None
+    assert recorded["upper"] - recorded["lower"] == pytest.approx(float(high[0] - low[0]))

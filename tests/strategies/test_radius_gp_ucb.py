@@ -227,7 +227,7 @@ def test_a_decision_records_class_and_band_and_can_be_derived_by_hand(goal: Any)
     assert why.mean == pytest.approx(3.0 + sign * 2 * mean)
     assert why.std == pytest.approx(2 * std)
     assert why.beta_sqrt == pytest.approx((upper[0] - mean) / std)
-    assert why.recommended_bound == pytest.approx(3.0 + sign * 2 * lower[1:].max())
+    assert why.recommended_bound == pytest.approx(sign * 3.0 + 2 * lower[1:].max())
     assert band.bounds(GRID)[1].max() <= upper[0] + 1e-6  # the argmax of the upper end
 
 
