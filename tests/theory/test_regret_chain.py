@@ -46,7 +46,7 @@ def test_regret_chain(seed: int) -> None:
     gain = condition(
         SquaredExponential(), np.array([0.2]), X, np.zeros(len(X)), noise**2
     ).information_gain
-    width = strategy._adaptive(1).beta_sqrt(2.0, gain)
+    width = strategy.inner(1).beta_sqrt(2.0, gain)
     assert (
         total[-1]
         <= bounds.sum()

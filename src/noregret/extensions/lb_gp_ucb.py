@@ -60,7 +60,7 @@ from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step, WidthName
 from noregret.strategies.base import Belief, Design, initial_proposal, noting
 from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
-from noregret.strategies.validation import WIDTHS, check_positive, needs
+from noregret.strategies.validation import WIDTHS, check_positive, needs, settle_lengthscales
 from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ
@@ -132,10 +132,7 @@ class LBGPUCB:
                 "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
                 f" noregret.rkhs.widening, got {self.growth!r}"
             )
-        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            object.__setattr__(
-                self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales))
-            )
+        settle_lengthscales(self)
         self._base()
 
     def _base(self) -> AdaptiveGPUCB:

@@ -15,17 +15,15 @@ import numpy as np
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.rkhs import MinimumStd
-from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.base import Belief
+from noregret.strategies.base import Delegating
 from noregret.strategies.validation import check_positive
-from noregret.trials import Decision, Explanation, History, Proposal
 
 SE = SquaredExponential()
 
 
 @dataclass(frozen=True, slots=True)
-class MinimumUncertainty:
+class MinimumUncertainty(Delegating):
     """kappa is in units of the prior std. shortest: a known lower bound on the lengthscales; None:
     there is none, as in the paper's experiment.
     """
@@ -48,9 +46,9 @@ class MinimumUncertainty:
                 f"shortest bounds the lengthscales from below, got {self.shortest!r} above"
                 f" lengthscales={self.lengthscales!r}: they start there and only shrink"
             )
-        self._adaptive()
+        self.inner(1)
 
-    def _adaptive(self) -> AdaptiveGPUCB:
+    def inner(self, inputs: int) -> AdaptiveGPUCB:
         return AdaptiveGPUCB(
             kernel=self.kernel,
             lengthscales=self.lengthscales,
@@ -87,18 +85,3 @@ class MinimumUncertainty:
             "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever,"
             " which is linear regret (JMLR sec. 4.1)"
         )
-
-    @property
-    def proved(self) -> bool:
-        return False
-
-    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self._adaptive().propose(space, history, rng)
-
-    def explain(self, decision: Decision) -> Explanation:
-        return self._adaptive().explain(decision)
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self._adaptive().belief(space, history, delta)

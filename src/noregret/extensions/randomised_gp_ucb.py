@@ -19,9 +19,9 @@ from noregret.rkhs import AnchoredReference, ReferenceRegret
 from noregret.search import Acquisition, ucb
 from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
-from noregret.strategies.base import Belief
+from noregret.strategies.base import Delegating
 from noregret.strategies.rigorous import RadiusGPUCB
-from noregret.trials import Decision, Explanation, History, Proposal
+from noregret.trials import History, Proposal
 
 MOST = 3.0  # times the width, at most: what the proof calls M
 
@@ -54,7 +54,7 @@ def check_base(base: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomisedGPUCB:
+class RandomisedGPUCB(Delegating):
     """UCB on the class of ``base`` with its width times a random factor.
 
     base: whose class, width, widening and initial points are used.
@@ -81,9 +81,8 @@ class RandomisedGPUCB:
             f" probability over the factors too. The base: {self.base.theorem}"
         )
 
-    @property
-    def proved(self) -> bool:
-        return self.base.proved
+    def inner(self, inputs: int) -> AdaptiveGPUCB | RadiusGPUCB:
+        return self.base
 
     def factor(self, rng: np.random.Generator) -> float:
         """m, at most ``MOST``."""
@@ -101,11 +100,3 @@ class RandomisedGPUCB:
         if isinstance(base, RadiusGPUCB):
             return base.decided(space, history, rest, lambda shown: ucb(shown, factor), factor)
         return base.decided(space, history, rest, of_class, own, factor)
-
-    def explain(self, decision: Decision) -> Explanation:
-        return self.base.explain(decision)
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self.base.belief(space, history, delta)

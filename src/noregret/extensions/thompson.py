@@ -37,7 +37,7 @@ from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
-from noregret.strategies.base import Belief
+from noregret.strategies.base import Delegating
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.trials import Decision, Explanation, History, Proposal
 
@@ -46,7 +46,7 @@ FEATURES = 1_024  # random features of a draw in a box; its error falls with the
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveThompson:
+class AdaptiveThompson(Delegating):
     """The maximiser of a function drawn from the posterior of ``base``.
 
     base: whose class, width, widening and initial points are used; the draw's std is its width
@@ -69,9 +69,8 @@ class AdaptiveThompson:
             f" base: {self.base.theorem}"
         )
 
-    @property
-    def proved(self) -> bool:
-        return self.base.proved
+    def inner(self, inputs: int) -> AdaptiveGPUCB | RadiusGPUCB:
+        return self.base
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         base = self.base
@@ -92,11 +91,6 @@ class AdaptiveThompson:
     def explain(self, decision: Decision) -> Explanation:
         rule = "The best point of a function drawn from what is believed."
         return replace(self.base.explain(decision), rule=rule)
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self.base.belief(space, history, delta)
 
 
 def thompson(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr
 
-from noregret.diagnostics import outcomes, predictions
+from noregret.diagnostics import effective_trials, predictions
 from noregret.errors import TrialError
 from noregret.plot.canvas import (
     BLUE,
@@ -97,7 +97,7 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     """Coverage of the predicted central intervals: on the diagonal if the model is calibrated."""
-    made = predictions(outcomes(study.trials), study.goal, study.strategy)
+    made = predictions(effective_trials(study.trials), study.goal, study.strategy)
     residuals = [
         abs(each.residual) for each in made if each is not None and each.residual is not None
     ]

@@ -290,9 +290,6 @@ class AdaptiveGPUCB:
     rigorous: ClassVar = RadiusGPUCB  #: the repaired theorem, a strategy of its own
 
     def __post_init__(self) -> None:
-        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
-            object.__setattr__(self, "lengthscales", lengthscales)
         check_settings(self)
         if self.width == "paper" and not self._width_is_proved:
             warnings.warn(
@@ -336,6 +333,16 @@ class AdaptiveGPUCB:
     def theorem(self) -> str:
         if self.proved:
             return fixed_class_theorem(str(self.width), self.kernel, self.lengthscales)
+        if isinstance(self.width, str) and isinstance(self.widening, NoWidening):
+            if self.estimation is not None:
+                return (
+                    "none: with estimated lengthscales the band may miss f, and the search may"
+                    " stick for ever (Bull 2011)"
+                )
+            if self.width == "chowdhury_gopalan":
+                return (
+                    f"none: the {self.width} width is proved for a regulariser of at least 1 only"
+                )
         if self.width == "paper":
             return (
                 "Theorem 1 of Berkenkamp et al. 2019 as printed. Its width is a confidence bound"

@@ -64,6 +64,31 @@ class Strategy(Protocol):
         """A decision of its model in words and numbers, from what it recorded in the payload."""
 
 
+class Delegating:
+    """A strategy that believes and decides as another one with settings of its own."""
+
+    __slots__ = ()
+
+    def inner(self, inputs: int) -> Strategy:
+        """The other one, for that many inputs."""
+        raise NotImplementedError
+
+    @property
+    def proved(self) -> bool:
+        return self.inner(1).proved
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        return self.inner(space.dimension).propose(space, history, rng)
+
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        return self.inner(space.dimension).belief(space, history, delta)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self.inner(len(decision.payload.get("lengthscales", (1,)))).explain(decision)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Belief:
     """A posterior with its width, in the model's units; value = offset + scale · model value.

@@ -130,9 +130,6 @@ class RadiusGPUCB:
     algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
 
     def __post_init__(self) -> None:
-        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
-            object.__setattr__(self, "lengthscales", lengthscales)
         if isinstance(self.noise_bound, NoiseFromReplicates):
             check_common(self, ("norm_bound",))
             self.noise_bound.check(self.delta / 2)
