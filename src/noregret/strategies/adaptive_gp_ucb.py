@@ -121,7 +121,7 @@ class Step:
         self.t = decided + 1
         self.initial = len(history.decisions) - decided
         self.dimension = space.dimension
-        records = records_of(ClassRecord, history)
+        records = list(records_of(ClassRecord, history))[::-1]
         self.previous = _widest(records)
         self._frozen_regret = sum(each.instant_regret_bound for each in records)
         self.model, self.choice = cache(self._model), cache(self._choice)

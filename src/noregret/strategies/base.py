@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -238,7 +238,7 @@ class Record:
             numbers={
                 name: value
                 for name, value in recorded.items()
-                if name != "outcomes" and value not in (None, [], {})
+                if name not in ("outcomes", "memory") and value not in (None, [])
             },
         )
 
@@ -290,13 +290,14 @@ def noting(proposal: Proposal, notes: Mapping[str, Any]) -> Proposal:
 R = TypeVar("R", bound=Record)
 
 
-def records_of(kind: type[R], history: History) -> list[R]:
-    """What the decisions of models recorded, oldest first; without those of other strategies or of
+def records_of(kind: type[R], history: History) -> Iterator[R]:
+    """What the decisions of models recorded, newest first; without those of other strategies or of
     another number of inputs.
     """
-    records = (payload_as(kind, each) for each in history.decisions if each.model is not None)
-    inputs = history.X.shape[1]
-    return [each for each in records if each is not None and len(each.lengthscales) == inputs]
+    for decision in reversed(history.decisions):
+        record = None if decision.model is None else payload_as(kind, decision)
+        if record is not None and len(record.lengthscales) == history.X.shape[1]:
+            yield record
 
 
 RULES = {

@@ -30,9 +30,9 @@ from noregret.gp import (
 )
 from noregret.search import Acquisition, argmax
 from noregret.space import Array, Indices, Mask, SearchSpace
-from noregret.strategies.base import Belief, OutcomeBelief, Record
+from noregret.strategies.base import Belief, OutcomeBelief, Record, records_of
 from noregret.strategies.data import scaled, standard_units
-from noregret.trials import History, Margins, OutcomeDecision, payload_as
+from noregret.trials import History, Margins, OutcomeDecision
 
 KERNEL = Matern(2.5)
 LENGTHSCALES = LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True)
@@ -344,15 +344,12 @@ def consecutive_violations(outcomes: Sequence[Margins]) -> int:
 
 def previous_fits(history: History) -> Mapping[str, Fit]:
     """The last recorded fit of each outcome."""
-    for decision in reversed(history.decisions):
-        record = payload_as(Record, decision)
-        if record is not None and record.outcomes:
-            return {
-                o.name: Fit(np.array(o.lengthscales), float(o.noise_var), o.searched, o.improved)
-                for o in record.outcomes
-                if o.noise_var is not None
-            }
-    return {}
+    last = next((each.outcomes for each in records_of(Record, history) if each.outcomes), ())
+    return {
+        o.name: Fit(np.array(o.lengthscales), float(o.noise_var), o.searched, o.improved)
+        for o in last
+        if o.noise_var is not None
+    }
 
 
 def log_above(gain: Acquisition, worst: float) -> Acquisition:

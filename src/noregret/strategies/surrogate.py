@@ -37,9 +37,9 @@ from noregret.rkhs import (
     radius_band,
 )
 from noregret.space import Array, Indices, Inputs
-from noregret.strategies.base import Record
+from noregret.strategies.base import Record, records_of
 from noregret.strategies.data import ModelData
-from noregret.trials import History, payload_as
+from noregret.trials import History
 
 EXACT = 1e-11  # smallest estimated noise variance, in prior variances: exact values stay exact
 
@@ -129,11 +129,7 @@ def log_posterior_at(evidence: Evidence, fit: Fit, first: Indices) -> float:
 
 def previous_fit(history: History) -> Fit | None:
     """The last estimate recorded in the history: where the next search starts."""
-    for each in reversed(history.decisions):
-        record = payload_as(Record, each) if each.model is not None else None
-        if record is not None and len(record.lengthscales) == history.X.shape[1] and record.fit:
-            return record.fit
-    return None
+    return next((each.fit for each in records_of(Record, history) if each.fit), None)
 
 
 def estimate(
