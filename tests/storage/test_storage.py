@@ -259,7 +259,8 @@ def test_rows_are_plain_json(tmp_path: Path) -> None:
     )
     decision = json.loads(rows[-1][4])
     assert (decision["version"], decision["source"]) == (1, "model")
-    assert decision["model"]["h"] >= 1
+    assert decision["model"]["t"] >= 1
+    assert decision["payload"]["g"] >= 1
 
 
 DOSING = {"dose": nr.Float(0, 1), "weather": nr.Float(-10, 30)}
