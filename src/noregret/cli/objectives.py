@@ -40,14 +40,6 @@ class EvaluationError(Exception):
     """An evaluation failed, and so has its trial."""
 
 
-class NotItsFaultError(EvaluationError, TransientError):
-    """The evaluation failed for a reason that has nothing to do with the point."""
-
-
-class KilledError(EvaluationError, WorkerDiedError):
-    """The evaluation was killed from outside."""
-
-
 class RunOverError(EvaluationError):
     """The evaluation was ended because the run was."""
 
@@ -165,13 +157,13 @@ class Program:
 TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h: try again later
 
 
-def _kind(code: int) -> type[EvaluationError]:
+def _kind(code: int) -> type[Exception]:
     """The error for an exit code. The point is not to blame if the program was killed (shells add
     128 to the signal) or reported a temporary failure.
     """
     if was_killed(code) or was_killed(128 - code):
-        return KilledError
-    return NotItsFaultError if code == TEMPORARY else EvaluationError
+        return WorkerDiedError
+    return TransientError if code == TEMPORARY else EvaluationError
 
 
 def read_value(lines: Sequence[str]) -> tuple[float, float | None]:

@@ -23,6 +23,7 @@ STATE_WORDS: dict[str, str] = {
     "failed": "failed",
     "withdrawn": "withdrawn",
 }
+LIMITS: dict[str, type[AtMost | AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
 
 
 # -- studies --
@@ -43,9 +44,9 @@ def study_document(study: Study) -> dict[str, Any]:
         "attributes": dict(record.attributes),
     }
     if study.outcomes:
-        kinds = {AtMost: "at_most", AtLeast: "at_least"}
         document["outcomes"] = {
-            name: {kinds[type(limit)]: limit.limit} for name, limit in study.outcomes.items()
+            name: {word: limit.limit for word, kind in LIMITS.items() if isinstance(limit, kind)}
+            for name, limit in study.outcomes.items()
         }
     if study.context:
         document["context"] = list(study.context)

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import click
 
 from noregret.cli.options import (
-    TRIAL,
+    Assignments,
+    Names,
+    NotNegative,
+    PictureFile,
+    Probability,
     Target,
+    Text,
     command,
     complete_study,
     pairs,
     parse_point,
     typed,
-    unless,
 )
 from noregret.cli.output import (
-    STATE_WORDS,
     attributes_text,
     counts,
     counts_text,
@@ -44,28 +48,31 @@ from noregret.trials import State, Trial
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SECTION = "Results"
 SHOWN = 20  # trials in a table without --all
-PROBABILITY = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-@command(SECTION, "noregret show lab, or noregret show lab 7 for one trial", study=TRIAL)
-@click.argument("trial", type=click.INT, required=False)
-@click.option("--all", "everything", is_flag=True, help=f"All trials, not only the last {SHOWN}.")
-@click.option("--state", type=click.Choice(list(STATE_WORDS)), help="Only trials in this state.")
-@click.option("--where", multiple=True, metavar="NAME=VALUE", help="Only with this attribute.")
-@click.option("--about", metavar="TEXT", help="Only with this text in the note or the reason.")
+@command
 def show(
     target: Target,
-    trial: int | None,
-    everything: bool,
-    state: State | None,
-    where: tuple[str, ...],
-    about: str | None,
+    trial: int | None = None,
+    *,
+    all_: bool = False,
+    state: State | None = None,
+    where: Assignments = (),
+    about: Text = None,
 ) -> None:
     """Show a study: its parameters, its trials and the best point.
 
     With the number of a TRIAL, show that trial and why its point was chosen.
+
+    Args:
+        all_: All trials, not only the last 20.
+        state: Only trials in this state.
+        where: Only with this attribute.
+        about: Only with this text in the note or the reason.
+
+    Example:
+        noregret show lab, or noregret show lab 7 for one trial
     """
     study = target.read()
     if trial is not None:
@@ -87,7 +94,7 @@ def show(
         **found,
         "trials": [trial_document(study, each) for each in selected],
     }
-    target.emit(document, _study_text(target, study, found, selected, everything))
+    target.emit(document, _study_text(target, study, found, selected, all_))
 
 
 def _matching(
@@ -161,12 +168,17 @@ def _algorithms(study: Study) -> str:
     return text + ("" if versions[-1][1] == today else f", {today} from the next one on")
 
 
-@command(SECTION, "noregret best lab")
-@click.option("--delta", type=PROBABILITY, help="Failure probability of the certificate.")
-def best(target: Target, delta: float | None) -> None:
+@command
+def best(target: Target, *, delta: Probability | None = None) -> None:
     """Show the best value and the recommended point.
 
     With noise the best value is partly luck: the recommended point is the best by the model.
+
+    Args:
+        delta: Failure probability of the certificate.
+
+    Example:
+        noregret best lab
     """
     study = target.read()
     study.best  # noqa: B018 — raises without a value
@@ -189,50 +201,25 @@ KINDS = (
     *("convergence", "slice", "slices", "contour", "importance", "parallel", "timeline"),
     *("studies", "lengthscales", "certificate", "calibration", "policy", "outcomes"),
 )
-SLICED = ("slice", "slices", "contour", "policy", "outcomes")
+TAKEN = {  # by which kinds an option is
+    "along": ("slice", "contour", "policy", "outcomes"),
+    "at": ("slice", "slices", "contour", "policy"),
+    "delta": ("certificate",),
+    "also": ("studies",),
+}
 ENDINGS = ("png", "svg", "pdf")
 
 
-@command(
-    SECTION,
-    "noregret plot lab slice --along temperature --at solvent=water --out slice.png",
-    study=unless("|".join(KINDS)),
-)
-@click.argument("kind", type=click.Choice(KINDS), default="convergence")
-@click.option(
-    "--along",
-    multiple=True,
-    metavar="NAME",
-    help="The parameter of a slice; twice for a map over two.  [default: the first, or two]",
-)
-@click.option(
-    "--at",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="The value of another parameter on the slice.  [default: the recommended point's]",
-)
-@click.option("--delta", type=PROBABILITY, help="Failure probability of the certificate.")
-@click.option(
-    "--also",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_study,
-    help="Another study beside it, for `plot studies`.  [default: all of the same goal]",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.png|svg|pdf",
-    help="The file to write.  [default: STUDY-KIND.png]",
-)
+@command
 def plot(
     target: Target,
-    kind: str,
-    along: tuple[str, ...],
-    at: tuple[str, ...],
-    delta: float | None,
-    also: tuple[str, ...],
-    out: Path | None,
+    kind: Annotated[str, click.Choice(KINDS)] = "convergence",
+    *,
+    along: Names = (),
+    at: Assignments = (),
+    delta: Probability | None = None,
+    also: Annotated[Names, complete_study] = (),
+    out: PictureFile = None,
 ) -> None:
     """Draw a study into a file.
 
@@ -242,16 +229,22 @@ def plot(
     lengthscales: those of the model, and its widening h. certificate: the bound on the regret.
     calibration: predictions against values. policy: the best action as a function of the context.
     outcomes: an outcome and its limit.
+
+    Args:
+        along: The parameter of a slice; twice for a map over two. [default: the first, or two]
+        at: The value of another parameter on the slice. [default: the recommended point's]
+        delta: Failure probability of the certificate.
+        also: Another study beside it, for `plot studies`. [default: all of the same goal]
+        out: The file to write. [default: STUDY-KIND.png]
+
+    Example:
+        noregret plot lab slice --along temperature --at solvent=water --out slice.png
     """
-    if ((along or at) and kind not in SLICED) or (along and kind == "slices"):
-        raise ConfigurationError(
-            f"--along is for `noregret plot slice`, contour, policy and outcomes, --at for these"
-            f" and slices, not for {kind}"
-        )
-    if also and kind != "studies":
-        raise ConfigurationError(f"--also is for `noregret plot studies`, not for {kind}")
-    if delta is not None and kind != "certificate":
-        raise ConfigurationError(f"--delta is for `noregret plot certificate`, not for {kind}")
+    for name, value in (("along", along), ("at", at), ("delta", delta), ("also", also)):
+        if value and kind not in TAKEN[name]:
+            raise ConfigurationError(
+                f"--{name} is for `noregret plot {', '.join(TAKEN[name])}`, not for {kind}"
+            )
     check_picture(out)
     if kind == "studies":
         study, *others = _studies(target, also)
@@ -306,31 +299,23 @@ def _draw(
         above, below = figure.subplots(2, 1, sharex=True)
         pictures.lengthscales(study, ax=above).set_xlabel("")
         pictures.scaling(study, ax=below).set_title("")
-    elif kind == "slices":
-        pictures.slices(study, at=at, figure=figure)
-    else:
-        ax, first = figure.subplots(), along[0] if along else None
-        if kind == "contour":
-            pictures.slice(study, along or inputs[:2], at=at, ax=ax)
-        elif kind == "slice":
-            pictures.slice(study, along or None, at=at, ax=ax)
-        elif kind == "studies":
-            pictures.studies([study, *others], ax=ax)
-        elif kind == "policy":
-            pictures.policy(study, first, at=at, ax=ax)
-        elif kind == "outcomes":
-            pictures.outcomes(study, first, ax=ax)
-        elif kind == "certificate":
-            pictures.certificate(study, delta=delta, ax=ax)
-        else:
-            getattr(pictures, kind)(study, ax=ax)
+        return figure
+    along = along or (inputs[:2] if kind == "contour" else [])
+    subject: Any = [study, *others] if kind == "studies" else study
+    options: dict[str, Any] = {"figure": figure} if kind == "slices" else {"ax": figure.subplots()}
+    options |= {
+        name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]
+    }
+    first = along if kind in ("slice", "contour") else next(iter(along), None)
+    draw = getattr(pictures, "slice" if kind == "contour" else kind)
+    draw(subject, *([first or None] if kind in TAKEN["along"] else []), **options)
     return figure
 
 
 def _studies(target: Target, also: Sequence[str]) -> list[Study]:
     """The study and those named ``also``; without any, all of the same goal in the storage."""
     storage = target.connect()
-    if target.study is None and not also:
+    if target.name is None and not also:
         target = replace(target, study=min(storage.names(), default=""))
     study = target.open(storage)
     same = [each.name for each in storage.summaries() if each.goal == study.goal]
@@ -347,24 +332,28 @@ def _file_name(name: str) -> str:
 # -- all trials --
 
 
-FORMATS = ("csv", "json", "parquet")
+Format = Literal["csv", "json", "parquet"]
 
 
-@command(SECTION, "noregret export lab lab.csv", study=unless(r".*[./].*"))
-@click.argument("file", type=click.Path(path_type=Path), required=False, metavar="[FILE]")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(FORMATS),
-    help="The format.  [default: by the file's ending; csv, or json with --json, without a file]",
-)
+@command
 def export(
-    target: Target, file: Path | None, kind: Literal["csv", "json", "parquet"] | None
+    target: Target,
+    file: Annotated[Path | None, re.compile(r".*[./].*")] = None,
+    *,
+    format_: Format | None = None,
 ) -> None:
     """Write all trials as CSV, JSON or Parquet.
 
     They go to the FILE, or to standard output.
+
+    Args:
+        format_: The format. [default: by the file's ending; csv, or json with --json, without a
+            file]
+
+    Example:
+        noregret export lab lab.csv
     """
+    kind: Format | None = format_
     study = target.open()
     if file is None:
         kind = kind or ("json" if target.as_json else "csv")
@@ -376,7 +365,7 @@ def export(
         study.export(sys.stdout, kind)
         return
     ending: Any = file.suffix[1:].lower()
-    if kind is None and ending not in FORMATS:
+    if kind is None and ending not in get_args(Format):
         raise ConfigurationError(
             f"the format of {file} is not known: let it end in .csv, .json or .parquet, or give"
             " --format"
@@ -389,17 +378,17 @@ def export(
     )
 
 
-@command(SECTION, "noregret replay lab")
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0),
-    default=1e-6,
-    help="Largest difference on the unit cube, for other machines' arithmetic.",
-)
-def replay(target: Target, tolerance: float) -> None:
+@command
+def replay(target: Target, *, tolerance: NotNegative = 1e-6) -> None:
     """Check every proposal against the history.
 
     Each is derived again from the trials before it. The exit code is 1 if one differs.
+
+    Args:
+        tolerance: Largest difference on the unit cube, for other machines' arithmetic.
+
+    Example:
+        noregret replay lab
     """
     study = target.open()
     found = study.replay(tolerance)
