@@ -56,7 +56,7 @@ def test_help_has_an_example_and_the_options_hold(name: str, shell: Shell) -> No
 def test_there_are_the_commands_promised() -> None:
     promised = (
         "create list ask tell add enqueue import run correct show best plot export replay reclaim"
-        " delete upgrade completion"
+        " delete upgrade"
     )
     assert set(promised.split()) <= set(COMMANDS)
 
@@ -217,17 +217,6 @@ def test_a_reader_that_leaves_early(lab: Shell) -> None:
     assert done.stderr == b""
 
 
-@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
-def test_completion_scripts(name: str, shell: Shell) -> None:
-    script = shell(f"completion {name}").out
-    assert "_NOREGRET_COMPLETE" in script
-    assert shell(f"completion {name} --json").json == {
-        "shell": name,
-        "script": script.removesuffix("\n"),
-    }
-    shell.fails("completion tcsh", "bash")
-
-
 def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
     def complete(line: str) -> set[str]:
         count = str(len(line.split(" ")) - 1)
@@ -235,6 +224,8 @@ def test_completion_of_commands_options_and_studies(shell: Shell) -> None:
         done = CliRunner().invoke(cli, [], env=asked)
         return {answer.partition(",")[2] for answer in done.stdout.split()}
 
+    script = CliRunner().invoke(cli, [], env={"_NOREGRET_COMPLETE": "bash_source"}).stdout
+    assert "_NOREGRET_COMPLETE=bash_complete" in script  # as docs/cli.md says
     assert complete("noregret re") == {"replay", "reclaim", "recover", "reproduce", "retry"}
     assert complete("noregret ask --co") == {"--context", "--count"}
     assert complete("noregret create s --strategy r") == {

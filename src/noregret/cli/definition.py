@@ -10,6 +10,7 @@ import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,27 @@ def complete_strategy(ctx: click.Context, param: click.Parameter, incomplete: st
     return [name for name in names() if name.startswith(incomplete)]
 
 
+class ParameterWords(click.ParamType[tuple[int, str, Parameter]]):
+    """The words behind ``--float``, ``--int``, ``--choice`` or ``--levels``: the place of the flag
+    on the line, the name and the parameter.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, str, Parameter]:
+        place, *words = json.loads(value)
+        try:
+            return place, words[0] if words else "", _typed_parameter(self.name, words)
+        except (SpaceError, TrialError) as error:
+            return self.fail(str(error), param, ctx)
+
+
+Flags = tuple[Any, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Definition:
     """What defines a study on the command line.
@@ -78,10 +100,10 @@ class Definition:
         context: A parameter that you cannot choose; its current value is given at each ask.
     """
 
-    float_: Annotated[tuple[str, ...], "NAME LOW HIGH [log] [step=…|digits=…]"] = ()
-    int_: Annotated[tuple[str, ...], "NAME LOW HIGH [log] [step=…]"] = ()
-    choice: Annotated[tuple[str, ...], "NAME OPTION OPTION …"] = ()
-    levels: Annotated[tuple[str, ...], "NAME LEVEL LEVEL …"] = ()
+    float_: Annotated[Flags, ParameterWords("float"), "NAME LOW HIGH [log] [step=…|digits=…]"] = ()
+    int_: Annotated[Flags, ParameterWords("int"), "NAME LOW HIGH [log] [step=…]"] = ()
+    choice: Annotated[Flags, ParameterWords("choice"), "NAME OPTION OPTION …"] = ()
+    levels: Annotated[Flags, ParameterWords("levels"), "NAME LEVEL LEVEL …"] = ()
     linear: Annotated[tuple[str, ...], "SUM"] = ()
     forbidden: Annotated[tuple[str, ...], "NAME=VALUE, …"] = ()
     satisfies: Annotated[tuple[str, ...], "MODULE:FUNCTION"] = ()
@@ -95,12 +117,8 @@ class Definition:
 
     def parameters(self) -> list[tuple[str, Parameter]]:
         """Names and parameters in the order in which they were typed."""
-        flags = []
-        for kind in ("float", "int", "choice", "levels"):
-            for text in getattr(self, kind if kind in ("choice", "levels") else f"{kind}_"):
-                place, *words = json.loads(text)
-                flags.append((place, words[0] if words else "", _typed_parameter(kind, words)))
-        return [(name, parameter) for _, name, parameter in sorted(flags, key=lambda f: f[0])]
+        flags = sorted((*self.float_, *self.int_, *self.choice, *self.levels), key=itemgetter(0))
+        return [(name, parameter) for _, name, parameter in flags]
 
     def rules(self) -> list[tuple[str, str]]:
         """Constraints and branches, as pairs of kind and text."""

@@ -1,4 +1,4 @@
-"""All commands under one name, in the sections of the help; errors as one line; completion."""
+"""All commands under one name, in the sections of the help, and errors as one line."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 import click
-from click.shell_completion import get_completion_class
 
 from noregret import __version__
-from noregret.cli.options import Output, command
 from noregret.cli.research import compare, theory
 from noregret.cli.results import best, export, plot, replay, show
 from noregret.cli.running import run as run_
@@ -118,22 +116,6 @@ def cli() -> None:
     """
 
 
-@command
-def completion(target: Output, shell: Literal["bash", "zsh", "fish"]) -> None:
-    """Print a completion script for your shell.
-
-    It completes commands, options and study names. zsh: eval "$(noregret completion zsh)" in
-    ~/.zshrc. fish: noregret completion fish > ~/.config/fish/completions/noregret.fish
-
-    Example:
-        eval "$(noregret completion bash)", in your ~/.bashrc to keep it
-    """
-    kind = get_completion_class(shell)
-    assert kind is not None
-    script = kind(cli, {}, "noregret", "_NOREGRET_COMPLETE").source()
-    target.emit({"shell": shell, "script": script}, script)
-
-
 def of_the_checkout() -> list[click.Command]:
     """``reproduce``, if this package runs from the repository that has the experiments. Any other
     package called ``research`` is not touched.
@@ -146,7 +128,7 @@ def of_the_checkout() -> list[click.Command]:
 
 
 SECTIONS: dict[str, list[click.Command]] = {
-    "Study": [create, derive, list_, serve, delete, backup, recover, upgrade, completion],
+    "Study": [create, derive, list_, serve, delete, backup, recover, upgrade],
     "Experiment": [ask, tell, correct, add, enqueue, import_, run_, annotate, reclaim, retry],
     "Results": [show, best, plot, export, replay],
     "Research": [compare, theory, *of_the_checkout()],

@@ -59,8 +59,8 @@ Probability = Annotated[float, click.FloatRange(0, 1, min_open=True, max_open=Tr
 
 
 @dataclass(frozen=True, kw_only=True)
-class Output:
-    """Where the answer of a command goes.
+class Printer:
+    """Prints the answer of a command.
 
     Args:
         as_json: Print one JSON document to stdout, and errors as JSON to stderr.
@@ -76,7 +76,7 @@ class Output:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Database(Output):
+class Database(Printer):
     """The database of a command that needs no study.
 
     Args:
@@ -233,7 +233,7 @@ def _gather_flags(args: Sequence[str]) -> list[str]:
 def command(function: Callable[..., None]) -> Command:
     """Makes a function a command of its name.
 
-    Its first argument is what it works on: a ``Target``, a ``Database``, or only an ``Output``. Its
+    Its first argument is what it works on: a ``Target``, a ``Database``, or only a ``Printer``. Its
     other positional arguments are arguments of the command, its keywords are options, and a
     dataclass stands for its fields. The docstring is the help: it describes each under ``Args:``,
     and ends with an ``Example:``.
@@ -370,13 +370,18 @@ def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
     return point
 
 
+def check_given(names: Iterable[str], values: Mapping[str, Any], option: str = "") -> None:
+    """SpaceError unless each name has a value; it says what to add to the command."""
+    missing = [name for name in names if name not in values]
+    if missing:
+        words = " ".join(f"{option}{name}=VALUE" for name in missing)
+        raise SpaceError(f"missing {' and '.join(missing)}: add {words}")
+
+
 def read_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
     """The current values of the context parameters, all of them; None for a study without any."""
     values = parse_point(study, words)
-    missing = [name for name in study.context if name not in values]
-    if missing:
-        options = " ".join(f"--context {name}=VALUE" for name in missing)
-        raise SpaceError(f"{' and '.join(missing)} must be given here: add {options}")
+    check_given(study.context, values, "--context ")
     others = [name for name in values if name not in study.context]
     if others:
         raise SpaceError(f"{others[0]} is not a context parameter: use --fix {others[0]}=VALUE")

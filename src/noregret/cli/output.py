@@ -79,13 +79,12 @@ def counts(study: Study) -> dict[str, int]:
     return {state: states.count(state) for state in STATES}
 
 
-def counts_text(states: Mapping[str, int]) -> str:
+def counts_text(study: Study) -> str:
     """``7 trials: 5 complete, 1 under way, 1 failed``."""
+    states = counts(study)
     total = sum(states.values())
-    parts = ", ".join(
-        f"{states[state]} {word}" for state, word in STATE_WORDS.items() if states[state]
-    )
-    return f"{total} trial{'' if total == 1 else 's'}" + (f": {parts}" if parts else "")
+    parts = [f"{states[state]} {word}" for state, word in STATE_WORDS.items() if states[state]]
+    return f"{total} trial{'' if total == 1 else 's'}" + (f": {', '.join(parts)}" if parts else "")
 
 
 # -- trials --

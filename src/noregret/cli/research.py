@@ -15,9 +15,9 @@ from noregret.cli.options import (
     Count,
     FunctionName,
     NotNegative,
-    Output,
     PictureFile,
     Positive,
+    Printer,
     Target,
     command,
 )
@@ -224,7 +224,7 @@ class Situation:
         return Setting(read_kernel(self.kernel), self.dimension, self.norm, self.capacity)
 
 
-def _emit_verdict(target: Output, verdict: Verdict) -> None:
+def _emit_verdict(target: Printer, verdict: Verdict) -> None:
     document = {
         "subject": verdict.subject,
         "sublinear": verdict.sublinear,
@@ -238,7 +238,7 @@ def _emit_verdict(target: Output, verdict: Verdict) -> None:
 
 
 @command
-def rates(target: Output, *, situation: Situation) -> None:
+def rates(target: Printer, *, situation: Situation) -> None:
     """Print the capacity, the regret rate, and how fast h may grow.
 
     Example:
@@ -248,7 +248,7 @@ def rates(target: Output, *, situation: Situation) -> None:
 
 
 @command
-def schedule(target: Output, *, g: str = "log", b: str = "log", situation: Situation) -> None:
+def schedule(target: Printer, *, g: str = "log", b: str = "log", situation: Situation) -> None:
     """Check whether a schedule (g, b) is slow enough and captures every f.
 
     Args:
@@ -263,7 +263,7 @@ def schedule(target: Output, *, g: str = "log", b: str = "log", situation: Situa
 
 @command
 def scaling(
-    target: Output, *, h: str, weight: NotNegative | None = None, situation: Situation
+    target: Printer, *, h: str, weight: NotNegative | None = None, situation: Situation
 ) -> None:
     """Check whether a scaling h(t), split by λ_w, is slow enough.
 
@@ -279,7 +279,7 @@ def scaling(
 
 @command
 def reference(
-    target: Output,
+    target: Printer,
     *,
     exponent: Positive,
     estimator: Literal["regret_bound", "one_step"] = "regret_bound",
@@ -307,7 +307,7 @@ def reference(
 
 @command
 def capture(
-    target: Output,
+    target: Printer,
     *,
     g: str = "log",
     b: str = "log",
@@ -337,7 +337,7 @@ def capture(
 
 @command
 def bound(
-    target: Output,
+    target: Printer,
     *,
     t: Annotated[Count, "-t"],
     norm_bound: float,
@@ -367,7 +367,7 @@ def bound(
 
 @command
 def information(
-    target: Output,
+    target: Printer,
     *,
     t: Annotated[int, click.IntRange(min=1, max=5000), "-t"],
     lengthscale: float = 0.2,
@@ -410,6 +410,6 @@ def information(
 theory = click.Group(
     "theory",
     [rates, schedule, scaling, reference, capture, bound, information],
-    help="Compute the paper's bounds: rates, capture times, and which widening is slow enough.",
+    help="Compute the paper's bounds.\n\nRates, capture times, and which widening is slow enough.",
     epilog="Example: noregret theory rates --kernel matern:2.5 --dimension 2",
 )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import click
 
+from noregret.cli import output
 from noregret.cli.options import (
     Assignments,
     Names,
@@ -24,19 +25,6 @@ from noregret.cli.options import (
     pairs,
     parse_point,
     typed,
-)
-from noregret.cli.output import (
-    attributes_text,
-    counts,
-    counts_text,
-    parameter_range,
-    point_text,
-    results,
-    results_text,
-    study_document,
-    trial_document,
-    trial_table,
-    trial_text,
 )
 from noregret.diagnostics.presentation import table
 from noregret.errors import ConfigurationError, MissingExtraError, UnknownTrialError
@@ -82,17 +70,17 @@ def show(
                 f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
             )
         target.emit(
-            {"study": study.name, "trial": trial_document(study, trials[trial])},
-            trial_text(study, trials[trial]),
+            {"study": study.name, "trial": output.trial_document(study, trials[trial])},
+            output.trial_text(study, trials[trial]),
         )
         return
     selected = _matching(study.trials, state, about, typed(pairs(where)))
-    found = results(study)
+    found = output.results(study)
     document = {
-        **study_document(study),
-        **counts(study),
+        **output.study_document(study),
+        **output.counts(study),
         **found,
-        "trials": [trial_document(study, each) for each in selected],
+        "trials": [output.trial_document(study, each) for each in selected],
     }
     target.emit(document, _study_text(target, study, found, selected, all_))
 
@@ -120,11 +108,11 @@ def _study_text(
 ) -> str:
     space, record = study.space, study.record()
     note, origin = record.note, record.origin
-    attributes = attributes_text(record.attributes)
+    attributes = output.attributes_text(record.attributes)
     rules = [f"{name} {limit}" for name, limit in study.outcomes.items()]
-    ranges = [[name, parameter_range(each)] for name, each in space.parameters.items()]
+    ranges = [[name, output.parameter_range(each)] for name, each in space.parameters.items()]
     lines = [
-        f"study {study.name}: {study.goal}, {counts_text(counts(study))}",
+        f"study {study.name}: {study.goal}, {output.counts_text(study)}",
         "",
         table(["parameter", "range"], ranges),
         "",
@@ -143,14 +131,14 @@ def _study_text(
         "guarantee": study.strategy.theorem,
     }
     lines += [f"{label:<13}{text}" for label, text in facts.items() if text]
-    lines.append(results_text(study, found))
+    lines.append(output.results_text(study, found))
     remarks = {"note": note, "made from": origin and origin["study"], "attributes": attributes}
     lines += [*(f"{label:<13}{text}" for label, text in remarks.items() if text), ""]
     shown = selected if everything else selected[-SHOWN:]
     if len(shown) < len(selected):
         lines.append(f"({len(selected) - len(shown)} earlier trials: --all shows them)")
     if shown:
-        lines += [trial_table(study, shown), ""]
+        lines += [output.trial_table(study, shown), ""]
     running = next((each for each in study.trials if each.state == "running"), None)
     if running is None:
         lines.append(f"next: {target.again('ask')}")
@@ -184,14 +172,16 @@ def best(target: Target, *, delta: Probability | None = None) -> None:
     study.best  # noqa: B018 — raises without a value
     resolution = study.resolution()
     found = {
-        **results(study, delta),
+        **output.results(study, delta),
         "resolution": {
             "radius": resolution.radius,
             "exact": resolution.exact,
             "text": str(resolution),
         },
     }
-    target.emit({"study": study.name, "goal": study.goal, **found}, results_text(study, found))
+    target.emit(
+        {"study": study.name, "goal": study.goal, **found}, output.results_text(study, found)
+    )
 
 
 # -- pictures --
@@ -409,8 +399,8 @@ def replay(target: Target, *, tolerance: NotNegative = 1e-6) -> None:
         }
         text = (
             f"{found.agreed} proposals agree; trial {found.number} is the first that differs\n"
-            f"  recorded  {point_text(study, found.recorded)}\n"
-            f"  derived   {point_text(study, found.derived)}"
+            f"  recorded  {output.point_text(study, found.recorded)}\n"
+            f"  derived   {output.point_text(study, found.derived)}"
         )
     if found.skipped:
         text += (

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
+from noregret.cli import output
 from noregret.cli.objectives import (
     EvaluationError,
     NotStartedError,
@@ -34,7 +35,6 @@ from noregret.cli.options import (
     command,
     read_context,
 )
-from noregret.cli.output import counts, counts_text, point_text, results, results_text
 from noregret.diagnostics.presentation import number
 from noregret.errors import ConfigurationError, NoRegretError, TransientError
 from noregret.space import named_params
@@ -85,7 +85,8 @@ class Watched:
             self.in_a_row, self.failed, self.last = self.in_a_row + 1, self.failed + 1, why
             clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # overwrite a progress bar
             click.echo(
-                f"{clear}noregret: failed at {point_text(self.study, params)}: {why}", err=True
+                f"{clear}noregret: failed at {output.point_text(self.study, params)}: {why}",
+                err=True,
             )
 
     @property
@@ -224,7 +225,8 @@ def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -
         value, noise_std, outcomes = returned(objective(params), study.outcomes)
     except Exception as error:
         raise NoRegretError(
-            f"it failed at {point_text(study, params)}: {reason(error)}. Nothing was recorded"
+            f"it failed at {output.point_text(study, params)}: {reason(error)}."
+            " Nothing was recorded"
         ) from None
     document = {
         "study": study.name,
@@ -238,22 +240,22 @@ def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -
     text = "" if words is None else f"ran {shlex.join(words)}\n"
     text += number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
     text += "".join(f", {name} {number(each)}" for name, each in outcomes.outcomes.items())
-    target.emit(document, f"{text} at {point_text(study, params)}; nothing was recorded")
+    target.emit(document, f"{text} at {output.point_text(study, params)}; nothing was recorded")
 
 
 def _report(target: Target, study: Study, before: int, failed: int, seconds: float) -> None:
-    found, new = results(study), len(study.trials) - before
+    found, new = output.results(study), len(study.trials) - before
     document = {
         "study": study.name,
         "new": new,
         "failed_here": failed,
         "seconds": seconds,
-        **counts(study),
+        **output.counts(study),
         **found,
     }
     text = (
-        f"{new} new trials in {seconds:.1f} s; {study.name} has {counts_text(counts(study))}\n"
-        f"{results_text(study, found)}"
+        f"{new} new trials in {seconds:.1f} s; {study.name} has {output.counts_text(study)}\n"
+        f"{output.results_text(study, found)}"
     )
     target.emit(document, f"{text}\n\nnext: {target.again('plot')}")
 

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import click
 
+from noregret.cli import output
 from noregret.cli.definition import Definition, limits, read_constraints, settings
 from noregret.cli.options import (
     Assignments,
@@ -21,7 +22,6 @@ from noregret.cli.options import (
     command,
     pairs,
 )
-from noregret.cli.output import counts, counts_text, parameters_text, study_document
 from noregret.diagnostics.presentation import number, table
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
 from noregret.storage import SQLStorage
@@ -67,8 +67,8 @@ def create(
     for warning in caught:
         click.echo(f"noregret: {warning.message}", err=True)
     again = target.again("ask", name if len(storage.names()) > 1 else None)
-    text = f"study {name}: {study.goal}, {parameters_text(study)}\n\n{_next(study, again)}"
-    target.emit(study_document(study), text)
+    text = f"study {name}: {study.goal}, {output.parameters_text(study)}\n\n{_next(study, again)}"
+    target.emit(output.study_document(study), text)
 
 
 def _next(study: Study, ask: str) -> str:
@@ -122,13 +122,11 @@ def derive(
         seed=definition.seed,
         note=note,
     )
-    document = study_document(new_study)
+    document = output.study_document(new_study)
     document |= {"origin": dict(new_study.record().origin or {}), "trials": len(new_study.trials)}
-    target.emit(
-        document,
-        f"study {name} from {study.name}: {new_study.goal}, {parameters_text(new_study)};"
-        f" {counts_text(counts(new_study))}\n\n{_next(new_study, target.again('ask', name))}",
-    )
+    text = f"study {name} from {study.name}: {new_study.goal}, {output.parameters_text(new_study)}"
+    again = _next(new_study, target.again("ask", name))
+    target.emit(document, f"{text}; {output.counts_text(new_study)}\n\n{again}")
 
 
 @command
@@ -220,7 +218,7 @@ def delete(target: Database, name: StudyName, *, yes: bool = False) -> None:
     """
     storage = target.connect()
     study = Study.open(name, storage=storage)
-    subject = f"study {name} ({counts_text(counts(study))})"
+    subject = f"study {name} ({output.counts_text(study)})"
     if not yes:
         if target.as_json:
             raise ConfigurationError(

@@ -5,13 +5,13 @@ retry.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import click
 
+from noregret.cli import output
 from noregret.cli.options import (
     Assignments,
     Count,
@@ -19,6 +19,7 @@ from noregret.cli.options import (
     Point,
     Target,
     Text,
+    check_given,
     command,
     pairs,
     parse_point,
@@ -26,16 +27,8 @@ from noregret.cli.options import (
     read_outcomes,
     typed,
 )
-from noregret.cli.output import (
-    attributes_text,
-    outcomes_text,
-    point_text,
-    trial_document,
-    trial_table,
-    trials_document,
-)
 from noregret.diagnostics.presentation import number
-from noregret.errors import SpaceError, TrialError
+from noregret.errors import TrialError
 from noregret.space import Space
 from noregret.study import Study, read_value, understood, units_of
 from noregret.trials import State, Trial, standing
@@ -140,8 +133,8 @@ def ask(
     first = trials[0].number
     outcomes = "".join(f" --outcome {name}=…" for name in study.outcomes)
     target.emit(
-        trials_document(study, trials),
-        f"{trial_table(study, trials, results=False)}\n\n"
+        output.trials_document(study, trials),
+        f"{output.trial_table(study, trials, results=False)}\n\n"
         f"measured:  {target.again(f'tell {first} VALUE')}{outcomes}\n"
         f"failed:    {target.again(f'tell {first} --failed')}",
     )
@@ -162,7 +155,7 @@ def tell(target: Target, trial: int, value: str | None = None, *, result: Result
     measured, noise = result.value_of(study, value)
     options = result.of(study)
     if measured is not None:
-        _check_outcomes(study, options["outcomes"])
+        check_given(study.outcomes, options["outcomes"] or {}, "--outcome ")
     _report(target, study, study.tell(trial, measured, noise, **options))
 
 
@@ -191,7 +184,7 @@ def add(target: Target, point: Point, value: str, *, measurement: Measurement) -
     study = target.open()
     measured, noise = measurement.value_of(study, value)
     outcomes = read_outcomes(study, measurement.outcome)
-    _check_outcomes(study, outcomes)
+    check_given(study.outcomes, outcomes or {}, "--outcome ")
     params = _whole_point(study, point)
     trial = study.add(params, measured, noise, outcomes=outcomes, **measurement.said())
     _report(target, study, trial)
@@ -222,7 +215,7 @@ def import_(target: Target, file: Annotated[Path, "FILE.csv"]) -> None:
     study = target.open()
     trials = study.import_csv(sys.stdin if str(file) == "-" else file)
     text = f"added {len(trials)} trials\n\nnext: {target.again('show')}"
-    target.emit(trials_document(study, trials), text)
+    target.emit(output.trials_document(study, trials), text)
 
 
 @command
@@ -241,7 +234,7 @@ def annotate(target: Target, trial: int | None = None, *, remarks: Remarks) -> N
     now = study.record() if trial is None else study.trials[trial]
     note, values = now.note, dict(now.attributes)
     subject = f"study {study.name}" if trial is None else f"trial {trial}"
-    parts = [part for part in (note, attributes_text(values)) if part]
+    parts = [part for part in (note, output.attributes_text(values)) if part]
     target.emit(
         {"study": study.name, "trial": trial, "note": note, "attributes": values},
         f"{subject}: {'; '.join(parts) or 'nothing noted'}",
@@ -271,11 +264,11 @@ def reclaim(
     back = study.reclaim(grace, then=then, numbers=list(trials) or None)
     became = "wait to be given out again" if then == "retry" else "are marked failed"
     text = (
-        f"{trial_table(study, back)}\n\nthese {became}"
+        f"{output.trial_table(study, back)}\n\nthese {became}"
         if back
         else "no trial to take back: no worker is silent for so long"
     )
-    target.emit(trials_document(study, back), text)
+    target.emit(output.trials_document(study, back), text)
 
 
 @command
@@ -294,37 +287,18 @@ def retry(target: Target, trial: int) -> None:
 
 def _report_waiting(target: Target, study: Study, trial: Trial, state: str) -> None:
     target.emit(
-        {"study": study.name, "trial": trial_document(study, trial)},
-        f"trial {trial.number} {state}: {point_text(study, trial.params)}\n\n"
+        {"study": study.name, "trial": output.trial_document(study, trial)},
+        f"trial {trial.number} {state}: {output.point_text(study, trial.params)}\n\n"
         f"next: {target.again('ask')}",
     )
 
 
-def _whole_point(study: Study, words: tuple[str, ...]) -> dict[str, Any]:
+def _whole_point(study: Study, words: Point) -> dict[str, Any]:
     """A point with a value for every parameter that exists for its choices."""
     point = parse_point(study, words)
-    branches = study.space.branches if isinstance(study.space, Space) else ()
-
-    def exists(name: str) -> bool:
-        rules = [rule for rule in branches if rule.name == name]
-        return all(exists(rule.choice) and point.get(rule.choice) in rule.options for rule in rules)
-
-    missing = [name for name in study.space.parameters if name not in point and exists(name)]
-    if missing:
-        raise SpaceError(
-            f"the point is incomplete: {', '.join(missing)} missing, add"
-            f" {' '.join(f'{name}=VALUE' for name in missing)}"
-        )
+    branching = study.space.branching if isinstance(study.space, Space) else None
+    check_given(study.space.parameters, branching.filled(point) if branching else point)
     return point
-
-
-def _check_outcomes(study: Study, outcomes: Mapping[str, Any] | None) -> None:
-    missing = [name for name in study.outcomes if name not in (outcomes or {})]
-    if missing:
-        raise TrialError(
-            f"the outcome {' and '.join(missing)} is missing: add"
-            f" {' '.join(f'--outcome {name}=VALUE' for name in missing)}"
-        )
 
 
 def _report(target: Target, study: Study, trial: Trial) -> None:
@@ -332,10 +306,10 @@ def _report(target: Target, study: Study, trial: Trial) -> None:
     ended = "failed, not the point's fault," if trial.transient else trial.state
     unit = units_of(study.record().attributes)[None]
     value = ended if trial.value is None else understood(trial.value, trial.noise_std, unit)
-    result = "; ".join(part for part in (value, outcomes_text(study, trial)) if part)
-    lines = [f"trial {trial.number}: {result} at {point_text(study, trial.params)}"]
+    result = "; ".join(part for part in (value, output.outcomes_text(study, trial)) if part)
+    lines = [f"trial {trial.number}: {result} at {output.point_text(study, trial.params)}"]
     if trial.asked is not None:
-        lines.append(f"asked for: {point_text(study, trial.asked)}")
+        lines.append(f"asked for: {output.point_text(study, trial.asked)}")
     trials = standing(study.trials)
     best = study.best if any(each.state == "complete" for each in trials) else None
     if best is not None and best.feasible is False:
@@ -345,7 +319,7 @@ def _report(target: Target, study: Study, trial: Trial) -> None:
     elif best is not None:
         lines.append(
             f"best so far: {number(best.value)} at trial {best.number},"
-            f" {point_text(study, best.params)}"
+            f" {output.point_text(study, best.params)}"
         )
     running = [str(each.number) for each in trials if each.state == "running"]
     if running:
@@ -356,7 +330,7 @@ def _report(target: Target, study: Study, trial: Trial) -> None:
     lines.append(f"next: {target.again('ask')}")
     document = {
         "study": study.name,
-        "trial": trial_document(study, trial),
-        "best": None if best is None else trial_document(study, best),
+        "trial": output.trial_document(study, trial),
+        "best": None if best is None else output.trial_document(study, best),
     }
     target.emit(document, "\n".join(lines))

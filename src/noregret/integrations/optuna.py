@@ -16,7 +16,7 @@ from typing import Any
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import Axes, Axis, checked, ranged, seed_from
+from noregret.integrations.axes import Axes, Axis, Single, checked, ranged, seed_from
 from noregret.space import Choice, Float, Int
 from noregret.strategies import Strategy
 from noregret.study import CertifiedWithin, Study
@@ -244,7 +244,7 @@ def _searched(
 
 
 def _axes(search_space: dict[str, BaseDistribution]) -> Axes:
-    return Axes({name: _axis(distribution) for name, distribution in search_space.items()})
+    return Axes.of(search_space, _axis)
 
 
 def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
@@ -299,7 +299,7 @@ def _fingerprint(search_space: dict[str, BaseDistribution]) -> str:
     return hashlib.blake2s(text.encode(), digest_size=8).hexdigest()
 
 
-def _axis(distribution: BaseDistribution) -> Axis:
+def _axis(distribution: BaseDistribution) -> Axis | Single:
     if isinstance(distribution, CategoricalDistribution):
         choices = distribution.choices
         return Axis(
