@@ -19,13 +19,7 @@ import numpy as np
 
 from noregret.cli.options import Names, pairs, typed
 from noregret.cli.output import LIMITS
-from noregret.errors import (
-    ConfigurationError,
-    NoRegretError,
-    SpaceError,
-    StorageError,
-    TrialError,
-)
+from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError, TrialError
 from noregret.space import (
     ONLY_FOR,
     ActiveWhen,
@@ -51,6 +45,14 @@ KEYS = (
     *("goal", "seed", "strategy", "parameters", "candidates", "constraints"),
     *("outcomes", "context"),
 )
+
+
+FORMS = {  # of the flags, each with an example
+    "float": ("NAME LOW HIGH [log] [step=…|digits=…]", "lr 1e-5 1e-1 log"),
+    "int": ("NAME LOW HIGH [log] [step=…]", "layers 1 8"),
+    "choice": ("NAME OPTION OPTION …", "solvent water dmf"),
+    "levels": ("NAME LEVEL LEVEL …", "stirring slow middle fast"),
+}
 
 
 def complete_strategy(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -100,10 +102,10 @@ class Definition:
         context: A parameter that you cannot choose; its current value is given at each ask.
     """
 
-    float_: Annotated[Flags, ParameterWords("float"), "NAME LOW HIGH [log] [step=…|digits=…]"] = ()
-    int_: Annotated[Flags, ParameterWords("int"), "NAME LOW HIGH [log] [step=…]"] = ()
-    choice: Annotated[Flags, ParameterWords("choice"), "NAME OPTION OPTION …"] = ()
-    levels: Annotated[Flags, ParameterWords("levels"), "NAME LEVEL LEVEL …"] = ()
+    float_: Annotated[Flags, ParameterWords("float"), FORMS["float"][0]] = ()
+    int_: Annotated[Flags, ParameterWords("int"), FORMS["int"][0]] = ()
+    choice: Annotated[Flags, ParameterWords("choice"), FORMS["choice"][0]] = ()
+    levels: Annotated[Flags, ParameterWords("levels"), FORMS["levels"][0]] = ()
     linear: Annotated[tuple[str, ...], "SUM"] = ()
     forbidden: Annotated[tuple[str, ...], "NAME=VALUE, …"] = ()
     satisfies: Annotated[tuple[str, ...], "MODULE:FUNCTION"] = ()
@@ -172,14 +174,12 @@ def _space(
         raise ConfigurationError(
             "the parameters are given twice: use flags, --candidates or the file, only one of them"
         )
-    space: Space | Candidates
     if flags:
-        space = Space(flags)
+        space: Space | Candidates = Space(flags)
     elif candidates is not None:
         space = read_candidates(candidates)
     else:
-        assert file is not None
-        space = _written_space(written, file.parent)
+        space = _written_space(written, Path() if file is None else file.parent)
     for name in space.parameters:
         _check_typable("a parameter", name)
     return space
@@ -241,40 +241,25 @@ def rehearse(strategy: Strategy, space: Space | Candidates) -> None:
 
 def _typed_parameter(kind: str, words: Sequence[str]) -> Parameter:
     """The words behind ``--float``, ``--int``, ``--choice`` or ``--levels``."""
-    if kind in ("choice", "levels"):
-        if len(words) < 2:
-            example = "solvent water dmf" if kind == "choice" else "stirring low high"
-            raise SpaceError(f"write --{kind} NAME OPTION OPTION …, such as --{kind} {example}")
+    form, example = FORMS[kind]
+    wrong = SpaceError(
+        f"write --{kind} {form}, such as --{kind} {example}; got {' '.join(words)!r}. The study's"
+        " name comes first"
+    )
+    is_choice = kind in ("choice", "levels")
+    if len(words) < (2 if is_choice else 3):
+        raise wrong
+    if is_choice:
         return Choice(numbers(words[1:]), ordered=kind == "levels")
-    extra = _scale(kind, words[3:])
-    if len(words) < 3 or extra is None:
-        example = "lr 1e-5 1e-1 log" if kind == "float" else "layers 1 8"
-        steps = "step=5 or digits=2" if kind == "float" else "step=5"
-        raise SpaceError(
-            f"write --{kind} NAME LOW HIGH, with log for a log scale and {steps} for a resolution,"
-            f" such as --{kind} {example}; got {' '.join(words)!r}. The study's name comes first"
-        )
-    low, high = (_bound(kind, word) for word in words[1:3])
-    if kind == "float":
-        return Float(low, high, **extra)
-    if "digits" in extra:
-        raise SpaceError("--int has no digits: it has log and step")
-    return Int(low, high, **extra)  # type: ignore[arg-type]  # whole bounds are checked there
-
-
-def _scale(kind: str, words: Sequence[str]) -> dict[str, Any] | None:
-    """log, step=5 and digits=2 behind the bounds; None for anything else."""
-    extra: dict[str, Any] = {}
-    for word in words:
+    scale: dict[str, Any] = {}
+    for word in words[3:]:
         name, equals, text = word.partition("=")
-        if word == "log":
-            extra["log"] = True
-        elif name in ("step", "digits") and equals and name not in extra:
-            value = _bound(kind, text)
-            extra[name] = int(value) if value == int(value) else value
-        else:
-            return None
-    return extra
+        if name in scale or (word != "log" and f"{name}=…" not in form):
+            raise wrong
+        scale[name] = _bound(kind, text) if equals else True
+    low, high = (_bound(kind, word) for word in words[1:3])
+    make: Any = KINDS[kind]
+    return make(low, high, **scale)
 
 
 def _bound(kind: str, word: str) -> float:

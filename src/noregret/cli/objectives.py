@@ -22,12 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from noregret.errors import (
-    ConfigurationError,
-    NoRegretError,
-    TransientError,
-    WorkerDiedError,
-)
+from noregret.errors import ConfigurationError, NoRegretError, TransientError, WorkerDiedError
 from noregret.space import Candidates, Space, named_params
 from noregret.study import was_killed
 from noregret.trials import check_noise, check_value

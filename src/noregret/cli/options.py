@@ -37,16 +37,26 @@ def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) 
     return [name for name in names if name.startswith(incomplete)]
 
 
+class Word(click.ParamType[str]):
+    """A word of a form that tells it from a study's name."""
+
+    name = "text"
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = re.compile(pattern)
+
+    def convert(self, value: Any, *_: Any) -> str:
+        return str(value)
+
+
 # Types of arguments and options. Beside the type stand a metavar, or the names if they begin with a
-# dash; a click type; a function that completes; a pattern of words that cannot name the study.
+# dash; a click type; a function that completes.
 Text = Annotated[str | None, "TEXT"]
 StudyName = Annotated[str, complete_study]
 Names = Annotated[tuple[str, ...], "NAME"]
 Assignments = Annotated[tuple[str, ...], "NAME=VALUE"]
-Point = Annotated[tuple[str, ...], "NAME=VALUE...", re.compile(r".*=.*")]
-FunctionName = Annotated[
-    str | None, "[MODULE:FUNCTION|SCRIPT.py:FUNCTION]", re.compile(r".*:.*|.*\.py")
-]
+Point = Annotated[tuple[str, ...], "NAME=VALUE...", Word(r".*=.*")]
+FunctionName = Annotated[str | None, "[MODULE:FUNCTION|SCRIPT.py:FUNCTION]", Word(r".*:.*|.*\.py")]
 PictureFile = Annotated[Path | None, "FILE.png|svg|pdf"]
 Count = Annotated[int, click.IntRange(min=1)]
 NotNegative = Annotated[float, click.FloatRange(min=0)]
@@ -181,11 +191,8 @@ class Command(click.Command):
     """A command of the shell.
 
     A negative number is a value, not an option. ``--float`` and its like take all words up to the
-    next option. Where a command works on a study, the first word may be the study's name:
-    ``begins_itself`` says whether the words are the command's own from the first one on.
+    next option. Where a command works on a study, the first word may be the study's name.
     """
-
-    begins_itself: Callable[[Sequence[str]], bool] | None = None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words = _gather_flags(args)
@@ -193,10 +200,23 @@ class Command(click.Command):
         for place in places:
             if NEGATIVE.match(words[place]):
                 words[place] = f" {words[place]}"
-        begins_itself = self.begins_itself
-        if begins_itself and places and begins_itself([words[place].strip() for place in places]):
+        if places and self._begins_itself([words[place].strip() for place in places]):
             words.insert(places[0], "")  # the study is not named here
         return super().parse_args(ctx, words)
+
+    def _begins_itself(self, words: Sequence[str]) -> bool:
+        """Whether the first word is an argument of the command, not the study's name."""
+        arguments = [each for each in self.params if isinstance(each, click.Argument)]
+        if len(arguments) < 2 or arguments[0].name != "word":
+            return False
+        kind = arguments[1].type
+        if isinstance(kind, Word):
+            return kind.pattern.fullmatch(words[0]) is not None
+        if isinstance(kind, click.Choice):
+            return words[0] in kind.choices
+        if kind is click.INT:
+            return re.fullmatch(r"-?\d+", words[0]) is not None
+        return len(words) < len(arguments)
 
     def _arguments(self, words: Sequence[str]) -> list[int]:
         """The places of words that are neither options nor their values."""
@@ -248,22 +268,16 @@ def command(function: Callable[..., None]) -> Command:
         function(**values)
 
     text, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n\nExample:\n")
-    made = Command(
+    return Command(
         function.__name__.rstrip("_"),
         callback=callback,
-        params=sorted(_parameters(function), key=_place),
+        params=sorted(
+            _parameters(function),
+            key=lambda each: (isinstance(each, click.Option), each.name in SHARED),
+        ),
         help=text.partition("\n\nArgs:\n")[0],
         epilog=f"Example: {' '.join(example.split())}",
     )
-    if Target in groups.values():
-        made.begins_itself = _own_words(function)
-    return made
-
-
-def _place(parameter: click.Parameter) -> tuple[bool, int]:
-    """Arguments come first, and the options that commands share last."""
-    shared = SHARED.index(parameter.name) if parameter.name in SHARED else -1
-    return isinstance(parameter, click.Option), shared
 
 
 def _parameters(owner: Any) -> Iterator[click.Parameter]:
@@ -312,22 +326,6 @@ def _click_type(kind: Any) -> Any:
     if get_origin(kind) is Literal:
         return click.Choice(get_args(kind))
     return click.Path(path_type=Path) if kind is Path else kind
-
-
-def _own_words(function: Callable[..., None]) -> Callable[[Sequence[str]], bool]:
-    """Whether the words of a command begin with an argument of its own, not with the study."""
-    hints = get_type_hints(function, include_extras=True)
-    signature = inspect.signature(function).parameters.values()
-    positional = [each.name for each in signature if each.kind is not each.KEYWORD_ONLY][1:]
-    if not positional:
-        return lambda words: False
-    kind, _, extras = _unwrapped(hints[positional[0]])
-    patterns = [each.pattern for each in extras if isinstance(each, re.Pattern)]
-    patterns += ["|".join(each.choices) for each in extras if isinstance(each, click.Choice)]
-    patterns += [r"-?\d+"] if kind is int else []
-    if patterns:
-        return lambda words: re.fullmatch(patterns[0], words[0]) is not None
-    return lambda words: len(words) <= len(positional)
 
 
 # -- what is typed --

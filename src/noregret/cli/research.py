@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import click
 import numpy as np
 
+from noregret import theory as bounds
 from noregret.cli.objectives import load
 from noregret.cli.options import (
     Count,
@@ -31,22 +32,6 @@ from noregret.strategies import Strategy, named, names
 from noregret.study import Progress
 from noregret.testing.comparison import PROBLEMS, Compared, Problem
 from noregret.testing.comparison import compare as compare_strategies
-from noregret.theory import (
-    GREEDY_SHARE,
-    Setting,
-    Verdict,
-    capture_time,
-    check_reference,
-    check_scaling,
-    check_schedule,
-    greedy_information,
-    rate_rows,
-    refined_capture_time,
-    regret_bound,
-    render_capture,
-    render_check,
-    render_rates,
-)
 
 # -- compare --
 
@@ -220,21 +205,15 @@ class Situation:
     capacity: Literal["tight", "printed"] = "tight"
 
     @property
-    def setting(self) -> Setting:
-        return Setting(read_kernel(self.kernel), self.dimension, self.norm, self.capacity)
+    def setting(self) -> bounds.Setting:
+        return bounds.Setting(read_kernel(self.kernel), self.dimension, self.norm, self.capacity)
 
 
-def _emit_verdict(target: Printer, verdict: Verdict) -> None:
-    document = {
-        "subject": verdict.subject,
-        "sublinear": verdict.sublinear,
-        "captures_f": verdict.unbounded,
-        "holds": verdict.holds,
-        "proved": verdict.proved,
-        "rate": verdict.rate,
-        "reason": verdict.reason,
-    }
-    target.emit(document, render_check(verdict))
+def _emit_verdict(target: Printer, verdict: bounds.Verdict) -> None:
+    names = ("subject", "sublinear", "holds", "proved", "rate", "reason")
+    document = {name: getattr(verdict, name) for name in names}
+    document["captures_f"] = verdict.unbounded
+    target.emit(document, bounds.render_check(verdict))
 
 
 @command
@@ -244,7 +223,7 @@ def rates(target: Printer, *, situation: Situation) -> None:
     Example:
         noregret theory rates --kernel matern:2.5 --dimension 2
     """
-    target.emit(dict(rate_rows(situation.setting)), render_rates(situation.setting))
+    target.emit(dict(bounds.rate_rows(situation.setting)), bounds.render_rates(situation.setting))
 
 
 @command
@@ -258,7 +237,7 @@ def schedule(target: Printer, *, g: str = "log", b: str = "log", situation: Situ
     Example:
         noregret theory schedule --g log --b log -d 3
     """
-    _emit_verdict(target, check_schedule(situation.setting, read_growth(g), read_growth(b)))
+    _emit_verdict(target, bounds.check_schedule(situation.setting, read_growth(g), read_growth(b)))
 
 
 @command
@@ -274,7 +253,7 @@ def scaling(
     Example:
         noregret theory scaling --h power:0.4 --weight 0.1
     """
-    _emit_verdict(target, check_scaling(situation.setting, read_growth(h), weight))
+    _emit_verdict(target, bounds.check_scaling(situation.setting, read_growth(h), weight))
 
 
 @command
@@ -301,7 +280,7 @@ def reference(
         noregret theory reference --exponent 0.9 --weight 0.1 --cap power:2:0.3 --floor log:0.1
     """
     above, below = (None if text is None else read_growth(text) for text in (cap, floor))
-    verdict = check_reference(situation.setting, exponent, weight, above, below, estimator)
+    verdict = bounds.check_reference(situation.setting, exponent, weight, above, below, estimator)
     _emit_verdict(target, verdict)
 
 
@@ -328,11 +307,11 @@ def capture(
         noregret theory capture --g log --lengthscale-ratio 10 --norm-ratio 2
     """
     curves, of = (read_growth(g), read_growth(b)), read_kernel(kernel)
-    times = {"printed": capture_time(*curves, ratios, norm_ratio)}
+    times = {"printed": bounds.capture_time(*curves, ratios, norm_ratio)}
     for power in ("paper", "tight"):
-        times[f"{power}_norm"] = refined_capture_time(of, *curves, ratios, norm_ratio, power)
+        times[f"{power}_norm"] = bounds.refined_capture_time(of, *curves, ratios, norm_ratio, power)
     document = {key: t if math.isfinite(t) else None for key, t in times.items()}
-    target.emit(document, render_capture(of, *curves, ratios, norm_ratio))
+    target.emit(document, bounds.render_capture(of, *curves, ratios, norm_ratio))
 
 
 @command
@@ -360,7 +339,7 @@ def bound(
         noregret theory bound -t 1000 --norm-bound 2 --beta-sqrt 5 --information 12 --regulariser
         0.01 --captured-at 50
     """
-    value = regret_bound(t, norm_bound, captured_at, beta_sqrt, information, regulariser)
+    value = bounds.regret_bound(t, norm_bound, captured_at, beta_sqrt, information, regulariser)
     text = f"R_{t} ≤ {value:.6g}, on average {value / t:.4g} per decision"
     target.emit({"t": t, "regret_bound": value}, text)
 
@@ -391,16 +370,16 @@ def information(
     """
     candidates = low_discrepancy(points, dimension, np.random.default_rng(0))
     scales = np.full(dimension, lengthscale)
-    gains = greedy_information(read_kernel(kernel), scales, candidates, t, regulariser)
+    gains = bounds.greedy_information(read_kernel(kernel), scales, candidates, t, regulariser)
     document = {
         "t": t,
         "at_least": gains[t - 1],
-        "at_most": gains[t - 1] / GREEDY_SHARE,
+        "at_most": gains[t - 1] / bounds.GREEDY_SHARE,
         "candidates": points,
     }
     shown = sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t})
     lines = [
-        f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / GREEDY_SHARE:.4f}"
+        f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / bounds.GREEDY_SHARE:.4f}"
         f"  (over {points} candidates)"
         for count in shown
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from noregret.cli.options import (
     Probability,
     Target,
     Text,
+    Word,
     command,
     complete_study,
     pairs,
@@ -328,7 +328,7 @@ Format = Literal["csv", "json", "parquet"]
 @command
 def export(
     target: Target,
-    file: Annotated[Path | None, re.compile(r".*[./].*")] = None,
+    name: Annotated[str | None, Word(r".*[./].*"), "[FILE]"] = None,
     *,
     format_: Format | None = None,
 ) -> None:
@@ -343,7 +343,7 @@ def export(
     Example:
         noregret export lab lab.csv
     """
-    kind: Format | None = format_
+    kind, file = format_, None if name is None else Path(name)
     study = target.open()
     if file is None:
         kind = kind or ("json" if target.as_json else "csv")

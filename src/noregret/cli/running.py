@@ -15,15 +15,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from noregret.cli import output
-from noregret.cli.objectives import (
-    EvaluationError,
-    NotStartedError,
-    Program,
-    RunOverError,
-    describe,
-    load,
-)
+from noregret.cli import objectives, output
 from noregret.cli.options import (
     Assignments,
     Count,
@@ -69,9 +61,9 @@ class Watched:
         try:
             result = self.objective(params)
             returned(result, self.study.outcomes)  # raises what the study would refuse
-        except NotStartedError as error:
+        except objectives.NotStartedError as error:
             raise UnusableError(str(error)) from None
-        except RunOverError:
+        except objectives.RunOverError:
             raise
         except Exception as error:
             self._report(params, reason(error))
@@ -96,11 +88,11 @@ class Watched:
 
 def reason(error: Exception) -> str:
     """A failure in a line."""
-    if isinstance(error, (EvaluationError, NotStartedError, TransientError)):
+    if isinstance(error, (objectives.EvaluationError, objectives.NotStartedError, TransientError)):
         return str(error)
     if isinstance(error, NoRegretError):
         return str(error).partition(":")[0]  # the rest is advice for users of tell
-    return describe(error)
+    return objectives.describe(error)
 
 
 # -- the command --
@@ -220,7 +212,7 @@ def _run(
 
 def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -> None:
     params = study.preview(context=context).params
-    words = objective.arguments(params) if isinstance(objective, Program) else None
+    words = objective.arguments(params) if isinstance(objective, objectives.Program) else None
     try:
         value, noise_std, outcomes = returned(objective(params), study.outcomes)
     except Exception as error:
@@ -264,9 +256,9 @@ def _objective(
     study: Study, function: str | None, program: str | None, timeout: float | None
 ) -> AbstractContextManager[Objective]:
     if program is not None:
-        return Program(program, study.space, timeout, tuple(study.outcomes))
+        return objectives.Program(program, study.space, timeout, tuple(study.outcomes))
     assert function is not None
-    found = load(function)
+    found = objectives.load(function)
     return nullcontext(found) if timeout is None else Isolated(found, timeout)
 
 

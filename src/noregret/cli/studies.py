@@ -13,15 +13,7 @@ import click
 
 from noregret.cli import output
 from noregret.cli.definition import Definition, limits, read_constraints, settings
-from noregret.cli.options import (
-    Assignments,
-    Database,
-    StudyName,
-    Target,
-    Text,
-    command,
-    pairs,
-)
+from noregret.cli.options import Assignments, Database, StudyName, Target, Text, command, pairs
 from noregret.diagnostics.presentation import number, table
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
 from noregret.storage import SQLStorage

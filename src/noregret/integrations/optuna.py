@@ -41,12 +41,11 @@ except ImportError:
         " noregret[optuna]`"
     ) from None
 
-# of the user attribute by which an objective says that its failure is not the point's fault
+# The user attribute by which an objective says that its failure is not the point's fault.
 TRANSIENT = "noregret:transient"
 CONSTRAINTS = "constraints"  # as Optuna 4 writes them; Optuna 5: "constraints:name"
-KEY = (  # of the system attribute: what the strategy recorded, and for which point of which space
-    "noregret"
-)
+# The system attribute with what the strategy recorded, and for which point of which space.
+KEY = "noregret"
 logger = optuna.logging.get_logger(__name__)
 
 
@@ -125,11 +124,8 @@ class NoRegretSampler(BaseSampler):
                 outcomes=_limits(others),
             )
             asked = known.ask(fixed=fixed or None)
-            seen, others = (
-                {other.number for other in others if KEY in other.system_attrs},
-                _others(study, trial),
-            )
-            if seen.issuperset(other.number for other in others if KEY in other.system_attrs):
+            seen, others = _proposed(others), _others(study, trial)
+            if _proposed(others) <= seen:
                 break
         decision = replace(asked.decision, pending=())  # numbers of a study that is gone
         kept = {"decision": decision.to_json(), "point": asked.params, "space": space_key}
@@ -251,6 +247,11 @@ def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
 
 
+def _proposed(trials: Sequence[FrozenTrial]) -> set[int]:
+    """The numbers of the trials that a strategy proposed."""
+    return {trial.number for trial in trials if KEY in trial.system_attrs}
+
+
 def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
     """The values that an enqueued trial prescribes, as far as they are points of the space: the
     rest is chosen best for them.
@@ -326,11 +327,9 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
     space, and points outside it.
     """
     complete = [
-        trial.value
+        value
         for trial in trials
-        if trial.state == TrialState.COMPLETE
-        and trial.value is not None
-        and math.isfinite(trial.value)
+        if trial.state == TrialState.COMPLETE and (value := _finite(trial)) is not None
     ]
     middle = statistics.median(complete) if complete else None
     retried = {trial.system_attrs.get("failed_trial") for trial in trials}
@@ -348,29 +347,23 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
                 name: axis.ours(trial.params[name]) if name in trial.params else point[name]
                 for name, axis in axes.named.items()
             }
-        except (
-            KeyError,
-            ValueError,
-        ):  # SpaceError, and what Optuna raises for a category it does not know
+        except (KeyError, ValueError):  # a SpaceError, or a category that Optuna does not know
             continue
         decision = Decision.from_json(decided.get("decision", {})) if ours == point else Decision()
         value = _value(trial, goal, middle)
-        state: State = (
-            "running"
-            if trial.state == TrialState.RUNNING
-            else "failed"
-            if value is None
-            else "complete"
-        )
+        state: State = "failed" if value is None else "complete"
+        if trial.state == TrialState.RUNNING:
+            state, value = "running", None
+        told = _constraints_of(trial) if state == "complete" else {}
         history.append(
             Trial(
                 len(history),
                 ours,
                 state,
-                value if state == "complete" else None,
+                value,
                 decision=decision,
                 transient=state == "failed" and _is_transient(trial, retried),
-                outcomes=(told := _constraints_of(trial) if state == "complete" else {}),
+                outcomes=told,
                 feasible=keeps(told, limits),
             )
         )
@@ -388,8 +381,11 @@ def _value(trial: FrozenTrial, goal: Goal, middle: float | None) -> float | None
     """What the model learns: None as from a failed trial. A pruned trial has its last intermediate
     value, but is never better than the median.
     """
-    if trial.state == TrialState.FAIL or trial.value is None or not math.isfinite(trial.value):
-        return None
-    if trial.state == TrialState.PRUNED and middle is not None:
-        return max(trial.value, middle) if goal == "minimize" else min(trial.value, middle)
-    return trial.value
+    value = None if trial.state == TrialState.FAIL else _finite(trial)
+    if value is None or middle is None or trial.state != TrialState.PRUNED:
+        return value
+    return max(value, middle) if goal == "minimize" else min(value, middle)
+
+
+def _finite(trial: FrozenTrial) -> float | None:
+    return trial.value if trial.value is not None and math.isfinite(trial.value) else None
