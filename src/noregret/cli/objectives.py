@@ -39,8 +39,10 @@ class RunOverError(EvaluationError):
     """The evaluation was ended because the run was."""
 
 
-class NotStartedError(NoRegretError):
-    """The program cannot be started at all."""
+class NotStartedError(BaseException):
+    """The program cannot be started at any point. Like Ctrl-C it passes through the run, so that
+    the trials under way return to the queue.
+    """
 
 
 class Program:
@@ -105,10 +107,8 @@ class Program:
         ]
 
     def __call__(self, params: Any) -> Any:
-        with (
-            tempfile.TemporaryFile() as out,
-            tempfile.TemporaryFile() as err,
-        ):  # files, not pipes: a child of the program may keep a pipe open
+        # files, not pipes: a child of the program may keep a pipe open
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = self._start(self.arguments(params), out, err)
             try:
                 code = process.wait(self.timeout)

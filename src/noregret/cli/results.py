@@ -76,12 +76,8 @@ def show(
         return
     selected = _matching(study.trials, state, about, typed(pairs(where)))
     found = output.results(study)
-    document = {
-        **output.study_document(study),
-        **output.counts(study),
-        **found,
-        "trials": [output.trial_document(study, each) for each in selected],
-    }
+    document = output.study_document(study) | output.counts(study) | found
+    document["trials"] = [output.trial_document(study, each) for each in selected]
     target.emit(document, _study_text(target, study, found, selected, all_))
 
 
@@ -107,9 +103,8 @@ def _study_text(
     target: Target, study: Study, found: dict[str, Any], selected: list[Trial], everything: bool
 ) -> str:
     space, record = study.space, study.record()
-    note, origin = record.note, record.origin
     attributes = output.attributes_text(record.attributes)
-    rules = [f"{name} {limit}" for name, limit in study.outcomes.items()]
+    limits = [f"{name} {limit}" for name, limit in study.outcomes.items()]
     ranges = [[name, output.parameter_range(each)] for name, each in space.parameters.items()]
     lines = [
         f"study {study.name}: {study.goal}, {output.counts_text(study)}",
@@ -118,32 +113,27 @@ def _study_text(
         "",
     ]
     if isinstance(space, Space):
-        for label, each in (
-            ("constraint   ", space.constraints),
-            ("exists       ", space.branches),
-        ):
-            lines += [*(f"{label}{rule}" for rule in each), ""] if each else []
+        for label, rules in (("constraint", space.constraints), ("exists", space.branches)):
+            lines += [*(f"{label:<13}{rule}" for rule in rules), ""] if rules else []
     facts = {
-        "limits": "; ".join(rules),
+        "limits": "; ".join(limits),
         "context": ", ".join(study.context),
         "strategy": f"{display_name(study.strategy)}, seed {record.seed}",
         "algorithm": _algorithms(study),
         "guarantee": study.strategy.theorem,
     }
-    lines += [f"{label:<13}{text}" for label, text in facts.items() if text]
-    lines.append(output.results_text(study, found))
-    remarks = {"note": note, "made from": origin and origin["study"], "attributes": attributes}
-    lines += [*(f"{label:<13}{text}" for label, text in remarks.items() if text), ""]
+    lines += [*output.labelled(facts), output.results_text(study, found)]
+    made_from = None if record.origin is None else str(record.origin["study"])
+    remarks = {"note": record.note, "made from": made_from, "attributes": attributes}
+    lines += [*output.labelled(remarks), ""]
     shown = selected if everything else selected[-SHOWN:]
     if len(shown) < len(selected):
         lines.append(f"({len(selected) - len(shown)} earlier trials: --all shows them)")
     if shown:
         lines += [output.trial_table(study, shown), ""]
-    running = next((each for each in study.trials if each.state == "running"), None)
-    if running is None:
-        lines.append(f"next: {target.again('ask')}")
-    else:
-        lines.append(f"next: {target.again(f'tell {running.number} VALUE')}, once it is measured")
+    running = [trial.number for trial in study.trials if trial.state == "running"]
+    tell = running and f"{target.again(f'tell {running[0]} VALUE')}, once it is measured"
+    lines.append(f"next: {tell or target.again('ask')}")
     return "\n".join(lines)
 
 
@@ -171,14 +161,9 @@ def best(target: Target, *, delta: Probability | None = None) -> None:
     study = target.read()
     study.best  # noqa: B018 — raises without a value
     resolution = study.resolution()
-    found = {
-        **output.results(study, delta),
-        "resolution": {
-            "radius": resolution.radius,
-            "exact": resolution.exact,
-            "text": str(resolution),
-        },
-    }
+    found = output.results(study, delta)
+    radius, exact = resolution.radius, resolution.exact
+    found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
     target.emit(
         {"study": study.name, "goal": study.goal, **found}, output.results_text(study, found)
     )

@@ -39,12 +39,6 @@ from noregret.trials import returned
 Objective = Callable[[Any], Any]
 
 
-class UnusableError(BaseException):
-    """The program cannot be started at any point. Like Ctrl-C it passes through the run, so that
-    the trials under way return to the queue.
-    """
-
-
 @dataclass(slots=True)
 class Watched:
     """An objective that reports its failures, and gives up after ``limit`` of them in a row."""
@@ -61,8 +55,6 @@ class Watched:
         try:
             result = self.objective(params)
             returned(result, self.study.outcomes)  # raises what the study would refuse
-        except objectives.NotStartedError as error:
-            raise UnusableError(str(error)) from None
         except objectives.RunOverError:
             raise
         except Exception as error:
@@ -88,7 +80,7 @@ class Watched:
 
 def reason(error: Exception) -> str:
     """A failure in a line."""
-    if isinstance(error, (objectives.EvaluationError, objectives.NotStartedError, TransientError)):
+    if isinstance(error, (objectives.EvaluationError, TransientError)):
         return str(error)
     if isinstance(error, NoRegretError):
         return str(error).partition(":")[0]  # the rest is advice for users of tell
@@ -164,43 +156,27 @@ def run(
     click.get_current_context().with_resource(_signals())
     study = target.open()
     before, started = len(study.trials), time.monotonic()
-    with _objective(study, function, program, trial_timeout) as objective, _logging():
-        if dry_run:
-            _dry_run(target, study, objective, read_context(study, context))
-            return
-        watched = Watched(study, objective, max_failures)
-        _run(
-            study,
-            watched,
-            stops,
-            reclaim=None if dead == "leave" else dead,
-            progress=False if target.as_json else None,
-            context=read_context(study, context),
-            trials=trials,
-            total=total,
-            timeout=timeout,
-            workers=workers,
-            grace=grace,
-        )
-    if watched.gave_up:
-        raise NoRegretError(
-            f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}."
-            " All values are stored: repair it and type the same command again"
-        )
-    _report(target, study, before, watched.failed, time.monotonic() - started)
-
-
-def _run(
-    study: Study, watched: Watched, stops: list[Callable[[Study], bool]], **settings: Any
-) -> None:
+    now = read_context(study, context)
     try:
-        study.run(
-            watched,
-            until=lambda now: watched.gave_up or any(stop(now) for stop in stops),
-            catch=(Exception,),
-            **settings,
-        )
-    except UnusableError as error:
+        with _objective(study, function, program, trial_timeout) as objective, _logging():
+            if dry_run:
+                _dry_run(target, study, objective, now)
+                return
+            watched = Watched(study, objective, max_failures)
+            study.run(
+                watched,
+                trials,
+                total=total,
+                timeout=timeout,
+                until=lambda study: watched.gave_up or any(stop(study) for stop in stops),
+                workers=workers,
+                catch=(Exception,),
+                grace=grace,
+                reclaim=None if dead == "leave" else dead,
+                progress=False if target.as_json else None,
+                context=now,
+            )
+    except objectives.NotStartedError as error:
         raise ConfigurationError(str(error)) from None
     except KeyboardInterrupt as error:
         error.add_note(
@@ -208,6 +184,12 @@ def _run(
             " command again to go on."
         )
         raise
+    if watched.gave_up:
+        raise NoRegretError(
+            f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}."
+            " All values are stored: repair it and type the same command again"
+        )
+    _report(target, study, before, watched.failed, time.monotonic() - started)
 
 
 def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -> None:
@@ -237,19 +219,11 @@ def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -
 
 def _report(target: Target, study: Study, before: int, failed: int, seconds: float) -> None:
     found, new = output.results(study), len(study.trials) - before
-    document = {
-        "study": study.name,
-        "new": new,
-        "failed_here": failed,
-        "seconds": seconds,
-        **output.counts(study),
-        **found,
-    }
-    text = (
-        f"{new} new trials in {seconds:.1f} s; {study.name} has {output.counts_text(study)}\n"
-        f"{output.results_text(study, found)}"
-    )
-    target.emit(document, f"{text}\n\nnext: {target.again('plot')}")
+    document = {"study": study.name, "new": new, "failed_here": failed, "seconds": seconds}
+    document |= output.counts(study) | found
+    text = f"{new} new trials in {seconds:.1f} s; {study.name} has {output.counts_text(study)}"
+    best = output.results_text(study, found)
+    target.emit(document, f"{text}\n{best}\n\nnext: {target.again('plot')}")
 
 
 def _objective(
