@@ -2,6 +2,7 @@
 traceback, completion.
 """
 
+import inspect
 import json
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from click.testing import CliRunner
 
 from noregret.cli import cli
 from noregret.cli.entry import SECTIONS, plain
+from noregret.cli.options import ENTRY, Command
+from noregret.strategies import NAMED
 from tests.cli.conftest import Shell
 
 
@@ -47,10 +50,19 @@ def test_help_has_an_example_and_the_options_hold(name: str, shell: Shell) -> No
     assert "--json" in options(COMMANDS[name])
     assert ("--study" in options(COMMANDS[name])) <= ("--storage" in options(COMMANDS[name]))
     assert all(
-        parameter.help
-        for parameter in COMMANDS[name].params
-        if isinstance(parameter, click.Option) and not name.startswith("theory")
+        parameter.help for parameter in COMMANDS[name].params if isinstance(parameter, click.Option)
     )
+
+
+def test_the_help_names_every_strategy_and_documents_nothing_else() -> None:
+    """What stands in docstrings follows what is declared."""
+    (strategy,) = (each for each in COMMANDS["create"].params if each.name == "strategy")
+    assert isinstance(strategy, click.Option)
+    assert all(name in (strategy.help or "") for name in NAMED)
+    for command in COMMANDS.values():
+        if isinstance(command, Command):
+            documented = {name for name, _ in ENTRY.findall(inspect.getdoc(command.callback) or "")}
+            assert documented <= {parameter.name for parameter in command.params}
 
 
 def test_there_are_the_commands_promised() -> None:

@@ -5,6 +5,7 @@ options, its docstring the help. Here are also the study that it works on, and p
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
@@ -262,6 +263,7 @@ def command(function: Callable[..., None]) -> Command:
         name: hint for name, hint in get_type_hints(function).items() if is_dataclass(hint)
     }
 
+    @functools.wraps(function)
     def callback(**values: Any) -> None:
         for name, kind in groups.items():
             values[name] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})

@@ -74,29 +74,18 @@ def show(
             output.trial_text(study, trials[trial]),
         )
         return
-    selected = _matching(study.trials, state, about, typed(pairs(where)))
+    attributes, text = typed(pairs(where)), (about or "").casefold()
+    selected = [
+        trial
+        for trial in study.trials
+        if state in (None, trial.state)
+        and text in f"{trial.note or ''}\n{trial.error or ''}".casefold()
+        and attributes.items() <= dict(trial.attributes).items()
+    ]
     found = output.results(study)
     document = output.study_document(study) | output.counts(study) | found
     document["trials"] = [output.trial_document(study, each) for each in selected]
     target.emit(document, _study_text(target, study, found, selected, all_))
-
-
-def _matching(
-    trials: list[Trial], state: State | None, text: str | None, attributes: dict[str, Any]
-) -> list[Trial]:
-    """The trials in this state, with this text in their note or error, with these attributes."""
-    return [
-        trial
-        for trial in trials
-        if (state is None or trial.state == state)
-        and (
-            text is None or text.casefold() in f"{trial.note or ''}\n{trial.error or ''}".casefold()
-        )
-        and all(
-            name in trial.attributes and trial.attributes[name] == value
-            for name, value in attributes.items()
-        )
-    ]
 
 
 def _study_text(

@@ -28,7 +28,7 @@ from noregret.cli.options import (
     read_context,
 )
 from noregret.diagnostics.presentation import number
-from noregret.errors import ConfigurationError, NoRegretError, TransientError
+from noregret.errors import ConfigurationError, NoRegretError, TransientError, TrialTimeoutError
 from noregret.space import named_params
 from noregret.study import CertifiedWithin, Isolated, Reached, Study
 from noregret.trials import returned
@@ -59,6 +59,8 @@ class Watched:
             raise
         except Exception as error:
             self._report(params, reason(error))
+            if isinstance(error, TrialTimeoutError):  # the run would print it once more
+                raise objectives.EvaluationError(str(error)) from None
             raise
         with self._lock:
             self.in_a_row = 0

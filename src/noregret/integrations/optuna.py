@@ -52,11 +52,20 @@ logger = optuna.logging.get_logger(__name__)
 class NoRegretSampler(BaseSampler):
     """An Optuna sampler that proposes by a noregret strategy.
 
-    strategy: by default ``InsuredGPUCB()``. n_startup_trials: that many finished trials
-    come from ``independent_sampler`` before the strategy takes over; None leaves the start to the
-    strategy's own design. Parameters outside the intersection of the finished trials' search spaces
-    (conditional ones, and all of the first trial) always come from ``independent_sampler``, by
-    default a random one.
+    Parameters outside the intersection of the finished trials' search spaces (conditional ones, and
+    all of the first trial) always come from ``independent_sampler``.
+
+    Args:
+        strategy: How points are chosen; None is the default strategy.
+        seed: Of the random numbers; None: a fresh one.
+        n_startup_trials: The number of complete trials that come from ``independent_sampler``
+            before the strategy takes over; None leaves the start to the strategy's own design.
+        independent_sampler: By default a random one.
+        warn_independent_sampling: Whether to warn when a parameter comes from it.
+        constraints_func: Values of a finished trial, at most 0 where it is feasible.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or the strategy reads no constraints.
     """
 
     def __init__(
@@ -174,10 +183,19 @@ class NoRegretStopping:
     ``study.optimize(f, callbacks=[NoRegretStopping(0.01)])``, with any sampler.
 
     A noregret model of the finished trials bounds the regret of its recommended point, and the
-    study is stopped when that is at most ``regret``. A strategy whose bound is not proved is
-    refused unless ``heuristic``, then it is a rule of thumb; the default strategy is
-    ``InsuredGPUCB()``, which has none. It looks every ``every`` trials, from ``at_least`` on.
-    Pruning is as it was: ``trial.should_prune`` does not know of it.
+    study is stopped when that is at most ``regret``. Pruning is as it was: ``trial.should_prune``
+    does not know of it.
+
+    Args:
+        regret: The largest regret at which the study is stopped.
+        strategy: Whose bound it is; None is the default strategy, which has none that is proved.
+        delta: The failure probability of the bound; None: that of the strategy.
+        heuristic: Accept a bound that is not proved, as a rule of thumb.
+        at_least: The number of complete trials before the first look.
+        every: The number of complete trials between two looks.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or the bound is not proved and not ``heuristic``.
     """
 
     def __init__(

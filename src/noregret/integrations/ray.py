@@ -61,12 +61,23 @@ class _Run:
 class NoRegretSearch(Searcher):  # type: ignore[misc]
     """A Ray Tune search algorithm that proposes by a noregret strategy.
 
-    space: a dict (nested, if you like) of Tune's own domains, noregret parameters and constants, or
-    a function that calls ``trial.suggest_float``, ``suggest_int`` and ``suggest_categorical``; left
-    out, it is the Tuner's ``param_space``. Trials under way are taken into account; trials that
-    failed or reported no finite metric count as failed, those a scheduler stopped with their last
-    result. points_to_evaluate: configurations to begin with, with evaluated_rewards if their values
-    are known.
+    Trials under way are taken into account. Trials that failed or reported no finite metric count
+    as failed, those that a scheduler stopped count with their last result.
+
+    Args:
+        space: A dict (nested, if you like) of Tune's own domains, noregret parameters and
+            constants, or a function that calls ``trial.suggest_float``, ``suggest_int`` and
+            ``suggest_categorical``; None: the Tuner's ``param_space``.
+        metric: The name of the value that is optimised; None: the one that Tune names.
+        mode: "min" or "max"; None: the one that Tune names.
+        strategy: How points are chosen; None is the default strategy.
+        seed: Of the random numbers; None: a fresh one.
+        points_to_evaluate: Configurations to begin with.
+        evaluated_rewards: Their values, if they are known.
+
+    Raises:
+        ConfigurationError: There are several metrics, or values for other points.
+        SpaceError: The space cannot be modelled.
     """
 
     def __init__(

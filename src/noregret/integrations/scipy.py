@@ -35,17 +35,29 @@ def minimize_noisy(
 ) -> OptimizeResult:
     """Minimises ``fun(x, *args)``, which may be noisy and expensive, over a box.
 
-    bounds: ``scipy.optimize.Bounds`` or ``(low, high)`` pairs. maxfun: how often ``fun`` is called.
-    x0: a point, or rows of points, to begin with; y0: their values if they are known already.
-    integrality: which variables are whole numbers. noise_std: the noise's standard deviation if it
-    is known. rng: a seed or a Generator. callback: called after each evaluation, with
-    ``intermediate_result`` if that is its argument's name, else with x; ``StopIteration`` ends the
-    run. A value that is not finite marks its point as failed.
+    Args:
+        fun: The function. A value that is not finite marks its point as failed.
+        bounds: ``scipy.optimize.Bounds`` or ``(low, high)`` pairs.
+        args: Further arguments of ``fun``.
+        maxfun: How often ``fun`` is called.
+        x0: A point, or rows of points, to begin with.
+        y0: Their values, if they are known already.
+        integrality: Which variables are whole numbers.
+        noise_std: The noise's standard deviation, if it is known.
+        strategy: How points are chosen; None is the default strategy.
+        rng: A seed or a Generator.
+        callback: Called after each evaluation, with ``intermediate_result`` if that is its
+            argument's name, else with x. ``StopIteration`` ends the run.
 
-    The result's ``x`` is the evaluated point with the lowest posterior mean and ``fun`` that mean,
-    with ``fun_std``; ``x_observed`` and ``fun_observed`` are the lowest value seen, which under
-    noise is partly luck. ``x_iters`` and ``func_vals`` are all evaluations, ``study`` is the study
-    behind them.
+    Returns:
+        A result whose ``x`` is the evaluated point with the lowest posterior mean and ``fun`` that
+        mean, with ``fun_std``. ``x_observed`` and ``fun_observed`` are the lowest value seen, which
+        under noise is partly luck. ``x_iters`` and ``func_vals`` are all evaluations, ``study`` is
+        the study behind them.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or ``fun`` returns no real number.
+        SpaceError: The bounds are not finite, or a point of ``x0`` is outside.
     """
     check_count("maxfun", maxfun)
     if strategy is not None and noise_std is not None:

@@ -37,11 +37,22 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
     """A search over an estimator's parameters by cross-validation, with the attributes and options
     of ``RandomizedSearchCV``.
 
-    param_distributions: a dict of lists, scipy.stats distributions and noregret parameters in any
-    mixture, or a ``Space`` or ``Candidates``. n_iter: how many points are evaluated; a space with
-    no more points than that is evaluated whole. batch_size: points evaluated at once, by default as
-    many as keep n_jobs busy. metric: which of several scores is optimised, by default the one that
-    ``refit`` names. ``study_`` is the study behind the search.
+    ``study_`` is the study behind the search.
+
+    Args:
+        estimator: The estimator, as ``RandomizedSearchCV`` takes it.
+        param_distributions: A dict of lists, scipy.stats distributions and noregret parameters in
+            any mixture, or a ``Space`` or ``Candidates``.
+        n_iter: The number of points that are evaluated. A space with no more points than that is
+            evaluated whole.
+        strategy: How points are chosen; None is the default strategy.
+        metric: Which of several scores is optimised; None: the one that ``refit`` names.
+        batch_size: The number of points evaluated at once; None: as many as keep n_jobs busy.
+        scoring: This and all others as ``RandomizedSearchCV`` takes them.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or no score is named where there are several.
+        SpaceError: A parameter cannot be searched.
     """
 
     def __init__(
