@@ -36,9 +36,9 @@ MIN_COMPRESSION = 0.5  # compress a column whose sample shrinks below this share
 COMPRESSION_LEVEL = 1
 HEADER_BYTES = 8  # bytes that hold the header's length
 
-# Errors that malformed content can raise while a list is rebuilt.
+# Errors that malformed content can raise while a list, a record or a trial is rebuilt.
 MALFORMED = (
-    *(ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, MemoryError),
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, MemoryError),
     *(StopIteration, zlib.error),
 )
 

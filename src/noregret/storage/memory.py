@@ -22,6 +22,7 @@ from noregret.storage.protocol import (
     StudyRecord,
     StudySummary,
     check_numbering,
+    finished,
     study_exists,
     study_replaced,
     unknown_study,
@@ -135,11 +136,6 @@ class MemoryStorage:
     def open(self, name: str) -> StudyRecord:
         return self._find(name).record
 
-    def read(self, name: str) -> tuple[StudyRecord, list[Trial]]:
-        with self._lock:
-            study = self._find(name)
-            return study.record, list(study.trials)
-
     def key(self, name: str) -> StudyKey:
         key = self._find(name).record.key
         assert key is not None  # since ``create``
@@ -205,28 +201,13 @@ class MemoryStorage:
         worker: str | None = None,
         about: About | None = None,
     ) -> Trial | None:
-        about = about or About()
         with self._changing(name) as study:
             trial = study.get(number, "running", "waiting")
             if trial is None or (worker is not None and trial.worker != worker):
                 return None
-            if about.params is not None:
-                study.change(number, params=about.params, asked=trial.params)
-            return study.change(
-                number,
-                state=state,
-                value=value,
-                noise_std=noise_std,
-                finished=utc_now(),
-                worker=None,
-                error=about.error,
-                note=about.note or trial.note,
-                attributes=merged(trial.attributes, about.attributes),
-                outcomes=about.outcomes,
-                outcome_noise=about.outcome_noise,
-                feasible=about.feasible,
-                transient=about.transient,
-            )
+            ended = finished(trial, state, value, noise_std, about or About())
+            study.trials[number] = replace(ended, finished=utc_now(), worker=None)
+            return study.trials[number]
 
     def annotate(
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import About, Goal, Limit, State, Trial
+from noregret.trials import About, Goal, Limit, State, Trial, merged
 
 UNLIMITED = 2**31 - 1  # attempts: the trial was returned on purpose, which is no failed attempt
 DIED = "its worker gave no sign of life, or it was taken back"  # error of a reclaimed trial
@@ -65,6 +65,27 @@ def check_numbering(trials: Sequence[Trial]) -> None:
     numbers = [trial.number for trial in trials]
     if numbers != list(range(len(numbers))):
         raise StorageError(f"trials are numbered from 0 without gaps, got {numbers!r}")
+
+
+def finished(
+    trial: Trial, state: State, value: float | None, noise_std: float | None, about: About
+) -> Trial:
+    """Returns the trial as ``Storage.finish`` leaves it."""
+    return replace(
+        trial,
+        state=state,
+        value=value,
+        noise_std=noise_std,
+        params=trial.params if about.params is None else about.params,
+        asked=trial.asked if about.params is None else trial.params,
+        error=about.error,
+        note=about.note or trial.note,
+        attributes=merged(trial.attributes, about.attributes),
+        outcomes=about.outcomes,
+        outcome_noise=about.outcome_noise,
+        feasible=about.feasible,
+        transient=about.transient,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +174,6 @@ class Storage(Protocol):
 
     def open(self, name: str) -> StudyRecord:
         """Returns the study's record, with its key."""
-
-    def read(self, name: str) -> tuple[StudyRecord, list[Trial]]:
-        """Returns the record and all trials by number, in at most two short queries."""
 
     def key(self, name: str) -> StudyKey:
         """Returns the key of the study that has this name now."""

@@ -385,43 +385,47 @@ def check_time(name: str, text: Any) -> None:
         raise ValueError(f"its {name} is {text!r}")
 
 
-def check_corrects(number: Any, corrects: Any) -> None:
-    """Raises ValueError unless a trial corrects an earlier one: so corrections form no cycle."""
-    valid = corrects is None or (type(corrects) is int and 0 <= corrects < number)
-    if not valid:
+def check_row(row: Mapping[str, Any]) -> None:
+    """Raises ValueError for values that this library never writes: SQLite keeps any in a column."""
+    number, corrects = row["number"], row["corrects"]
+    valid = {
+        "number": isinstance(number, int) and number >= 0,
+        "revision": isinstance(row.get("revision", 0), int) and row.get("revision", 0) >= 0,
+        "state": row["state"] in STATES,
+        **{name: row[name] is None or is_number(row[name]) for name in NUMBERS},
+        **{name: isinstance(row[name], str | None) for name in TEXTS},
+    }
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise ValueError(f"its {name} is {row[name]!r}")
+    for name in TIMES:
+        check_time(name, row[name])
+    # so that corrections form no cycle
+    if corrects is not None and not (type(corrects) is int and 0 <= corrects < number):
         raise ValueError(f"it corrects trial {corrects!r}, which is none before it")
 
 
-def check_row(row: Mapping[str, Any]) -> None:
-    """Raises ValueError for values that this library never writes: SQLite keeps any in a column."""
-    for name in ("number", "revision"):
-        if name in row and (not isinstance(row[name], int) or row[name] < 0):
-            raise ValueError(f"its {name} is {row[name]!r}")
-    if row["state"] not in STATES:
-        raise ValueError(f"its state is {row['state']!r}")
-    for name in NUMBERS:
-        if row[name] is not None and not is_number(row[name]):
-            raise ValueError(f"its {name} is {row[name]!r}")
-    for name in TIMES:
-        check_time(name, row.get(name))
-    for name in TEXTS:
-        if not isinstance(row.get(name), str | None):
-            raise ValueError(f"its {name} is {row[name]!r}")
-    check_corrects(row["number"], row.get("corrects"))
+def trial_of(row: Mapping[str, Any]) -> Trial:
+    """Returns the trial of a row.
 
-
-def trial_of(row: Any) -> Trial:
-    """Returns the trial of a row."""
-    check_row(row._mapping)
+    Raises:
+        ValueError, or what else malformed content raises: see ``codec.MALFORMED``.
+    """
+    check_row(row)
+    params, transient = load(row["params"]), row["transient"]
+    if not isinstance(params, dict | list):
+        raise ValueError(f"its point is {params!r}")
+    if transient not in (None, False, True):
+        raise ValueError(f"its transient is {transient!r}")
     return Trial.from_json(
         {
-            **row._mapping,
-            "params": load(row.params),
-            "decision": load_dict(row.decision),
-            "worker": row.attended_by,
-            "asked": None if row.asked is None else load(row.asked),
-            "attributes": load_dict(row.attributes),
-            **read_outcomes(row.outcomes),
-            "feasible": None if row.feasible is None else bool(row.feasible),
+            **row,
+            "params": params,
+            "decision": load_dict(row["decision"]),
+            "worker": row.get("attended_by"),
+            "asked": None if row["asked"] is None else load(row["asked"]),
+            "attributes": load_dict(row["attributes"]),
+            **read_outcomes(row["outcomes"]),
+            "feasible": None if row["feasible"] is None else bool(row["feasible"]),
         }
     )

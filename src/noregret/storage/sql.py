@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 ADVISORY = 0x6E6F5265  # the first key of our advisory locks in PostgreSQL
 LIST_ATTEMPTS = 20  # to create a study whose list of designs others delete at the same moment
-# What malformed content can raise while a record or a trial is rebuilt.
-MALFORMED = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError)
 
 
 @dataclass(slots=True)
@@ -193,11 +191,6 @@ class SQLStorage:
     def open(self, name: str) -> StudyRecord:
         return self._record(self._row(name))
 
-    def read(self, name: str) -> tuple[StudyRecord, list[Trial]]:
-        row = self._row(name)
-        key = key_of(row["name"], row["id"], row["created"])
-        return self._record(row), self._read_trials(key)
-
     def key(self, name: str) -> StudyKey:
         row = self._row(name)
         return key_of(row["name"], row["id"], row["created"])
@@ -306,7 +299,7 @@ class SQLStorage:
         space = None if row["list"] is None else self._read_list(row["list"])
         try:
             return record_of(row, space)
-        except MALFORMED as error:
+        except codec.MALFORMED as error:
             why = str(error) if isinstance(error, ValueError) else _described(error)
             raise StorageError(
                 f"the row of study {name!r} in {self._database.shown} is damaged ({why}). Its"
@@ -344,9 +337,7 @@ class SQLStorage:
     # -- reading trials --
 
     def trials(self, name: str) -> list[Trial]:
-        return self._read_trials(name if isinstance(name, StudyKey) else self.key(name))
-
-    def _read_trials(self, key: StudyKey) -> list[Trial]:
+        key = name if isinstance(name, StudyKey) else self.key(name)
         study, created = self._identify(key)
         with self._lock:
             cache = self._cache.setdefault(study, _Cache())
@@ -377,8 +368,8 @@ class SQLStorage:
 
     def _trial(self, row: Any, name: str) -> Trial:
         try:
-            return trial_of(row)
-        except MALFORMED as error:
+            return trial_of(row._mapping)
+        except codec.MALFORMED as error:
             raise self._damaged(name, row.number, _described(error)) from None
 
     def _damaged(self, name: str, number: Any, why: str) -> StorageError:

@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
@@ -23,6 +23,7 @@ from noregret.errors import (
     TrialError,
 )
 from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
+from noregret.storage import finished
 from noregret.study.numerals import (
     Decimal,
     Units,
@@ -34,6 +35,7 @@ from noregret.study.numerals import (
 )
 from noregret.trials import (
     STATES,
+    About,
     Decision,
     Limit,
     Trial,
@@ -366,35 +368,28 @@ class _RowReader:
             }
         )
         error, note, attributes = (unguarded(row.get(name) or "") or None for name in SAID)
-        said: dict[str, Any] = {
-            "error": check_note(error, "an error"),
-            "note": check_note(note),
-            "attributes": _attributes(attributes),
-        }
-        if state in ("waiting", "running"):
-            return Trial(0, params, "waiting", decision=Decision("enqueued"), **said)
-        value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
-        outcomes = self._outcomes(row)
-        if state == "complete" and value is None and not outcomes:
-            raise TrialError(
-                'it has no value: give one, or a column "state" that says "failed" or "waiting"'
-            )
-        value, noise, about = check_outcome(value, noise, state, outcomes, self.limits)
+        waits = state in ("waiting", "running")
         flag = (row.get("transient") or "").strip().lower()
         if flag not in ("", "true", "false", "1", "0", "yes", "no"):
             raise TrialError(f"transient is true or false, got {flag!r}")
-        return Trial(
-            0,
-            params,
-            state,
-            value,
-            noise,
-            transient=check_transient(flag in ("true", "1", "yes"), state),
-            outcomes=about.outcomes,
-            outcome_noise=about.outcome_noise,
-            feasible=about.feasible,
-            **said,
+        value, noise, about = None, None, About()
+        if not waits:
+            value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
+            outcomes = self._outcomes(row)
+            if state == "complete" and value is None and not outcomes:
+                raise TrialError(
+                    'it has no value: give one, or a column "state" that says "failed" or "waiting"'
+                )
+            value, noise, about = check_outcome(value, noise, state, outcomes, self.limits)
+        about = replace(
+            about,
+            error=check_note(error, "an error"),
+            note=check_note(note),
+            attributes=_attributes(attributes),
+            transient=not waits and check_transient(flag in ("true", "1", "yes"), state),
         )
+        trial = Trial(0, params, decision=Decision("enqueued" if waits else "added"))
+        return finished(trial, "waiting" if waits else state, value, noise, about)
 
     def _outcomes(self, row: dict[str, Any]) -> dict[str, Any] | None:
         """Each outcome in the row with its noise; None if there is none."""

@@ -8,7 +8,7 @@ from typing import Any
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, TrialError
 from noregret.strategies import Strategy
-from noregret.study.running import check_callbacks, check_catch, check_objective
+from noregret.study.running import check_call
 from noregret.study.study import Callback, Place, Study
 from noregret.trials import Goal
 
@@ -120,9 +120,7 @@ def _optimise(
     callbacks: Sequence[Callback],
     progress: bool | None,
 ) -> Study:
-    check_objective(objective)
-    check_catch(catch)
-    check_callbacks(callbacks)
+    check_call(objective, catch, callbacks)
     check_count("trials", trials, 0)
     if storage is None:
         if resume:

@@ -122,7 +122,39 @@ class Policy:
     recommended: tuple[Recommendation, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """How many proposals were derived again, and the first that came out differently. Proposals
+    by another version of the strategy's rule cannot be derived and are skipped.
+    """
+
+    agreed: int
+    number: int | None = None
+    recorded: Any = None
+    derived: Any = None
+    skipped: int = 0  #: proposals by another algorithm than the strategy's of today
+    since: int = 0  #: the trial from which on every proposal can be derived
+
+
 # -- trials --
+
+
+def algorithms(trials: Sequence[Trial]) -> list[tuple[int, int]]:
+    """Which versions of a strategy's rule proposed the points.
+
+    A study that an older noregret began goes on by the rule of the installed one.
+
+    Args:
+        trials: All trials of a study.
+
+    Returns:
+        Pairs of the first trial and the algorithm's number from there on.
+    """
+    runs: list[tuple[int, int]] = []
+    for trial in trials:
+        if trial.decision.chosen and (not runs or runs[-1][1] != trial.decision.algorithm):
+            runs.append((trial.number, trial.decision.algorithm))
+    return runs
 
 
 def complete(trials: Sequence[Trial]) -> list[Trial]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import secrets
@@ -10,7 +11,7 @@ from concurrent.futures import Executor
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -24,30 +25,32 @@ from noregret.errors import (
 )
 from noregret.search import Resolution, largest_empty_ball
 from noregret.space import (
+    Array,
     Candidates,
     Constraint,
+    FixedInputs,
     Parameter,
+    SearchSpace,
     Space,
+    fix,
     named_params,
 )
 from noregret.storage import (
     STORE_IT,
     UNLIMITED,
     MemoryStorage,
-    SQLStorage,
     Storage,
     StudyRecord,
     StudySummary,
+    finished,
 )
-from noregret.strategies import Belief, Strategy
-from noregret.study.files import Format, Source, Target, frame, read_csv, write
-from noregret.study.numerals import units_of
-from noregret.study.proposing import Proposer, Replay
-from noregret.study.record import check_name, check_numbers, check_same, derive, new_record
+from noregret.strategies import Belief, Strategy, algorithm_of, display_name
+from noregret.study.record import changed_space, check_numbers, check_same, derive, new_record
 from noregret.study.result import (
     Certificate,
     Feasibility,
     Recommendation,
+    Replay,
     Result,
     best_action,
     best_of,
@@ -74,20 +77,28 @@ from noregret.trials import (
     check_outcome,
     check_transient,
     corrections,
+    history_of,
     html_table,
+    known_at,
     latest,
-    merged,
     number_of,
     sign_of,
     standing,
+    utc_now,
 )
 
+if TYPE_CHECKING:
+    from noregret.study.files import Format, Source, Target
+
+log = logging.getLogger("noregret")
 Callback = Callable[["Study", Trial], Any]
 Place = Storage | str | os.PathLike[str] | None
 Attributes = Mapping[str, Any]
 Values = Mapping[str, Any]
 # the values of the context parameters, or a function that returns them before each trial
 Context = Values | Callable[[], Values]
+# distance in every unit-cube coordinate below which two workers' points are equal
+SAME_POINT = 1e-3
 ASK_FIRST = "ask for a trial first, or add() a measured point"
 INSTEAD_OF_RETRY = {
     "waiting": "the next ask gives it out, there is nothing to retry",
@@ -137,20 +148,24 @@ class Study:
             )
         self._create(record, MemoryStorage() if storage is None else storage, listed)
 
-    def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial]) -> None:
-        check_name(record.name)
+    def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial] = ()) -> Study:
+        """Stores a new study, and makes this object a handle on it."""
         self._attach(record, storage)
         for trial in trials:
-            self._proposer.encode(trial)
+            self._encode(trial)
             if record.space.region is not None:
                 record.space.canonical(trial.params)
         # a third party's storage may not take trials here: pass them only if there are any
         self._key = storage.create(record, trials) if trials else storage.create(record)
+        return self
 
-    def _attach(self, record: StudyRecord, storage: Storage) -> None:
-        self._record, self._storage, self._proposer = record, storage, Proposer(record)
+    def _attach(self, record: StudyRecord, storage: Storage) -> Study:
+        self._record, self._storage = record, storage
         self._key = record.name if record.key is None else record.key
         self._runs, self._stopping = 0, False
+        # a cache: a trial's point may change when it ends, if another point was run
+        self._encoded: dict[tuple[int, bool], Array] = {}
+        return self
 
     @staticmethod
     def create(
@@ -178,19 +193,19 @@ class Study:
             resume: A study of this name that is there already, with the same space and goal, is
                 opened instead; it keeps its own seed.
             outcomes: Limits of what is measured beside the value, by name.
-            context: Names of inputs that nobody chooses.
+            context: Names of the context parameters, which are given at each ask.
         """
-        place, study = _as_storage(storage, must_exist=False), object.__new__(Study)
+        place = _as_storage(storage, must_exist=False)
         record = new_record(name, space, goal, strategy, seed, outcomes, context)
         try:
-            study._create(record, place, ())
+            return object.__new__(Study)._create(record, place)
         except StudyExistsError as error:
             if not resume:
                 error.add_note("With resume=True it is opened, and goes on where it stopped.")
                 raise
             study = Study.open(name, storage=place)
             check_same(study._record, record, strategy)
-        return study
+            return study
 
     @staticmethod
     def open(name: str, *, storage: Place = None) -> Study:
@@ -208,9 +223,7 @@ class Study:
             StorageError: There is no such storage or study.
         """
         place = _as_storage(storage)
-        study = object.__new__(Study)
-        study._attach(place.open(name), place)
-        return study
+        return object.__new__(Study)._attach(place.open(name), place)
 
     def __reduce__(self) -> tuple[Callable[[Storage, str], Study], tuple[Storage, str]]:
         """A stored study is opened again where it is unpickled: in a process pool, by joblib."""
@@ -272,7 +285,7 @@ class Study:
         """All trials by number."""
         trials = self._storage.trials(self._key)
         if self._storage.shared:  # a file may be damaged; trials in memory came from the space
-            self._proposer.check(trials)
+            self._check_points(trials)
         return trials
 
     def __repr__(self) -> str:
@@ -326,8 +339,7 @@ class Study:
             count: How many; then a list is returned.
             fixed: Values that some parameters must have this time; the rest is chosen best for
                 them.
-            context: What the inputs that nobody chooses are now, all of them, where the study has
-                any.
+            context: Current values of all context parameters, where the study has any.
         """
         if count is not None:
             check_count("count", count)
@@ -344,8 +356,7 @@ class Study:
         context: Values | None = None,
     ) -> Trial | None:
         """None: the study has ``total`` trials already, and none of them waits."""
-        proposer, storage, key = self._proposer, self._storage, self._key
-        part = proposer.part(fixed, context)
+        storage, key, part = self._storage, self._key, self._part(fixed, context)
         proposal: Trial | None = None
         seen, overtaken = 0, False
         # No lock is held while the strategy computes. If others took the number meanwhile, the
@@ -353,7 +364,7 @@ class Study:
         # proposed, once.
         while True:
             trials = self.trials
-            waiting = proposer.waiting(trials, part) if fixed is None else None
+            waiting = self._waiting(trials, part) if fixed is None else None
             if waiting is not None:
                 claimed = storage.claim(key, waiting.number, worker)
                 if claimed is not None:
@@ -363,10 +374,10 @@ class Study:
             if len(trials) >= limit:
                 return None
             if proposal is None:
-                proposer.warn_if_changed(trials)
-                proposal, seen = proposer.propose(part, trials), len(trials)
-            elif proposal.decision.draw is None and proposer.is_near(proposal, trials[seen:]):
-                proposal = proposer.propose(part, trials, secrets.randbelow(2**31))
+                self._warn_if_changed(trials)
+                proposal, seen = self._propose(part, trials), len(trials)
+            elif proposal.decision.draw is None and self._is_near(proposal, trials[seen:]):
+                proposal = self._propose(part, trials, secrets.randbelow(2**31))
                 seen = len(trials)
             trial = replace(proposal, number=len(trials))
             if not overtaken:
@@ -375,7 +386,7 @@ class Study:
                 overtaken = True
                 continue
             trial = replace(trial, decision=replace(trial.decision, seen=seen))
-            taken = None if trial.decision.draw is not None else partial(proposer.is_near, trial)
+            taken = None if trial.decision.draw is not None else partial(self._is_near, trial)
             added = storage.append(key, [trial], worker, limit, taken)
             if added is not None:
                 return added[0]
@@ -386,11 +397,125 @@ class Study:
         Args:
             context: Current values of the context parameters, where the study has any.
         """
-        trials, part = self.trials, self._proposer.part(None, context)
-        waiting = self._proposer.waiting(trials, part)
+        trials, part = self.trials, self._part(None, context)
+        waiting = self._waiting(trials, part)
         if waiting is not None:
             return replace(waiting, state="running")
-        return self._proposer.propose(part, trials)
+        return self._propose(part, trials)
+
+    def _encode(self, trial: Trial) -> Array:
+        """The point of a trial in the unit cube."""
+        key = trial.number, trial.is_finished
+        if key not in self._encoded:
+            self._encoded[key] = self.space.encode(trial.params)
+        return self._encoded[key]
+
+    def _check_points(self, trials: Sequence[Trial]) -> None:
+        """Raises StorageError if a stored point is not in the space."""
+        for trial in trials:
+            if (trial.number, trial.is_finished) in self._encoded:
+                continue
+            try:
+                self._encode(trial)
+                if trial.asked is not None:
+                    self.space.encode(trial.asked)
+            except (ValueError, TypeError, KeyError, OverflowError) as error:
+                raise StorageError(
+                    f"trial {trial.number} of study {self.name!r} is damaged: its point is none of"
+                    f" the study's space ({error}). `noregret recover` exports it with all others"
+                ) from None
+
+    def _history(self, trials: Sequence[Trial]) -> History:
+        """The trials as the strategy sees them."""
+        sign = sign_of(self.goal)
+        return history_of(trials, self._encode, self.space.dimension, sign, self.outcomes)
+
+    def _part(
+        self, fixed: Values | None, context: Values | None
+    ) -> Space | Candidates | FixedInputs:
+        """The part of the space that is searched: in this context, with these values fixed."""
+        names = self.context
+        if not names:
+            if context is not None:
+                raise ConfigurationError(
+                    f"this study has no context, got {context!r}: name the inputs that are not"
+                    " chosen when it is made, Study(…, context=(…)); for one ask use fixed="
+                )
+            return self.space if fixed is None else fix(self.space, fixed)
+        wanted = ", ".join(f"{name!r}: …" for name in names)
+        if not isinstance(context, Mapping):
+            got = "" if context is None else f", got {context!r}"
+            raise ConfigurationError(
+                f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}{got}"
+            )
+        missing = [name for name in names if name not in context]
+        unknown = [name for name in context if name not in names]
+        if missing or unknown:
+            raise ConfigurationError(
+                f"the context of this study is {list(names)!r}; missing {missing!r}, unknown"
+                f" {unknown!r}: give context={{{wanted}}}"
+            )
+        twice = [name for name in fixed or {} if name in names]
+        if twice:
+            raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
+        values = {**{name: context[name] for name in names}, **(fixed or {})}
+        return fix(self.space, values, is_context=True)
+
+    def _waiting(self, trials: Sequence[Trial], part: SearchSpace) -> Trial | None:
+        """The first waiting trial in a part of the space; without context, the first of all."""
+        for trial in trials:
+            if trial.state == "waiting" and (not self.context or self._is_in(trial, part)):
+                return trial
+        return None
+
+    def _is_in(self, trial: Trial, part: SearchSpace) -> bool:
+        """Whether a trial lies in a part of the space."""
+        return bool(np.array_equal(self._encode(trial)[part.held], part.at[part.held]))
+
+    def _is_near(self, trial: Trial, others: Sequence[Trial]) -> bool:
+        """Whether one of the others has the same point, up to SAME_POINT."""
+        x = self.space.encode(trial.params)
+        return any(np.abs(self._encode(other) - x).max() < SAME_POINT for other in others)
+
+    def _propose(
+        self, part: SearchSpace, trials: Sequence[Trial], draw: int | None = None
+    ) -> Trial:
+        """The next trial, with everything needed to derive it again.
+
+        Args:
+            part: The part of the space that is searched.
+            trials: All trials so far.
+            draw: Another stream of random numbers, for a second attempt; None: the first.
+        """
+        entropy = [self._record.seed, len(trials), *([] if draw is None else [draw])]
+        rng = np.random.default_rng(entropy)
+        proposal = self.strategy.propose(part, self._history(trials), rng)
+        decision = replace(
+            proposal.decision.signed(sign_of(self.goal)),
+            pending=tuple([trial.number for trial in trials if not trial.is_finished]),
+            fixed=part.fixed or None,
+            draw=draw,
+            algorithm=algorithm_of(self.strategy),
+        )
+        return Trial(len(trials), part.decode(proposal.x), decision=decision, created=utc_now())
+
+    def _warn_if_changed(self, trials: Sequence[Trial]) -> None:
+        """Warns that another version of the strategy decides from here on. Its decisions carry the
+        number of that version, so that a study warns once.
+        """
+        earlier = next((each.decision for each in reversed(trials) if each.decision.chosen), None)
+        today = algorithm_of(self.strategy)
+        if earlier is not None and earlier.algorithm != today:
+            log.warning(
+                "study %r: its earlier trials were proposed by algorithm %d of %s, from trial %d on"
+                " algorithm %d decides, of the installed noregret; replay can derive proposals from"
+                " there on",
+                self.name,
+                earlier.algorithm,
+                display_name(self.strategy),
+                len(trials),
+                today,
+            )
 
     def tell(
         self,
@@ -417,7 +542,7 @@ class Study:
             outcomes: Where some have limits: each by its name, or the pair of it and its noise's
                 std. Where one is beyond its limit the value may be missing.
             state: "complete", "failed" or "withdrawn".
-            params: What was really run, as far as it is not what was asked for.
+            params: The values that were run, where they differ from those asked for.
             reason: Why it failed.
             note: Words to keep with it.
             attributes: JSON values by name to keep with it; shown and exported, as the note is.
@@ -425,27 +550,24 @@ class Study:
                 ``retry`` gives the point out again.
         """
         number = number_of(trial)
-        checked, noise, about = self._checked(value, noise_std, state, outcomes)
-        said = transient is not False or any(
-            each is not None for each in (params, reason, note, attributes)
-        )
-        if said or isinstance(trial, Trial):
-            there = self._trial(trial, ASK_FIRST)
-            about = self._about(about, there, state, params, reason, note, attributes, transient)
-        finished = self._storage.finish(self._key, number, state, checked, noise, about=about)
-        if finished is None:
+        checked, noise, about = check_outcome(value, noise_std, state, outcomes, self.outcomes)
+        metadata = (params, reason, note, attributes)
+        if (
+            isinstance(trial, Trial)
+            or transient is not False
+            or any(each is not None for each in metadata)
+        ):
+            stored = self._trial(trial, ASK_FIRST)
+            about = self._about(about, stored, state, params, reason, note, attributes, transient)
+        told = self._storage.finish(self._key, number, state, checked, noise, about=about)
+        if told is None:
             now = self._trial(number, ASK_FIRST)
             how = f"complete with value {now.value!r}" if now.state == "complete" else now.state
             raise TrialError(
                 f"trial {number} is {how} already: the first tell stands; correct() it if that was"
                 " wrong, add() the point again if you measured it twice"
             )
-        return finished
-
-    def _checked(
-        self, value: Any, noise_std: Any, state: State, outcomes: Any
-    ) -> tuple[float | None, float | None, About]:
-        return check_outcome(value, noise_std, state, outcomes, self.outcomes)
+        return told
 
     def _trial(
         self, trial: Trial | int, advice: str, trials: Sequence[Trial] | None = None
@@ -530,24 +652,24 @@ class Study:
             note: Words to keep with it.
             attributes: JSON values by name to keep with it.
         """
-        end = self._checked(value, noise_std, "complete", outcomes)
-        said: dict[str, Any] = {
-            "note": check_note(note),
-            "attributes": check_attributes(attributes),
-        }
-        trial = Trial(0, self.space.canonical(params), **said)
-        return self._append([_ended(trial, "complete", *end)])[0]
+        checked, noise, about = check_outcome(value, noise_std, "complete", outcomes, self.outcomes)
+        about = replace(about, note=check_note(note), attributes=check_attributes(attributes))
+        point = Trial(0, self.space.canonical(params))
+        return self._append([finished(point, "complete", checked, noise, about)])[0]
 
     def enqueue(
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
     ) -> Trial:
         """A point to be tried before the strategy is asked again: it waits for the next ask."""
-        said: dict[str, Any] = {
-            "note": check_note(note),
-            "attributes": check_attributes(attributes),
-        }
-        point, decision = self.space.canonical(params), Decision("enqueued")
-        return self._append([Trial(0, point, "waiting", decision=decision, **said)])[0]
+        trial = Trial(
+            0,
+            self.space.canonical(params),
+            "waiting",
+            decision=Decision("enqueued"),
+            note=check_note(note),
+            attributes=check_attributes(attributes),
+        )
+        return self._append([trial])[0]
 
     def _append(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials under the next free numbers, all or none."""
@@ -597,24 +719,19 @@ class Study:
                     f"trial {old.number} is {old.state}, there is nothing to correct: tell() its"
                     " value"
                 )
-            kept = outcomes
+            measured = outcomes
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
                 noisy = old.outcome_noise
-                kept = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
-            checked, noise, measured = self._checked(value, noise_std, state, kept)
-            about = self._about(measured, old, state, params, reason, note, attributes, transient)
-            point = old.params if about.params is None else about.params
-            new = Trial(
-                old.number,
-                point,
-                decision=Decision("correction"),
-                asked=None if _same(point, old.proposed) else old.proposed,
-                error=about.error,
-                note=about.note or old.note,
-                attributes=merged(old.attributes, about.attributes),
-                transient=about.transient,
+                measured = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
+            checked, noise, about = check_outcome(value, noise_std, state, measured, self.outcomes)
+            about = self._about(about, old, state, params, reason, note, attributes, transient)
+            decision = Decision("correction")
+            kept = Trial(
+                old.number, old.params, decision=decision, note=old.note, attributes=old.attributes
             )
-            return _ended(new, state, checked, noise, about)
+            new = finished(kept, state, checked, noise, about)
+            asked = None if _same(new.params, old.proposed) else old.proposed
+            return replace(new, asked=asked)
 
         return self._supersede(trial, "only a told trial can be corrected", corrected)
 
@@ -722,28 +839,21 @@ class Study:
                 ``grace`` seconds waits to be given out again.
             until: Asked with the study after each trial: whether to stop.
             callbacks: Each called with the study and the trial after a trial has ended here.
-            grace: Seconds without a sign after which a trial's worker is taken to be dead.
+            grace: Seconds without a heartbeat before a worker is considered dead.
             reclaim: Its trial is given out again ("retry", three times at most), has failed
                 ("fail") or stays as it is (None).
             progress: Whether a progress bar is drawn; None: on a terminal and in a notebook.
             trial_timeout: Each evaluation in a process of its own, ended after so many seconds; its
                 trial has failed and the run goes on. The objective must be one that can be pickled,
                 and ``executor`` is then ours.
-            context: What the inputs are that nobody chooses, or a function that says so before
-                each trial.
+            context: Values of the context parameters, or a function that returns them before each
+                trial.
         """
-
-        def current() -> Values | None:
-            return context() if callable(context) else context
 
         run = Run(
             self,
-            self._storage,
-            self._key,
             objective,
-            ask=lambda worker, limit: self._next_trial(worker, limit, context=current()),
-            may_take=lambda t: self._proposer.is_in(t, self._proposer.part(None, current())),
-            stopping=lambda: self._stopping,
+            context,
             trials=trials,
             total=total,
             timeout=timeout,
@@ -808,27 +918,28 @@ class Study:
             storage: None: this study's own.
             note: Words to keep with it.
             outcomes: Other limits.
-            context: Other inputs that nobody chooses.
+            context: Other context parameters.
         """
-        record, trials = derive(
-            self.record(),
-            self.trials,
+        if space is not None and (parameters is not None or constraints is not None):
+            raise ConfigurationError(
+                "derived takes space, or parameters and constraints that change, not both"
+            )
+        old = self.record()
+        if space is None:
+            space = changed_space(old.space, parameters, constraints)
+        new = new_record(
             name,
-            parameters=parameters,
-            past=past or {},
-            constraints=constraints,
-            space=space,
-            goal=goal,
-            strategy=strategy,
-            seed=seed,
-            note=note,
-            outcomes=outcomes,
-            context=context,
+            space,
+            old.goal if goal is None else goal,
+            old.strategy if strategy is None else strategy,
+            old.seed if seed is None else seed,
+            old.outcomes if outcomes is None else outcomes,
+            old.context if context is None else context,
         )
-        study = object.__new__(Study)
+        new = replace(new, note=check_note(note) or old.note, attributes=old.attributes)
+        record, trials = derive(old, self.trials, new, past or {})
         place = self._storage if storage is None else _as_storage(storage, must_exist=False)
-        study._create(record, place, trials)
-        return study
+        return object.__new__(Study)._create(record, place, trials)
 
     # -- files --
 
@@ -836,6 +947,9 @@ class Study:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
         ``value``, and optionally ``noise_std`` and ``state``.
         """
+        from noregret.study.files import read_csv
+        from noregret.study.numerals import units_of
+
         units = units_of(self.record().attributes)
         return self._append(read_csv(source, self.space, self.outcomes, units))
 
@@ -843,10 +957,14 @@ class Study:
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
         as the file's name ends.
         """
+        from noregret.study.files import write
+
         write(target, format, self.space, self.trials, self.outcomes)
 
     def to_frame(self) -> Any:
         """All trials as a pandas DataFrame (extra ``frame``)."""
+        from noregret.study.files import frame
+
         return frame(self.space, self.trials, self.outcomes)
 
     # -- results --
@@ -867,9 +985,9 @@ class Study:
         best, belief = best_of(done, self.goal, self.outcomes), self._belief(trials, delta)
         if belief is None:
             return Result(best, best, None, None, None, best.feasible)
-        encode, certificate = self._proposer.encode, None
-        trial, mean, std = recommended_of(done, encode, belief, self.goal)
-        x, limited = encode(trial), bool(belief.outcomes)
+        certificate = None
+        trial, mean, std = recommended_of(done, self._encode, belief, self.goal)
+        x, limited = self._encode(trial), bool(belief.outcomes)
         feasible = bool(likely_feasible(belief, x[None, :])[0]) if limited else None
         if not self.context and not (limited and is_empty(self.space, belief)):
             certificate = certify(self.space, belief, trial.params, x, self._record.seed)
@@ -895,7 +1013,7 @@ class Study:
         done, belief = complete(trials), self._belief(trials)
         if belief is None:
             return best_of(done, self.goal, self.outcomes)
-        return recommended_of(done, self._proposer.encode, belief, self.goal)[0]
+        return recommended_of(done, self._encode, belief, self.goal)[0]
 
     def _depends_on_context(self, what: str, call: str) -> ConfigurationError:
         named = ", ".join(f"{name!r}: …" for name in self.context)
@@ -945,7 +1063,7 @@ class Study:
         return result.certificate
 
     def _certificate_in(self, context: Values, delta: float | None) -> Certificate:
-        part, trials = self._proposer.part(None, context), self.trials
+        part, trials = self._part(None, context), self.trials
         belief = self._model(trials, delta)
         if belief.outcomes and is_empty(part, belief):
             raise TrialError(
@@ -981,7 +1099,7 @@ class Study:
 
     def _recommend(self, contexts: Sequence[Values]) -> list[Recommendation]:
         """What to use in each context, from one fit."""
-        parts, trials = [self._proposer.part(None, each) for each in contexts], self.trials
+        parts, trials = [self._part(None, each) for each in contexts], self.trials
         belief, X = self._model(trials), self._history(trials).X
         seed = self._record.seed
         return [recommend(part, belief, X, self.goal, seed) for part in parts]
@@ -1007,7 +1125,7 @@ class Study:
         done = complete(self.trials)
         if not done:
             raise TrialError("the resolution needs at least one value")
-        points = np.array([self._proposer.encode(trial) for trial in done])
+        points = np.array([self._encode(trial) for trial in done])
         return largest_empty_ball(points, self.space.region)
 
     def importances(self) -> list[Importance]:
@@ -1025,10 +1143,25 @@ class Study:
         the unit cube does by more than ``tolerance``. Proposals by another version of the strategy
         are skipped: ``since`` is the trial from which on all can be derived.
         """
-        return self._proposer.replay(self.trials, tolerance)
-
-    def _history(self, trials: Sequence[Trial]) -> History:
-        return self._proposer.history(trials)
+        if not tolerance >= 0:
+            raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
+        trials, today, agreed = self.trials, algorithm_of(self.strategy), 0
+        proposed = [trial for trial in trials if trial.decision.chosen]
+        others = [trial.number for trial in proposed if trial.decision.algorithm != today]
+        skipped, since = len(others), others[-1] + 1 if others else 0
+        for trial in proposed:
+            decision = trial.decision
+            part: Space | Candidates | FixedInputs = self.space
+            if decision.algorithm != today:
+                continue
+            if decision.fixed is not None:
+                part = fix(self.space, decision.fixed, is_context=bool(self.context))
+            derived = self._propose(part, known_at(trials, trial.number), decision.draw).params
+            recorded = self.space.encode(trial.proposed)
+            if np.abs(self.space.encode(derived) - recorded).max() > tolerance:
+                return Replay(agreed, trial.number, trial.proposed, derived, skipped, since)
+            agreed += 1
+        return Replay(agreed, skipped=skipped, since=since)
 
 
 def snapshot(study: Study) -> Study:
@@ -1037,9 +1170,7 @@ def snapshot(study: Study) -> Study:
     Args:
         study: Any study; it stays as it is.
     """
-    still = object.__new__(Study)
-    still._create(study.record(), MemoryStorage(), study.trials)
-    return still
+    return object.__new__(Study)._create(study.record(), MemoryStorage(), study.trials)
 
 
 def studies(storage: Place = None) -> list[StudySummary]:
@@ -1076,24 +1207,11 @@ def _opened(storage: Storage, name: str) -> Study:
 
 def _as_storage(storage: Place, *, must_exist: bool = True) -> Storage:
     if storage is None or isinstance(storage, (str, os.PathLike)):
+        from noregret.storage import SQLStorage
+
         return SQLStorage(storage, must_exist=must_exist)
     return storage
 
 
 def _same(one: Any, other: Any) -> bool:
     return np.array_equal(np.asarray(one, object), np.asarray(other, object))
-
-
-def _ended(
-    trial: Trial, state: State, value: float | None, noise_std: float | None, about: About
-) -> Trial:
-    """A trial with its end: value, noise and outcomes."""
-    return replace(
-        trial,
-        state=state,
-        value=value,
-        noise_std=noise_std,
-        outcomes=about.outcomes,
-        outcome_noise=about.outcome_noise,
-        feasible=about.feasible,
-    )
