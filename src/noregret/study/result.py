@@ -196,7 +196,7 @@ def recommended_of(
     value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
     kept = within_limits(belief, X)
     if not kept.any():
-        score = np.asarray(np.prod([o.chance(X) for o in belief.outcomes], axis=0))
+        score = np.asarray(np.prod(_chances(belief, X), axis=0))
     elif belief.proved:
         score = np.where(kept, score, -np.inf)
     else:
@@ -209,44 +209,55 @@ def recommended_of(
     return valued[best], float(mean[best]), float(std[best])
 
 
+def _chances(belief: Belief, X: Array) -> Array:
+    """The chance that each limit is kept, shape (outcomes, points)."""
+    return np.array([each.chance(X) for each in belief.outcomes]).reshape(-1, len(X))
+
+
+def _margins(belief: Belief, X: Array) -> Array:
+    """The band of each outcome's margin, shape (outcomes, 2, points): lower and upper bounds."""
+    return np.array([each.margin.band(X) for each in belief.outcomes]).reshape(-1, 2, len(X))
+
+
+def likely_feasible(belief: Belief, X: Array) -> Mask:
+    """Where every limit is kept with a chance of at least one half."""
+    return np.asarray(np.all(_chances(belief, X) >= 0.5, axis=0))
+
+
+def optimistic_points(belief: Belief, X: Array) -> Mask:
+    """Where no limit is surely broken."""
+    return np.asarray(np.all(_margins(belief, X)[:, 1] >= 0, axis=0))
+
+
 def within_limits(belief: Belief, X: Array) -> Mask:
     """Where all limits are kept: surely, by a proved band, if that is anywhere; or else with a
     chance of at least one half each.
     """
     if belief.proved:
-        sure = np.ones(len(X), dtype=np.bool_)
-        for outcome in belief.outcomes:
-            sure &= outcome.margin.band(X)[0] >= 0
+        sure = np.asarray(np.all(_margins(belief, X)[:, 0] >= 0, axis=0))
         if sure.any():
             return sure
     return likely_feasible(belief, X)
 
 
-def violation(trial: Trial, limits: Mapping[str, Limit], units: Mapping[str, float]) -> float:
-    """By how much a trial misses its limits, all together; ∞ where that is not known."""
-    if any(name not in trial.outcomes for name in limits):
-        return math.inf
-    return sum(
-        max(-margin(limit, trial.outcomes[name]), 0.0) / units[name]
-        for name, limit in limits.items()
-    )
+def violations(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> list[float]:
+    """By how much each trial misses its limits, all together; ∞ where that is not known.
 
-
-def violation_units(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> dict[str, float]:
-    """The largest margin of each outcome, either way: what its violations are counted in."""
-    units = {}
+    The unit of an outcome is its largest margin, either way.
+    """
+    total = np.zeros(len(trials))
     for name, limit in limits.items():
-        told = [abs(margin(limit, t.outcomes[name])) for t in trials if name in t.outcomes]
-        units[name] = max(told, default=1.0) or 1.0
-    return units
+        told = [
+            margin(limit, t.outcomes[name]) if name in t.outcomes else -math.inf for t in trials
+        ]
+        known = [abs(each) for each in told if math.isfinite(each)]
+        total += np.maximum(np.negative(told), 0.0) / (max(known, default=1.0) or 1.0)
+    return [float(each) for each in total]
 
 
 def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial | None:
     """The trial that misses the limits least (Deb 2000)."""
-    if not trials:
-        return None
-    units = violation_units(trials, limits)
-    return min(trials, key=lambda trial: violation(trial, limits, units))
+    return trials[int(np.argmin(violations(trials, limits)))] if trials else None
 
 
 # -- feasibility and certificates --
@@ -268,14 +279,6 @@ def feasibility_of(
     return Feasibility("unknown", (), near)
 
 
-def likely_feasible(belief: Belief, X: Array) -> Mask:
-    """Where every limit is kept with a chance of at least one half."""
-    likely = np.ones(len(X), dtype=np.bool_)
-    for outcome in belief.outcomes:
-        likely &= outcome.chance(X) >= 0.5
-    return likely
-
-
 def is_empty(space: SearchSpace, belief: Belief) -> bool:
     """Whether a theorem says that no point of the space keeps all limits: even the optimistic set
     is empty. theory.md#limits
@@ -290,14 +293,6 @@ def is_empty(space: SearchSpace, belief: Belief) -> bool:
 def _conditions(belief: Belief) -> list[str]:
     """The condition of the value's band, then that of each outcome."""
     return [belief.condition, *(f"{o.name}: {o.margin.condition}" for o in belief.outcomes)]
-
-
-def optimistic_points(belief: Belief, A: Array) -> Mask:
-    """Where no limit is surely broken."""
-    kept = np.ones(len(A), dtype=np.bool_)
-    for outcome in belief.outcomes:
-        kept &= outcome.margin.band(A)[1] >= 0
-    return kept
 
 
 def largest_feasible(space: SearchSpace, belief: Belief, top: Array | None = None) -> Cover:
@@ -406,40 +401,28 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
 
 
 def _score(belief: Belief) -> Acquisition:
+    """The posterior mean, or the lower end of a proved band, in the model's units."""
     sign = -1.0 if belief.proved else 0.0
-
-    def plain(A: Array) -> Array:
-        middle, half = _parts(belief, A)
-        return np.asarray(middle + sign * half)
+    # a proved band may have a centre and a width of its own
+    band = belief.radius if belief.proved else None
+    model, width = (belief.predictor, belief.beta_sqrt) if band is None else (band, 1.0)
 
     def values(A: Array) -> Array:
-        score = plain(A)
+        centre, half = model.predict(A)
+        score = np.asarray(centre + sign * width * half)
         if not belief.outcomes:
             return score
-        chances = np.array([each.chance(A) for each in belief.outcomes])
-        lower = [each.margin.band(A)[0] for each in belief.outcomes]
-        kept = np.min(lower, axis=0) >= 0 if belief.proved else np.all(chances >= 0.5, axis=0)
-        return np.where(kept, score, np.prod(chances, axis=0) - INFEASIBLE_PENALTY)
+        sure = belief.proved
+        kept = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
+        infeasible = np.prod(_chances(belief, A), axis=0) - INFEASIBLE_PENALTY
+        return np.where(kept.all(axis=0), score, infeasible)
 
     def gradients(A: Array) -> tuple[Array, Array]:
-        band = belief.radius if belief.proved else None
-        model = belief.predictor if band is None else band
-        middle, half, d_middle, d_half = model.predict_gradients(A)
-        width = belief.beta_sqrt if band is None else 1.0
-        slope = d_middle + sign * width * d_half
-        if not belief.outcomes:
-            return middle + sign * width * half, slope
-        return values(A), slope
+        centre, half, d_centre, d_half = model.predict_gradients(A)
+        slope = d_centre + sign * width * d_half
+        return values(A) if belief.outcomes else centre + sign * width * half, slope
 
     return Acquisition(values, gradients)
-
-
-def _parts(belief: Belief, A: Array) -> tuple[Array, Array]:
-    """Mean, or the middle of a proved band, and half its width, in the model's units."""
-    if belief.proved and belief.radius is not None:
-        return belief.radius.predict(A)
-    mean, std = belief.predictor.predict(A)
-    return mean, belief.beta_sqrt * std
 
 
 def best_action(space: SearchSpace, belief: Belief, X: Array, seed: int) -> Array:

@@ -88,7 +88,7 @@ from noregret.trials import (
 )
 
 if TYPE_CHECKING:
-    from noregret.study.files import Format, Source, Target
+    from noregret.study.files import Format, Source, Target, TrialTable
 
 log = logging.getLogger("noregret")
 Callback = Callable[["Study", Trial], Any]
@@ -947,25 +947,25 @@ class Study:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
         ``value``, and optionally ``noise_std`` and ``state``.
         """
-        from noregret.study.files import read_csv
         from noregret.study.numerals import units_of
 
         units = units_of(self.record().attributes)
-        return self._append(read_csv(source, self.space, self.outcomes, units))
+        return self._append(self._table().read(source, units))
 
     def export(self, target: Target, format: Format | None = None) -> None:  # noqa: A002
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
         as the file's name ends.
         """
-        from noregret.study.files import write
-
-        write(target, format, self.space, self.trials, self.outcomes)
+        self._table().write(target, format, self.trials)
 
     def to_frame(self) -> Any:
         """All trials as a pandas DataFrame (extra ``frame``)."""
-        from noregret.study.files import frame
+        return self._table().frame(self.trials)
 
-        return frame(self.space, self.trials, self.outcomes)
+    def _table(self) -> TrialTable:
+        from noregret.study.files import TrialTable
+
+        return TrialTable(self.space, self.outcomes)
 
     # -- results --
 
