@@ -86,11 +86,11 @@ class TestStorages(StorageContract):
         storage = self.filled()
 
         def insert(value: int) -> None:
-            made = False
-            while not made:
+            made = None
+            while made is None:
                 number = len(storage.trials("s"))
                 trial = Trial(number, {"x": value / 100}, "complete", float(value))
-                made = storage.insert("s", [trial])
+                made = storage.append("s", [trial], unless=bool)
 
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(insert, range(100)))

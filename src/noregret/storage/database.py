@@ -110,6 +110,18 @@ class SQLite(IntEnum):
     CORRUPT, FULL, CANTOPEN, NOTADB = 11, 13, 14, 26
 
 
+# What to do about an error that a retry does not cure.
+ADVICE: dict[int, str] = {
+    SQLite.READONLY: "the file or its folder cannot be written; nothing was changed",
+    SQLite.FULL: DISK_FULL,
+    SQLite.CANTOPEN: "the folder does not exist or cannot be read; or it cannot be written and the"
+    " last changes are still in the file's -wal: copy both to a folder that can",
+    SQLite.CORRUPT: DAMAGED,
+    SQLite.NOTADB: DAMAGED,
+    SQLite.ERROR: CALL_AGAIN,  # a table is missing
+}
+
+
 class TakenError(Exception):
     """A row with this key exists."""
 
@@ -425,21 +437,8 @@ def _advice(error: BaseException | None) -> str | None:
     """What to do about a driver's error that a retry does not cure; None if one may."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
-        match code & 0xFF:  # an extended code has its primary one in the last byte
-            case SQLite.READONLY if code not in TRANSIENT_READONLY:
-                return "the file or its folder cannot be written; nothing was changed"
-            case SQLite.FULL:
-                return DISK_FULL
-            case SQLite.CANTOPEN:
-                return (
-                    "the folder does not exist or cannot be read; or it cannot be written and the"
-                    " last changes are still in the file's -wal: copy both to a folder that can"
-                )
-            case SQLite.CORRUPT | SQLite.NOTADB:
-                return DAMAGED
-            case SQLite.ERROR:
-                return CALL_AGAIN  # a table is missing
-        return None
+        # an extended code has its primary one in the last byte
+        return None if code in TRANSIENT_READONLY else ADVICE.get(code & 0xFF)
     state = getattr(error, "sqlstate", None)
     if state is not None:
         return DISK_FULL if state == DISK_FULL_STATE else None
@@ -464,12 +463,7 @@ class SQLiteFile:
         self.frozen = not can_write(path)  # this process cannot write it
         self._had_log = self._log.exists()
         self._identity: tuple[int, int] | None = None
-        self._lacks_log: bool | None = None
-
-    @property
-    def lacks_log(self) -> bool:
-        """Whether it looked like a copy without its log when it was first opened."""
-        return bool(self._lacks_log)
+        self.lacks_log = False  # it looked like a copy without its log when it was first opened
 
     def opened(self, mode: str, is_empty: bool) -> None:
         """Records what a new connection found. Only the first one counts: afterwards the state may
@@ -481,8 +475,7 @@ class SQLiteFile:
         """
         if self._identity is None:
             self._identity = self._current_identity()
-        if self._lacks_log is None:
-            self._lacks_log = mode == "wal" and is_empty and not self._had_log
+            self.lacks_log = mode == "wal" and is_empty and not self._had_log
 
     @property
     def was_replaced(self) -> bool:
@@ -496,13 +489,8 @@ class SQLiteFile:
     @property
     def written(self) -> tuple[int, ...]:
         """Size and time of the file and of its log: they change when somebody writes."""
-        statuses = [_status(path) for path in (self.path, self._log)]
-        return tuple(
-            number
-            for status in statuses
-            if status is not None
-            for number in (status.st_size, status.st_mtime_ns)
-        )
+        there = filter(None, map(_status, (self.path, self._log)))
+        return tuple(part for status in there for part in (status.st_size, status.st_mtime_ns))
 
     @property
     def settled(self) -> tuple[int, ...] | None:

@@ -158,14 +158,6 @@ class MemoryStorage:
         with self._lock:
             return list(self._find(name).trials)
 
-    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        with self._changing(name) as study:
-            first = len(study.trials)
-            if [trial.number for trial in trials] != list(range(first, first + len(trials))):
-                return False
-            study.add(trials, worker)
-            return True
-
     def append(
         self,
         name: str,

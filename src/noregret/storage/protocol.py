@@ -190,13 +190,6 @@ class Storage(Protocol):
     def trials(self, name: str) -> list[Trial]:
         """Returns all trials by number."""
 
-    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        """Adds trials under their own numbers, which must be the next free ones.
-
-        Returns:
-            True if all were added; False if none was, because a number is taken.
-        """
-
     def append(
         self,
         name: str,
@@ -212,8 +205,9 @@ class Storage(Protocol):
             trials: The trials. Their numbers are replaced.
             worker: Who evaluates them.
             below: No number may reach this limit.
-            unless: Called with the trials that were added meanwhile, from the number of the first
-                new trial on; True cancels. No trial is added between this call and the new ones.
+            unless: Called with the trials that were added meanwhile, if any: those from the number
+                of the first new trial on. True cancels, so that ``bool`` always does. No trial is
+                added between this call and the new ones.
 
         Returns:
             The trials with their numbers; None if nothing was added.

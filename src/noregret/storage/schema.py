@@ -34,6 +34,11 @@ SET_UP_LOOKS, SET_UP_PAUSE = 40, 0.05
 NUMBERS = ("value", "noise_std")
 TIMES = ("created", "finished", "started")
 TEXTS = ("note", "error")
+# what ``finish`` sets
+END = (
+    *("state", "value", "noise_std", "finished"),
+    *("error", "transient", "outcomes", "feasible"),
+)
 OVERVIEW_INDEX = "noregret_overview"
 
 
@@ -279,13 +284,17 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
         "outcomes": isinstance(record.outcomes, dict)
         and all(isinstance(limit, LIMITS) for limit in record.outcomes.values()),
     }
-    for name, is_valid in valid.items():
-        if not is_valid:
-            raise ValueError(f"its {name} is {str(getattr(record, name))[:80]}")
+    _refuse_invalid(valid, row)
     unknown = [name for name in record.context if name not in record.space.parameters]
     if unknown:
         raise ValueError(f"its context names {unknown!r}")
     return record
+
+
+def _refuse_invalid(valid: Mapping[str, bool], row: Mapping[str, Any]) -> None:
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise ValueError(f"its {name} is {row[name]!r:.80}")
 
 
 def summary_of(row: Any) -> StudySummary:
@@ -395,9 +404,7 @@ def check_row(row: Mapping[str, Any]) -> None:
         **{name: row[name] is None or is_number(row[name]) for name in NUMBERS},
         **{name: isinstance(row[name], str | None) for name in TEXTS},
     }
-    for name, is_valid in valid.items():
-        if not is_valid:
-            raise ValueError(f"its {name} is {row[name]!r}")
+    _refuse_invalid(valid, row)
     for name in TIMES:
         check_time(name, row[name])
     # so that corrections form no cycle

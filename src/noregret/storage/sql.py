@@ -27,14 +27,15 @@ from noregret.storage.protocol import (
     StudyRecord,
     StudySummary,
     check_numbering,
+    finished,
     study_exists,
     study_replaced,
     unknown_study,
 )
 from noregret.storage.schema import (
+    END,
     check_version,
     key_of,
-    outcomes_text,
     prepare,
     record_of,
     row_of,
@@ -389,35 +390,6 @@ class SQLStorage:
 
     # -- adding trials --
 
-    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        if not trials:
-            return True
-        study, first = self._id(name), trials[0].number
-        if first < 0 or [trial.number - first for trial in trials] != list(range(len(trials))):
-            return False
-        ticket = worker or uuid.uuid4().hex
-        rows = [row_of(study, trial, ticket) for trial in trials]
-        statement = self._insert_next if worker is None else self._insert_attended
-
-        def add(connection: Connection) -> bool:
-            if len(rows) == 1:
-                return connection.execute(statement, rows[0]).rowcount == 1
-            with self._database.transaction(connection):
-                done = connection.execute(statement, rows[0]).rowcount == 1
-                if done:
-                    self._insert_rows(connection, rows[1:], worker)
-            return done
-
-        try:
-            done, attempts = self._database.counted("insert", add)
-        except TakenError as taken:
-            done, attempts = False, taken.attempts
-        except GoneError:
-            done, attempts = False, 1
-        if not done:
-            self._must_exist(name, study)
-        return done or (attempts > 1 and self._holder(study, first) == ticket)
-
     def _insert_rows(
         self, connection: Connection, rows: Sequence[dict[str, Any]], worker: str | None
     ) -> None:
@@ -439,28 +411,34 @@ class SQLStorage:
             return []
         sql, t, study, expected = self._sql, self._trials.c, self._id(name), trials[0].number
         rows = [row_of(study, trial, worker or uuid.uuid4().hex) for trial in trials]
-        lock = sql.select(self._turn(study))
-        last_number = sql.select(sql.func.max(t.number)).where(t.study == study)
+        # one statement will do where a certain number is wanted and nobody was faster
+        quick = self._insert_next if worker is None else self._insert_attended
+        may_be_quick = unless is not None and len(rows) == 1 and 0 <= expected < below
         same = ("study", "worker", "created", "params", "decision")
-        own = sql.select(t.number).where(*(t[column] == rows[0][column] for column in same))
-        newer = sql.select(*self._columns).where(t.study == study, t.number >= expected)
         tried = False
 
         def add(connection: Connection) -> int | None:
             nonlocal tried
+            if may_be_quick and not tried:
+                tried = True
+                if connection.execute(quick, rows[0]).rowcount == 1:
+                    return expected
             with self._database.transaction(connection):
                 if not self._database.is_sqlite:
-                    connection.execute(lock)
+                    connection.execute(sql.select(self._turn(study)))
                 if tried:  # an attempt whose answer got lost may have succeeded
+                    own = sql.select(t.number).where(*(t[each] == rows[0][each] for each in same))
                     number: int | None = connection.execute(own).scalars().first()
                     if number is not None:
                         return number
                 tried = True
+                last_number = sql.select(sql.func.max(t.number)).where(t.study == study)
                 last = connection.execute(last_number).scalar_one()
                 first: int = 0 if last is None else last + 1
                 if first + len(rows) > below:
                     return None
                 if unless is not None and first > expected:
+                    newer = sql.select(*self._columns).where(t.study == study, t.number >= expected)
                     others = connection.execute(newer.order_by(t.number)).all()
                     if unless([self._trial(row, name) for row in others]):
                         return None
@@ -527,25 +505,18 @@ class SQLStorage:
         about: About | None = None,
     ) -> Trial | None:
         study, sql, t = self._id(name), self._sql, self._trials.c
-        about, now = about or About(), utc_now()
+        about = about or About()
+        params = {} if about.params is None else about.params
+        row = row_of(study, finished(Trial(number, params), state, value, noise_std, about), "")
         at = sql.and_(t.study == study, t.number == number)
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:
             allowed = sql.and_(t.worker == worker, t.state == "running")
-        new: dict[str, Any] = {
-            "state": state,
-            "value": value,
-            "noise_std": noise_std,
-            "finished": now,
-            "error": about.error,
-            "transient": about.transient,
-            "outcomes": outcomes_text(about.outcomes, about.outcome_noise),
-            "feasible": None if about.feasible is None else int(about.feasible),
-        }
+        new: dict[str, Any] = {column: row[column] for column in END}
         if about.note is not None:
             new["note"] = about.note
         if about.params is not None:
-            new |= {"params": _params_text(about.params), "asked": t.params}
+            new |= {"params": row["params"], "asked": t.params}
 
         def end(connection: Connection) -> Any:
             update = self._trials.update().where(at, allowed).values(new)
@@ -556,14 +527,14 @@ class SQLStorage:
                 both = self._merged(connection, t.attributes, at, about.attributes)
                 return connection.execute(update.values(attributes=both)).one_or_none()
 
-        row, attempts = self._database.counted("finish", end)
-        if row is not None:
-            return self._trial(row, name)
+        ended, attempts = self._database.counted("finish", end)
+        if ended is not None:
+            return self._trial(ended, name)
         self._must_exist(name, study)
         if attempts > 1:  # an attempt whose answer got lost may have succeeded
             for trial in self.trials(name)[number : number + 1]:
                 stored = (trial.state, trial.value, trial.noise_std, trial.finished)
-                if stored == (state, value, noise_std, now):
+                if stored == (state, value, noise_std, row["finished"]):
                     return trial
         return None
 
@@ -651,11 +622,6 @@ class SQLStorage:
 
 def _reopen(address: str) -> SQLStorage:
     return SQLStorage(address, must_exist=True)
-
-
-def _params_text(params: Any) -> str:
-    plain = params.tolist() if hasattr(params, "tolist") else dict(params)
-    return json.dumps(plain, allow_nan=False)
 
 
 def _described(error: Exception) -> str:

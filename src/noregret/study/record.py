@@ -188,9 +188,8 @@ def _as_data(
     by another strategy.
     """
     named = {**named_params(old, trial.params), **past}
-    vector = not isinstance(new.space.decode(np.zeros(new.space.dimension)), Mapping)
     try:
-        params = new.space.canonical(np.array(list(named.values())) if vector else named)
+        params = new.space.canonical(np.array(list(named.values())) if new.space.vector else named)
     except SpaceError as error:
         raise SpaceError(
             f"trial {trial.number} does not fit the new space: {error}. A derived study takes all"

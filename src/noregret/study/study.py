@@ -380,16 +380,15 @@ class Study:
                 proposal = self._propose(part, trials, secrets.randbelow(2**31))
                 seen = len(trials)
             trial = replace(proposal, number=len(trials))
-            if not overtaken:
-                if storage.insert(key, [trial], worker):
-                    return trial
-                overtaken = True
-                continue
-            trial = replace(trial, decision=replace(trial.decision, seen=seen))
-            taken = None if trial.decision.draw is not None else partial(self._is_near, trial)
-            added = storage.append(key, [trial], worker, limit, taken)
+            unless: Callable[[Sequence[Trial]], bool] | None = bool
+            if overtaken:
+                trial = replace(trial, decision=replace(trial.decision, seen=seen))
+                redrawn = trial.decision.draw is not None
+                unless = None if redrawn else partial(self._is_near, trial)
+            added = storage.append(key, [trial], worker, limit, unless)
             if added is not None:
                 return added[0]
+            overtaken = True
 
     def preview(self, *, context: Values | None = None) -> Trial:
         """What the next ask would give; nothing is recorded.
@@ -765,7 +764,7 @@ class Study:
             number = self._trial(trial, advice, trials).number
             old = trials[latest(number, corrections(trials))]
             new = replace(new_of(old), number=len(trials), corrects=old.number)
-            if self._storage.insert(self._key, [new]):
+            if self._storage.append(self._key, [new], unless=bool) is not None:
                 return self.trials[new.number]
 
     def reclaim(

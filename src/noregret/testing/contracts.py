@@ -282,7 +282,7 @@ class StorageContract(ABC):
         made = storage.create(record("s"))
         assert (storage.key("s"), storage.key("s").identity) == ("s", made.identity)
         assert storage.open("s").key == made
-        assert storage.insert(made, [Trial(0, {"x": 0.1})])
+        assert storage.append(made, [Trial(0, {"x": 0.1})])
         assert len(storage.trials(made)) == 1
         storage.delete(made)
         refused(lambda: storage.key("s"), "no study named 's'")
@@ -291,7 +291,6 @@ class StorageContract(ABC):
         for call in (
             lambda: storage.trials(made),
             lambda: storage.append(made, [Trial(0, {"x": 0.1})]),
-            lambda: storage.insert(made, [Trial(0, {"x": 0.1})]),
         ):
             refused(call, "made anew")
         assert storage.trials(again) == []
@@ -300,7 +299,7 @@ class StorageContract(ABC):
     def test_whether_a_failure_was_transient_comes_back(self) -> None:
         storage = self.filled()
         given = [Trial(0, {"x": 0.1}, "failed", transient=True), Trial(1, {"x": 0.2})]
-        storage.insert("s", [*given, Trial(2, {"x": 0.3}), Trial(3, {"x": 0.4})])
+        storage.append("s", [*given, Trial(2, {"x": 0.3}), Trial(3, {"x": 0.4})])
         told = storage.finish("s", 1, "failed", None, None, about=About(transient=True))
         storage.finish("s", 2, "failed", None, None)
         storage.reclaim("s", 0, numbers=[3])  # nobody knows anything of the point
@@ -320,27 +319,18 @@ class StorageContract(ABC):
         refused(lambda: storage.open("nope"), "no study named 'nope'")
         refused(lambda: storage.trials("nope"), "no study named 'nope'")
 
-    def test_numbers_are_gap_free_and_taken_once(self) -> None:
-        storage = self.filled()
-        assert storage.insert("s", [Trial(0, {"x": 0.1})])
-        assert not storage.insert("s", [Trial(0, {"x": 0.2})])
-        assert not storage.insert("s", [Trial(2, {"x": 0.2})])
-        assert storage.insert("s", [Trial(1, {"x": 0.3}, "complete", 1.0)])
-        assert [t.params for t in storage.trials("s")] == [{"x": 0.1}, {"x": 0.3}]
-
-    def test_many_are_inserted_at_once_or_none(self) -> None:
+    def test_a_number_is_taken_once_and_many_are_added_or_none(self) -> None:
         storage = self.filled()
         three = [Trial(n, {"x": n / 10}, "complete", float(n)) for n in range(3)]
-        assert storage.insert("s", three)
-        assert not storage.insert("s", [Trial(2, {"x": 0.5}), Trial(3, {"x": 0.6})])
-        assert not storage.insert("s", [Trial(3, {"x": 0.5}), Trial(5, {"x": 0.6})])
-        assert not storage.insert("s", [Trial(4, {"x": 0.5}), Trial(5, {"x": 0.6})])
-        assert storage.insert("s", [])
+        assert storage.append("s", three[:1], unless=bool) == three[:1]
+        assert storage.append("s", three[:1], unless=bool) is None
+        assert storage.append("s", three, unless=bool) is None
+        assert storage.append("s", three[1:], unless=bool) == three[1:]
         assert storage.trials("s") == three
 
     def test_of_two_finishes_one_wins(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}, "waiting")])
+        storage.append("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}, "waiting")])
         finished = storage.finish("s", 0, "complete", 3.0, 0.1)
         assert finished == Trial(0, {"x": 0.1}, "complete", 3.0, 0.1)
         assert finished.created is not None
@@ -355,7 +345,7 @@ class StorageContract(ABC):
 
     def test_an_outcome_brings_its_remarks(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}), Trial(2, {"x": 0.3})])
+        storage.append("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}), Trial(2, {"x": 0.3})])
         told = About({"x": 0.4}, None, "a note", {"who": "anna", "list": [1, None]})
         storage.finish("s", 0, "complete", 3.0, None, about=told)
         storage.finish("s", 1, "failed", None, None, about=About(error="no gas"))
@@ -368,7 +358,7 @@ class StorageContract(ABC):
 
     def test_remarks_may_be_written_later_and_nothing_else_changes(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1}, "complete", 2.0), Trial(1, {"x": 0.2})])
+        storage.append("s", [Trial(0, {"x": 0.1}, "complete", 2.0), Trial(1, {"x": 0.2})])
         before = storage.trials("s")
         storage.annotate("s", 0, "seen again", {"who": "anna"})
         storage.annotate("s", 1, None, {"cell": 4})
@@ -389,7 +379,7 @@ class StorageContract(ABC):
 
     def test_remarks_of_many_at_once_are_all_kept(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1})])
+        storage.append("s", [Trial(0, {"x": 0.1})])
         jobs = [(number, f"{index}") for index in range(10) for number in (0, None)]
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda job: storage.annotate("s", job[0], None, {job[1]: 1}), jobs))
@@ -408,7 +398,7 @@ class StorageContract(ABC):
     def test_when_a_trial_was_given_out_is_known(self) -> None:
         storage = self.filled()
         done = Trial(1, {"x": 0.1}, "complete", 1.0)
-        storage.insert("s", [Trial(0, {"x": 0.1}, "waiting"), done, Trial(2, {"x": 0.2})])
+        storage.append("s", [Trial(0, {"x": 0.1}, "waiting"), done, Trial(2, {"x": 0.2})])
         waiting, added, running = storage.trials("s")
         assert (waiting.started, added.started, added.duration) == (None, None, None)
         assert running.started is not None
@@ -423,7 +413,7 @@ class StorageContract(ABC):
     def test_a_waiting_trial_is_claimed_once(self) -> None:
         storage, enqueued = self.filled(), Decision("enqueued")
         waiting = Trial(0, {"x": 0.1}, "waiting", decision=enqueued)
-        storage.insert("s", [waiting, Trial(1, {"x": 0.2})])
+        storage.append("s", [waiting, Trial(1, {"x": 0.2})])
         assert storage.claim("s", 1) is None
         assert storage.claim("s", 7) is None
         claimed = storage.claim("s", 0, "w")
@@ -438,7 +428,7 @@ class StorageContract(ABC):
         """
         storage = self.filled()
         for number, worker in enumerate([None, "silent", "alive", "done"]):
-            assert storage.insert("s", [Trial(number, {"x": number / 10})], worker)
+            assert storage.append("s", [Trial(number, {"x": number / 10})], worker)
         assert storage.finish("s", 3, "complete", 1.0, None, worker="done") is not None
         assert storage.reclaim("s", 3, grace=60.0) == []
         time.sleep(0.3)
@@ -450,7 +440,7 @@ class StorageContract(ABC):
 
     def test_a_trial_is_given_out_only_so_often(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1})], "a")
+        storage.append("s", [Trial(0, {"x": 0.1})], "a")
         for expected in ("waiting", "waiting", "failed"):
             assert [t.state for t in storage.reclaim("s", 3, numbers=[0])] == [expected]
             storage.claim("s", 0, "b")
@@ -459,7 +449,7 @@ class StorageContract(ABC):
 
     def test_what_is_given_back_on_purpose_did_not_kill_its_worker(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1})], "a")
+        storage.append("s", [Trial(0, {"x": 0.1})], "a")
         for _ in range(4):
             assert [t.state for t in storage.reclaim("s", UNLIMITED, numbers=[0])] == ["waiting"]
             storage.claim("s", 0, "b")
@@ -469,7 +459,7 @@ class StorageContract(ABC):
 
     def test_a_worker_gives_back_and_fails_only_what_is_its_own(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1})], "a")
+        storage.append("s", [Trial(0, {"x": 0.1})], "a")
         assert storage.reclaim("s", 3, numbers=[0], worker="b") == []
         assert storage.finish("s", 0, "failed", None, None, worker="b") is None
         assert len(storage.reclaim("s", 3, numbers=[0], worker="a")) == 1
@@ -481,7 +471,7 @@ class StorageContract(ABC):
 
     def test_studies_are_deleted_with_their_trials(self) -> None:
         storage = self.filled()
-        storage.insert("s", [Trial(0, {"x": 0.1})])
+        storage.append("s", [Trial(0, {"x": 0.1})])
         storage.delete("s")
         assert storage.names() == []
         refused(lambda: storage.delete("s"), "no study named 's'")
@@ -502,7 +492,7 @@ class StorageContract(ABC):
             Trial(4, {"x": 0.5}, "waiting"),
             corrected,
         ]
-        storage.insert("s", states)
+        storage.append("s", states)
         empty, full = storage.summaries()
         assert (empty.name, empty.trials, empty.best) == ("empty", 0, None)
         assert empty.last_activity == empty.created
@@ -516,7 +506,7 @@ class StorageContract(ABC):
         model = ModelDecision(t=1, lengthscales=(1 / 3,), mean=0.1 + 0.2, std=1e-17)
         decision = Decision("model", model, (3, 5), {"x": 0.1}, {"own": [1, 2]})
         trial = Trial(0, {"x": 0.1 + 0.2}, "complete", 1e-17, 0.1, decision)
-        storage.insert("s", [trial])
+        storage.append("s", [trial])
         assert storage.trials("s") == [trial]
         listed = storage.trials("s")
         listed.clear()
