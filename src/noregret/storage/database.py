@@ -35,7 +35,7 @@ MAX_LOCKED_PAUSE = 0.1  # the same where SQLite reports a lock, which is held br
 # Readers and a writer at once, one flush per change. SQLite does not call its busy handler here.
 WRITE_AHEAD = "PRAGMA journal_mode=WAL"
 
-CALL_AGAIN = "nothing was changed as far as is known; call again once the database answers"
+CALL_AGAIN = "probably nothing was changed; call again once the database answers"
 DISK_FULL = "the disk is full; nothing was changed, free some space and call again"
 DAMAGED = (
     "the file is damaged, or no database at all. Keep it as it is and work on a copy: `noregret"
@@ -137,7 +137,7 @@ class GoneError(Exception):
 class Database:
     """One database and its connections.
 
-    Every statement is a transaction of its own, so that none is left open; several go through
+    Every statement is a separate transaction, so that none is left open; several go through
     ``transaction``. A forked child gets its own connections: two processes on one connection would
     mix up their answers.
     """
@@ -494,7 +494,7 @@ class SQLiteFile:
 
     @property
     def settled(self) -> tuple[int, ...] | None:
-        """Inode, size and time of a file that cannot be written here and has no log: nobody is
+        """Inode, size and time of a file that cannot be written here and has no log: no process is
         writing it. None while a log exists, and where the file can be written.
         """
         if not self.frozen:
@@ -506,7 +506,7 @@ class SQLiteFile:
 
     def read_only_address(self) -> str:
         """The URI that reads it now. SQLite must not take locks in a folder that it cannot write:
-        ``immutable`` does without them, and is right only while nobody writes.
+        ``immutable`` does without them, and is right only while no process writes.
         """
         immutable = "" if self.settled is None else "&immutable=1"
         return f"file:{quote(str(self.path))}?mode=ro{immutable}"

@@ -411,7 +411,7 @@ class SQLStorage:
             return []
         sql, t, study, expected = self._sql, self._trials.c, self._id(name), trials[0].number
         rows = [row_of(study, trial, worker or uuid.uuid4().hex) for trial in trials]
-        # one statement will do where a certain number is wanted and nobody was faster
+        # one statement is enough where the expected number is still free
         quick = self._insert_next if worker is None else self._insert_attended
         may_be_quick = unless is not None and len(rows) == 1 and 0 <= expected < below
         same = ("study", "worker", "created", "params", "decision")

@@ -294,7 +294,14 @@ def table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
 
 
 def designs(source: Source) -> list[dict[str, Any]]:
-    """A file's rows as designs by name; a column of numbers is read as such."""
+    """Returns a file's rows as designs by name; a column of numbers is read as such.
+
+    Args:
+        source: A CSV file, or its name.
+
+    Raises:
+        SpaceError: There are no rows, or they differ in length.
+    """
     names, rows, decimal = table(source)
     if not names or not rows:
         raise SpaceError("a list of designs needs a line of names and at least one line of values")
@@ -390,8 +397,17 @@ def parsed(
     *,
     decimal: Decimal = ".",
 ) -> Any:
-    """A cell as the parameter's value. units: by name; a number's own is kept there if there is
-    none.
+    """Returns the parameter's value that a cell holds.
+
+    Args:
+        text: The cell.
+        name: The parameter's name, for messages and units.
+        parameter: The parameter.
+        units: Units by name. Where the parameter has none, the unit in the cell is added.
+        decimal: The decimal sign.
+
+    Raises:
+        TrialError: The cell is empty or none of the parameter's values.
     """
     if isinstance(parameter, Choice):
         for (_, option), written in option_cells(parameter).items():

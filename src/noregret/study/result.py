@@ -31,13 +31,20 @@ POLICY_POINTS = 33  # contexts along a policy's curve
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The regret of ``params``, the recommended point, is at most ``regret_bound``, under
-    ``condition`` and not otherwise. Where outcomes have limits it is the regret against the best
-    point that keeps them.
+    """An upper bound on the regret of the recommended point, under a condition and not otherwise.
 
-    proved: whether a theorem says so; if not, it is a rule of thumb. refuted: the data contradict
-    the condition. slack: by how much the bound may exceed what an exact maximum of the band would
-    give; it is included.
+    Where outcomes have limits it is the regret against the best point that keeps them.
+
+    Args:
+        params: The recommended point.
+        regret_bound: The bound, in the value's unit.
+        condition: What must hold.
+        proved: Whether a theorem says so; if not, it is a rule of thumb.
+        refuted: The data contradict the condition.
+        slack: How much the bound may exceed what an exact maximum of the band would give; it is
+            included.
+        violations: By how much ``params`` may break each limit, in the outcome's unit; 0: it surely
+            keeps it.
     """
 
     params: Any
@@ -46,7 +53,6 @@ class Certificate:
     proved: bool = False
     refuted: bool = False
     slack: float = 0.0
-    #: by how much ``params`` may break each limit, in the outcome's units; 0: it surely does not
     violations: Mapping[str, float] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
@@ -57,11 +63,17 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """best: the best observed value, partly luck under noise. recommended: the evaluated point with
-    the best posterior mean, or with the best lower bound where that is proved. prediction: mean and
-    std of f there, in the values' sign. In a study with context both are over all contexts that
-    were met: see ``Study.recommended_for``. belief and certificate are None without a model; then
-    recommended is best.
+    """What a study has found, from one fit. In a study with context it is over all contexts that
+    were met: see ``Study.recommended_for``.
+
+    Args:
+        best: The trial with the best observed value, partly luck under noise.
+        recommended: The trial with the best posterior mean, or with the best lower bound where that
+            is proved; ``best`` without a model.
+        prediction: Posterior mean and std of f there, in the values' sign.
+        certificate: A bound on its regret; None without a model.
+        belief: The posterior; None without a model.
+        feasible: Whether the model expects it to keep all limits; None: there are none.
     """
 
     best: Trial
@@ -69,16 +81,19 @@ class Result:
     prediction: tuple[float, float] | None
     certificate: Certificate | None
     belief: Belief | None
-    feasible: bool | None = None  # of the recommended point, by the model; None: no limits
+    feasible: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
     """What is known of the limits of a study; ``str`` says it in words.
 
-    state: "feasible": a trial was told within all limits. "unknown": none yet. "infeasible":
-    nothing in the space keeps them, under ``condition``, which a theorem says. trials: those within
-    all limits. closest: the trial that misses them least, None where nothing was told.
+    Args:
+        state: "feasible": a trial was told within all limits. "unknown": none yet. "infeasible":
+            nothing in the space keeps them, which a theorem says, under ``condition``.
+        trials: Numbers of the trials within all limits.
+        closest: The trial that misses the limits least; None where nothing was told.
+        condition: The condition of the theorem.
     """
 
     state: Literal["feasible", "unknown", "infeasible"]
@@ -100,8 +115,16 @@ class Feasibility:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to use in a context. params: the whole point; mean, std: the forecast of f there;
-    lower, upper: its band. feasible: whether all limits are rather kept than not; None: no limits.
+    """What to use in a context.
+
+    Args:
+        params: The whole point.
+        context: The values of the context parameters.
+        mean: Posterior mean of f there.
+        std: Posterior standard deviation of f there.
+        lower: Lower end of the band.
+        upper: Upper end of the band.
+        feasible: Whether all limits are probably kept; None: there are none.
     """
 
     params: Any
@@ -115,7 +138,13 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The best action as a function of one input that is context, the others held."""
+    """The best action as a function of one context parameter, the others held.
+
+    Args:
+        name: The context parameter.
+        values: Its values.
+        recommended: The recommendation at each value.
+    """
 
     name: str
     values: tuple[Any, ...]
@@ -124,16 +153,23 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """How many proposals were derived again, and the first that came out differently. Proposals
-    by another version of the strategy's rule cannot be derived and are skipped.
+    """The outcome of ``Study.replay``: the proposals that were derived again.
+
+    Args:
+        agreed: How many came out as recorded.
+        number: The first trial that did not; None: all did.
+        recorded: Its recorded point.
+        derived: The point that was derived.
+        skipped: Proposals by another version of the strategy, which cannot be derived.
+        since: The trial from which on every proposal can be derived.
     """
 
     agreed: int
     number: int | None = None
     recorded: Any = None
     derived: Any = None
-    skipped: int = 0  #: proposals by another algorithm than the strategy's of today
-    since: int = 0  #: the trial from which on every proposal can be derived
+    skipped: int = 0
+    since: int = 0
 
 
 # -- trials --
@@ -403,7 +439,7 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
 def _score(belief: Belief) -> Acquisition:
     """The posterior mean, or the lower end of a proved band, in the model's units."""
     sign = -1.0 if belief.proved else 0.0
-    # a proved band may have a centre and a width of its own
+    # a proved band may have another centre and width than the posterior
     band = belief.radius if belief.proved else None
     model, width = (belief.predictor, belief.beta_sqrt) if band is None else (band, 1.0)
 

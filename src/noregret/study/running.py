@@ -500,7 +500,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A value at least as good as this one was told, within all limits if there are any."""
+    """A stopping rule: a value at least as good as this one was told, within all limits.
+
+    Args:
+        value: The value to reach.
+
+    Raises:
+        ConfigurationError: It is not a finite number.
+    """
 
     value: float
 
@@ -521,13 +528,22 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedWithin:
-    """The certificate bounds the recommended point's regret by ``regret``: under its condition, see
-    ``Study.certificate``.
+    """A stopping rule: the certificate bounds the regret of the recommended point, under its
+    condition; see ``Study.certificate``.
 
-    A strategy whose certificate is not proved is refused, unless ``heuristic``: then the run stops
-    by a rule of thumb. One whose condition the data refute stops nothing. In more than two inputs a
+    A certificate whose condition the data refute stops nothing. In more than two inputs a
     certificate is proved where the maximum of the band could be covered: see ``slack``. Where
-    outcomes have limits, the recommended point must also keep them surely.
+    outcomes have limits, the recommended point must also surely keep them.
+
+    Args:
+        regret: The bound to reach, in the value's unit.
+        delta: Failure probability of the band, in (0, 1); None: the strategy's own.
+        heuristic: Accept a strategy whose certificate is not proved: the run then stops by a rule
+            of thumb.
+
+    Raises:
+        ConfigurationError: A number makes no sense; or, when the rule is asked, the certificate of
+            the strategy is not proved.
     """
 
     regret: float
@@ -566,7 +582,12 @@ class CertifiedWithin:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """A theorem says that nothing in the space keeps all limits: see ``Study.feasibility``."""
+    """A stopping rule: a theorem says that nothing in the space keeps all limits; see
+    ``Study.feasibility``.
+
+    Raises:
+        ConfigurationError: When asked of a study without limits or without proved bands.
+    """
 
     def __call__(self, study: Study) -> bool:
         if not (study.outcomes and study.strategy.proved):

@@ -105,21 +105,29 @@ INSTEAD_OF_RETRY = {
     "running": "it is under way; if its worker is gone, reclaim(numbers=[…]) takes it back",
     "complete": "only a failed trial can be given out again; enqueue() its point to measure it"
     " once more",
-    "withdrawn": "nobody was to run it; enqueue() its point to have it tried after all",
+    "withdrawn": "it was not to be run; enqueue() its point to have it tried after all",
 }
 
 
 class Study:
     """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value;
-    or ``run`` a function.
+    or ``run`` a function. ``create`` and ``open`` are for studies in files and databases.
 
-    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by
-    default ``InsuredGPUCB()``. seed: equal seeds and equal values give equal proposals.
-    storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
-    trials of the same study, which then goes on exactly where they stopped.
+    Args:
+        space: A dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``.
+        goal: "maximize" or "minimize".
+        strategy: How points are chosen; None is ``InsuredGPUCB()``.
+        seed: Of the random numbers: equal seeds and equal values give equal proposals.
+        name: The study's name.
+        storage: A storage object; None is this process's memory.
+        trials: Earlier trials of the same study, which then continues exactly where they stopped.
+        outcomes: What is measured beside the value and how far it may go, ``{"toxicity":
+            AtMost(0.3)}``.
+        context: Names of inputs that are given at each ask instead of chosen.
 
-    outcomes: what is measured beside the value and how far it may go, ``{"toxicity":
-    AtMost(0.3)}``. context: the names of inputs that are given at each ask instead of chosen.
+    Raises:
+        ConfigurationError: A setting makes no sense.
+        TrialError: The trials are not numbered 0, 1, 2, …
     """
 
     _key: str
@@ -530,9 +538,10 @@ class Study:
         attributes: Attributes | None = None,
         transient: bool = False,
     ) -> Trial:
-        """The value of a trial, with the noise's std if it is known for this one; or
-        ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
-        it: neither a value nor a failure, and not proposed again. The first tell stands.
+        """Records the result of a trial. The first tell stands.
+
+        A trial that will not be run is told as ``state="withdrawn"``: that is neither a value nor a
+        failure, and the point is not proposed again.
 
         Args:
             trial: The trial, or its number.
@@ -547,6 +556,12 @@ class Study:
             attributes: JSON values by name to keep with it; shown and exported, as the note is.
             transient: The failure had nothing to do with the point; no strategy sees it, and
                 ``retry`` gives the point out again.
+
+        Returns:
+            The finished trial.
+
+        Raises:
+            TrialError: The trial has ended already, or what is told makes no sense.
         """
         number = number_of(trial)
         checked, noise, about = check_outcome(value, noise_std, state, outcomes, self.outcomes)
@@ -842,9 +857,9 @@ class Study:
             reclaim: Its trial is given out again ("retry", three times at most), has failed
                 ("fail") or stays as it is (None).
             progress: Whether a progress bar is drawn; None: on a terminal and in a notebook.
-            trial_timeout: Each evaluation in a process of its own, ended after so many seconds; its
-                trial has failed and the run goes on. The objective must be one that can be pickled,
-                and ``executor`` is then ours.
+            trial_timeout: Seconds after which an evaluation is ended; its trial has failed and the
+                run goes on. Each evaluation then has a separate process: the objective must be
+                picklable, and ``executor`` cannot be given.
             context: Values of the context parameters, or a function that returns them before each
                 trial.
         """

@@ -221,7 +221,7 @@ class StorageContract(ABC):
 
     @abstractmethod
     def make_storage(self) -> Storage:
-        """An empty storage of its own."""
+        """A new, empty storage."""
 
     def filled(self) -> Storage:
         storage = self.make_storage()
@@ -302,7 +302,7 @@ class StorageContract(ABC):
         storage.append("s", [*given, Trial(2, {"x": 0.3}), Trial(3, {"x": 0.4})])
         told = storage.finish("s", 1, "failed", None, None, about=About(transient=True))
         storage.finish("s", 2, "failed", None, None)
-        storage.reclaim("s", 0, numbers=[3])  # nobody knows anything of the point
+        storage.reclaim("s", 0, numbers=[3])  # nothing is known of the point
         assert told is not None
         assert told.transient
         assert [trial.transient for trial in storage.trials("s")] == [True, True, False, True]
