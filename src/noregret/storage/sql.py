@@ -131,17 +131,20 @@ class SQLStorage:
             .where(s.id == bind("study_id"), s.created == bind("study_created"))
             .order_by(t.number)
         )
-        self._insert_next = self._insert_after_last({})
-        self._insert_attended = self._insert_after_last({"heartbeat": self._clock})
+        self._insert_next = self._insert_after_last()
 
-    def _insert_after_last(self, fixed: Mapping[str, Any]) -> Any:
+    def _insert_after_last(self) -> Any:
         """Inserts a trial if the number before its own exists, in one statement."""
         sql, t, before = self._sql, self._trials.c, self._trials.alias("before").c
-        values = {column.name: sql.bindparam(column.name, type_=column.type) for column in t}
+        values: dict[str, Any] = {
+            column.name: sql.bindparam(column.name, type_=column.type) for column in t
+        }
+        attended = sql.bindparam("attended", type_=sql.Boolean)
+        values["heartbeat"] = sql.case((attended, self._clock))
         follows = sql.exists().where(
             before.study == values["study"], before.number == values["number"] - 1
         )
-        row = sql.select(*(item.label(name) for name, item in {**values, **fixed}.items()))
+        row = sql.select(*(item.label(name) for name, item in values.items()))
         row = row.where(sql.or_(values["number"] == 0, follows))
         if not self._database.is_sqlite:  # after those that wait for a number, not before them
             row = row.select_from(sql.select(self._turn(values["study"]).label("turn")).subquery())
@@ -380,24 +383,7 @@ class SQLStorage:
             " read"
         )
 
-    def _holder(self, study: int, number: int) -> str | None:
-        """The ticket of a trial."""
-        t = self._trials.c
-        rows = self._fetch(
-            "read", self._sql.select(t.worker).where(t.study == study, t.number == number)
-        )
-        return rows[0][0] if rows else None
-
     # -- adding trials --
-
-    def _insert_rows(
-        self, connection: Connection, rows: Sequence[dict[str, Any]], worker: str | None
-    ) -> None:
-        insert = self._trials.insert()
-        if worker is not None:
-            insert = insert.values(heartbeat=self._clock)
-            rows = [{name: row[name] for name in row if name != "heartbeat"} for row in rows]
-        connection.execute(insert, rows)
 
     def append(
         self,
@@ -410,9 +396,9 @@ class SQLStorage:
         if not trials:
             return []
         sql, t, study, expected = self._sql, self._trials.c, self._id(name), trials[0].number
-        rows = [row_of(study, trial, worker or uuid.uuid4().hex) for trial in trials]
+        ticket, attended = worker or uuid.uuid4().hex, worker is not None
+        rows = [{**row_of(study, trial, ticket), "attended": attended} for trial in trials]
         # one statement is enough where the expected number is still free
-        quick = self._insert_next if worker is None else self._insert_attended
         may_be_quick = unless is not None and len(rows) == 1 and 0 <= expected < below
         same = ("study", "worker", "created", "params", "decision")
         tried = False
@@ -421,7 +407,7 @@ class SQLStorage:
             nonlocal tried
             if may_be_quick and not tried:
                 tried = True
-                if connection.execute(quick, rows[0]).rowcount == 1:
+                if connection.execute(self._insert_next, rows[0]).rowcount == 1:
                     return expected
             with self._database.transaction(connection):
                 if not self._database.is_sqlite:
@@ -443,7 +429,7 @@ class SQLStorage:
                     if unless([self._trial(row, name) for row in others]):
                         return None
                 numbered = [{**row, "number": first + index} for index, row in enumerate(rows)]
-                self._insert_rows(connection, numbered, worker)
+                connection.execute(self._insert_next, numbered)
             return first
 
         while True:
@@ -489,9 +475,11 @@ class SQLStorage:
         )
         if row is not None:
             return self._trial(row, name)
-        if attempts > 1 and self._holder(study, number) == ticket:
-            return self.trials(name)[number]
-        return None
+        if attempts == 1:
+            return None
+        own = (t.study == study, t.number == number, t.worker == ticket)
+        rows = self._fetch("read", self._sql.select(*self._columns).where(*own))
+        return self._trial(rows[0], name) if rows else None
 
     def finish(
         self,
