@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
@@ -99,7 +100,7 @@ class SQLStorage:
 
     def __reduce__(self) -> tuple[Callable[[str], SQLStorage], tuple[str]]:
         """A copy, here or in another process, is opened by the address."""
-        return _reopen, (self._database.address,)
+        return partial(SQLStorage, must_exist=True), (self._database.address,)
 
     def close(self) -> None:
         """Closes the connections. The storage can be used again."""
@@ -606,10 +607,6 @@ class SQLStorage:
         )
         rows = self._fetch("reclaim", statement)
         return sorted((self._trial(row, name) for row in rows), key=lambda trial: trial.number)
-
-
-def _reopen(address: str) -> SQLStorage:
-    return SQLStorage(address, must_exist=True)
 
 
 def _described(error: Exception) -> str:

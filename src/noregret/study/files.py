@@ -339,7 +339,11 @@ class _RowReader:
                 for name, parameter in space.parameters.items()
             }
         )
-        error, note, attributes = (unguarded(row.get(name) or "") or None for name in TEXTS)
+        error, note, text = (unguarded(row.get(name) or "") or None for name in TEXTS)
+        try:
+            attributes = check_attributes(json.loads(text) if text and text.strip() else None)
+        except ValueError:
+            raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
         waits = state in ("waiting", "running")
         flag = (row.get("transient") or "").strip().lower()
         if flag not in ("", "true", "false", "1", "0", "yes", "no"):
@@ -357,7 +361,7 @@ class _RowReader:
             about,
             error=check_note(error, "an error"),
             note=check_note(note),
-            attributes=_attributes(attributes),
+            attributes=attributes,
             transient=not waits and check_transient(flag in ("true", "1", "yes"), state),
         )
         trial = Trial(0, params, decision=Decision("enqueued" if waits else "added"))
@@ -380,13 +384,6 @@ class _RowReader:
         value, std, its_unit = read_value(cell, label, unit, decimal=self.decimal, noise=noise)
         self.units[name] = unit or its_unit
         return value, std
-
-
-def _attributes(text: str | None) -> dict[str, Any]:
-    try:
-        return check_attributes(json.loads(text) if text and text.strip() else None)
-    except ValueError:
-        raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
 
 
 def parsed(

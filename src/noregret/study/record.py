@@ -131,7 +131,9 @@ def derive(
         kept = [_as_data(trial, i, old.space, new, past) for i, trial in enumerate(kept)]
     else:
         numbers = list(range(len(trials)))
-        kept = [_unclaimed(trial) for trial in trials]
+        # a running trial waits in the copy: its worker evaluates the original
+        unclaimed: dict[str, Any] = {"state": "waiting", "worker": None, "started": None}
+        kept = [replace(t, **unclaimed) if t.state == "running" else t for t in trials]
     origin = {
         "study": old.name,
         "was": {field: _stored(value) for field, value in changed.items()},
@@ -214,13 +216,6 @@ def _as_data(
         # without a value and within the new limits, all that is left is that it failed
         return replace(data, state="failed", error="it had no value, a limit was not kept")
     return data
-
-
-def _unclaimed(trial: Trial) -> Trial:
-    """A running trial waits in the copy: its worker evaluates the original."""
-    if trial.state != "running":
-        return trial
-    return replace(trial, state="waiting", worker=None, started=None)
 
 
 def _stored(value: Any) -> Any:

@@ -233,7 +233,7 @@ class Study:
         place = _as_storage(storage)
         return object.__new__(Study)._attach(place.open(name), place)
 
-    def __reduce__(self) -> tuple[Callable[[Storage, str], Study], tuple[Storage, str]]:
+    def __reduce__(self) -> tuple[Callable[[str], Study], tuple[str]]:
         """A stored study is opened again where it is unpickled: in a process pool, by joblib."""
         if not self._storage.shared:
             raise StorageError(
@@ -242,16 +242,17 @@ class Study:
                 f" processes, {STORE_IT}; to save it, pickle study.trials, and go on with"
                 " Study(space, goal, strategy, seed, trials=…)"
             )
-        return _opened, (self._storage, self._key)
+        return partial(Study.open, storage=self._storage), (self._key,)
 
     def __copy__(self) -> Study:
         """Another handle on the same study."""
-        return _opened(self._storage, self._key)
+        return Study.open(self._key, storage=self._storage)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Study:
         """Of a study in memory an independent one; of a stored one another handle."""
         shared = self._storage.shared
-        return _opened(self._storage if shared else deepcopy(self._storage, memo), self._key)
+        storage = self._storage if shared else deepcopy(self._storage, memo)
+        return Study.open(self._key, storage=storage)
 
     # -- what it is --
 
@@ -1213,10 +1214,6 @@ def delete_study(name: str, storage: Place = None) -> None:
         StorageError: There is no such storage or study.
     """
     _as_storage(storage).delete(name)
-
-
-def _opened(storage: Storage, name: str) -> Study:
-    return Study.open(name, storage=storage)
 
 
 def _as_storage(storage: Place, *, must_exist: bool = True) -> Storage:
