@@ -20,7 +20,7 @@ from noregret.errors import StorageError
 from noregret.rkhs import Schedule
 from noregret.storage import SQLStorage, Storage, StudyRecord, storage_url
 from noregret.storage.protocol import DIED
-from noregret.trials import STATES, Decision, Limit, State, Trial
+from noregret.trials import STATES, Decision, Ending, Limit, State, Trial
 from tests.databases import KINDS, make_storage, make_url
 
 fresh = itertools.count()
@@ -109,9 +109,8 @@ class Machine(RuleBasedStateMachine):
         allowed = not self.is_over(number) and (
             worker is None or (old.state == "running" and self.holder[number] == worker)
         )
-        finished = self.handles[handle].finish(
-            self.name, number, new.state, new.value, None, worker=worker
-        )
+        ending = Ending(new.state, new.value)
+        finished = self.handles[handle].finish(self.name, number, ending, worker)
         assert finished == (new if allowed else None)
         if allowed:
             self.model[number] = new

@@ -15,7 +15,7 @@ from noregret.space import Array, SearchSpace
 from noregret.storage import MemoryStorage, SQLStorage, Storage
 from noregret.strategies import Belief, Strategy
 from noregret.testing import KernelContract, StorageContract, StrategyContract
-from noregret.trials import About, Decision, History, Proposal, State, Trial
+from noregret.trials import Decision, Ending, History, Proposal, Trial
 from tests.databases import KINDS, make_storage
 
 STRATEGIES: dict[str, Strategy] = {
@@ -169,18 +169,10 @@ def test_a_kernel_with_a_wrong_slope_fails() -> None:
 def test_a_storage_that_lets_two_tells_win_fails() -> None:
     class Careless(MemoryStorage):
         def finish(
-            self,
-            name: str,
-            number: int,
-            state: State,
-            value: float | None,
-            noise_std: float | None,
-            *,
-            worker: str | None = None,
-            about: About | None = None,
+            self, name: str, number: int, ending: Ending, worker: str | None = None
         ) -> Trial | None:
-            done = super().finish(name, number, state, value, noise_std, worker=worker, about=about)
             trials = self.trials(name)
+            done = super().finish(name, number, ending, worker)
             return done or (trials[number] if number < len(trials) else None)
 
     class OfCareless(StorageContract):

@@ -11,7 +11,6 @@ from noregret.storage.protocol import (
     StudyKey,
     StudyRecord,
     StudySummary,
-    finished,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ __all__ = [
     "StudySummary",
     "backup",
     "codec",
-    "finished",
     "recover",
     "storage_file",
     "storage_url",

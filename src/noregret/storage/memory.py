@@ -22,12 +22,11 @@ from noregret.storage.protocol import (
     StudyRecord,
     StudySummary,
     check_numbering,
-    finished,
     study_exists,
     study_replaced,
     unknown_study,
 )
-from noregret.trials import STATES, About, State, Trial, merged, standing, utc_now
+from noregret.trials import STATES, Ending, State, Trial, merged, standing, utc_now
 
 
 @dataclass(slots=True)
@@ -183,23 +182,15 @@ class MemoryStorage:
             return study.change(number, state="running", worker=worker, started=utc_now())
 
     def finish(
-        self,
-        name: str,
-        number: int,
-        state: State,
-        value: float | None,
-        noise_std: float | None,
-        *,
-        worker: str | None = None,
-        about: About | None = None,
+        self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         with self._changing(name) as study:
             trial = study.get(number, "running", "waiting")
             if trial is None or (worker is not None and trial.worker != worker):
                 return None
-            ended = finished(trial, state, value, noise_std, about or About())
-            study.trials[number] = replace(ended, finished=utc_now(), worker=None)
-            return study.trials[number]
+            ended = replace(trial.ended(ending), finished=utc_now(), worker=None)
+            study.trials[number] = ended
+            return ended
 
     def annotate(
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]

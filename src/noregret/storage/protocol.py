@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import About, Goal, Limit, State, Trial, merged
+from noregret.trials import Ending, Goal, Limit, Trial
 
 UNLIMITED = 2**31 - 1  # attempts: the trial was returned on purpose, which is no failed attempt
 DIED = "its worker gave no sign of life, or it was taken back"  # error of a reclaimed trial
@@ -65,27 +65,6 @@ def check_numbering(trials: Sequence[Trial]) -> None:
     numbers = [trial.number for trial in trials]
     if numbers != list(range(len(numbers))):
         raise StorageError(f"trials are numbered from 0 without gaps, got {numbers!r}")
-
-
-def finished(
-    trial: Trial, state: State, value: float | None, noise_std: float | None, about: About
-) -> Trial:
-    """Returns the trial as ``Storage.finish`` leaves it."""
-    return replace(
-        trial,
-        state=state,
-        value=value,
-        noise_std=noise_std,
-        params=trial.params if about.params is None else about.params,
-        asked=trial.asked if about.params is None else trial.params,
-        error=about.error,
-        note=about.note or trial.note,
-        attributes=merged(trial.attributes, about.attributes),
-        outcomes=about.outcomes,
-        outcome_noise=about.outcome_noise,
-        feasible=about.feasible,
-        transient=about.transient,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,29 +196,19 @@ class Storage(Protocol):
         """Sets a waiting trial to running and returns it; None if it is not waiting any more."""
 
     def finish(
-        self,
-        name: str,
-        number: int,
-        state: State,
-        value: float | None,
-        noise_std: float | None,
-        *,
-        worker: str | None = None,
-        about: About | None = None,
+        self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         """Ends a running or waiting trial.
 
         Args:
             name: The study.
             number: The trial.
-            state: "complete", "failed" or "withdrawn".
-            value: The objective's value.
-            noise_std: The value's standard error, if known.
+            ending: Its result, and what is told beside it.
             worker: If given, the trial must still be running there.
-            about: What else was told. Attributes are merged; None removes one.
 
         Returns:
-            The finished trial; None if it has ended already or does not exist.
+            The finished trial, as ``Trial.ended`` makes it; None if it has ended already or does
+            not exist.
         """
 
     def annotate(

@@ -28,7 +28,6 @@ from noregret.storage.protocol import (
     StudyRecord,
     StudySummary,
     check_numbering,
-    finished,
     study_exists,
     study_replaced,
     unknown_study,
@@ -45,7 +44,7 @@ from noregret.storage.schema import (
     tables,
     trial_of,
 )
-from noregret.trials import STATES, About, State, Trial, merged, utc_now
+from noregret.trials import STATES, Ending, Trial, merged, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -483,37 +482,27 @@ class SQLStorage:
         return self._trial(rows[0], name) if rows else None
 
     def finish(
-        self,
-        name: str,
-        number: int,
-        state: State,
-        value: float | None,
-        noise_std: float | None,
-        *,
-        worker: str | None = None,
-        about: About | None = None,
+        self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         study, sql, t = self._id(name), self._sql, self._trials.c
-        about = about or About()
-        params = {} if about.params is None else about.params
-        row = row_of(study, finished(Trial(number, params), state, value, noise_std, about), "")
+        row = row_of(study, Trial(number, {}).ended(ending), "")
         at = sql.and_(t.study == study, t.number == number)
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:
             allowed = sql.and_(t.worker == worker, t.state == "running")
         new: dict[str, Any] = {column: row[column] for column in END}
-        if about.note is not None:
-            new["note"] = about.note
-        if about.params is not None:
+        if ending.note is not None:
+            new["note"] = ending.note
+        if ending.params is not None:
             new |= {"params": row["params"], "asked": t.params}
 
         def end(connection: Connection) -> Any:
             update = self._trials.update().where(at, allowed).values(new)
             update = update.returning(*self._columns)
-            if not about.attributes:
+            if not ending.attributes:
                 return connection.execute(update).one_or_none()
             with self._database.transaction(connection):
-                both = self._merged(connection, t.attributes, at, about.attributes)
+                both = self._merged(connection, t.attributes, at, ending.attributes)
                 return connection.execute(update.values(attributes=both)).one_or_none()
 
         ended, attempts = self._database.counted("finish", end)
@@ -523,7 +512,7 @@ class SQLStorage:
         if attempts > 1:  # an attempt whose answer got lost may have succeeded
             for trial in self.trials(name)[number : number + 1]:
                 stored = (trial.state, trial.value, trial.noise_std, trial.finished)
-                if stored == (state, value, noise_std, row["finished"]):
+                if stored == (ending.state, ending.value, ending.noise_std, row["finished"]):
                     return trial
         return None
 

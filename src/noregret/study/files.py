@@ -23,7 +23,6 @@ from noregret.errors import (
     TrialError,
 )
 from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
-from noregret.storage import finished
 from noregret.study.numerals import (
     Decimal,
     Units,
@@ -35,8 +34,8 @@ from noregret.study.numerals import (
 )
 from noregret.trials import (
     STATES,
-    About,
     Decision,
+    Ending,
     Limit,
     Trial,
     check_attributes,
@@ -348,7 +347,7 @@ class _RowReader:
         flag = (row.get("transient") or "").strip().lower()
         if flag not in ("", "true", "false", "1", "0", "yes", "no"):
             raise TrialError(f"transient is true or false, got {flag!r}")
-        value, noise, about = None, None, About()
+        ending = Ending()
         if not waits:
             value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
             outcomes = self._outcomes(row)
@@ -356,16 +355,17 @@ class _RowReader:
                 raise TrialError(
                     'it has no value: give one, or a column "state" that says "failed" or "waiting"'
                 )
-            value, noise, about = check_outcome(value, noise, state, outcomes, self.table.limits)
-        about = replace(
-            about,
+            ending = check_outcome(value, noise, state, outcomes, self.table.limits)
+        ending = replace(
+            ending,
+            state="waiting" if waits else state,
             error=check_note(error, "an error"),
             note=check_note(note),
             attributes=attributes,
             transient=not waits and check_transient(flag in ("true", "1", "yes"), state),
         )
-        trial = Trial(0, params, decision=Decision("enqueued" if waits else "added"))
-        return finished(trial, "waiting" if waits else state, value, noise, about)
+        decision = Decision("enqueued" if waits else "added")
+        return Trial(0, params, decision=decision).ended(ending)
 
     def _outcomes(self, row: dict[str, Any]) -> dict[str, Any] | None:
         """Each outcome in the row with its noise; None if there is none."""

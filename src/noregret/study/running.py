@@ -44,7 +44,7 @@ from noregret.errors import (
 from noregret.storage import UNLIMITED, Storage
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
-from noregret.trials import About, Trial, failure_text, returned
+from noregret.trials import Ending, Trial, failure_text, returned
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
@@ -363,9 +363,8 @@ class Run:
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         number = trial.number
-        finish = partial(self.storage.finish, self.key, number)
         try:
-            value, noise, about = returned(future.result(), self.study.outcomes)
+            ending = returned(future.result(), self.study.outcomes)
         except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
             self._give_back(MAX_ATTEMPTS, trial)
             raise
@@ -375,8 +374,8 @@ class Run:
                 self._give_back(MAX_ATTEMPTS, trial)
                 return
             transient = isinstance(error, TransientError)
-            about = About(error=failure_text(error), transient=transient)
-            failed = partial(finish, "failed", None, None, worker=self.worker, about=about)
+            ending = Ending("failed", error=failure_text(error), transient=transient)
+            failed = partial(self.storage.finish, self.key, number, ending, self.worker)
             self._patiently(failed, f"trial {number} failed")
             log.info("trial %d failed: %s", number, describe(error))
             if isinstance(error, TrialTimeoutError):
@@ -384,8 +383,9 @@ class Run:
             elif not isinstance(error, self.catch):
                 raise
         else:
+            value = ending.value
             log.info("trial %d: %r at %s", number, value, plain_point(trial.params))
-            complete = partial(finish, "complete", value, noise, about=about)
+            complete = partial(self.storage.finish, self.key, number, ending)
             if self._patiently(complete, f"trial {number} has the value {value!r}") is None:
                 log.warning(
                     "trial %d was finished elsewhere first: that outcome stands, %r is not"

@@ -42,7 +42,6 @@ from noregret.storage import (
     Storage,
     StudyRecord,
     StudySummary,
-    finished,
 )
 from noregret.strategies import Belief, Strategy, algorithm_of, display_name
 from noregret.study.record import changed_space, check_numbers, check_same, derive, new_record
@@ -65,8 +64,8 @@ from noregret.study.result import (
 from noregret.study.running import MAX_ATTEMPTS, Reclaim, Run, check_seconds, plain_point
 from noregret.trials import (
     STATES,
-    About,
     Decision,
+    Ending,
     Goal,
     History,
     Limit,
@@ -565,7 +564,7 @@ class Study:
             TrialError: The trial has ended already, or what is told makes no sense.
         """
         number = number_of(trial)
-        checked, noise, about = check_outcome(value, noise_std, state, outcomes, self.outcomes)
+        ending = check_outcome(value, noise_std, state, outcomes, self.outcomes)
         metadata = (params, reason, note, attributes)
         if (
             isinstance(trial, Trial)
@@ -573,8 +572,8 @@ class Study:
             or any(each is not None for each in metadata)
         ):
             stored = self._trial(trial, ASK_FIRST)
-            about = self._about(about, stored, state, params, reason, note, attributes, transient)
-        told = self._storage.finish(self._key, number, state, checked, noise, about=about)
+            ending = self._annotated(ending, stored, params, reason, note, attributes, transient)
+        told = self._storage.finish(self._key, number, ending)
         if told is None:
             now = self._trial(number, ASK_FIRST)
             how = f"complete with value {now.value!r}" if now.state == "complete" else now.state
@@ -605,30 +604,29 @@ class Study:
             )
         return trials[number]
 
-    def _about(
+    def _annotated(
         self,
-        measured: About,
+        ending: Ending,
         trial: Trial,
-        state: State,
         params: Any,
         reason: Any,
         note: Any,
         attributes: Any,
         transient: Any,
-    ) -> About:
-        """What is told of a trial beside its value, checked."""
-        if reason is not None and state != "failed":
+    ) -> Ending:
+        """An ending with what is told of the trial beside its value, checked."""
+        if reason is not None and ending.state != "failed":
             raise TrialError(
-                f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing'
-                ' was recorded; write note=…, or state="failed"'
+                f'a reason is for a trial that failed, got {reason!r} for state="{ending.state}":'
+                ' nothing was recorded; write note=…, or state="failed"'
             )
         return replace(
-            measured,
+            ending,
             params=self._really_run(trial, params),
             error=check_note(reason, "a reason"),
             note=check_note(note),
             attributes=check_attributes(attributes),
-            transient=check_transient(transient, state),
+            transient=check_transient(transient, ending.state),
         )
 
     def _really_run(self, trial: Trial, params: Any) -> Any:
@@ -667,10 +665,9 @@ class Study:
             note: Words to keep with it.
             attributes: JSON values by name to keep with it.
         """
-        checked, noise, about = check_outcome(value, noise_std, "complete", outcomes, self.outcomes)
-        about = replace(about, note=check_note(note), attributes=check_attributes(attributes))
-        point = Trial(0, self.space.canonical(params))
-        return self._append([finished(point, "complete", checked, noise, about)])[0]
+        ending = check_outcome(value, noise_std, "complete", outcomes, self.outcomes)
+        ending = replace(ending, note=check_note(note), attributes=check_attributes(attributes))
+        return self._append([Trial(0, self.space.canonical(params)).ended(ending)])[0]
 
     def enqueue(
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
@@ -738,13 +735,13 @@ class Study:
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
                 noisy = old.outcome_noise
                 measured = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
-            checked, noise, about = check_outcome(value, noise_std, state, measured, self.outcomes)
-            about = self._about(about, old, state, params, reason, note, attributes, transient)
+            ending = check_outcome(value, noise_std, state, measured, self.outcomes)
+            ending = self._annotated(ending, old, params, reason, note, attributes, transient)
             decision = Decision("correction")
             kept = Trial(
                 old.number, old.params, decision=decision, note=old.note, attributes=old.attributes
             )
-            new = finished(kept, state, checked, noise, about)
+            new = kept.ended(ending)
             asked = None if _same(new.params, old.proposed) else old.proposed
             return replace(new, asked=asked)
 

@@ -24,7 +24,7 @@ from noregret.space import Candidates, Choice, Float, Forbidden, Int, Linear, Sp
 from noregret.storage import UNLIMITED, Storage, StudyRecord, codec
 from noregret.strategies import InsuredGPUCB, RandomSearch, Strategy
 from noregret.study import Study, minimize
-from noregret.trials import About, Decision, History, ModelDecision, Trial
+from noregret.trials import Decision, Ending, History, ModelDecision, Trial
 
 TRIALS = 14
 
@@ -300,8 +300,8 @@ class StorageContract(ABC):
         storage = self.filled()
         given = [Trial(0, {"x": 0.1}, "failed", transient=True), Trial(1, {"x": 0.2})]
         storage.append("s", [*given, Trial(2, {"x": 0.3}), Trial(3, {"x": 0.4})])
-        told = storage.finish("s", 1, "failed", None, None, about=About(transient=True))
-        storage.finish("s", 2, "failed", None, None)
+        told = storage.finish("s", 1, Ending("failed", transient=True))
+        storage.finish("s", 2, Ending("failed"))
         storage.reclaim("s", 0, numbers=[3])  # nothing is known of the point
         assert told is not None
         assert told.transient
@@ -331,25 +331,30 @@ class StorageContract(ABC):
     def test_of_two_finishes_one_wins(self) -> None:
         storage = self.filled()
         storage.append("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}, "waiting")])
-        finished = storage.finish("s", 0, "complete", 3.0, 0.1)
+        finished = storage.finish("s", 0, Ending("complete", 3.0, 0.1))
         assert finished == Trial(0, {"x": 0.1}, "complete", 3.0, 0.1)
         assert finished.created is not None
         assert finished.finished is not None
         assert finished.created <= finished.finished
-        assert storage.finish("s", 0, "complete", 4.0, None) is None
-        assert storage.finish("s", 0, "failed", None, None) is None
-        assert storage.finish("s", 2, "failed", None, None) is None  # there is no such trial
+        assert storage.finish("s", 0, Ending("complete", 4.0)) is None
+        assert storage.finish("s", 0, Ending("failed")) is None
+        assert storage.finish("s", 2, Ending("failed")) is None  # there is no such trial
         # a waiting trial may be told too
-        assert storage.finish("s", 1, "complete", 5.0, None) is not None
+        assert storage.finish("s", 1, Ending("complete", 5.0)) is not None
         assert [t.value for t in storage.trials("s")] == [3.0, 5.0]
 
     def test_an_outcome_brings_its_remarks(self) -> None:
         storage = self.filled()
         storage.append("s", [Trial(0, {"x": 0.1}), Trial(1, {"x": 0.2}), Trial(2, {"x": 0.3})])
-        told = About({"x": 0.4}, None, "a note", {"who": "anna", "list": [1, None]})
-        storage.finish("s", 0, "complete", 3.0, None, about=told)
-        storage.finish("s", 1, "failed", None, None, about=About(error="no gas"))
-        storage.finish("s", 2, "complete", 1.0, None)
+        told = Ending(
+            value=3.0,
+            params={"x": 0.4},
+            note="a note",
+            attributes={"who": "anna", "list": [1, None]},
+        )
+        storage.finish("s", 0, told)
+        storage.finish("s", 1, Ending("failed", error="no gas"))
+        storage.finish("s", 2, Ending("complete", 1.0))
         moved, failed, plain = storage.trials("s")
         assert (moved.params, moved.asked) == ({"x": 0.4}, {"x": 0.1})
         assert (moved.note, moved.attributes) == ("a note", {"who": "anna", "list": [1, None]})
@@ -366,7 +371,7 @@ class StorageContract(ABC):
         assert [t.note for t in after] == ["seen again", None]
         assert [t.attributes for t in after] == [{"who": "anna"}, {"cell": 4}]
         assert [replace(t, note=None, attributes={}) for t in after] == before
-        storage.finish("s", 1, "complete", 3.0, None, about=About(attributes={"lid": "shut"}))
+        storage.finish("s", 1, Ending("complete", 3.0, attributes={"lid": "shut"}))
         storage.annotate("s", 0, None, {"batch": 2})  # what is not named stays
         storage.annotate("s", 0, "", {"who": None})  # "" and None take away
         said = [(t.note, t.attributes) for t in storage.trials("s")]
@@ -405,7 +410,7 @@ class StorageContract(ABC):
         claimed = storage.claim("s", 0)
         assert claimed is not None
         assert claimed.started is not None
-        ended = storage.finish("s", 0, "complete", 1.0, None)
+        ended = storage.finish("s", 0, Ending("complete", 1.0))
         assert ended is not None
         assert ended.duration is not None
         assert [t.started for t in storage.reclaim("s", 3, numbers=[2])] == [None]
@@ -429,7 +434,7 @@ class StorageContract(ABC):
         storage = self.filled()
         for number, worker in enumerate([None, "silent", "alive", "done"]):
             assert storage.append("s", [Trial(number, {"x": number / 10})], worker)
-        assert storage.finish("s", 3, "complete", 1.0, None, worker="done") is not None
+        assert storage.finish("s", 3, Ending("complete", 1.0), "done") is not None
         assert storage.reclaim("s", 3, grace=60.0) == []
         time.sleep(0.3)
         storage.heartbeat("s", [1, 2, 3], "alive")  # it speaks for its own trials only
@@ -461,13 +466,13 @@ class StorageContract(ABC):
         storage = self.filled()
         storage.append("s", [Trial(0, {"x": 0.1})], "a")
         assert storage.reclaim("s", 3, numbers=[0], worker="b") == []
-        assert storage.finish("s", 0, "failed", None, None, worker="b") is None
+        assert storage.finish("s", 0, Ending("failed"), "b") is None
         assert len(storage.reclaim("s", 3, numbers=[0], worker="a")) == 1
         # it waits for somebody else now
-        assert storage.finish("s", 0, "failed", None, None, worker="a") is None
+        assert storage.finish("s", 0, Ending("failed"), "a") is None
         storage.claim("s", 0, "b")
         # a value counts from whomever
-        assert storage.finish("s", 0, "complete", 2.0, None) is not None
+        assert storage.finish("s", 0, Ending("complete", 2.0)) is not None
 
     def test_studies_are_deleted_with_their_trials(self) -> None:
         storage = self.filled()
