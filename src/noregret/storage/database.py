@@ -50,8 +50,6 @@ TRANSIENT_READONLY = (264, 1288)  # SQLITE_READONLY_RECOVERY, SQLITE_READONLY_CA
 UNIQUE_CODES, FOREIGN_KEY_CODE = (1555, 2067), 787  # SQLite's extended codes
 UNIQUE_STATE, FOREIGN_KEY_STATE = "23505", "23503"  # PostgreSQL's
 
-CREDENTIALS = re.compile("://[^@/]*@")  # user and password of a URL
-
 T = TypeVar("T")
 
 
@@ -156,7 +154,7 @@ class Database:
         kind = self.url.split("://")[0].split("+")[0]
         if kind not in ("sqlite", "postgresql"):
             raise StorageError(
-                f"{kind} is not supported, got {CREDENTIALS.sub('://', self.url)!r}: studies are"
+                f"{kind} is not supported, got {self.shown}: studies are"
                 " kept in SQLite (a file, or sqlite:///study.db) for one machine, or in PostgreSQL"
                 " (postgresql://user@host/db) for several"
             )

@@ -246,11 +246,11 @@ def study_row(record: StudyRecord, digest: str | None) -> dict[str, Any]:
         "library": version("noregret"),
         "version": VERSION,
         "note": record.note,
-        "attributes": attributes_text(record.attributes),
-        "origin": None if record.origin is None else json.dumps(dict(record.origin)),
+        "attributes": _text(dict(record.attributes)),
+        "origin": _text(dict(record.origin or {})),
         "list": digest,
-        "outcomes": json.dumps(codec.to_json(record.outcomes)) if record.outcomes else None,
-        "context": json.dumps(record.context) if record.context else None,
+        "outcomes": _text(codec.to_json(record.outcomes) if record.outcomes else None),
+        "context": _text(record.context),
     }
 
 
@@ -323,7 +323,7 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     Raises:
         StorageError: The trial holds something that cannot be stored.
     """
-    data, now = trial.to_json(), utc_now()
+    data, measured, now = trial.to_json(), trial.outcomes, utc_now()
     try:
         row = {
             "study": study,
@@ -339,14 +339,16 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "heartbeat": None,
             "attempts": int(trial.state == "running"),
             "corrects": trial.corrects,
-            "asked": None if trial.asked is None else json.dumps(data["asked"], allow_nan=False),
+            "asked": _text(data["asked"]),
             "error": trial.error,
             "note": trial.note,
-            "attributes": attributes_text(trial.attributes),
+            "attributes": _text(data["attributes"]),
             "started": trial.started or (now if trial.state == "running" else None),
             "revision": 0,
             "transient": trial.transient,
-            "outcomes": outcomes_text(trial.outcomes, trial.outcome_noise),
+            "outcomes": _text(
+                {name: [value, trial.outcome_noise.get(name)] for name, value in measured.items()}
+            ),
             "feasible": None if trial.feasible is None else int(trial.feasible),
         }
         check_row(row)  # what is written can be read
@@ -357,14 +359,9 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     return row
 
 
-def attributes_text(attributes: Mapping[str, Any]) -> str | None:
-    return json.dumps(dict(attributes), allow_nan=False) if attributes else None
-
-
-def outcomes_text(values: Mapping[str, float], noise: Mapping[str, float]) -> str | None:
-    if not values:
-        return None
-    return json.dumps({name: [value, noise.get(name)] for name, value in values.items()})
+def _text(value: Any) -> str | None:
+    """Returns JSON; None for nothing and for what is empty."""
+    return json.dumps(value, allow_nan=False) if value else None
 
 
 def read_outcomes(text: str | None) -> dict[str, Any]:

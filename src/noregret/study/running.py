@@ -41,7 +41,7 @@ from noregret.errors import (
     UnavailableError,
     WorkerDiedError,
 )
-from noregret.storage import UNLIMITED, Storage
+from noregret.storage import UNLIMITED
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
 from noregret.trials import Ending, Trial, failure_text, returned
@@ -130,38 +130,6 @@ def _undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class Heartbeat:
-    """A thread that reports every few seconds which trials are alive. It starts late: executors may
-    fork before, not after.
-    """
-
-    def __init__(self, storage: Storage, key: str, worker: str, period: float) -> None:
-        self.storage, self.key, self.worker, self.period = storage, key, worker, period
-        self.numbers: frozenset[int] = frozenset()
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        if self._thread is None and self.storage.shared:
-            self._thread = threading.Thread(
-                target=self._beat, name="noregret-heartbeat", daemon=True
-            )
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _beat(self) -> None:
-        while not self._over.wait(self.period):
-            if self.numbers:
-                try:
-                    self.storage.heartbeat(self.key, sorted(self.numbers), self.worker)
-                except StorageError as error:
-                    log.warning("no heartbeat this time: %s", error)
-
-
 @dataclass(eq=False)
 class Run:
     """One call of ``Study.run``, whose arguments it takes.
@@ -197,8 +165,8 @@ class Run:
         shown = False if self.trials is None else self.progress
         self.bar = Progress(self.trials or 0, shown=shown)
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        period = min(BEAT, self.grace / 4)
-        self.heartbeat = Heartbeat(self.storage, self.key, self.worker, period)
+        self._heartbeat: threading.Thread | None = None
+        self._over = threading.Event()
         self.flying: dict[Future[Any], Trial] = {}
         self.started = 0
         self.error: BaseException | None = None  # what ends the run
@@ -256,7 +224,9 @@ class Run:
                 self._abandon(error)
                 raise
             finally:
-                self.heartbeat.stop()
+                self._over.set()
+                if self._heartbeat is not None:
+                    self._heartbeat.join()
         if self.error is not None:
             raise self.error
 
@@ -324,8 +294,22 @@ class Run:
 
     def _take_off(self, future: Future[Any], trial: Trial) -> None:
         self.flying[future] = trial
-        self.heartbeat.numbers |= {trial.number}
-        self.heartbeat.start()
+        if self._heartbeat is None and self.storage.shared:
+            # not earlier: an executor may fork when it gets its first evaluation
+            self._heartbeat = threading.Thread(
+                target=self._beat, name="noregret-heartbeat", daemon=True
+            )
+            self._heartbeat.start()
+
+    def _beat(self) -> None:
+        """Reports every few seconds which trials are alive, in a thread."""
+        while not self._over.wait(min(BEAT, self.grace / 4)):
+            numbers = sorted(trial.number for trial in tuple(self.flying.values()))
+            if numbers:
+                try:
+                    self.storage.heartbeat(self.key, numbers, self.worker)
+                except StorageError as error:
+                    log.warning("no heartbeat this time: %s", error)
 
     # -- ending --
 
@@ -353,7 +337,6 @@ class Run:
                     error.add_note(f"Trial {trial.number} failed at {plain_point(trial.params)}.")
                 self.error = self.error or error
             del self.flying[future]
-            self.heartbeat.numbers -= {trial.number}
             try:
                 for callback in self.callbacks:
                     callback(self.study, self.study.trials[trial.number])
@@ -435,7 +418,6 @@ class Run:
             future.cancel()
         self._give_back(UNLIMITED)
         self.flying.clear()
-        self.heartbeat.numbers = frozenset()
 
     def _abandon(self, error: BaseException) -> None:
         # release what the interrupted calls hold, such as a connection with a lock
