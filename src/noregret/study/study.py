@@ -564,15 +564,12 @@ class Study:
             TrialError: The trial has ended already, or what is told makes no sense.
         """
         number = number_of(trial)
-        ending = check_outcome(value, noise_std, state, outcomes, self.outcomes)
-        metadata = (params, reason, note, attributes)
-        if (
-            isinstance(trial, Trial)
-            or transient is not False
-            or any(each is not None for each in metadata)
-        ):
-            stored = self._trial(trial, ASK_FIRST)
-            ending = self._annotated(ending, stored, params, reason, note, attributes, transient)
+        ending = self._ending(
+            value, noise_std, state, outcomes, reason, note, attributes, transient
+        )
+        if isinstance(trial, Trial) or params is not None:
+            point = self._really_run(self._trial(trial, ASK_FIRST), params)
+            ending = replace(ending, params=point)
         told = self._storage.finish(self._key, number, ending)
         if told is None:
             now = self._trial(number, ASK_FIRST)
@@ -604,29 +601,30 @@ class Study:
             )
         return trials[number]
 
-    def _annotated(
+    def _ending(
         self,
-        ending: Ending,
-        trial: Trial,
-        params: Any,
-        reason: Any,
-        note: Any,
-        attributes: Any,
-        transient: Any,
+        value: Any,
+        noise_std: Any,
+        state: State,
+        outcomes: Any,
+        reason: Any = None,
+        note: Any = None,
+        attributes: Any = None,
+        transient: Any = False,
     ) -> Ending:
-        """An ending with what is told of the trial beside its value, checked."""
-        if reason is not None and ending.state != "failed":
+        """What is told of a trial, checked."""
+        ending = check_outcome(value, noise_std, state, outcomes, self.outcomes)
+        if reason is not None and state != "failed":
             raise TrialError(
-                f'a reason is for a trial that failed, got {reason!r} for state="{ending.state}":'
-                ' nothing was recorded; write note=…, or state="failed"'
+                f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing'
+                ' was recorded; write note=…, or state="failed"'
             )
         return replace(
             ending,
-            params=self._really_run(trial, params),
             error=check_note(reason, "a reason"),
             note=check_note(note),
             attributes=check_attributes(attributes),
-            transient=check_transient(transient, ending.state),
+            transient=check_transient(transient, state),
         )
 
     def _really_run(self, trial: Trial, params: Any) -> Any:
@@ -665,8 +663,7 @@ class Study:
             note: Words to keep with it.
             attributes: JSON values by name to keep with it.
         """
-        ending = check_outcome(value, noise_std, "complete", outcomes, self.outcomes)
-        ending = replace(ending, note=check_note(note), attributes=check_attributes(attributes))
+        ending = self._ending(value, noise_std, "complete", outcomes, None, note, attributes)
         return self._append([Trial(0, self.space.canonical(params)).ended(ending)])[0]
 
     def enqueue(
@@ -735,8 +732,10 @@ class Study:
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
                 noisy = old.outcome_noise
                 measured = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
-            ending = check_outcome(value, noise_std, state, measured, self.outcomes)
-            ending = self._annotated(ending, old, params, reason, note, attributes, transient)
+            ending = self._ending(
+                value, noise_std, state, measured, reason, note, attributes, transient
+            )
+            ending = replace(ending, params=self._really_run(old, params))
             decision = Decision("correction")
             kept = Trial(
                 old.number, old.params, decision=decision, note=old.note, attributes=old.attributes
