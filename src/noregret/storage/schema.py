@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
 from noregret.space import Candidates, Space
 from noregret.storage import codec
 from noregret.storage.codec import load, load_dict
-from noregret.storage.database import WRITE_AHEAD, Database, TakenError, storage_file
+from noregret.storage.database import WRITE_AHEAD, Database, TakenError
 from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary
 from noregret.strategies import Strategy
 from noregret.trials import LIMITS, STATES, Trial, utc_now
@@ -35,7 +34,7 @@ NUMBERS = ("value", "noise_std")
 TIMES = ("created", "finished", "started")
 TEXTS = ("note", "error")
 # what ``finish`` sets
-END = (
+ENDING_COLUMNS = (
     *("state", "value", "noise_std", "finished"),
     *("error", "transient", "outcomes", "feasible"),
 )
@@ -147,7 +146,12 @@ def prepare(database: Database, metadata: MetaData) -> None:
                 break
             time.sleep(SET_UP_PAUSE)
         else:
-            raise _without_log(database)
+            raise StorageError(
+                f"{database.shown} has no tables, but was in use: it looks like a copy of a"
+                f" database without {database.file.path.name}-wal, the file beside it with the"
+                " latest changes. Copy with `noregret backup`, or copy both files while nothing"
+                " writes; if this file is new, delete it"
+            )
     if not layout:
         try:
             database.attempt("set up", create)
@@ -168,15 +172,6 @@ def prepare(database: Database, metadata: MetaData) -> None:
         (index,) = metadata.tables["noregret_trials"].indexes
         with suppress(TakenError, StorageError):
             database.attempt("index", index.create)
-
-
-def _without_log(database: Database) -> StorageError:
-    name = Path(storage_file(database.url) or "").name
-    return StorageError(
-        f"{database.shown} has no tables, but was in use: it looks like a copy of a database"
-        f" without {name}-wal, the file beside it with the latest changes. Copy with `noregret"
-        " backup`, or copy both files while nothing writes; if this file is new, delete it"
-    )
 
 
 def check_version(number: Any, holder: str) -> int:

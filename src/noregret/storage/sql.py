@@ -33,7 +33,7 @@ from noregret.storage.protocol import (
     unknown_study,
 )
 from noregret.storage.schema import (
-    END,
+    ENDING_COLUMNS,
     check_version,
     key_of,
     prepare,
@@ -327,7 +327,7 @@ class SQLStorage:
             connection.execute(insert, {"digest": digest, "content": content})
 
     def _read_list(self, digest: str) -> Candidates:
-        space = codec.open_list(digest)
+        space = codec.open_lists.get(digest)
         if space is not None:
             return space
         query = self._sql.select(self._lists.c.content).where(self._lists.c.digest == digest)
@@ -490,7 +490,7 @@ class SQLStorage:
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:
             allowed = sql.and_(t.worker == worker, t.state == "running")
-        new: dict[str, Any] = {column: row[column] for column in END}
+        new: dict[str, Any] = {column: row[column] for column in ENDING_COLUMNS}
         if ending.note is not None:
             new["note"] = ending.note
         if ending.params is not None:

@@ -279,15 +279,13 @@ def decimal_of(cells: Iterable[Any], separator: str) -> Decimal:
     seen: set[str] = set()
     for cell in cells:
         match = NUMERAL.fullmatch(cell.strip()) if isinstance(cell, str) else None
-        decimals = match["decimals"] if match else None
-        if (
-            match
-            and decimals
-            and (not match["unit"] or _is_unit(match["unit"], "", attached=False))
-        ):
-            exponent = match["e"] or match["caret"] or match["power"]
-            if exponent or not THOUSANDS.fullmatch(f"{match['digits']}{decimals}"):
-                seen.add(decimals[0])
+        if match is None or not match["decimals"]:
+            continue
+        if match["unit"] and not _is_unit(match["unit"], "", attached=False):
+            continue
+        exponent = match["e"] or match["caret"] or match["power"]
+        if exponent or not THOUSANDS.fullmatch(f"{match['digits']}{match['decimals']}"):
+            seen.add(match["decimals"][0])
     if len(seen) == 2:
         return ""
     if seen:
