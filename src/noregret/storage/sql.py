@@ -485,7 +485,7 @@ class SQLStorage:
         self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         study, sql, t = self._id(name), self._sql, self._trials.c
-        row = row_of(study, Trial(number, {}).ended(ending), "")
+        row = row_of(study, Trial(0, {}).ended(ending), "")
         at = sql.and_(t.study == study, t.number == number)
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:
