@@ -26,7 +26,7 @@ from noregret.web import words
 from noregret.web.api import Fits, Number, Seen, Studies, StudyName
 from noregret.web.library import Snapshot
 from noregret.web.schemas import key_of
-from noregret.web.security import Access, cookie, is_loopback
+from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
 
 ROWS = 25  # trials per page of the table
 STATIC = FilePath(__file__).parent / "static"
@@ -53,18 +53,36 @@ for _template in templates.list_templates():
 
 
 def render(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-    state = request.scope["state"]
+    """A page from its template. A visitor without a session gets one if none needs a token."""
     access: Access = request.app.state.access
+    visitor = request.scope["state"]["session"]
+    session = visitor or (LOCAL if access.token is None else None)
     text = templates.get_template(name).render(
-        csrf=state["csrf"],
+        csrf=access.csrf(session) if session else "",
         write=access.write,
-        logged_in=bool(access.token and state["session"]),
+        logged_in=bool(access.token and session),
         **values,
     )
-    return HTMLResponse(text.encode("utf-8", "replace"), status)
+    response = HTMLResponse(text.encode("utf-8", "replace"), status)
+    if session and not visitor:
+        _set_cookie(request, response, session)
+    return response
+
+
+def _set_cookie(request: Request, response: Response, session: str) -> None:
+    """Set the session's cookie; an empty session deletes it."""
+    response.set_cookie(
+        request.scope["state"]["cookie_name"],
+        session,
+        max_age=SESSION_SECONDS if session else 0,
+        secure="https" in (request.url.scheme, request.headers.get("x-forwarded-proto")),
+        httponly=True,
+        samesite="strict",
+    )
 
 
 def problem(request: Request, status: int, detail: str) -> Response:
+    """An error as a page."""
     return render(request, "problem.html", status, code=status, detail=detail)
 
 
@@ -199,30 +217,23 @@ def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     access: Access = request.app.state.access
-    form = parse_qs((await request.body())[:10_000].decode("utf-8", "replace"))
-    goal = _inside(form.get("next", ["/"])[0])
+    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    address = _inside(form.get("next", ["/"])[0])
     if not access.knows(form.get("token", [""])[0]):
         access.throttle.wrong(request.client.host if request.client else "")
-        return render(request, "login.html", 401, next=goal, wrong=True)
-    answer = RedirectResponse(goal, 303)
-    answer.headers["Set-Cookie"] = cookie(
-        request.scope["state"]["cookie_name"],
-        access.new_session(),
-        secure=request.scope["state"]["secure"],
-    )
-    return answer
+        return render(request, "login.html", 401, next=address, wrong=True)
+    response = RedirectResponse(address, 303)
+    _set_cookie(request, response, access.new_session())
+    return response
 
 
 @router.post("/logout")
-def log_out(request: Request) -> Response:
-    answer = Response(status_code=204)
+async def log_out(request: Request) -> Response:
     access: Access = request.app.state.access
-    if request.scope["state"]["session"]:
-        access.end_session(request.scope["state"]["session"])
-    answer.headers["Set-Cookie"] = cookie(
-        request.scope["state"]["cookie_name"], "", secure=request.scope["state"]["secure"]
-    )
-    return answer
+    access.end_session(request.scope["state"]["session"])
+    response = Response(status_code=204)
+    _set_cookie(request, response, "")
+    return response
 
 
 def _inside(address: str) -> str:
