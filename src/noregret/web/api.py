@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse
 
-from noregret.diagnostics import Alarm, Reason, why
-from noregret.errors import NoRegretError, TrialError, UnknownStudyError, UnknownTrialError
+from noregret.diagnostics import Alarm, Reason
+from noregret.errors import NoRegretError, TrialError, UnknownStudyError
 from noregret.storage import codec
 from noregret.study import Study, numbers
 from noregret.web import schemas, words
@@ -73,7 +74,14 @@ def snapshot(name: StudyName, studies: Studies) -> Snapshot:
     return studies.snapshot(name)
 
 
+def changing(name: StudyName, studies: Studies) -> Iterator[Study]:
+    with studies.changing(name) as study:
+        yield study
+
+
 Seen = Annotated[Snapshot, Depends(snapshot)]
+# "function": the change is seen by whoever reads after the response
+Changing = Annotated[Study, Depends(changing, scope="function")]
 
 
 def tagged(
@@ -130,7 +138,7 @@ async def study_version(studies: Studies, fits: Fits, name: StudyName, model: bo
     answer, fitting = fits.look(name, seen.identity, seen.version)
     return {
         "version": seen.version,
-        "model": None if answer is None else answer["version"],
+        "model": None if answer is None else answer.version,
         "fitting": fitting,
     }
 
@@ -142,7 +150,7 @@ def list_trials(
     limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
 ) -> Any:
     """Trials by number. A correction is a trial with a number of its own."""
-    return [TrialOut.of(trial) for trial in seen.rows[start : start + limit]]
+    return [trial.to_json() for trial in seen.rows[start : start + limit]]
 
 
 @router.get("/studies/{key}/trials/{number}/why", response_model=Reason)
@@ -150,12 +158,7 @@ def explain_trial(seen: Seen, number: Number) -> Any:
     """Why this point was chosen: the mean part and the exploration part of UCB, and whether the fit
     or the schedule set the lengthscales.
     """
-    for trial, prediction in zip(seen.trials, seen.predictions, strict=True):
-        if trial.number == number:
-            return why(trial, prediction, seen.record.goal)
-    raise UnknownTrialError(
-        f"study {seen.record.name!r} has no trial {number}, or it is a correction"
-    )
+    return seen.reason(number)
 
 
 @router.get("/studies/{key}/alarms", response_model=list[Alarm])
@@ -167,8 +170,7 @@ def list_alarms(seen: Seen) -> Any:
 @router.get("/studies/{key}/charts/{chart}", response_model=schemas.ChartOut)
 def chart_series(request: Request, seen: Seen, chart: ChartName) -> Any:
     """A chart's series, thinned to at most a thousand points, with its description in words."""
-    body = seen.response(chart, lambda seen: CHARTS[chart](seen).to_json())
-    return tagged(request, seen.version, body)
+    return tagged(request, seen.version, CHARTS[chart](seen).to_json())
 
 
 @router.get(
@@ -187,8 +189,7 @@ async def study_model(studies: Studies, fits: Fits, name: StudyName) -> Any:
     newer fit is being computed.
     """
     seen = await run_in_threadpool(studies.snapshot, name)
-    answer, fitting = fits.look(name, seen.identity, seen.version)
-    return (answer or {"version": None}) | {"fitting": fitting}
+    return schemas.ModelOut.of(*fits.look(name, seen.identity, seen.version))
 
 
 @router.get("/studies/{key}/slice", response_model=schemas.SliceOut)
@@ -204,8 +205,7 @@ async def study_slice(
     one). Waits for the first fit.
     """
     await run_in_threadpool(studies.snapshot, name)
-    body = json.dumps(await fits.slice(name, x, y or None, through))
-    return Response(body, media_type="application/json")
+    return JSONResponse(await fits.slice(name, x, y or None, through))
 
 
 @router.get("/studies/{key}/slices", response_model=schemas.SlicesOut)
@@ -214,8 +214,7 @@ async def study_slices(
 ) -> Any:
     """The model along every parameter by itself, each as ``slice`` gives it."""
     await run_in_threadpool(studies.snapshot, name)
-    body = json.dumps(await fits.slices(name, through))
-    return Response(body, media_type="application/json")
+    return JSONResponse(await fits.slices(name, through))
 
 
 @router.get(
@@ -255,7 +254,7 @@ def create_study(studies: Studies, body: schemas.StudyIn) -> Any:
         body.name,
         body.to_space(),
         body.goal,
-        body.strategy.to_strategy(),
+        body.to_strategy(),
         body.seed,
         storage=studies.storage,
         outcomes=body.to_limits(),
@@ -282,73 +281,62 @@ def _created(studies: Library, study: Study, attributes: dict[str, Any]) -> Stud
 
 
 @router.post("/studies/{key}/ask", status_code=201, response_model=list[TrialOut])
-def ask(studies: Studies, name: StudyName, body: schemas.AskIn) -> Any:
+def ask(study: Changing, studies: Studies, body: schemas.AskIn) -> Any:
     """The next experiments: waiting ones first, then what the strategy proposes."""
-    with studies.changing(name) as study, studies.lock(name, "ask"):
+    with studies.lock(study.name, "ask"):
         trials = study.ask(body.count, fixed=body.fixed or None, context=body.context)
-    return [TrialOut.of(trial) for trial in trials]
+    return [trial.to_json() for trial in trials]
 
 
 @router.post("/studies/{key}/trials", status_code=201, response_model=TrialOut)
-def add_point(studies: Studies, name: StudyName, body: schemas.PointIn) -> Any:
+def add_point(study: Changing, body: schemas.PointIn) -> Any:
     """A point measured elsewhere or, without a value, a point to try next."""
     if body.value is None and body.noise_std is not None:
         raise NoRegretError("noise_std belongs to a value: give both, or neither")
-    with studies.changing(name) as study:
-        if body.value is None and not body.outcomes:
-            return TrialOut.of(study.enqueue(body.params, note=body.note))
-        return TrialOut.of(
-            study.add(
-                body.params, body.value, body.noise_std, outcomes=body.outcomes, note=body.note
-            )
-        )
+    if body.value is None and not body.outcomes:
+        return study.enqueue(body.params, note=body.note).to_json()
+    return study.add(**body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/tell", response_model=TrialOut)
-def tell(studies: Studies, name: StudyName, number: Number, body: schemas.TellIn) -> Any:
+def tell(study: Changing, number: Number, body: schemas.TellIn) -> Any:
     """The result of a running experiment."""
-    with studies.changing(name) as study:
-        return TrialOut.of(study.tell(number, **body.arguments()))
+    return study.tell(number, **body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/correct", status_code=201, response_model=TrialOut)
-def correct(studies: Studies, name: StudyName, number: Number, body: schemas.TellIn) -> Any:
+def correct(study: Changing, number: Number, body: schemas.TellIn) -> Any:
     """Another result for a finished trial, as a new trial: nothing is deleted."""
-    with studies.changing(name) as study:
-        return TrialOut.of(study.correct(number, **body.arguments()))
+    return study.correct(number, **body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/withdraw", response_model=TrialOut)
-def withdraw(studies: Studies, name: StudyName, number: Number, body: schemas.WithdrawIn) -> Any:
+def withdraw(study: Changing, number: Number, body: schemas.WithdrawIn) -> Any:
     """A running experiment that will not be done now: handed out again later, or withdrawn for
     good, which is neither a value nor a failure.
     """
-    with studies.changing(name) as study:
-        if body.then == "never":
-            return TrialOut.of(study.tell(number, state="withdrawn"))
-        study.reclaim(numbers=[number])
-        return TrialOut.of(study.trials[number])
+    if body.then == "never":
+        return study.tell(number, state="withdrawn").to_json()
+    study.reclaim(numbers=[number])
+    return study.trials[number].to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/retry", status_code=201, response_model=TrialOut)
-def retry(studies: Studies, name: StudyName, number: Number) -> Any:
+def retry(study: Changing, number: Number) -> Any:
     """The point of a failed experiment again, as a new waiting trial."""
-    with studies.changing(name) as study:
-        return TrialOut.of(study.retry(number))
+    return study.retry(number).to_json()
 
 
 @router.post("/studies/{key}/annotate", status_code=204)
-def annotate_study(studies: Studies, name: StudyName, body: schemas.NoteIn) -> None:
+def annotate_study(study: Changing, body: schemas.NoteIn) -> None:
     """Set a study's note; an empty one removes it."""
-    with studies.changing(name) as study:
-        study.annotate(note=body.note)
+    study.annotate(note=body.note)
 
 
 @router.post("/studies/{key}/trials/{number}/annotate", status_code=204)
-def annotate_trial(studies: Studies, name: StudyName, number: Number, body: schemas.NoteIn) -> None:
+def annotate_trial(study: Changing, number: Number, body: schemas.NoteIn) -> None:
     """Set a trial's note; an empty one removes it."""
-    with studies.changing(name) as study:
-        study.annotate(number, note=body.note)
+    study.annotate(number, note=body.note)
 
 
 @router.delete("/studies/{key}", status_code=204)
@@ -366,7 +354,7 @@ def delete_study(studies: Studies, name: StudyName) -> None:
         "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}
     },
 )
-async def import_csv(request: Request, studies: Studies, name: StudyName) -> Any:
+async def import_csv(request: Request, study: Changing) -> Any:
     """Trials from a CSV file with the columns of an exported one: every row or none."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/csv":
         raise NoRegretError("send the file's text with Content-Type: text/csv")
@@ -377,9 +365,5 @@ async def import_csv(request: Request, studies: Studies, name: StudyName) -> Any
             f"the file is not UTF-8 text ({error.reason} at byte {error.start}):"
             " save it as CSV in UTF-8"
         ) from None
-
-    def imported() -> int:
-        with studies.changing(name) as study:
-            return len(study.import_csv(io.StringIO(text)))
-
-    return {"imported": await run_in_threadpool(imported)}
+    trials = await run_in_threadpool(study.import_csv, io.StringIO(text))
+    return {"imported": len(trials)}

@@ -6,7 +6,7 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -15,13 +15,15 @@ from noregret.diagnostics import (
     Calibration,
     Convergence,
     Prediction,
+    Reason,
     alarms,
     calibration,
     convergence,
     effective_trials,
     predictions,
+    why,
 )
-from noregret.errors import UnknownStudyError
+from noregret.errors import UnknownStudyError, UnknownTrialError
 from noregret.storage import SQLStorage, StudyKey, StudyRecord, StudySummary
 from noregret.study import Study
 from noregret.trials import Trial, sign_of
@@ -35,7 +37,6 @@ class Snapshot:
     def __init__(self, study: Study, record: StudyRecord, rows: list[Trial]) -> None:
         self.study, self.record, self.rows, self.read = study, record, rows, time.monotonic()
         self.identity = "" if record.key is None else record.key.identity
-        self._responses: dict[str, bytes] = {}
         content = repr(
             (
                 self.identity,
@@ -106,11 +107,19 @@ class Snapshot:
         """Whether no trial is complete yet."""
         return not self.tally["complete"]
 
-    def response(self, name: str, encode: Callable[[Snapshot], bytes]) -> bytes:
-        """An encoded response, made once per snapshot."""
-        if name not in self._responses:
-            self._responses[name] = encode(self)
-        return self._responses[name]
+    def trial(self, number: int) -> Trial:
+        """The trial of this number; raises UnknownTrialError."""
+        if number >= len(self.rows):
+            raise UnknownTrialError(f"study {self.record.name!r} has no trial {number}")
+        return self.rows[number]
+
+    def prediction(self, number: int) -> Prediction | None:
+        """The forecast at a trial's point; None where no model proposed it."""
+        return next((p for p in self.predictions if p is not None and p.number == number), None)
+
+    def reason(self, number: int) -> Reason:
+        """Why a trial's point was chosen."""
+        return why(self.trial(number), self.prediction(number), self.record.goal)
 
 
 class Library:

@@ -17,13 +17,13 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 
 from noregret import __version__
-from noregret.diagnostics import why
-from noregret.errors import MissingExtraError, UnknownTrialError
+from noregret.errors import MissingExtraError
 from noregret.space import Candidates, named_params
 from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
 from noregret.web import words
 from noregret.web.api import Fits, Number, Seen, Studies, StudyName
+from noregret.web.fitting import Summary
 from noregret.web.library import Snapshot
 from noregret.web.schemas import key_of
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
@@ -132,13 +132,14 @@ async def overview_page(
     return await run_in_threadpool(_overview, request, seen, model, page)
 
 
-def _overview(request: Request, seen: Snapshot, model: Any, page: int) -> Response:
+def _overview(request: Request, seen: Snapshot, model: Summary | None, page: int) -> Response:
     pages = max(1, -(-len(seen.rows) // ROWS))
     page = min(page, pages)
     last = len(seen.rows) - (page - 1) * ROWS
     recommended = None
-    if model and model["recommended"] and model["recommended"]["number"] < len(seen.rows):
-        number = _first(model["recommended"]["number"], seen.rows)
+    number = model.recommended["number"] if model and model.recommended else len(seen.rows)
+    if number < len(seen.rows):  # the model may be that of a longer history
+        number = _first(number, seen.rows)
         recommended = next(trial for trial in seen.trials if trial.number == number)
     return render(
         request,
@@ -189,20 +190,15 @@ def laboratory_page(request: Request, seen: Seen) -> Response:
 
 @router.get("/studies/{key}/trials/{number}")
 def trial_page(request: Request, seen: Seen, number: Number) -> Response:
-    if number >= len(seen.rows):
-        raise UnknownTrialError(f"study {seen.record.name!r} has no trial {number}")
-    trial = seen.rows[number]
-    numbers = [each.number for each in seen.trials]
-    prediction = seen.predictions[numbers.index(number)] if number in numbers else None
     return render(
         request,
         "trial.html",
         **study_values(seen, "trial"),
-        trial=trial,
-        made=prediction,
+        trial=seen.trial(number),
+        made=seen.prediction(number),
         corrected_by=corrections(seen.rows).get(number),
         last=len(seen.rows) - 1,
-        reason=why(trial, prediction, seen.record.goal),
+        reason=seen.reason(number),
     )
 
 

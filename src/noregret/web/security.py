@@ -1,6 +1,6 @@
 """Who may read and write, and the headers of every response.
 
-Without a token, on loopback: only requests addressed to this machine by name, since a site elsewhere
+Without a token, on loopback: only requests addressed to this machine by name, since another site
 can make its own name mean 127.0.0.1. With a token: the header ``Authorization: Bearer …``, or the
 cookie that the log-in form sets. A change needs ``--write``, the same origin, and either the header
 or the CSRF token that belongs to the cookie.
