@@ -143,7 +143,7 @@ def test_the_throttle_forgets_in_time_and_in_number(monkeypatch: pytest.MonkeyPa
     assert not throttle.refuses("a")
     for number in range(5000):
         throttle.wrong(str(number))
-    assert len(throttle._tries) == security.MAX_ADDRESSES
+    assert len(throttle._buckets) == security.MAX_ADDRESSES
 
 
 def logged_in(client: TestClient) -> str:
@@ -183,7 +183,7 @@ def test_the_log_is_bounded() -> None:
 
     passed = [limit.filter(record()) for _ in range(10_000)]
     assert sum(passed) <= app.LINES + 2
-    limit._at -= 5.0
+    limit.bucket._at -= 5.0
     last = record()
     assert limit.filter(last)
     assert "lines before it were dropped" in last.getMessage()

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 
@@ -14,7 +14,7 @@ from noregret.diagnostics import Alarm, Reason
 from noregret.errors import NoRegretError, TrialError, UnknownStudyError
 from noregret.storage import codec
 from noregret.study import Study, numbers
-from noregret.web import schemas, words
+from noregret.web import schemas
 from noregret.web.charts import CHARTS, ChartName
 from noregret.web.library import Library, Snapshot
 from noregret.web.models import Models
@@ -114,11 +114,7 @@ def describe_study(seen: Seen) -> Any:
         "seed": record.seed,
         "version": seen.version,
         "space": codec.described(record.space),
-        "constraints": [
-            str(rule)
-            for kind in ("constraints", "branches")
-            for rule in words.rules(record.space)[kind]
-        ],
+        "constraints": [str(rule) for rule in (*record.space.constraints, *record.space.branches)],
         "outcomes": [f"{name} {limit}" for name, limit in record.outcomes.items()],
         "context": list(record.context),
         "strategy": codec.to_json(record.strategy),
@@ -346,24 +342,14 @@ def delete_study(studies: Studies, name: StudyName) -> None:
     studies.forget(name)
 
 
-@router.post(
-    "/studies/{key}/import",
-    status_code=201,
-    response_model=schemas.ImportOut,
-    openapi_extra={
-        "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}
-    },
-)
-async def import_csv(request: Request, study: Changing) -> Any:
+@router.post("/studies/{key}/import", status_code=201, response_model=schemas.ImportOut)
+def import_csv(study: Changing, data: Annotated[bytes, Body(media_type="text/csv")]) -> Any:
     """Trials from a CSV file with the columns of an exported one: every row or none."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/csv":
-        raise NoRegretError("send the file's text with Content-Type: text/csv")
     try:
-        text = (await request.body()).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NoRegretError(
             f"the file is not UTF-8 text ({error.reason} at byte {error.start}):"
             " save it as CSV in UTF-8"
         ) from None
-    trials = await run_in_threadpool(study.import_csv, io.StringIO(text))
-    return {"imported": len(trials)}
+    return {"imported": len(study.import_csv(io.StringIO(text)))}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 from functools import cache
-from importlib.metadata import version
-from pathlib import Path as FilePath
+from importlib.metadata import distribution
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs
 
@@ -17,7 +16,6 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 
 from noregret import __version__
-from noregret.errors import MissingExtraError
 from noregret.space import Candidates, named_params
 from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
@@ -29,7 +27,9 @@ from noregret.web.schemas import key_of
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
 
 ROWS = 25  # trials per page of the table
-STATIC = FilePath(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"
+PLOTLY = distribution("plotly")  # its Python package, which is not imported, has the JavaScript
+PLOTLY_FILE = Path(str(PLOTLY.locate_file("plotly/package_data/plotly.min.js")))
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}  # the address names the version
 
 router = APIRouter(include_in_schema=False)
@@ -44,7 +44,7 @@ templates.filters.update(number=words.number, when=words.when, measured=words.me
 templates.globals.update(
     key_of=key_of,
     release=__version__,
-    plotly=version("plotly"),
+    plotly=PLOTLY.version,
     strategy_name=display_name,
     method=words.method,
 )
@@ -115,7 +115,6 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
         "point": lambda trial: named_params(record.space, trial.params),
         "shown": lambda params: words.shown(record.space, params),
         "conditions": words.conditions(record.space),
-        "rules": words.rules(record.space),
     }
 
 
@@ -247,30 +246,16 @@ def _inside(address: str) -> str:
 
 
 @cache
-def plotly_file() -> FilePath:
-    """Plotly's JavaScript in its Python package, which is not imported.
-
-    Raises:
-        MissingExtraError: If the package is not installed.
-    """
-    package = importlib.util.find_spec("plotly")
-    if package is None or not package.submodule_search_locations:
-        raise MissingExtraError(
-            "the page needs Plotly's JavaScript: install it with `pip install noregret[web]`"
-        )
-    return FilePath(package.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
-
-
-@cache
 def plotly_packed() -> bytes:
-    return gzip.compress(plotly_file().read_bytes(), 6)
+    """Plotly's JavaScript, compressed."""
+    return gzip.compress(PLOTLY_FILE.read_bytes(), 6)
 
 
 @router.get("/static/plotly.min.js")
 def plotly_script(request: Request) -> Response:
     near = request.client is not None and is_loopback(request.client.host)
     if near or "gzip" not in request.headers.get("accept-encoding", ""):
-        return FileResponse(plotly_file(), media_type="text/javascript", headers=FOR_EVER)
+        return FileResponse(PLOTLY_FILE, media_type="text/javascript", headers=FOR_EVER)
     return Response(
         plotly_packed(),
         media_type="text/javascript",

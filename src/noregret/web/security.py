@@ -138,27 +138,38 @@ class Access:
         return hmac.new(self.secret, session.encode(), hashlib.sha256).hexdigest()
 
 
+class Bucket:
+    """Allows ``size`` events at once, then one per ``seconds``."""
+
+    def __init__(self, size: int, seconds: float) -> None:
+        self._size, self._seconds = size, seconds
+        self._left, self._at = float(size), time.monotonic()
+
+    def left(self) -> float:
+        """How many events it allows now."""
+        return min(self._size, self._left + (time.monotonic() - self._at) / self._seconds)
+
+    def take(self) -> None:
+        """Count an event."""
+        self._left, self._at = self.left() - 1, time.monotonic()
+
+
 class Throttle:
     """Counts wrong tokens: an address may send WRONG_TOKENS at once, then one per WRONG_SECONDS."""
 
     def __init__(self) -> None:
-        self._tries: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def _left(self, address: str) -> float:
-        now = time.monotonic()
-        left, at = self._tries.get(address, (WRONG_TOKENS, now))
-        return min(WRONG_TOKENS, left + (now - at) / WRONG_SECONDS)
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
     def refuses(self, address: str) -> bool:
         """Whether the address has to wait."""
-        return self._left(address) < 1
+        return address in self._buckets and self._buckets[address].left() < 1
 
     def wrong(self, address: str) -> None:
         """Count a wrong token."""
-        self._tries[address] = (self._left(address) - 1, time.monotonic())
-        self._tries.move_to_end(address)
-        while len(self._tries) > MAX_ADDRESSES:
-            self._tries.popitem(last=False)
+        self._buckets.setdefault(address, Bucket(WRONG_TOKENS, WRONG_SECONDS)).take()
+        self._buckets.move_to_end(address)
+        while len(self._buckets) > MAX_ADDRESSES:
+            self._buckets.popitem(last=False)
 
 
 def is_loopback(host: str) -> bool:

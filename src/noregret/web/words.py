@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from noregret.strategies import (
     RandomSearch,
     Strategy,
     display_name,
+    settings_of,
 )
 
 NOTHING = "–"  # where there is no value
@@ -85,6 +85,7 @@ def measured(value: Any, noise: float | None, more: int = 0, digits: int = 6) ->
 
 
 def number(value: Any, digits: int = 6) -> str:
+    """A number with at most that many digits; other values as text."""
     if value is None:
         return NOTHING
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -121,8 +122,8 @@ def when(text: str | None) -> str:
 
 
 def settings(strategy: Strategy) -> dict[str, str]:
-    names = [field.name for field in dataclasses.fields(strategy)]  # type: ignore[arg-type]
-    return {name: str(getattr(strategy, name)) for name in names}
+    """The settings of a strategy by name."""
+    return {name: str(getattr(strategy, name)) for name in settings_of(type(strategy))}
 
 
 def shown(space: Space | Candidates, params: Any) -> dict[str, Any]:
@@ -142,13 +143,4 @@ def conditions(space: Space | Candidates) -> dict[str, list[list[Any]]]:
     return {
         owned.name: [[rule.choice, list(rule.options)] for rule in branching.above(owned.name)]
         for owned in branching.owned
-    }
-
-
-def rules(space: Space | Candidates) -> dict[str, Sequence[Any]]:
-    """The branches and constraints of a space; a list of designs has none."""
-    box = space if isinstance(space, Space) else None
-    return {
-        "branches": () if box is None else box.branches,
-        "constraints": () if box is None else box.constraints,
     }
