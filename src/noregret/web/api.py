@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse
 
 from noregret.diagnostics import Alarm, Reason
@@ -49,12 +48,7 @@ def models(request: Request) -> Models:
 
 def study_name(
     key: Annotated[
-        Key,
-        Path(
-            description=(
-                "The study's name; bytes besides letters, digits, '.', '_' and '-' are written ~XX"
-            )
-        ),
+        Key, Path(description="The study's name; other bytes than A-Z a-z 0-9 . _ - as ~XX")
     ],
 ) -> str:
     name = name_of(key)
@@ -65,6 +59,7 @@ def study_name(
 
 Number = Annotated[int, Path(ge=0, le=LARGEST_INT)]
 Through = Annotated[int | None, Query(ge=0, le=LARGEST_INT)]
+Input = Annotated[str, Query(max_length=1000)]
 Studies = Annotated[Library, Depends(library)]
 Fits = Annotated[Models, Depends(models)]
 StudyName = Annotated[str, Depends(study_name)]
@@ -124,19 +119,15 @@ def describe_study(seen: Seen) -> Any:
 
 
 @router.get("/studies/{key}/version", response_model=schemas.VersionOut)
-async def study_version(studies: Studies, fits: Fits, name: StudyName, model: bool = False) -> Any:
+async def study_version(seen: Seen, fits: Fits, model: bool = False) -> Any:
     """A text that changes when the study does: live pages poll it. With ``model`` also the version
     of the fitted model, which is fitted again if it is behind.
     """
-    seen = await run_in_threadpool(studies.snapshot, name)
     if not model:
         return {"version": seen.version}
-    answer, fitting = fits.look(name, seen.identity, seen.version)
-    return {
-        "version": seen.version,
-        "model": None if answer is None else answer.version,
-        "fitting": fitting,
-    }
+    summary, fitting = fits.look(seen.record.name, seen.identity, seen.version)
+    version = None if summary is None else summary.version
+    return {"version": seen.version, "model": version, "fitting": fitting}
 
 
 @router.get("/studies/{key}/trials", response_model=list[TrialOut])
@@ -180,37 +171,27 @@ def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
 
 
 @router.get("/studies/{key}/model", response_model=schemas.ModelOut)
-async def study_model(studies: Studies, fits: Fits, name: StudyName) -> Any:
+async def study_model(seen: Seen, fits: Fits) -> Any:
     """The recommended trial and the certificate, by the last fit. Answers at once, also while a
     newer fit is being computed.
     """
-    seen = await run_in_threadpool(studies.snapshot, name)
-    return schemas.ModelOut.of(*fits.look(name, seen.identity, seen.version))
+    return schemas.ModelOut.of(*fits.look(seen.record.name, seen.identity, seen.version))
 
 
 @router.get("/studies/{key}/slice", response_model=schemas.SliceOut)
 async def study_slice(
-    studies: Studies,
-    fits: Fits,
-    name: StudyName,
-    x: Annotated[str, Query(max_length=1000)],
-    y: Annotated[str | None, Query(max_length=1000)] = None,
-    through: Through = None,
+    seen: Seen, fits: Fits, x: Input, y: Input | None = None, through: Through = None
 ) -> Any:
     """The model along one parameter or two, through a trial's point (by default the recommended
     one). Waits for the first fit.
     """
-    await run_in_threadpool(studies.snapshot, name)
-    return JSONResponse(await fits.slice(name, x, y or None, through))
+    return JSONResponse(await fits.slice(seen.record.name, x, y or None, through))
 
 
 @router.get("/studies/{key}/slices", response_model=schemas.SlicesOut)
-async def study_slices(
-    studies: Studies, fits: Fits, name: StudyName, through: Through = None
-) -> Any:
+async def study_slices(seen: Seen, fits: Fits, through: Through = None) -> Any:
     """The model along every parameter by itself, each as ``slice`` gives it."""
-    await run_in_threadpool(studies.snapshot, name)
-    return JSONResponse(await fits.slices(name, through))
+    return JSONResponse(await fits.slices(seen.record.name, through))
 
 
 @router.get(

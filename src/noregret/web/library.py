@@ -10,19 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
-from noregret.diagnostics import (
-    Alarm,
-    Calibration,
-    Convergence,
-    Prediction,
-    Reason,
-    alarms,
-    calibration,
-    convergence,
-    effective_trials,
-    predictions,
-    why,
-)
+from noregret import diagnostics
+from noregret.diagnostics import Alarm, Calibration, Convergence, Prediction, Reason
 from noregret.errors import UnknownStudyError, UnknownTrialError
 from noregret.storage import SQLStorage, StudyKey, StudyRecord, StudySummary
 from noregret.study import Study
@@ -37,27 +26,15 @@ class Snapshot:
     def __init__(self, study: Study, record: StudyRecord, rows: list[Trial]) -> None:
         self.study, self.record, self.rows, self.read = study, record, rows, time.monotonic()
         self.identity = "" if record.key is None else record.key.identity
-        content = repr(
-            (
-                self.identity,
-                record.seed,
-                record.strategy,
-                rows[0].created if rows else "",
-                [trial.state for trial in rows],
-                (record.note, dict(record.attributes)),
-                [
-                    (trial.number, trial.note, dict(trial.attributes))
-                    for trial in rows
-                    if trial.note or trial.attributes
-                ],
-            )
-        )
+        # A finished trial changes only in its note and attributes.
+        changing = [(trial.state, trial.note, dict(trial.attributes)) for trial in rows]
+        content = repr((self.identity, record.note, dict(record.attributes), changing))
         self.version = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @cached_property
     def trials(self) -> list[Trial]:
         """The rows with corrections in place of what they correct."""
-        return effective_trials(self.rows)
+        return diagnostics.effective_trials(self.rows)
 
     @cached_property
     def tally(self) -> Counter[str]:
@@ -67,20 +44,22 @@ class Snapshot:
     @cached_property
     def predictions(self) -> list[Prediction | None]:
         """One per trial; None where no model proposed the point."""
-        return predictions(self.trials, self.record.goal)
+        return diagnostics.predictions(self.trials, self.record.goal)
 
     @cached_property
     def convergence(self) -> Convergence:
-        return convergence(self.trials, self.predictions, self.record.goal)
+        return diagnostics.convergence(self.trials, self.predictions, self.record.goal)
 
     @cached_property
     def calibration(self) -> Calibration:
-        return calibration(self.predictions)
+        return diagnostics.calibration(self.predictions)
 
     @cached_property
     def alarms(self) -> list[Alarm]:
         record = self.record
-        return alarms(record.space, self.trials, self.predictions, record.goal, record.strategy)
+        return diagnostics.alarms(
+            record.space, self.trials, self.predictions, record.goal, record.strategy
+        )
 
     @cached_property
     def best(self) -> Trial | None:
@@ -119,7 +98,7 @@ class Snapshot:
 
     def reason(self, number: int) -> Reason:
         """Why a trial's point was chosen."""
-        return why(self.trial(number), self.prediction(number), self.record.goal)
+        return diagnostics.why(self.trial(number), self.prediction(number), self.record.goal)
 
 
 class Library:

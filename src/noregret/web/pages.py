@@ -11,7 +11,6 @@ from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Query, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 
@@ -20,8 +19,7 @@ from noregret.space import Candidates, named_params
 from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
 from noregret.web import words
-from noregret.web.api import Fits, Number, Seen, Studies, StudyName
-from noregret.web.fitting import Summary
+from noregret.web.api import Fits, Number, Seen, Studies
 from noregret.web.library import Snapshot
 from noregret.web.schemas import key_of
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
@@ -119,19 +117,10 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
 
 
 @router.get("/studies/{key}")
-async def overview_page(
-    request: Request,
-    studies: Studies,
-    fits: Fits,
-    name: StudyName,
-    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+def overview_page(
+    request: Request, seen: Seen, fits: Fits, page: Annotated[int, Query(ge=1, le=10**6)] = 1
 ) -> Response:
-    seen = await run_in_threadpool(studies.snapshot, name)
-    model = fits.last(name, seen.identity)  # the page asks for a newer one by itself
-    return await run_in_threadpool(_overview, request, seen, model, page)
-
-
-def _overview(request: Request, seen: Snapshot, model: Summary | None, page: int) -> Response:
+    model = fits.last(seen.record.name, seen.identity)  # the page asks for a newer one by itself
     pages = max(1, -(-len(seen.rows) // ROWS))
     page = min(page, pages)
     last = len(seen.rows) - (page - 1) * ROWS

@@ -37,24 +37,17 @@ class Quantity:
     name: str
     unit: str
     units: Mapping[str, str]
-    better: str
-
-    @property
-    def label(self) -> str:
-        """For an axis."""
-        return f"{self.name} ({self.unit})" if self.unit else f"{self.name}, {self.better}"
+    label: str  # of an axis
 
 
 def quantity(record: StudyRecord) -> Quantity:
     """From the study's attributes ``value_name``, ``unit`` and ``units``, where it has them."""
-    attributes = record.attributes
-    units = attributes.get("units")
-    return Quantity(
-        str(attributes.get("value_name") or "value"),
-        str(attributes.get("unit") or ""),
-        {str(k): str(v) for k, v in units.items()} if isinstance(units, Mapping) else {},
-        f"{'higher' if record.goal == 'maximize' else 'lower'} is better",
-    )
+    name = str(record.attributes.get("value_name") or "value")
+    unit, units = str(record.attributes.get("unit") or ""), record.attributes.get("units")
+    named = {str(k): str(v) for k, v in units.items()} if isinstance(units, Mapping) else {}
+    better = "higher" if record.goal == "maximize" else "lower"
+    label = f"{name} ({unit})" if unit else f"{name}, {better} is better"
+    return Quantity(name, unit, named, label)
 
 
 def method(strategy: Strategy) -> str:
