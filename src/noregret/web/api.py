@@ -22,20 +22,22 @@ from noregret.web.schemas import LARGEST_INT, Key, NumberOut, StudyOut, TrialOut
 PAGE = 1000  # largest number of trials in a response
 CSV = "text/csv; charset=utf-8"
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.Problem, "description": text}
-    for status, text in (
-        (400, "The body is not valid JSON"),
-        (401, "A token is needed"),
-        (403, "The server is read-only, or the request came from another site"),
-        (404, "There is no such study, trial or chart"),
-        (409, "The study does not allow this now"),
-        (413, "The body is too large"),
-        (422, "A value is invalid"),
-        (503, "The storage does not answer"),
-    )
+PROBLEMS = {
+    400: "The body is not valid JSON",
+    401: "A token is needed",
+    403: "The server is read-only, or the request came from another site",
+    404: "There is no such study, trial or chart",
+    409: "The study does not allow this now",
+    413: "The body is too large",
+    422: "A value is invalid",
+    503: "The storage does not answer",
 }
-router = APIRouter(prefix="/api", responses=PROBLEMS)
+router = APIRouter(
+    prefix="/api",
+    responses={
+        status: {"model": schemas.Problem, "description": text} for status, text in PROBLEMS.items()
+    },
+)
 
 
 def library(request: Request) -> Library:
@@ -227,16 +229,7 @@ def read_numbers(body: schemas.NumbersIn) -> Any:
 @router.post("/studies", status_code=201, response_model=StudyOut)
 def create_study(studies: Studies, body: schemas.StudyIn) -> Any:
     """A new study."""
-    study = Study.create(
-        body.name,
-        body.to_space(),
-        body.goal,
-        body.to_strategy(),
-        body.seed,
-        storage=studies.storage,
-        outcomes=body.to_limits(),
-        context=body.context,
-    )
+    study = Study.create(body.name, body.to_space(), storage=studies.storage, **body.settings())
     return _created(studies, study, body.attributes())
 
 

@@ -38,6 +38,7 @@ POLICY_ROWS = 9  # values of the context in the table of a policy
 POLICY_POINTS = 33  # values of the context along its curves
 POLICY_CURVES = 12  # largest number of inputs with a curve
 POLICY_TRIALS = 1000  # latest trials drawn beside the curves
+COLUMNS = ("number", "value", "weight", "x", "y")  # of the trials beside a slice
 WIDE = 0.5  # radius of the largest empty ball (share of every range) above which it is only "large"
 
 
@@ -125,12 +126,12 @@ class Fitter:
             self._next.pop(name, None)
             self._results.pop(name, None)  # before the next one is computed: they are large
             try:
-                last = snapshot, None if snapshot.empty else study.result()
+                result: Result | str | None = None if snapshot.empty else study.result()
             except StorageError:
                 raise
             except NoRegretError as error:
-                return snapshot, str(error)
-            self._results[name] = last
+                result = str(error)
+            last = self._results[name] = snapshot, result
         self._results.move_to_end(name)
         while len(self._results) > RESULTS:
             self._results.popitem(last=False)
@@ -219,21 +220,18 @@ class Fitter:
         trials += [] if proposal is None else [Trial(-1, proposal)]
         points = [trial.params for trial in trials]
         distances = distances_to_slice(belief, space, base.params, names, points)
-        rows = []
+        rows: list[dict[str, Any]] = []
         for trial, distance in zip(trials, distances, strict=True):
             if distance <= FAINT:
-                point = named_params(space, trial.params)
                 weight = round(float(np.exp(-(distance**2) / 2)), 3)
-                x, y = (*(point[name] for name in names), None)[:2]
-                rows.append((trial.number, trial.value, weight, x, y))
-        columns = ("number", "value", "weight", "x", "y")
-        drawn = [row for row in rows if row[0] >= 0]
+                row = {"number": trial.number, "value": trial.value, "weight": weight, "y": None}
+                point = named_params(space, trial.params)
+                rows.append(row | dict(zip("xy", (point[name] for name in names), strict=False)))
+        proposed = rows.pop() if rows and rows[-1]["number"] < 0 else None
         return {
-            "data": {key: [row[i] for row in drawn] for i, key in enumerate(columns)},
+            "data": {key: [row[key] for row in rows] for key in COLUMNS},
             "near": int(np.sum(distances[:count] <= NEAR)),
-            "next": next(
-                (dict(zip(columns, row, strict=True)) for row in rows if row[0] < 0), None
-            ),
+            "next": proposed,
         }
 
 

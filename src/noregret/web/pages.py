@@ -140,7 +140,7 @@ def overview_page(
         model=model,
         recommended=recommended,
         listed=isinstance(seen.record.space, Candidates),
-        progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
+        banded=any(end is not None for end in seen.convergence.upper),
     )
 
 

@@ -32,7 +32,6 @@ from noregret.space import (
 from noregret.storage import StudySummary
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
 from noregret.study import Study, read_limits, read_number, read_value
-from noregret.trials import Limit
 from noregret.web.fitting import Summary
 
 T = TypeVar("T")
@@ -90,6 +89,7 @@ Positive = Annotated[StrictFloat | Whole, Field(gt=0), AfterValidator(float)]
 Scalar = Text | StrictBool | Whole | StrictFloat | None
 Params = Annotated[dict[Name, Scalar], Field(max_length=1000)]
 Pair = Annotated[list[Real], Field(min_length=2, max_length=2)]
+Column = Annotated[list[Text], Field(max_length=10_000)]
 Outcomes = Annotated[
     dict[Name, Real | Pair],
     Field(max_length=100),
@@ -178,8 +178,8 @@ class StudyIn(Body):
     seed: Annotated[StrictInt, Field(ge=0, le=LARGEST_INT)] = 0
     value_name: Name | None = None
     unit: Text | None = None
-    outcomes: Annotated[list[Text], Field(max_length=20)] = Field(default_factory=list)
-    context: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
+    outcomes: Annotated[list[Text], Field(max_length=20)] = []
+    context: Annotated[list[Name], Field(max_length=20)] = []
 
     def attributes(self) -> dict[str, str]:
         """The name of the measured value and its unit, where they are set."""
@@ -200,13 +200,15 @@ class StudyIn(Body):
             branches=[read_only(text, box.parameters) for text in branches],
         )
 
-    def to_strategy(self) -> Strategy:
-        """The strategy."""
-        return _made(self.strategy, STRATEGIES)
-
-    def to_limits(self) -> dict[str, Limit]:
-        """The outcome constraints, typed as ``toxicity<=0.3``."""
-        return read_limits(self.outcomes)
+    def settings(self) -> dict[str, Any]:
+        """The other arguments of ``Study.create``, which ``Study.derived`` takes too."""
+        return {
+            "goal": self.goal,
+            "strategy": _made(self.strategy, STRATEGIES),
+            "seed": self.seed,
+            "outcomes": read_limits(self.outcomes),
+            "context": self.context,
+        }
 
 
 class DerivedIn(StudyIn):
@@ -218,26 +220,16 @@ class DerivedIn(StudyIn):
         """The arguments of ``Study.derived``: parameters by name if none is removed, so that the
         rest of the space stays.
         """
-        space = self.to_space()
-        extends = (
+        space, changes = self.to_space(), {"past": self.past, **self.settings()}
+        if (
             isinstance(old.space, Space)
             and isinstance(space, Space)
             and space.branches == old.space.branches
             and set(old.space.parameters) <= set(space.parameters)
-        )
-        return {
-            "past": self.past,
-            "goal": self.goal,
-            "strategy": self.to_strategy(),
-            "seed": self.seed,
-            "outcomes": self.to_limits(),
-            "context": self.context,
-            **(
-                {"parameters": dict(space.parameters), "constraints": space.constraints}
-                if extends and isinstance(space, Space)
-                else {"space": space}
-            ),
-        }
+        ):
+            inputs = dict(space.parameters)
+            return {**changes, "parameters": inputs, "constraints": space.constraints}
+        return {**changes, "space": space}
 
 
 class AskIn(Body):
@@ -250,19 +242,30 @@ class AskIn(Body):
     context: Params | None = None
 
 
-class TellIn(Body):
-    """A value with its noise's standard deviation if known, or ``"state": "failed"`` without a
-    value. transient: the failure is unrelated to the point; params: the point that was really run.
-    """
+class ResultIn(Body):
+    """A value with its noise's standard deviation if known, and the outcomes that have limits."""
 
     value: Real | None = None
     noise_std: Positive | None = None
+    note: Remark | None = None
+    outcomes: Outcomes | None = None
+
+
+class TellIn(ResultIn):
+    """A value, or ``"state": "failed"`` without a value. transient: the failure is unrelated to the
+    point; params: the point that was really run.
+    """
+
     state: Literal["complete", "failed"] = "complete"
     params: Params | None = None
     reason: Remark | None = None
-    note: Remark | None = None
     transient: bool = False
-    outcomes: Outcomes | None = None
+
+
+class PointIn(ResultIn):
+    """A point measured elsewhere; without a value, a point to try next."""
+
+    params: Params
 
 
 class TextIn(Body):
@@ -276,10 +279,8 @@ class TextIn(Body):
 class NumbersIn(Body):
     """Texts that must be numbers, and columns of texts that are numbers if every cell is one."""
 
-    texts: Annotated[list[TextIn], Field(max_length=1000)] = Field(default_factory=list)
-    columns: Annotated[
-        list[Annotated[list[Text], Field(max_length=10_000)]], Field(max_length=1000)
-    ] = Field(default_factory=list)
+    texts: Annotated[list[TextIn], Field(max_length=1000)] = []
+    columns: Annotated[list[Column], Field(max_length=1000)] = []
 
 
 class NumberOut(BaseModel):
@@ -315,16 +316,6 @@ class WithdrawIn(Body):
     """later: the trial waits for the next ask; never: it is withdrawn for good."""
 
     then: Literal["later", "never"]
-
-
-class PointIn(Body):
-    """A point measured elsewhere; without a value, a point to try next."""
-
-    params: Params
-    value: Real | None = None
-    noise_std: Positive | None = None
-    note: Remark | None = None
-    outcomes: Outcomes | None = None
 
 
 class Problem(BaseModel):
@@ -366,8 +357,8 @@ class TrialOut(BaseModel):
     created: str | None = None
     finished: str | None = None
     transient: bool = False
-    outcomes: dict[str, float] = Field(default_factory=dict)
-    outcome_noise: dict[str, float] = Field(default_factory=dict)
+    outcomes: dict[str, float] = {}
+    outcome_noise: dict[str, float] = {}
     feasible: bool | None = None
 
 

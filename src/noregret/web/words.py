@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -88,19 +88,6 @@ def number(value: Any, digits: int = 6) -> str:
     ):
         return f"{int(value)}"
     return f"{value:.{digits}g}".replace("-", "−")
-
-
-def progress_note(upper: Sequence[float | None], failed: int) -> str:
-    """The caption of the progress chart: only what is drawn."""
-    note = "Dots are values, the line is the best so far."
-    if failed:
-        note += " Crosses are failures."
-    if any(end is not None for end in upper):
-        note += (
-            " In the shaded band the method itself expected the best value, step by step; the box"
-            " above says what it cannot exclude."
-        )
-    return note
 
 
 def counted(count: int, noun: str) -> str:
