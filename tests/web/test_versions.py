@@ -48,7 +48,7 @@ def test_every_change_of_a_trial_is_a_new_version(storage: SQLStorage) -> None:
 
 def test_the_model_of_a_deleted_study_is_not_shown_for_a_new_one() -> None:
     class Canned(Models):
-        async def _call(self, function: Any, name: str, *arguments: Any) -> Any:
+        async def call(self, function: Any, name: str, *arguments: Any) -> Any:
             return Summary("1", recommended={"number": 3})
 
     async def look() -> None:

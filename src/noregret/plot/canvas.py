@@ -10,7 +10,7 @@ import numpy as np
 
 from noregret.diagnostics.presentation import spans_decades
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.space import Candidates, Choice, Int
+from noregret.space import Candidates, Choice, Int, named_params
 from noregret.study import Study
 from noregret.trials import Trial, standing
 
@@ -85,9 +85,10 @@ def measured(study: Study) -> list[Trial]:
     return [trial for trial in standing(study.trials) if trial.value is not None]
 
 
-def mark_points(ax: Axes, points: Sequence[tuple[float, float | None]], **look: Any) -> None:
+def mark_points(ax: Axes, points: Sequence[tuple[float | None, ...]], **look: Any) -> None:
     """Marks at pairs of x and y, without a line."""
-    ax.plot([x for x, _ in points], [float(y or 0.0) for _, y in points], ls="none", **look)
+    columns = [[float(pair[side] or 0.0) for pair in points] for side in (0, 1)]
+    ax.plot(*columns, ls="none", **look)
 
 
 def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
@@ -177,3 +178,11 @@ def coordinate(study: Study, name: str) -> Coordinate:
         return Coordinate(name)
     smooth = not isinstance(parameter, Int) or parameter.size > LEVELS
     return Coordinate(name, log=parameter.log, smooth=smooth)
+
+
+def places(
+    study: Study, axes: Sequence[Coordinate], points: Sequence[Any]
+) -> list[tuple[float, ...]]:
+    """The positions of points along some axes; a point has ``params``."""
+    named = [named_params(study.space, point.params) for point in points]
+    return [tuple(axis.position(point[axis.name]) for axis in axes) for point in named]

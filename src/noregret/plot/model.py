@@ -36,6 +36,7 @@ from noregret.plot.canvas import (
     measured,
     new_axes,
     new_figure,
+    places,
     scale_values,
     series_looks,
 )
@@ -178,20 +179,15 @@ class _View:
         positions = [axis.positions(v) for axis, v in zip(axes, model.values, strict=True)]
         return _View(study, belief, point, axes, model, positions)
 
-    def places(self, trials: Sequence[Trial]) -> list[list[float]]:
-        """The trials' positions along each axis."""
-        points = [named_params(self.study.space, trial.params) for trial in trials]
-        return [axis.positions([point[axis.name] for point in points]) for axis in self.axes]
+    def of_state(self, state: str) -> list[tuple[float, ...]]:
+        """Where the trials of a state lie along the axes."""
+        trials = [trial for trial in standing(self.study.trials) if trial.state == state]
+        return places(self.study, self.axes, trials)
 
-    def next_place(self) -> list[float]:
-        """The position of the next proposal along each axis, in the context of the slice."""
+    def following(self) -> list[tuple[float, ...]]:
+        """Where the next proposal lies, in the context of the slice."""
         context = {name: self.point[name] for name in self.study.context} or None
-        return [column[0] for column in self.places([self.study.preview(context=context)])]
-
-    def unmeasured(self) -> dict[str, list[list[float]]]:
-        """The positions of the trials without a value, by state."""
-        trials = standing(self.study.trials)
-        return {state: self.places([t for t in trials if t.state == state]) for state in UNMEASURED}
+        return places(self.study, self.axes, [self.study.preview(context=context)])
 
     def draw_line(self, ax: Axes) -> None:
         (along,), (positions,), model = self.axes, self.positions, self.model
@@ -205,9 +201,9 @@ class _View:
         along.dress(ax, "x")
         ax.set_ylabel(f"value ({self.study.goal}d)")
         self._draw_values(ax, "none")
-        for state, (places,) in self.unmeasured().items():
-            mark_below(ax, places, state)
-        (at,) = self.next_place()
+        for state in UNMEASURED:
+            mark_below(ax, [at for (at,) in self.of_state(state)], state)
+        ((at,),) = self.following()
         ax.axvline(at, color=GREEN, lw=1.4, ls="-.", zorder=1)
         look = {"marker": "v", "ms": 10, "mfc": GREEN, "mec": INK, "label": "next point"}
         mark_points(ax, [(at, 0.97)], transform=ax.get_xaxis_transform(), **look)
@@ -227,13 +223,11 @@ class _View:
         across.dress(ax, "x")
         up.dress(ax, "y")
         self._draw_values(ax, "white")
-        for state, (x, y) in self.unmeasured().items():
-            if x:
-                points = [*zip(x, y, strict=True)]
+        for state in UNMEASURED:
+            if points := self.of_state(state):
                 mark_points(ax, points, ms=10, mec="white", zorder=4, **LOOK[state])
         look = {"marker": "*", "ms": 16, "mfc": "white", "mec": INK, "label": "next point"}
-        right, above = self.next_place()
-        mark_points(ax, [(right, above)], clip_on=False, **look)
+        mark_points(ax, self.following(), clip_on=False, **look)
 
     def _draw_values(self, ax: Axes, edge: str) -> None:
         """The trials with a value, paler off the slice, by their distance in lengthscales."""
@@ -242,19 +236,14 @@ class _View:
         trials, names = measured(self.study), [axis.name for axis in self.axes]
         points = [trial.params for trial in trials]
         distances = distances_to_slice(self.belief, self.study.space, self.point, names, points)
-        x, y = [*self.places(trials), [float(trial.value or 0.0) for trial in trials]][:2]
+        drawn = places(self.study, self.axes, trials)
+        if len(names) == 1:
+            drawn = [(x, float(t.value or 0.0)) for (x,), t in zip(drawn, trials, strict=True)]
         look, alphas = LOOK["complete"], 0.2 + 0.8 * np.exp(-(distances**2) / 2)
         colors = [to_rgba(look["color"], float(alpha)) for alpha in alphas]
-        ax.scatter(
-            x,
-            y,
-            s=30,
-            zorder=3,
-            c=colors,
-            marker=look["marker"],
-            edgecolors=edge,
-            linewidths=0.8,
-        )
+        dots: dict[str, Any] = {"marker": look["marker"], "edgecolors": edge, "linewidths": 0.8}
+        x, y = zip(*drawn, strict=True)
+        ax.scatter(x, y, s=30, zorder=3, c=colors, **dots)
         ax.plot([], [], ls="none", ms=6, mec=edge, **look)  # for the legend
 
 
@@ -308,15 +297,10 @@ def policy(
             f"the actions of this study are {', '.join(actions)}; got {action!r}"
         )
     ax = new_axes(ax)
-    across, up = coordinate(study, found.name), coordinate(study, action)
-
-    def places(trials: Sequence[Any]) -> list[tuple[float, float]]:
-        points = [named_params(study.space, trial.params) for trial in trials]
-        return [(across.position(p[across.name]), up.position(p[up.name])) for p in points]
-
+    axes = across, up = coordinate(study, found.name), coordinate(study, action)
     tried = {"marker": "o", "ms": 5, "mfc": "none", "color": BLUE, "label": "tried"}
-    mark_points(ax, places(measured(study)), **tried)
-    best = places(found.recommended)
+    mark_points(ax, places(study, axes, measured(study)), **tried)
+    best = places(study, axes, found.recommended)
     ax.plot(*zip(*best, strict=True), color=GREEN, lw=2.2, label="best by the model")
     across.dress(ax, "x")
     up.dress(ax, "y")

@@ -52,15 +52,10 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     if done and not feasible:
         ax.plot([], [], " ", label="nothing feasible yet")
     if feasible and not study.context:  # values of different contexts cannot be compared
-        best = best_so_far(values, study.goal)
-        ax.step(
-            [*(trial.number for trial in feasible), len(study.trials) - 1],
-            [float(value or 0.0) for value in (*best, best[-1])],
-            where="post",
-            color=INK,
-            lw=1.8,
-            label=f"best so far: {number(best[-1], 4)}",
-        )
+        numbers = [*(trial.number for trial in feasible), len(study.trials) - 1]
+        best = [float(value or 0.0) for value in best_so_far(values, study.goal)]
+        label = f"best so far: {number(best[-1], 4)}"
+        ax.step(numbers, [*best, best[-1]], where="post", color=INK, lw=1.8, label=label)
         recommended = study.recommended
         label = f"recommended: trial {recommended.number}"
         look = {"marker": "*", "ms": 14, "mfc": GREEN, "mec": INK, "mew": 0.8, "label": label}
@@ -201,22 +196,15 @@ def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
     ax = new_axes(ax)
     drawn: list[float] = []
     for study, look in zip(listed, series_looks(len(listed)), strict=True):
-        values = [trial.value for trial in measured(study)]
+        values = [float(trial.value or 0.0) for trial in measured(study)]
         if not values:
             ax.plot([], [], label=f"{study.name}: no value yet", **look)
             continue
         best = [float(value or 0.0) for value in best_so_far(values, study.goal)]
         drawn += best
-        ax.step(
-            np.arange(1, len(best) + 1),
-            best,
-            where="post",
-            lw=1.8,
-            ms=5,
-            markevery=max(len(best) // 8, 1),
-            label=f"{study.name}: {best[-1]:.4g}",
-            **look,
-        )
+        look |= {"ms": 5, "markevery": max(len(best) // 8, 1)}
+        label = f"{study.name}: {best[-1]:.4g}"
+        ax.step(range(1, len(best) + 1), best, where="post", lw=1.8, label=label, **look)
     scale_values(ax, drawn)
     by_trial(ax, "values told")
     return finish(ax, "", ylabel=f"best so far ({goals[0]}d)")

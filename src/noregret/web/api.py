@@ -15,6 +15,7 @@ from noregret.storage import codec
 from noregret.study import Study, numbers
 from noregret.web import schemas
 from noregret.web.charts import CHARTS, ChartName
+from noregret.web.fitting import Fitter
 from noregret.web.library import Library, Snapshot
 from noregret.web.models import Models
 from noregret.web.schemas import LARGEST_INT, Key, NumberOut, StudyOut, TrialOut, key_of, name_of
@@ -97,7 +98,7 @@ def tagged(
 @router.get("/studies", response_model=list[StudyOut])
 def list_studies(studies: Studies) -> Any:
     """All studies with their goal, counts, best value and last activity."""
-    return [StudyOut.of(summary) for summary in studies.summaries()]
+    return [StudyOut.of(summary) for summary in studies.storage.summaries()]
 
 
 @router.get("/studies/{key}", response_model=schemas.DescriptionOut)
@@ -187,13 +188,13 @@ async def study_slice(
     """The model along one parameter or two, through a trial's point (by default the recommended
     one). Waits for the first fit.
     """
-    return JSONResponse(await fits.slice(seen.record.name, x, y or None, through))
+    return JSONResponse(await fits.call(Fitter.slice, seen.record.name, x, y or None, through))
 
 
 @router.get("/studies/{key}/slices", response_model=schemas.SlicesOut)
 async def study_slices(seen: Seen, fits: Fits, through: Through = None) -> Any:
     """The model along every parameter by itself, each as ``slice`` gives it."""
-    return JSONResponse(await fits.slices(seen.record.name, through))
+    return JSONResponse(await fits.call(Fitter.slices, seen.record.name, through))
 
 
 @router.get(
@@ -244,7 +245,7 @@ def derive_study(studies: Studies, name: StudyName, body: schemas.DerivedIn) -> 
 def _created(studies: Library, study: Study, attributes: dict[str, Any]) -> StudyOut:
     if attributes:
         study.annotate(attributes=attributes)
-    for summary in studies.summaries():
+    for summary in studies.storage.summaries():
         if summary.name == study.name:
             return StudyOut.of(summary)
     raise UnknownStudyError(f"study {study.name!r} was deleted by another process at once")

@@ -270,31 +270,19 @@ def importance(belief: Belief | None, study: Study) -> list[dict[str, Any]] | No
 
 
 def resolution_text(study: Study) -> str | None:
-    """The width of a peak that the points may have missed, in a sentence; None before the first
-    value.
-    """
+    """The width of a peak that the points may have missed; None before the first value."""
     try:
         resolution = study.resolution()
     except NoRegretError:
         return None
     inputs, radius = len(resolution.centre), resolution.radius
-    if inputs > SAYS_LITTLE_ABOVE:
-        return (
-            f"With {inputs} inputs there is much room between the points: a narrow peak can hide."
-        )
-    if round(radius, 2) > WIDE:
-        return (
-            "Large parts of the space have no point near them: even a wide peak could still hide."
-        )
+    if inputs > SAYS_LITTLE_ABOVE or round(radius, 2) > WIDE:
+        return "There is much room between the points: even a wide peak could still hide."
     reach = f"{max(radius, 0.001):.1%}" if radius < 0.1 else f"{radius:.0%}"
-    if not resolution.exact:
-        return (
-            f"Between the points a peak that reaches {reach} of every input's range from its top"
-            " could still hide, or a wider one."
-        )
+    wider = "a wider one cannot" if resolution.exact else "perhaps a wider one too"
     return (
-        f"A peak that reaches {reach} of every input's range from its top, or more, cannot have"
-        " been missed; a narrower one could still hide between the points."
+        f"A peak that reaches {reach} of every input's range from its top could still hide between"
+        f" the points; {wider}."
     )
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from noregret import diagnostics
 from noregret.diagnostics import Alarm, Calibration, Convergence, Prediction, Reason
 from noregret.errors import UnknownStudyError, UnknownTrialError
-from noregret.storage import SQLStorage, StudyKey, StudyRecord, StudySummary
+from noregret.storage import SQLStorage, StudyKey, StudyRecord
 from noregret.study import Study
 from noregret.trials import Trial, sign_of
 
@@ -109,9 +109,6 @@ class Library:
         self._studies: dict[str, tuple[str, Study]] = {}  # each with its identity
         self._snapshots: dict[str, Snapshot] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
-
-    def summaries(self) -> list[StudySummary]:
-        return self.storage.summaries()
 
     def study(self, name: str) -> Study:
         """The study that has this name now: another one if it was deleted and created again."""

@@ -11,15 +11,18 @@ import logging
 import multiprocessing
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from noregret.errors import NoRegretError
 from noregret.web import fitting
 from noregret.web.fitting import Fitter, Summary
 from noregret.web.security import outward
+
+T = TypeVar("T")
 
 log = logging.getLogger("noregret.web")
 
@@ -66,7 +69,7 @@ class Models:
 
     async def _fit(self, name: str, fit: Fit) -> None:
         try:
-            fit.summary = await self._call(Fitter.summarise, name)
+            fit.summary = await self.call(Fitter.summarise, name)
         except Exception as error:  # nothing awaits this task: an error becomes the summary
             if not isinstance(error, NoRegretError):
                 log.exception("the model of %r could not be fitted", name)
@@ -75,13 +78,8 @@ class Models:
         finally:
             fit.finished, fit.task = time.monotonic(), None
 
-    async def slice(self, name: str, x: str, y: str | None, through: int | None) -> dict[str, Any]:
-        return await self._call(Fitter.slice, name, x, y, through)
-
-    async def slices(self, name: str, through: int | None) -> dict[str, Any]:
-        return await self._call(Fitter.slices, name, through)
-
-    async def _call(self, method: Any, name: str, *arguments: Any) -> Any:
+    async def call(self, method: Callable[..., T], name: str, *arguments: Any) -> T:
+        """Call a method of the fitter in its process."""
         if self._pool is None:
             for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
                 # only the new process reads these: NumPy is loaded here already

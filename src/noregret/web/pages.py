@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
@@ -89,7 +90,7 @@ def problem(request: Request, status: int, detail: str) -> Response:
 
 @router.get("/")
 def studies_page(request: Request, studies: Studies) -> Response:
-    return render(request, "studies.html", summaries=studies.summaries())
+    return render(request, "studies.html", summaries=studies.storage.summaries())
 
 
 @router.get("/new")
@@ -222,13 +223,7 @@ async def log_out(request: Request) -> Response:
 
 def _inside(address: str) -> str:
     """The address if it is a path of this server; a browser must not read it as another server."""
-    safe = (
-        address.startswith("/")
-        and not address.startswith(("//", "/\\"))
-        and address.isprintable()
-        and address.isascii()
-    )
-    return address if safe else "/"
+    return address if re.fullmatch(r"/(?![/\\])[ -~]*|/", address) else "/"
 
 
 # -- files --

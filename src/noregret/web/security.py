@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -210,10 +211,13 @@ class Guard:
             await send(message)
 
         refused = self._refusal(scope, headers, session)
-        if refused is not None:
-            await refused(scope, receive, sending)
-            return
-        await self._limited(scope, receive, sending, headers)
+        if refused is None and scope["method"] not in SAFE:
+            largest = LARGEST_LOGIN if scope["path"] == "/login" else LARGEST_BODY
+            declared = headers.get("content-length", "0")
+            if declared.isdigit() and int(declared[:20]) > largest:
+                refused = _no(413, _too_large(largest))
+            receive = self._bounded(receive, largest)
+        await (refused or self.app)(scope, receive, sending)
 
     def _refusal(self, scope: Scope, headers: Headers, session: str | None) -> Response | None:
         path, method, access = scope["path"], scope["method"], self.access
@@ -267,37 +271,28 @@ class Guard:
             )
         return None
 
-    async def _limited(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        """Read the body first, up to the limit, whatever length was declared; then go on."""
-        declared = headers.get("content-length", "0")
-        largest = LARGEST_LOGIN if scope["path"] == "/login" else LARGEST_BODY
-        parts: list[bytes] = []
-        size, more = 0, scope["method"] not in SAFE
-        too_large = declared.isdigit() and int(declared[:20]) > largest
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                while more and not too_large:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    more, too_large = message.get("more_body", False), size > largest
-        except TimeoutError:
-            late = f"the request did not come within {BODY_SECONDS:g} s"
-            await _no(408, late, {"Connection": "close"})(scope, receive, send)
-            return
-        if too_large:
-            await _no(413, f"the request is larger than {largest} bytes")(scope, receive, send)
-            return
-        messages: list[Message] = [
-            {"type": "http.request", "body": b"".join(parts), "more_body": False}
-        ]
+    def _bounded(self, receive: Receive, largest: int) -> Receive:
+        """Reads a body of at most ``largest`` bytes, whatever length was declared, in time."""
+        deadline, size = asyncio.get_running_loop().time() + BODY_SECONDS, 0
 
         async def receiving() -> Message:
-            return messages.pop() if messages else await receive()
+            nonlocal size
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                late = f"the request did not come within {BODY_SECONDS:g} s"
+                raise HTTPException(408, late, {"Connection": "close"}) from None
+            size += len(message.get("body", b""))
+            if size > largest:
+                raise HTTPException(413, _too_large(largest))
+            return message
 
-        await self.app(scope, receiving, send)
+        return receiving
+
+
+def _too_large(largest: int) -> str:
+    return f"the request is larger than {largest} bytes"
 
 
 def outward(error: Exception, url: str) -> str:
