@@ -101,7 +101,7 @@ def slices(
     """A slice along every input, side by side, through the recommended point or ``at``."""
     belief, point = _recommended(study)
     point |= _checked(study, at or {}, [])
-    names = [name for name, each in study.space.parameters.items() if each.width > 0]
+    names = [name for name, p in study.space.parameters.items() if p.width > 0]
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
     if figure is None:
@@ -289,7 +289,7 @@ def policy(
         at: Values of the other context parameters.
         ax: Where to draw, by default a new figure.
     """
-    found = policy_of(study, along, at)
+    best_actions = policy_of(study, along, at)
     actions = [name for name in study.space.parameters if name not in study.context]
     action = action or actions[0]
     if action not in actions:
@@ -297,10 +297,10 @@ def policy(
             f"the actions of this study are {', '.join(actions)}; got {action!r}"
         )
     ax = new_axes(ax)
-    axes = across, up = coordinate(study, found.name), coordinate(study, action)
+    axes = across, up = coordinate(study, best_actions.name), coordinate(study, action)
     tried = {"marker": "o", "ms": 5, "mfc": "none", "color": BLUE, "label": "tried"}
     mark_points(ax, places(study, axes, measured(study)), **tried)
-    best = places(study, axes, found.recommended)
+    best = places(study, axes, best_actions.recommended)
     ax.plot(*zip(*best, strict=True), color=GREEN, lw=2.2, label="best by the model")
     across.dress(ax, "x")
     up.dress(ax, "y")
@@ -397,8 +397,8 @@ def certificate(
     limited: dict[str, Any] = {"outcomes": study.outcomes, "context": study.context}
     definition = (study.space, study.goal, study.strategy, study.record().seed)
     earlier = [Study(*definition, trials=trials[:count], **limited) for count in counts]
-    certificates = [each.certificate(delta) for each in earlier]
-    bounds = [each.regret_bound for each in certificates]
+    certificates = [then.certificate(delta) for then in earlier]
+    bounds = [bound.regret_bound for bound in certificates]
     ax.plot(counts, bounds, "-o", ms=4, color=BLUE, lw=1.6)
     scale_values(ax, bounds)
     if ax.get_yscale() == "linear":

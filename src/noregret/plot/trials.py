@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+BOX = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1}
+MARK: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 8, "bbox": BOX, "zorder": 4}
+
+
 def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     """Every value, the best so far and the recommended point; trials without a value along the
     lower edge.
@@ -97,7 +101,7 @@ def parallel(study: Study, *, ax: Axes | None = None) -> Axes:
     from matplotlib import colormaps
 
     points = [named_params(study.space, trial.params) for trial in trials]
-    inputs = {name: each for name, each in study.space.parameters.items() if each.width > 0}
+    inputs = {n: p for n, p in study.space.parameters.items() if p.width > 0}
     columns = []
     for position, (name, parameter) in enumerate(inputs.items()):
         heights, marks = _axis(parameter, [point[name] for point in points])
@@ -134,20 +138,9 @@ def _axis(parameter: Any, values: Sequence[Any]) -> tuple[list[float], list[tupl
 
 def _mark_axis(ax: Axes, position: float, marks: Sequence[tuple[float, str]]) -> None:
     ax.axvline(position, color="0.7", lw=0.8, zorder=1)
-    box = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 1}
     for height, text in marks:
         at = {0.0: (0, -9), 1.0: (0, 9)}.get(height, (0, 0))
-        ax.annotate(
-            text,
-            (position, height),
-            at,
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=8,
-            bbox=box,
-            zorder=4,
-        )
+        ax.annotate(text, (position, height), at, textcoords="offset points", **MARK)
 
 
 def timeline(study: Study, *, ax: Axes | None = None) -> Axes:

@@ -78,7 +78,7 @@ def changing(name: StudyName, studies: Studies) -> Iterator[Study]:
 
 
 Seen = Annotated[Snapshot, Depends(snapshot)]
-# "function": the change is seen by whoever reads after the response
+# scope="function": the old snapshot is dropped before the response is sent
 Changing = Annotated[Study, Depends(changing, scope="function")]
 
 

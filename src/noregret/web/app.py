@@ -43,11 +43,11 @@ STATUS = {  # of the first class that an error is an instance of; 422 for all ot
     StorageError: 503,
 }
 
-MOST_CONNECTIONS = 256
-HEADER_SECONDS = 10.0  # to send a request's first lines, counted from the end of the last response
-READ_SECONDS = 60.0  # for which a response may lie unread
-LOOK_SECONDS = 2.0  # between two checks of a connection
-HEADER_BYTES = 32 * 1024
+MOST_CONNECTIONS = 256  # connections at a time; one more is closed
+HEADER_SECONDS = 10.0  # time for a request's header, from the end of the last response
+READ_SECONDS = 60.0  # time for which a response may stay unread
+LOOK_SECONDS = 2.0  # time between two checks of a connection
+HEADER_BYTES = 32 * 1024  # size of a request's header
 LINES = 50  # lines of the log at once
 LINE_SECONDS = 1.0  # time after which there may be one more
 
@@ -101,12 +101,12 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _invalid(request: Request, error: Exception) -> Response:
-    """Where and why, without what was sent: that need not be printable."""
+    """Says where and why, without the value: it may not be printable."""
     assert isinstance(error, RequestValidationError)
-    details = error.errors()
-    found = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in details[:5]]
-    broken = any(item["type"] == "json_invalid" for item in details)
-    return _answer(request, 400 if broken else 422, "; ".join(found))
+    problems = error.errors()
+    texts = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in problems[:5]]
+    malformed = any(item["type"] == "json_invalid" for item in problems)
+    return _answer(request, 400 if malformed else 422, "; ".join(texts))
 
 
 def _http(request: Request, error: Exception) -> Response:

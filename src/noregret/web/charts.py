@@ -93,15 +93,14 @@ def convergence(snapshot: Snapshot) -> Chart:
 
 
 def residuals(snapshot: Snapshot) -> Chart:
-    known = [each for each in snapshot.predictions if each is not None]
-    known = [each for each in known if each.residual is not None]
-    values = [float(each.residual or 0.0) for each in known]
+    checked = snapshot.checked
+    values = [float(prediction.residual or 0.0) for prediction in checked]
     columns: dict[str, list[Any]] = {
-        "number": [each.number for each in known],
+        "number": [prediction.number for prediction in checked],
         "residual": values,
-        "inside": [bool(each.inside) for each in known],
+        "inside": [bool(prediction.inside) for prediction in checked],
     }
-    if not known:
+    if not checked:
         return Chart("No value of a point that a model proposed is known yet.", columns)
     mean, spread = np.mean(values), np.std(values)
     return Chart(
@@ -114,7 +113,7 @@ def residuals(snapshot: Snapshot) -> Chart:
 def coverage(snapshot: Snapshot) -> Chart:
     checked = snapshot.calibration
     columns: dict[str, list[Any]] = {
-        "number": [each.number for each in checked.predictions],
+        "number": [prediction.number for prediction in checked.predictions],
         "coverage": list(checked.coverage),
         "least": list(checked.least),
         "nominal": [LEVEL] * len(checked.coverage),

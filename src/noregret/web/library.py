@@ -46,6 +46,11 @@ class Snapshot:
         """One per trial; None where no model proposed the point."""
         return diagnostics.predictions(self.trials, self.record.goal)
 
+    @property
+    def checked(self) -> list[Prediction]:
+        """The predictions whose value is known."""
+        return [p for p in self.predictions if p is not None and p.residual is not None]
+
     @cached_property
     def convergence(self) -> Convergence:
         return diagnostics.convergence(self.trials, self.predictions, self.record.goal)

@@ -154,7 +154,7 @@ def _first(number: int, rows: list[Trial]) -> int:
 
 @router.get("/studies/{key}/trust")
 def trust_page(request: Request, seen: Seen) -> Response:
-    blank = all(each is None or each.residual is None for each in seen.predictions)
+    blank = not seen.checked
     return render(
         request,
         "trust.html",
@@ -184,7 +184,7 @@ def trial_page(request: Request, seen: Seen, number: Number) -> Response:
         "trial.html",
         **study_values(seen, "trial"),
         trial=seen.trial(number),
-        made=seen.prediction(number),
+        prediction=seen.prediction(number),
         corrected_by=corrections(seen.rows).get(number),
         last=len(seen.rows) - 1,
         reason=seen.reason(number),
