@@ -23,7 +23,7 @@ from noregret.storage import SQLStorage
 from noregret.strategies import Belief
 from noregret.study import Result, Study, policy_of
 from noregret.trials import Trial, standing
-from noregret.web.library import Snapshot
+from noregret.web.library import Library, Snapshot
 
 RESULTS = 2  # results kept; one of 5,000 trials takes 200 MB
 LINE = 121  # points of a slice along one input
@@ -77,7 +77,7 @@ class Fitter:
     """The last results of a storage's studies, each from one fit."""
 
     def __init__(self, url: str) -> None:
-        self._storage = SQLStorage(url)
+        self._library = Library(SQLStorage(url), fresh_seconds=0.0)
         self._results: OrderedDict[str, tuple[Snapshot, Result | str | None]] = OrderedDict()
         self._next: dict[str, Any] = {}  # the next proposal by study, where it was computed
 
@@ -119,14 +119,12 @@ class Fitter:
 
     def _result(self, name: str) -> tuple[Snapshot, Result | str | None]:
         """The study and what its fit gave: None before the first value, a text on an error."""
-        study = Study.open(name, storage=self._storage)
-        snapshot = Snapshot(study, self._storage.open(name), study.trials)
-        last = self._results.get(name)
+        snapshot, last = self._library.snapshot(name), self._results.get(name)
         if last is None or last[0].version != snapshot.version:
             self._next.pop(name, None)
             self._results.pop(name, None)  # before the next one is computed: they are large
             try:
-                result: Result | str | None = None if snapshot.empty else study.result()
+                result: Result | str | None = None if snapshot.empty else snapshot.study.result()
             except StorageError:
                 raise
             except NoRegretError as error:
@@ -140,7 +138,7 @@ class Fitter:
     def _last_result(self, name: str) -> tuple[Snapshot, Result | str | None]:
         """The last one, also if the study has changed since; not that of a deleted study."""
         last = self._results.get(name)
-        if last is None or self._storage.key(name).identity != last[0].identity:
+        if last is None or self._library.storage.key(name).identity != last[0].identity:
             return self._result(name)
         return last
 

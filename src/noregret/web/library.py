@@ -107,10 +107,15 @@ class Snapshot:
 
 
 class Library:
-    """The studies of one storage. Safe for threads."""
+    """The studies of one storage. Safe for threads.
 
-    def __init__(self, storage: SQLStorage) -> None:
-        self.storage = storage
+    Args:
+        storage: The storage.
+        fresh_seconds: The age up to which a reading is taken for the study's state.
+    """
+
+    def __init__(self, storage: SQLStorage, fresh_seconds: float = FRESH_SECONDS) -> None:
+        self.storage, self._fresh_seconds = storage, fresh_seconds
         self._studies: dict[str, tuple[str, Study]] = {}  # each with its identity
         self._snapshots: dict[str, Snapshot] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
@@ -151,14 +156,14 @@ class Library:
         return self._locks.setdefault((name, purpose), threading.Lock())
 
     def snapshot(self, name: str) -> Snapshot:
-        """The study as it is now, or was at most FRESH_SECONDS ago.
+        """The study as it is now, or was at most ``fresh_seconds`` ago.
 
         It takes two SQL statements: the study's row, and the trials that changed. If none changed,
         the storage makes a third to see that the study is still there.
         """
         with self.lock(name, "read"), self._forgetting(name):
             last = self._snapshots.get(name)
-            if last is not None and time.monotonic() - last.read < FRESH_SECONDS:
+            if last is not None and time.monotonic() - last.read < self._fresh_seconds:
                 return last
             record = self.storage.open(name)
             assert record.key is not None
