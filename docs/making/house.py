@@ -31,7 +31,7 @@ FILES = {
     "extensions": 12,
     "gp": 11,
     "integrations": 6,
-    "plot": 6,
+    "plot": 4,
     "rkhs": 7,
     "search": 5,
     "space": 13,
