@@ -74,7 +74,7 @@ def large_study(storage: SQLStorage, name: str) -> None:
             decision = Decision("model", model, payload=plain(record))
         point = dict(zip(names, x.tolist(), strict=True))
         trials.append(Trial(number, point, "complete", value, decision=decision))
-    assert storage.insert(name, trials)
+    assert storage.append(name, trials)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from noregret.cli.objectives import (
     RunOverError,
     read_value,
 )
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, WorkerDiedError
 from noregret.space import Float, Space
 
 
@@ -119,7 +119,7 @@ def test_a_failure_says_its_last_words() -> None:
     with pytest.raises(EvaluationError, match="exit code 3, its last words: out of memory"):
         program({"x": 1})
     program = Program(python("import os; os.kill(os.getpid(), 9)") + " {x}", box("x"))
-    with pytest.raises(EvaluationError, match="signal 9"):
+    with pytest.raises(WorkerDiedError, match="signal 9"):
         program({"x": 1})
 
 

@@ -120,7 +120,7 @@ def test_a_password_is_never_shown(shell: Shell) -> None:
         message = shell.fails(f"{line} --storage postgresql://me:secret@127.0.0.1:1/db")
         assert "secret" not in message
     assert (
-        Target("postgresql://me:secret@h/db", False, "my lab").again("ask")
+        Target("my lab", storage="postgresql://me:secret@h/db").again("ask")
         == "noregret ask --study 'my lab' --storage 'postgresql://me:***@h/db'"
     )
 

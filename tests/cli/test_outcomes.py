@@ -78,7 +78,7 @@ def test_a_program_prints_its_outcomes(lab: Shell, tmp_path: Path) -> None:
 
 def test_context_is_typed(shell: Shell) -> None:
     shell("create heat --float set 20 60 --float outside -10 30 --goal minimize --context outside")
-    shell.fails("ask", "outside must be given here: add --context outside=VALUE")
+    shell.fails("ask", "missing outside: add --context outside=VALUE")
     shell.fails("ask --context set=30 --context outside=3", "set is not a context parameter")
     for number in range(4):
         shell(f"ask --context outside={4 * number}")

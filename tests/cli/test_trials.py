@@ -359,8 +359,10 @@ def test_a_resolution_is_typed_and_kept(shell: Shell) -> None:
         assert trial["params"]["n"] % 10 == 0
         shell(f"tell {number} {trial['params']['t']}")
     shell.fails("create u --float t 0 1 step=0.3 --goal maximize", "write high=0.9 or high=1.2")
-    shell.fails("create u --int t 0 4 digits=1 --goal maximize", "--int has no digits")
-    shell.fails("create u --float t 0 1 steps=1 --goal maximize", "step=5 or digits=2")
+    shell.fails(
+        "create u --int t 0 4 digits=1 --goal maximize", "--int NAME LOW HIGH [log] [step=…]"
+    )
+    shell.fails("create u --float t 0 1 steps=1 --goal maximize", "[step=…|digits=…]")
     text = 'goal = "maximize"\n[parameters]\nt = {type = "float", low = 0, high = 1, digits = 1}\n'
     levels = 's = {type = "choice", options = ["a", "b", "c"], ordered = true}\n'
     Path("v.toml").write_text(text + levels, encoding="utf-8")

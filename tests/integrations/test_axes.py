@@ -47,11 +47,17 @@ def test_there_and_back(axis: Axis, inside: list[Any], outside: list[Any]) -> No
             axis.ours(value)
 
 
+def parameter(values: list[Any]) -> nr.space.Parameter:
+    axis = listed(values)
+    assert isinstance(axis, Axis)
+    return axis.parameter
+
+
 def test_lists_in_order_are_levels_and_others_are_options() -> None:
-    assert listed([1, 10, 100]).parameter == nr.Choice([1, 10, 100], ordered=True)
+    assert parameter([1, 10, 100]) == nr.Choice([1, 10, 100], ordered=True)
     for unordered in ([3, 2, 1], [1, 2], ["a", "b", "c"], [True, False], [1, "a", 2], [1, 2, None]):
-        assert listed(unordered).parameter == nr.Choice(unordered)
-    assert listed([(1,), (2,)]).parameter == nr.Choice(["(1,)", "(2,)"])
+        assert parameter(unordered) == nr.Choice(unordered)
+    assert parameter([(1,), (2,)]) == nr.Choice(["(1,)", "(2,)"])
 
 
 def test_axes_together() -> None:

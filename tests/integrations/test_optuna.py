@@ -45,7 +45,7 @@ def bowl(trial: optuna.Trial) -> float:
 
 
 def history(study: optuna.Study, space: dict[str, Any]) -> list[nr.Trial]:
-    axes = Axes({name: adapter._axis(distribution) for name, distribution in space.items()})
+    axes = Axes.of(space, adapter._axis)
     goal = "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
     return adapter._history(study.get_trials(), axes, goal, adapter._fingerprint(space))  # type: ignore[arg-type]
 

@@ -252,7 +252,7 @@ def test_calibration_counts_values_inside() -> None:
             -2.0 + distance,
             decision=decision(-2.0),
         )
-        study._storage.insert(study.name, [trial])
+        study._storage.append(study.name, [trial])
     x, y = line(plot.calibration(study), "observed").get_data()
     np.testing.assert_allclose(x[1:-1], [0, 0.6826895, 0.6826895, 0.9999994], atol=1e-6)
     np.testing.assert_allclose(y[1:-1], [0.25, 0.5, 0.75, 1])

@@ -9,21 +9,17 @@ import io
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import numpy as np
 
-from noregret.cli.options import pairs, typed
-from noregret.errors import (
-    ConfigurationError,
-    NoRegretError,
-    SpaceError,
-    StorageError,
-    TrialError,
-)
+from noregret.cli.options import Names, pairs, typed
+from noregret.cli.output import LIMITS
+from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError, TrialError
 from noregret.space import (
     ONLY_FOR,
     ActiveWhen,
@@ -33,63 +29,140 @@ from noregret.space import (
     Float,
     Int,
     Parameter,
-    Satisfies,
     Space,
-    read_forbidden,
-    read_linear,
+    read_constraint,
     read_only,
 )
 from noregret.storage import codec
-from noregret.strategies import Strategy, display_name, named, random_points
+from noregret.strategies import Strategy, display_name, named, names, random_points
 from noregret.study import designs, numbers, read_limits, read_number
-from noregret.trials import AtLeast, AtMost, History, Limit
+from noregret.trials import Goal, History, Limit
 
-CONSTRAINTS = ("linear", "forbidden", "satisfies", "only")
+# Each kind of constraint, with what a text of it begins with where the kind is not named.
+CONSTRAINTS = {"linear": "", "forbidden": "not ", "satisfies": "satisfies ", "only": ""}
+KINDS: dict[str, type[Float | Int | Choice]] = {"float": Float, "int": Int, "choice": Choice}
+KEYS = (
+    *("goal", "seed", "strategy", "parameters", "candidates", "constraints"),
+    *("outcomes", "context"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
-    """A parameter as typed, and its place among the words."""
+FORMS = {  # of the flags, each with an example
+    "float": ("NAME LOW HIGH [log] [step=…|digits=…]", "lr 1e-5 1e-1 log"),
+    "int": ("NAME LOW HIGH [log] [step=…]", "layers 1 8"),
+    "choice": ("NAME OPTION OPTION …", "solvent water dmf"),
+    "levels": ("NAME LEVEL LEVEL …", "stirring slow middle fast"),
+}
 
-    place: int
-    name: str
-    parameter: Parameter
+
+def complete_strategy(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+class ParameterWords(click.ParamType[tuple[int, str, Parameter]]):
+    """The words behind ``--float``, ``--int``, ``--choice`` or ``--levels``: the place of the flag
+    on the line, the name and the parameter.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, str, Parameter]:
+        place, *words = json.loads(value)
+        try:
+            return place, words[0] if words else "", _typed_parameter(self.name, words)
+        except (SpaceError, TrialError) as error:
+            return self.fail(str(error), param, ctx)
+
+
+Flags = tuple[Any, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Definition:
+    """What defines a study on the command line.
+
+    Args:
+        float_: A real parameter. With a step or digits, only such values are proposed.
+        int_: A whole number, both ends included.
+        choice: One of several options without order.
+        levels: Levels of a scale, in their order.
+        linear: A constraint on a sum: 'a + 2 b <= 1' or 'a + b + c = 1'.
+        forbidden: A combination that must not be run.
+        satisfies: A Python function that says whether a point may be run.
+        only: A parameter that exists only for some options of a choice.
+        goal: The goal.
+        strategy: How points are chosen: insured, rigorous, paper, gp-ucb, log-ei, random, an
+            extension such as thompson, or one of another package. [default: insured]
+        with_: An option of the strategy, such as noise_bound=0.1 for rigorous.
+        seed: Seed of the random numbers. [default: 0]
+        outcome: A measurement beside the value, with its limit: 'toxicity<=0.3', 'purity>=50'.
+        context: A parameter that you cannot choose; its current value is given at each ask.
+    """
+
+    float_: Annotated[Flags, ParameterWords("float"), FORMS["float"][0]] = ()
+    int_: Annotated[Flags, ParameterWords("int"), FORMS["int"][0]] = ()
+    choice: Annotated[Flags, ParameterWords("choice"), FORMS["choice"][0]] = ()
+    levels: Annotated[Flags, ParameterWords("levels"), FORMS["levels"][0]] = ()
+    linear: Annotated[tuple[str, ...], "SUM"] = ()
+    forbidden: Annotated[tuple[str, ...], "NAME=VALUE, …"] = ()
+    satisfies: Annotated[tuple[str, ...], "MODULE:FUNCTION"] = ()
+    only: Annotated[tuple[str, ...], "NAME CHOICE=OPTION, …"] = ()
+    goal: Goal | None = None
+    strategy: Annotated[str | None, "NAME", complete_strategy] = None
+    with_: Annotated[tuple[str, ...], "OPTION=VALUE"] = ()
+    seed: Annotated[int | None, click.IntRange(min=0)] = None
+    outcome: Annotated[tuple[str, ...], "NAME<=LIMIT"] = ()
+    context: Names = ()
+
+    def parameters(self) -> list[tuple[str, Parameter]]:
+        """Names and parameters in the order in which they were typed."""
+        flags = sorted((*self.float_, *self.int_, *self.choice, *self.levels), key=itemgetter(0))
+        return [(name, parameter) for _, name, parameter in flags]
+
+    def rules(self) -> list[tuple[str, str]]:
+        """Constraints and branches, as pairs of kind and text."""
+        return [(kind, text) for kind in CONSTRAINTS for text in getattr(self, kind)]
+
+    def chosen_strategy(self) -> Strategy | None:
+        """The strategy of ``--strategy`` and ``--with``; None if none is named."""
+        if self.strategy is not None:
+            return _strategy({"name": self.strategy, **typed(pairs(self.with_))})
+        if self.with_:
+            raise ConfigurationError("--with sets an option of a strategy: add --strategy NAME")
+        return None
 
 
 def settings(
-    file: Path | None,
-    flags: Sequence[Flag],
-    candidates: Path | None,
-    *,
-    goal: str | None,
-    strategy: str | None,
-    options: Sequence[str],
-    seed: int | None,
-    constraints: Sequence[tuple[str, str]] = (),
-    outcomes: Sequence[str] = (),
-    context: Sequence[str] = (),
+    definition: Definition, file: Path | None = None, candidates: Path | None = None
 ) -> dict[str, Any]:
     """The arguments of ``Study.create``; what is typed has precedence over the file."""
     written = {} if file is None else read_study(file)
-    goal = goal or written.get("goal")
+    goal = definition.goal or written.get("goal")
     if goal not in ("maximize", "minimize"):
         got = "" if goal is None else f", got {goal!r}"
         raise ConfigurationError(f"the goal is missing: --goal maximize or --goal minimize{got}")
-    space = _constrained(_space(written, file, flags, candidates), written, constraints)
-    chosen = typed_strategy(strategy, options) or _strategy(written.get("strategy", "insured"))
-    rehearse(chosen, space)
+    space = _space(written, file, definition.parameters(), candidates)
+    space = _constrained(space, written, definition.rules())
+    strategy = definition.chosen_strategy() or _strategy(written.get("strategy", "insured"))
+    rehearse(strategy, space)
     return {
         "space": space,
         "goal": goal,
-        "strategy": chosen,
-        "seed": seed if seed is not None else written.get("seed", 0),
-        "outcomes": limits(outcomes, written.get("outcomes")),
-        "context": tuple(context) or tuple(written.get("context", ())),
+        "strategy": strategy,
+        "seed": definition.seed if definition.seed is not None else written.get("seed", 0),
+        "outcomes": limits(definition.outcome, written.get("outcomes")),
+        "context": definition.context or tuple(written.get("context", ())),
     }
 
 
 def _space(
-    written: Mapping[str, Any], file: Path | None, flags: Sequence[Flag], candidates: Path | None
+    written: Mapping[str, Any],
+    file: Path | None,
+    flags: Sequence[tuple[str, Parameter]],
+    candidates: Path | None,
 ) -> Space | Candidates:
     sources = [flags, candidates, "parameters" in written, "candidates" in written]
     if not any(sources):
@@ -101,14 +174,12 @@ def _space(
         raise ConfigurationError(
             "the parameters are given twice: use flags, --candidates or the file, only one of them"
         )
-    space: Space | Candidates
     if flags:
-        space = Space([(flag.name, flag.parameter) for flag in flags])
+        space: Space | Candidates = Space(flags)
     elif candidates is not None:
         space = read_candidates(candidates)
     else:
-        assert file is not None
-        space = _written_space(written, file.parent)
+        space = _written_space(written, Path() if file is None else file.parent)
     for name in space.parameters:
         _check_typable("a parameter", name)
     return space
@@ -123,15 +194,6 @@ def _check_typable(kind: str, name: str) -> None:
 
 
 # -- strategies --
-
-
-def typed_strategy(name: str | None, options: Sequence[str]) -> Strategy | None:
-    """The strategy of ``--strategy`` and ``--with``; None if none is named."""
-    if name is None:
-        if options:
-            raise ConfigurationError("--with sets an option of a strategy: add --strategy NAME")
-        return None
-    return _strategy({"name": name, **typed(pairs(options))})
 
 
 def _strategy(written: Any) -> Strategy:
@@ -177,64 +239,34 @@ def rehearse(strategy: Strategy, space: Space | Candidates) -> None:
 # -- parameters as flags --
 
 
-class ParameterType(click.ParamType[Flag]):
+def _typed_parameter(kind: str, words: Sequence[str]) -> Parameter:
     """The words behind ``--float``, ``--int``, ``--choice`` or ``--levels``."""
+    form, example = FORMS[kind]
+    wrong = SpaceError(
+        f"write --{kind} {form}, such as --{kind} {example}; got {' '.join(words)!r}. The study's"
+        " name comes first"
+    )
+    is_choice = kind in ("choice", "levels")
+    if len(words) < (2 if is_choice else 3):
+        raise wrong
+    if is_choice:
+        return Choice(numbers(words[1:]), ordered=kind == "levels")
+    scale: dict[str, Any] = {}
+    for word in words[3:]:
+        name, equals, text = word.partition("=")
+        if name in scale or (word != "log" and f"{name}=…" not in form):
+            raise wrong
+        scale[name] = _bound(kind, text) if equals else True
+    low, high = (_bound(kind, word) for word in words[1:3])
+    make: Any = KINDS[kind]
+    return make(low, high, **scale)
 
-    def __init__(self, name: str) -> None:
-        self.name = name
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Flag:
-        if isinstance(value, Flag):
-            return value
-        place, *words = json.loads(value)
-        try:
-            return Flag(place, words[0] if words else "", self._parameter(words))
-        except (SpaceError, TrialError) as error:
-            return self.fail(str(error), param, ctx)
-
-    def _parameter(self, words: list[str]) -> Parameter:
-        if self.name in ("choice", "levels"):
-            if len(words) < 2:
-                example = "solvent water dmf" if self.name == "choice" else "stirring low high"
-                raise SpaceError(
-                    f"write --{self.name} NAME OPTION OPTION …, such as --{self.name} {example}"
-                )
-            return Choice(numbers(words[1:]), ordered=self.name == "levels")
-        extra = self._extra(words[3:])
-        if len(words) < 3 or extra is None:
-            example = "lr 1e-5 1e-1 log" if self.name == "float" else "layers 1 8"
-            steps = "step=5 or digits=2" if self.name == "float" else "step=5"
-            raise SpaceError(
-                f"write --{self.name} NAME LOW HIGH, with log for a log scale and {steps} for a"
-                f" resolution, such as --{self.name} {example}; got {' '.join(words)!r}. The"
-                " study's name comes first"
-            )
-        low, high = map(self._bound, words[1:3])
-        if self.name == "float":
-            return Float(low, high, **extra)
-        if "digits" in extra:
-            raise SpaceError("--int has no digits: it has log and step")
-        return Int(low, high, **extra)  # type: ignore[arg-type]  # whole bounds are checked there
-
-    def _extra(self, words: Sequence[str]) -> dict[str, Any] | None:
-        """log, step=5 and digits=2 behind the bounds; None for anything else."""
-        extra: dict[str, Any] = {}
-        for word in words:
-            name, equals, text = word.partition("=")
-            if word == "log":
-                extra["log"] = True
-            elif name in ("step", "digits") and equals and name not in extra:
-                value = self._bound(text)
-                extra[name] = int(value) if value == int(value) else value
-            else:
-                return None
-        return extra
-
-    def _bound(self, word: str) -> float:
-        value = read_number(word, f"--{self.name}")
-        if value is None or not np.isfinite(value):
-            raise SpaceError(f"--{self.name} needs finite numbers, got {word!r}")
-        return int(value) if word.strip().lstrip("+-").isdigit() else value
+def _bound(kind: str, word: str) -> float:
+    value = read_number(word, f"--{kind}")
+    if value is None or not np.isfinite(value):
+        raise SpaceError(f"--{kind} needs finite numbers, got {word!r}")
+    return int(value) if word.strip().lstrip("+-").isdigit() else value
 
 
 # -- constraints and limits --
@@ -279,38 +311,30 @@ def read_constraints(
     rules: Sequence[tuple[str, str]], parameters: Mapping[str, Parameter]
 ) -> list[Constraint]:
     """Constraints from pairs of kind and text."""
-    constraints: list[Constraint] = []
-    for kind, text in rules:
-        if kind == "only":
-            raise ConfigurationError(
-                "branches are defined when a study is made: create one with --only, and import"
-                " the old trials"
-            )
-        if kind == "satisfies":
-            constraints.append(Satisfies(text))
-        else:
-            read = read_linear if kind == "linear" else read_forbidden
-            constraints.append(read(text, parameters))
-    return constraints
+    if any(kind == "only" for kind, _ in rules):
+        raise ConfigurationError(
+            "branches are defined when a study is made: create one with --only, and import the old"
+            " trials"
+        )
+    return [read_constraint(CONSTRAINTS[kind] + text, parameters) for kind, text in rules]
 
 
 def limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
     """Outcome limits as typed, ``toxicity<=0.3``, and as a file has them,
     ``{"toxicity": {"at_most": 0.3}}``.
     """
-    kinds: dict[str, type[AtMost] | type[AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
     if written is not None and not isinstance(written, Mapping):
         raise ConfigurationError(
             f"outcomes must be a table such as toxicity = {{at_most = 0.3}}, got {written!r}"
         )
     known: list[tuple[str, Limit]] = []
     for name, table in (written or {}).items():
-        if not isinstance(table, Mapping) or len(table) != 1 or next(iter(table)) not in kinds:
+        if not isinstance(table, Mapping) or len(table) != 1 or next(iter(table)) not in LIMITS:
             raise ConfigurationError(
                 f"the outcome {name!r} needs {{at_most = …}} or {{at_least = …}}, got {table!r}"
             )
         ((kind, value),) = table.items()
-        known.append((name, kinds[kind](value)))
+        known.append((name, LIMITS[kind](value)))
     result = read_limits(words, known)
     for name in result:
         _check_typable("an outcome", name)
@@ -318,23 +342,6 @@ def limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
 
 
 # -- files --
-
-
-KINDS: dict[str, type[Float] | type[Int] | type[Choice]] = {
-    "float": Float,
-    "int": Int,
-    "choice": Choice,
-}
-FIELDS = {
-    "float": ("low", "high", "log", "step", "digits"),
-    "int": ("low", "high", "log", "step"),
-    "choice": ("options", "ordered"),
-}
-OPTIONAL = ("log", "step", "digits", "ordered")
-KEYS = (
-    *("goal", "seed", "strategy", "parameters", "candidates", "constraints"),
-    *("outcomes", "context"),
-)
 
 
 def read_study(path: Path) -> dict[str, Any]:
@@ -407,13 +414,14 @@ def _written_parameter(name: str, table: Any) -> Parameter:
             f' such as {{ type = "float", low = 0, high = 1 }}; got {table!r}'
         )
     values = {key: value for key, value in table.items() if key != "type"}
+    known = {field.name: field.default for field in fields(KINDS[kind]) if field.init}
     for key in values:
-        if key not in FIELDS[kind]:
+        if key not in known:
             raise ConfigurationError(
-                f"parameter {name!r}: unknown {key}; a {kind} has {', '.join(FIELDS[kind])}"
+                f"parameter {name!r}: unknown {key}; a {kind} has {', '.join(known)}"
             )
-    for key in FIELDS[kind]:
-        if key not in values and key not in OPTIONAL:
+    for key, default in known.items():
+        if key not in values and default is MISSING:
             raise ConfigurationError(f"parameter {name!r}: {key} is missing")
     try:
         return KINDS[kind](**values)

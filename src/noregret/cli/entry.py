@@ -1,4 +1,4 @@
-"""All commands under one name, in the sections of the help; errors as one line; completion."""
+"""All commands under one name, in the sections of the help, and errors as one line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import click
-from click.shell_completion import get_completion_class
 
 from noregret import __version__
-from noregret.cli.options import Command, Target, command
-from noregret.cli.research import compare_, theory
+from noregret.cli.research import compare, theory
 from noregret.cli.results import best, export, plot, replay, show
 from noregret.cli.running import run as run_
 from noregret.cli.studies import backup, create, delete, derive, list_, recover, serve, upgrade
@@ -27,7 +25,6 @@ from noregret.cli.trials import add, annotate, ask, correct, enqueue, import_, r
 from noregret.errors import GuaranteeWarning, NoRegretError
 
 INTERRUPTED = 130
-SECTIONS = ("Study", "Experiment", "Results", "Research")
 PYTHON_VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
 
 
@@ -69,14 +66,10 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = formatter.width - 6 - max(map(len, self.commands))
-        for section in SECTIONS:
+        for section, commands in SECTIONS.items():
             with formatter.section(section):
                 formatter.write_dl(
-                    [
-                        (name, each.get_short_help_str(width))
-                        for name, each in self.commands.items()
-                        if (each.section if isinstance(each, Command) else "Research") == section
-                    ]
+                    [(str(each.name), each.get_short_help_str(width)) for each in commands]
                 )
 
 
@@ -123,25 +116,6 @@ def cli() -> None:
     """
 
 
-@command(
-    "Study",
-    'eval "$(noregret completion bash)", in your ~/.bashrc to keep it',
-    study=None,
-    storage=False,
-)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(target: Target, shell: str) -> None:
-    """Print a completion script for your shell.
-
-    It completes commands, options and study names. zsh: eval "$(noregret completion zsh)" in
-    ~/.zshrc. fish: noregret completion fish > ~/.config/fish/completions/noregret.fish
-    """
-    kind = get_completion_class(shell)
-    assert kind is not None
-    script = kind(cli, {}, "noregret", "_NOREGRET_COMPLETE").source()
-    target.emit({"shell": shell, "script": script}, script)
-
-
 def of_the_checkout() -> list[click.Command]:
     """``reproduce``, if this package runs from the repository that has the experiments. Any other
     package called ``research`` is not touched.
@@ -153,12 +127,13 @@ def of_the_checkout() -> list[click.Command]:
     return [import_module("research.paper.command").reproduce]
 
 
-for each in (
-    *(create, derive, list_, serve, delete, backup, recover, upgrade, completion),
-    *(ask, tell, correct, add, enqueue, import_, run_, annotate, reclaim, retry),
-    *(show, best, plot, export, replay),
-    *(compare_, theory, *of_the_checkout()),
-):
+SECTIONS: dict[str, list[click.Command]] = {
+    "Study": [create, derive, list_, serve, delete, backup, recover, upgrade],
+    "Experiment": [ask, tell, correct, add, enqueue, import_, run_, annotate, reclaim, retry],
+    "Results": [show, best, plot, export, replay],
+    "Research": [compare, theory, *of_the_checkout()],
+}
+for each in (each for section in SECTIONS.values() for each in section):
     cli.add_command(each)
 
 

@@ -22,12 +22,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
-from noregret.errors import (
-    ConfigurationError,
-    NoRegretError,
-    TransientError,
-    WorkerDiedError,
-)
+from noregret.errors import ConfigurationError, NoRegretError, TransientError, WorkerDiedError
 from noregret.space import Candidates, Space, named_params
 from noregret.study import was_killed
 from noregret.trials import check_noise, check_value
@@ -40,20 +35,14 @@ class EvaluationError(Exception):
     """An evaluation failed, and so has its trial."""
 
 
-class NotItsFaultError(EvaluationError, TransientError):
-    """The evaluation failed for a reason that has nothing to do with the point."""
-
-
-class KilledError(EvaluationError, WorkerDiedError):
-    """The evaluation was killed from outside."""
-
-
 class RunOverError(EvaluationError):
     """The evaluation was ended because the run was."""
 
 
-class NotStartedError(NoRegretError):
-    """The program cannot be started at all."""
+class NotStartedError(BaseException):
+    """The program cannot be started at any point. Like Ctrl-C it passes through the run, so that
+    the trials under way return to the queue.
+    """
 
 
 class Program:
@@ -118,10 +107,8 @@ class Program:
         ]
 
     def __call__(self, params: Any) -> Any:
-        with (
-            tempfile.TemporaryFile() as out,
-            tempfile.TemporaryFile() as err,
-        ):  # files, not pipes: a child of the program may keep a pipe open
+        # files, not pipes: a child of the program may keep a pipe open
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = self._start(self.arguments(params), out, err)
             try:
                 code = process.wait(self.timeout)
@@ -165,13 +152,13 @@ class Program:
 TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h: try again later
 
 
-def _kind(code: int) -> type[EvaluationError]:
+def _kind(code: int) -> type[Exception]:
     """The error for an exit code. The point is not to blame if the program was killed (shells add
     128 to the signal) or reported a temporary failure.
     """
     if was_killed(code) or was_killed(128 - code):
-        return KilledError
-    return NotItsFaultError if code == TEMPORARY else EvaluationError
+        return WorkerDiedError
+    return TransientError if code == TEMPORARY else EvaluationError
 
 
 def read_value(lines: Sequence[str]) -> tuple[float, float | None]:

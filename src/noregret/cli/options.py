@@ -1,18 +1,20 @@
-"""How commands are declared and typed: which study in which storage, and points as
+"""How commands are declared and typed. A command is a function: its signature has the arguments and
+options, its docstring the help. Here are also the study that it works on, and points as
 ``name=value``.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -23,38 +25,77 @@ from noregret.study import Study, parsed, read_value, snapshot, units_of
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-([.,]?\d|inf|nan)", re.IGNORECASE)
 FLAGS = ("--float", "--int", "--choice", "--levels")  # each takes all words up to the next option
-
-Rule = Callable[[Sequence[str]], bool]  # do a command's arguments begin with a study's name?
-
-
-def always(words: Sequence[str]) -> bool:
-    """The command has no argument of its own."""
-    return True
+SHARED = ("study", "storage", "as_json")  # options that the help lists last
+ENTRY = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)  # of a docstring's Args
 
 
-def unless(pattern: str) -> Rule:
-    """A first word of this form is the command's own argument."""
-    return lambda words: re.fullmatch(pattern, words[0]) is None
+def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names for the shell's completion; a storage that cannot be read completes nothing."""
+    try:
+        names = Database(storage=ctx.params.get("storage")).connect().names()
+    except NoRegretError:
+        return []
+    return [name for name in names if name.startswith(incomplete)]
 
 
-def beyond(count: int) -> Rule:
-    """The command has that many arguments of its own."""
-    return lambda words: len(words) > count
+class Word(click.ParamType[str]):
+    """A word of a form that tells it from a study's name."""
+
+    name = "text"
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = re.compile(pattern)
+
+    def convert(self, value: Any, *_: Any) -> str:
+        return str(value)
 
 
-TRIAL = unless(r"-?\d+")
-POINT = unless(r".*=.*")
-FUNCTION = unless(r".*:.*|.*\.py")
+# Types of arguments and options. Beside the type stand a metavar, or the names if they begin with a
+# dash; a click type; a function that completes.
+Text = Annotated[str | None, "TEXT"]
+StudyName = Annotated[str, complete_study]
+Names = Annotated[tuple[str, ...], "NAME"]
+Assignments = Annotated[tuple[str, ...], "NAME=VALUE"]
+Point = Annotated[tuple[str, ...], "NAME=VALUE...", Word(r".*=.*")]
+FunctionName = Annotated[str | None, "[MODULE:FUNCTION|SCRIPT.py:FUNCTION]", Word(r".*:.*|.*\.py")]
+PictureFile = Annotated[Path | None, "FILE.png|svg|pdf"]
+Count = Annotated[int, click.IntRange(min=1)]
+NotNegative = Annotated[float, click.FloatRange(min=0)]
+Positive = Annotated[float, click.FloatRange(min=0, min_open=True)]
+Seconds = Annotated[Positive, "SECONDS"]
+Probability = Annotated[float, click.FloatRange(0, 1, min_open=True, max_open=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The study and storage that a command works on, and the form of its answer."""
+# -- what a command works on --
 
-    storage: str | None
-    as_json: bool
-    study: str | None = None
-    hint: str = ""  # what else the first word could have been, where it names the study
+
+@dataclass(frozen=True, kw_only=True)
+class Printer:
+    """Prints the answer of a command.
+
+    Args:
+        as_json: Print one JSON document to stdout, and errors as JSON to stderr.
+    """
+
+    as_json: Annotated[bool, "--json"] = False
+
+    def emit(self, document: Any, text: str) -> None:
+        """Prints the document with --json, otherwise the text."""
+        if self.as_json:
+            text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        click.echo(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Database(Printer):
+    """The database of a command that needs no study.
+
+    Args:
+        storage: The database: a file, or a URL such as postgresql://host/db. [default:
+            NOREGRET_STORAGE, or noregret.db]
+    """
+
+    storage: Annotated[str | None, "FILE|URL"] = None
 
     def existing(self) -> str | None:
         """The storage, which must exist: only ``create`` makes a new file."""
@@ -70,10 +111,43 @@ class Target:
         """That storage, opened: once per command."""
         return SQLStorage(self.existing(), must_exist=True)
 
+    def again(self, command: str, study: str | None = None) -> str:
+        """Another command, as it must be typed; a password is left out."""
+        options = {
+            "--study": study,
+            "--storage": self.storage and PASSWORD.sub(r"\1***@", self.storage),
+        }
+        words = [f"{name} {shlex.quote(value)}" for name, value in options.items() if value]
+        return " ".join([f"noregret {command}", *words])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(Database):
+    """The study of a command, named by its first word or by an option.
+
+    Args:
+        word: The study.
+        study: The study. [default: NOREGRET_STUDY, or the only one in the database]
+    """
+
+    word: Annotated[StudyName | None, "[STUDY]"] = field(default=None, kw_only=False)
+    study: Annotated[StudyName | None, "--study", "-s", "NAME"] = None
+
+    def __post_init__(self) -> None:
+        if self.word and self.study:
+            raise click.UsageError(
+                f"the study is named twice: {self.word} and --study {self.study}"
+            )
+
+    @property
+    def name(self) -> str | None:
+        """The study's name as it was typed."""
+        return self.word or self.study
+
     def open(self, storage: SQLStorage | None = None) -> Study:
         """The study named, or the only one in the storage."""
         storage = storage or self.connect()
-        name = self.study or os.environ.get("NOREGRET_STUDY")
+        name = self.name or os.environ.get("NOREGRET_STUDY")
         if name is None:
             names = storage.names()
             if not names:
@@ -87,28 +161,31 @@ class Target:
         try:
             return Study.open(name, storage=storage)
         except StorageError as error:
-            if self.hint:
-                error.add_note(self.hint)
+            if self.word:
+                error.add_note(_about_first_word(click.get_current_context()))
             raise
 
     def read(self) -> Study:
         """A copy of that study in memory, read once, for commands that show it."""
         return snapshot(self.open())
 
-    def again(self, command: str) -> str:
-        """Another command on the same study, as it must be typed; a password is left out."""
-        options = {
-            "--study": self.study,
-            "--storage": self.storage and PASSWORD.sub(r"\1***@", self.storage),
-        }
-        words = [f"{name} {shlex.quote(value)}" for name, value in options.items() if value]
-        return " ".join([f"noregret {command}", *words])
+    def again(self, command: str, study: str | None = None) -> str:
+        """Another command on this study, or on the one named."""
+        return super().again(command, study or self.name)
 
-    def emit(self, document: Any, text: str) -> None:
-        """Prints the document with --json, otherwise the text."""
-        if self.as_json:
-            text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-        click.echo(text)
+
+def _about_first_word(context: click.Context) -> str:
+    """What the first word of a command is."""
+    arguments = [each for each in context.command.params if isinstance(each, click.Argument)][1:]
+    text = f"The first word of {context.command.name} names the study"
+    return (
+        f"{text}, or it is {arguments[0].make_metavar(context).strip('[]')}."
+        if arguments
+        else f"{text}."
+    )
+
+
+# -- commands --
 
 
 class Command(click.Command):
@@ -118,19 +195,29 @@ class Command(click.Command):
     next option. Where a command works on a study, the first word may be the study's name.
     """
 
-    section = ""
-    begins_with_study: Rule | None = None
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         words = _gather_flags(args)
         places = self._arguments(words)
         for place in places:
             if NEGATIVE.match(words[place]):
                 words[place] = f" {words[place]}"
-        rule = self.begins_with_study
-        if rule is not None and places and not rule([words[place].strip() for place in places]):
+        if places and self._begins_itself([words[place].strip() for place in places]):
             words.insert(places[0], "")  # the study is not named here
         return super().parse_args(ctx, words)
+
+    def _begins_itself(self, words: Sequence[str]) -> bool:
+        """Whether the first word is an argument of the command, not the study's name."""
+        arguments = [each for each in self.params if isinstance(each, click.Argument)]
+        if len(arguments) < 2 or arguments[0].name != "word":
+            return False
+        kind = arguments[1].type
+        if isinstance(kind, Word):
+            return kind.pattern.fullmatch(words[0]) is not None
+        if isinstance(kind, click.Choice):
+            return words[0] in kind.choices
+        if kind is click.INT:
+            return re.fullmatch(r"-?\d+", words[0]) is not None
+        return len(words) < len(arguments)
 
     def _arguments(self, words: Sequence[str]) -> list[int]:
         """The places of words that are neither options nor their values."""
@@ -164,89 +251,83 @@ def _gather_flags(args: Sequence[str]) -> list[str]:
     return gathered
 
 
-def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names for the shell's completion; a storage that cannot be read completes nothing."""
-    try:
-        names = Target(ctx.params.get("storage"), False).connect().names()
-    except NoRegretError:
-        return []
-    return [name for name in names if name.startswith(incomplete)]
+def command(function: Callable[..., None]) -> Command:
+    """Makes a function a command of its name.
 
-
-def _shared_options(study: bool, storage: bool) -> list[click.Parameter]:
-    options: list[click.Parameter] = []
-    if study:
-        options.append(
-            click.Option(
-                ["--study", "-s"],
-                metavar="NAME",
-                shell_complete=complete_study,
-                help="The study.  [default: NOREGRET_STUDY, or the only one in the database]",
-            )
-        )
-    if storage:
-        options.append(
-            click.Option(
-                ["--storage"],
-                metavar="FILE|URL",
-                help="The database: a file, or a URL such as postgresql://host/db."
-                "  [default: NOREGRET_STORAGE, or noregret.db]",
-            )
-        )
-    as_json = "Print one JSON document to stdout, and errors as JSON to stderr."
-    return [*options, click.Option(["--json", "as_json"], is_flag=True, help=as_json)]
-
-
-def command(
-    section: str,
-    example: str,
-    *,
-    name: str | None = None,
-    study: Rule | None = always,
-    storage: bool = True,
-) -> Callable[[Callable[..., None]], Command]:
-    """Makes a function a command; its first argument becomes the ``Target``.
-
-    Args:
-        section: The heading under which the help lists it.
-        example: A call, for the help.
-        name: What is typed; by default the function's name.
-        study: When its arguments begin with a study's name; None for a command without a study.
-        storage: Whether it works on a database at all.
+    Its first argument is what it works on: a ``Target``, a ``Database``, or only a ``Printer``. Its
+    other positional arguments are arguments of the command, its keywords are options, and a
+    dataclass stands for its fields. The docstring is the help: it describes each under ``Args:``,
+    and ends with an ``Example:``.
     """
+    groups: dict[str, Any] = {
+        name: hint for name, hint in get_type_hints(function).items() if is_dataclass(hint)
+    }
 
-    def declared(function: Callable[..., None]) -> Command:
-        own: list[click.Parameter] = list(reversed(getattr(function, "__click_params__", [])))
+    @functools.wraps(function)
+    def callback(**values: Any) -> None:
+        for name, kind in groups.items():
+            values[name] = kind(**{each.name: values.pop(each.name) for each in fields(kind)})
+        function(**values)
 
-        def callback(**values: Any) -> None:
-            word, option = values.pop("word", None), values.pop("study", None)
-            if word and option:
-                raise click.UsageError(f"the study is named twice: {word} and --study {option}")
-            hint = f"The first word of {example.split()[1]} names the study" if word else ""
-            arguments = [each for each in own if isinstance(each, click.Argument)]
-            if hint and arguments:
-                shown = arguments[0].make_metavar(click.get_current_context())
-                hint += f", or it is {shown.strip('[]')}"
-            place = values.pop("storage", None)
-            target = Target(place, values.pop("as_json"), word or option, hint and f"{hint}.")
-            function(target, **values)
+    text, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n\nExample:\n")
+    return Command(
+        function.__name__.rstrip("_"),
+        callback=callback,
+        params=sorted(
+            _parameters(function),
+            key=lambda each: (isinstance(each, click.Option), each.name in SHARED),
+        ),
+        help=text.partition("\n\nArgs:\n")[0],
+        epilog=f"Example: {' '.join(example.split())}",
+    )
 
-        first = [
-            click.Argument(
-                ["word"], required=False, metavar="[STUDY]", shell_complete=complete_study
-            )
-        ]
-        made = Command(
-            name or function.__name__,
-            callback=callback,
-            params=[*(first if study else []), *own, *_shared_options(study is not None, storage)],
-            help=inspect.cleandoc(function.__doc__ or ""),
-            epilog=f"Example: {example}",
+
+def _parameters(owner: Any) -> Iterator[click.Parameter]:
+    """The arguments and options that a function or a dataclass declares."""
+    documented = inspect.getmro(owner) if inspect.isclass(owner) else [owner]
+    texts = "\n".join(inspect.cleandoc(each.__doc__ or "") for each in documented)
+    helps = {name: " ".join(text.split()) for name, text in ENTRY.findall(texts)}
+    hints = get_type_hints(owner, include_extras=True)
+    for name, parameter in inspect.signature(owner).parameters.items():
+        hint, default = hints[name], parameter.default
+        if is_dataclass(hint):
+            yield from _parameters(hint)
+            continue
+        kind, several, extras = _unwrapped(hint)
+        names = [each for each in extras if isinstance(each, str)]
+        settings: dict[str, Any] = {
+            "type": next((e for e in extras if isinstance(e, click.ParamType)), _click_type(kind)),
+            "required": default is parameter.empty,
+            "metavar": next((text for text in names if text[0] != "-"), None),
+            "shell_complete": next((each for each in extras if inspect.isfunction(each)), None),
+        }
+        if default not in (parameter.empty, None, ()):
+            settings["default"] = default
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            yield click.Argument([name], nargs=-1 if several else 1, **settings)
+            continue
+        flags = [text for text in names if text[0] == "-"]
+        flags = flags or [f"--{name.rstrip('_').replace('_', '-')}"]
+        is_flag = {"is_flag": True} if kind is bool else {}
+        yield click.Option(
+            [*flags, name], multiple=several, help=helps.get(name), **is_flag, **settings
         )
-        made.section, made.begins_with_study = section, study
-        return made
 
-    return declared
+
+def _unwrapped(hint: Any) -> tuple[Any, bool, list[Any]]:
+    """The type of one value, whether there may be several, and what is annotated."""
+    several, extras = False, list[Any]()
+    while get_args(hint) and get_origin(hint) is not Literal:
+        origin, (hint, *more) = get_origin(hint), get_args(hint)
+        several = several or origin is tuple
+        extras += more if origin is Annotated else []
+    return hint, several, extras
+
+
+def _click_type(kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return click.Choice(get_args(kind))
+    return click.Path(path_type=Path) if kind is Path else kind
 
 
 # -- what is typed --
@@ -289,13 +370,18 @@ def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
     return point
 
 
+def check_given(names: Iterable[str], values: Mapping[str, Any], option: str = "") -> None:
+    """SpaceError unless each name has a value; it says what to add to the command."""
+    missing = [name for name in names if name not in values]
+    if missing:
+        words = " ".join(f"{option}{name}=VALUE" for name in missing)
+        raise SpaceError(f"missing {' and '.join(missing)}: add {words}")
+
+
 def read_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
     """The current values of the context parameters, all of them; None for a study without any."""
     values = parse_point(study, words)
-    missing = [name for name in study.context if name not in values]
-    if missing:
-        options = " ".join(f"--context {name}=VALUE" for name in missing)
-        raise SpaceError(f"{' and '.join(missing)} must be given here: add {options}")
+    check_given(study.context, values, "--context ")
     others = [name for name in values if name not in study.context]
     if others:
         raise SpaceError(f"{others[0]} is not a context parameter: use --fix {others[0]}=VALUE")

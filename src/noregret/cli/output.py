@@ -23,6 +23,7 @@ STATE_WORDS: dict[str, str] = {
     "failed": "failed",
     "withdrawn": "withdrawn",
 }
+LIMITS: dict[str, type[AtMost | AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
 
 
 # -- studies --
@@ -43,9 +44,9 @@ def study_document(study: Study) -> dict[str, Any]:
         "attributes": dict(record.attributes),
     }
     if study.outcomes:
-        kinds = {AtMost: "at_most", AtLeast: "at_least"}
         document["outcomes"] = {
-            name: {kinds[type(limit)]: limit.limit} for name, limit in study.outcomes.items()
+            name: {word: limit.limit for word, kind in LIMITS.items() if isinstance(limit, kind)}
+            for name, limit in study.outcomes.items()
         }
     if study.context:
         document["context"] = list(study.context)
@@ -78,13 +79,12 @@ def counts(study: Study) -> dict[str, int]:
     return {state: states.count(state) for state in STATES}
 
 
-def counts_text(states: Mapping[str, int]) -> str:
+def counts_text(study: Study) -> str:
     """``7 trials: 5 complete, 1 under way, 1 failed``."""
+    states = counts(study)
     total = sum(states.values())
-    parts = ", ".join(
-        f"{states[state]} {word}" for state, word in STATE_WORDS.items() if states[state]
-    )
-    return f"{total} trial{'' if total == 1 else 's'}" + (f": {parts}" if parts else "")
+    parts = [f"{states[state]} {word}" for state, word in STATE_WORDS.items() if states[state]]
+    return f"{total} trial{'' if total == 1 else 's'}" + (f": {', '.join(parts)}" if parts else "")
 
 
 # -- trials --
@@ -249,48 +249,43 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
     if result.prediction is not None:
         document["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
     if result.certificate is not None and result.certificate.proved:
-        document["certificate"] = {
-            "regret_bound": result.certificate.regret_bound,
-            "condition": result.certificate.condition,
-            "refuted": result.certificate.refuted,
-            "slack": result.certificate.slack,
-            **({"violations": dict(result.certificate.violations)} if study.outcomes else {}),
-        }
+        names = ("regret_bound", "condition", "refuted", "slack")
+        document["certificate"] = {name: getattr(result.certificate, name) for name in names}
+        if study.outcomes:
+            document["certificate"]["violations"] = dict(result.certificate.violations)
     return document
+
+
+def labelled(rows: Mapping[str, str | None]) -> list[str]:
+    """A line per row that has a text."""
+    return [f"{label:<13}{text}" for label, text in rows.items() if text]
 
 
 def results_text(study: Study, document: Mapping[str, Any]) -> str:
     """What ``results`` found, a line per key."""
     best, recommended = document["best"], document["recommended"]
     if best is None:
-        return "best         none yet: no value was told"
-    lines = [
-        f"best         {number(best['value'])} at trial {best['number']}:"
+        return "\n".join(labelled({"best": "none yet: no value was told"}))
+    rows = {
+        "best": f"{number(best['value'])} at trial {best['number']}:"
         f"  {point_text(study, best['params'])}"
-    ]
+    }
     if "feasibility" in document:
-        text = document["feasibility"]["text"]
-        if document["feasibility"]["state"] == "feasible":
-            lines.append(f"limits       {text}")
-        else:
-            lines = [f"best         {text}"]
+        feasible = document["feasibility"]["state"] == "feasible"
+        rows["limits" if feasible else "best"] = document["feasibility"]["text"]
     if study.context:
-        lines.append(f"recommended  depends on {', '.join(study.context)}: noregret plot policy")
+        rows["recommended"] = f"depends on {', '.join(study.context)}: noregret plot policy"
     elif document["predicted"] is not None:
-        same = recommended["number"] == best["number"]
         other = f"trial {recommended['number']}:  {point_text(study, recommended['params'])}"
+        where = "the same point" if recommended["number"] == best["number"] else other
         expected = plus_minus(**document["predicted"])
-        lines.append(
-            f"recommended  {'the same point' if same else other}  (the model expects {expected})"
-        )
+        rows["recommended"] = f"{where}  (the model expects {expected})"
     certificate = document["certificate"]
     if certificate is not None and certificate["refuted"]:
-        lines.append(f"certified    nothing: its condition is {certificate['condition']}")
+        rows["certified"] = f"nothing: its condition is {certificate['condition']}"
     elif certificate is not None:
-        lines.append(
-            f"certified    at most {certificate['regret_bound']:.4g} from the optimum,"
-            f" {certificate['condition']}"
-        )
+        bound = f"at most {certificate['regret_bound']:.4g} from the optimum"
+        rows["certified"] = f"{bound}, {certificate['condition']}"
     if document.get("resolution") is not None:
-        lines.append(f"resolution   {document['resolution']['text']}")
-    return "\n".join(lines)
+        rows["resolution"] = document["resolution"]["text"]
+    return "\n".join(labelled(rows))

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import click
 import numpy as np
 
+from noregret import theory as bounds
 from noregret.cli.objectives import load
-from noregret.cli.options import FUNCTION, Target, command
+from noregret.cli.options import (
+    Count,
+    FunctionName,
+    NotNegative,
+    PictureFile,
+    Positive,
+    Printer,
+    Target,
+    command,
+)
 from noregret.cli.results import check_picture, new_figure
 from noregret.diagnostics.presentation import number, spans_decades, table
 from noregret.errors import ConfigurationError
@@ -21,72 +30,39 @@ from noregret.rkhs import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
 from noregret.search import low_discrepancy
 from noregret.strategies import Strategy, named, names
 from noregret.study import Progress
-from noregret.testing.comparison import PROBLEMS, Compared, Problem, compare
-from noregret.theory import (
-    GREEDY_SHARE,
-    Setting,
-    Verdict,
-    capture_time,
-    check_reference,
-    check_scaling,
-    check_schedule,
-    greedy_information,
-    rate_rows,
-    refined_capture_time,
-    regret_bound,
-    render_capture,
-    render_check,
-    render_rates,
-)
-
-SECTION = "Research"
-
+from noregret.testing.comparison import PROBLEMS, Compared, Problem
+from noregret.testing.comparison import compare as compare_strategies
 
 # -- compare --
 
 
-@command(
-    SECTION,
-    "noregret compare --problem branin --strategies default,log-ei,gp-ucb --seeds 10,"
-    " or noregret compare training loss.py:loss",
-    name="compare",
-    study=FUNCTION,
-)
-@click.argument("function", required=False, metavar="[MODULE:FUNCTION|SCRIPT.py:FUNCTION]")
-@click.option("--problem", type=click.Choice(list(PROBLEMS)), help="A test problem instead.")
-@click.option(
-    "--strategies",
-    default="default,log-ei,random",
-    metavar="NAME,NAME,…",
-    help="Strategies by name, or by class (LogEI); default is the study's default.",
-)
-@click.option("--seeds", type=click.IntRange(min=1), default=10, help="Runs per strategy.")
-@click.option("--trials", type=click.IntRange(min=1), default=30, help="Trials per run.")
-@click.option(
-    "--noise",
-    type=click.FloatRange(min=0),
-    default=0.0,
-    help="Standard deviation of noise added to each value.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.png|svg|pdf",
-    help="Draw the median best so far with its quartiles.",
-)
-def compare_(
+@command
+def compare(
     target: Target,
-    function: str | None,
-    problem: str | None,
-    strategies: str,
-    seeds: int,
-    trials: int,
-    noise: float,
-    out: Path | None,
+    function: FunctionName = None,
+    *,
+    problem: Annotated[str | None, click.Choice(list(PROBLEMS))] = None,
+    strategies: Annotated[str, "NAME,NAME,…"] = "default,log-ei,random",
+    seeds: Count = 10,
+    trials: Count = 30,
+    noise: NotNegative = 0.0,
+    out: PictureFile = None,
 ) -> None:
     """Compare strategies on a test problem or your own function.
 
     A function of your own is evaluated in the space and for the goal of STUDY. Nothing is recorded.
+
+    Args:
+        problem: A test problem instead.
+        strategies: Strategies by name, or by class (LogEI); default is the study's default.
+        seeds: Runs per strategy.
+        trials: Trials per run.
+        noise: Standard deviation of noise added to each value.
+        out: Draw the median best so far with its quartiles.
+
+    Example:
+        noregret compare --problem branin --strategies default,log-ei,gp-ucb --seeds 10, or
+        noregret compare training loss.py:loss
     """
     if (function is None) == (problem is None):
         raise click.UsageError("name a function, such as train.py:loss, or a test --problem")
@@ -95,7 +71,7 @@ def compare_(
     subject: Any = PROBLEMS[problem] if problem is not None else target.open()
     objective = subject.function if isinstance(subject, Problem) else load(function or "")
     with Progress(len(chosen) * seeds, shown=False if target.as_json else None) as bar:
-        runs = compare(
+        runs = compare_strategies(
             objective,
             subject.space,
             subject.goal,
@@ -178,274 +154,241 @@ def _draw(runs: Sequence[Compared], title: str, goal: str, optimum: float | None
 # -- theory --
 
 
-class KernelType(click.ParamType[Kernel]):
+def read_kernel(text: str) -> Kernel:
     """``se`` or ``matern:2.5``."""
-
-    name = "kernel"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Kernel:
-        text = str(value).lower()
-        if text in ("se", "rbf", "gaussian"):
-            return SquaredExponential()
-        family, _, smoothness = text.partition(":")
-        try:
-            return Matern(float(smoothness if family == "matern" else ""))
-        except ValueError:
-            return self.fail(
-                f"{value!r} is not a kernel: write se or matern:NU, such as matern:2.5", param, ctx
-            )
+    if text.lower() in ("se", "rbf", "gaussian"):
+        return SquaredExponential()
+    family, _, smoothness = text.lower().partition(":")
+    try:
+        return Matern(float(smoothness if family == "matern" else ""))
+    except ValueError:
+        raise ConfigurationError(
+            f"{text!r} is not a kernel: write se or matern:NU, such as matern:2.5"
+        ) from None
 
 
-class CurveType(click.ParamType[Growth]):
+def read_growth(text: str) -> Growth:
     """``constant``, ``log``, ``log:RATE``, ``power:EXPONENT`` or ``power:SCALE:EXPONENT``."""
-
-    name = "curve"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Growth:
-        if not isinstance(value, str):
-            return value
-        name, *numbers = value.split(":")
-        try:
-            arguments = [float(each) for each in numbers]
-            if name == "log" and len(arguments) == 1:
-                return LogGrowth(arguments[0])
-            if name == "power" and len(arguments) in (1, 2):
-                return PowerGrowth(arguments[0] if len(arguments) == 2 else 1.0, arguments[-1])
-            if not arguments:
-                return as_growth(name)  # type: ignore[return-value]
-        except (ValueError, ConfigurationError) as error:
-            return self.fail(str(error), param, ctx)
-        return self.fail(
-            f"{value!r} is not a curve: {BUILT_IN}; write e.g. log:0.1, power:0.3 or power:2:0.3",
-            param,
-            ctx,
-        )
+    name, *numbers = text.split(":")
+    try:
+        values = [float(each) for each in numbers]
+        if name == "log" and len(values) == 1:
+            return LogGrowth(values[0])
+        if name == "power" and len(values) in (1, 2):
+            return PowerGrowth(values[0] if len(values) == 2 else 1.0, values[-1])
+        if not values:
+            return as_growth(name)  # type: ignore[return-value]
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from None
+    raise ConfigurationError(
+        f"{text!r} is not a curve: {BUILT_IN}; write e.g. log:0.1, power:0.3 or power:2:0.3"
+    )
 
 
-CURVE = CurveType()
-FORMS = "constant, log[:RATE] or power[:SCALE]:EXPONENT"
-KERNEL = click.option(
-    "--kernel", "-k", type=KernelType(), default="se", help="Kernel: se or matern:NU."
-)
-DIMENSION = click.option(
-    "--dimension", "-d", type=click.IntRange(min=1), default=1, help="Number of inputs."
-)
-G_CURVE = click.option("--g", "g_curve", type=CURVE, default="log", help=f"g(t): {FORMS}.")
-B_CURVE = click.option("--b", "b_curve", type=CURVE, default="log", help=f"b(t): {FORMS}.")
-WEIGHT = click.option(
-    "--weight",
-    type=click.FloatRange(min=0),
-    help="λ_w, the norm ball's share (inf: all of it).  [default: the worst case]",
-)
+KernelName = Annotated[str, "--kernel", "-k"]
 
 
-@click.group(epilog="Example: noregret theory rates --kernel matern:2.5 --dimension 2")
-def theory() -> None:
-    """Compute the paper's bounds.
+@dataclass(frozen=True, kw_only=True)
+class Situation:
+    """What a rate depends on besides the growth curves.
 
-    Regret rates, capture times, and whether a widening is slow enough.
+    Args:
+        kernel: Kernel: se or matern:NU.
+        dimension: Number of inputs.
+        norm: Power of g in B_t.
+        capacity: Which bound on the capacity.
     """
 
+    kernel: KernelName = "se"
+    dimension: Annotated[Count, "--dimension", "-d"] = 1
+    norm: Literal["tight", "paper"] = "tight"
+    capacity: Literal["tight", "printed"] = "tight"
 
-def _theory(example: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Makes a function a command of ``theory``."""
-
-    def declared(function: Callable[..., None]) -> click.Command:
-        example_ = f"noregret theory {example}"
-        made = command(SECTION, example_, study=None, storage=False)(function)
-        theory.add_command(made)
-        return made
-
-    return declared
+    @property
+    def setting(self) -> bounds.Setting:
+        return bounds.Setting(read_kernel(self.kernel), self.dimension, self.norm, self.capacity)
 
 
-def in_setting(function: Callable[..., None]) -> Callable[..., None]:
-    """The options of a ``Setting``, which becomes the second argument."""
-
-    @KERNEL
-    @DIMENSION
-    @click.option(
-        "--norm",
-        "norm_power",
-        type=click.Choice(["tight", "paper"]),
-        default="tight",
-        help="Power of g in B_t.",
-    )
-    @click.option(
-        "--capacity",
-        type=click.Choice(["tight", "printed"]),
-        default="tight",
-        help="Which bound on the capacity.",
-    )
-    @functools.wraps(function)
-    def with_setting(
-        target: Target, kernel: Kernel, dimension: int, norm_power: Any, capacity: Any, **rest: Any
-    ) -> None:
-        function(target, Setting(kernel, dimension, norm_power, capacity), **rest)
-
-    return with_setting
+def _emit_verdict(target: Printer, verdict: bounds.Verdict) -> None:
+    names = ("subject", "sublinear", "holds", "proved", "rate", "reason")
+    document = {name: getattr(verdict, name) for name in names}
+    document["captures_f"] = verdict.unbounded
+    target.emit(document, bounds.render_check(verdict))
 
 
-def _emit_verdict(target: Target, verdict: Verdict) -> None:
-    document = {
-        "subject": verdict.subject,
-        "sublinear": verdict.sublinear,
-        "captures_f": verdict.unbounded,
-        "holds": verdict.holds,
-        "proved": verdict.proved,
-        "rate": verdict.rate,
-        "reason": verdict.reason,
-    }
-    target.emit(document, render_check(verdict))
+@command
+def rates(target: Printer, *, situation: Situation) -> None:
+    """Print the capacity, the regret rate, and how fast h may grow.
+
+    Example:
+        noregret theory rates --kernel matern:2.5 --dimension 2
+    """
+    target.emit(dict(bounds.rate_rows(situation.setting)), bounds.render_rates(situation.setting))
 
 
-@_theory("rates --kernel matern:2.5 --dimension 2")
-@in_setting
-def rates(target: Target, setting: Setting) -> None:
-    """Print the capacity, the regret rate, and how fast h may grow."""
-    target.emit(dict(rate_rows(setting)), render_rates(setting))
+@command
+def schedule(target: Printer, *, g: str = "log", b: str = "log", situation: Situation) -> None:
+    """Check whether a schedule (g, b) is slow enough and captures every f.
+
+    Args:
+        g: g(t): constant, log[:RATE] or power[:SCALE]:EXPONENT.
+        b: b(t): constant, log[:RATE] or power[:SCALE]:EXPONENT.
+
+    Example:
+        noregret theory schedule --g log --b log -d 3
+    """
+    _emit_verdict(target, bounds.check_schedule(situation.setting, read_growth(g), read_growth(b)))
 
 
-@_theory("schedule --g log --b log -d 3")
-@G_CURVE
-@B_CURVE
-@in_setting
-def schedule(target: Target, setting: Setting, g_curve: Growth, b_curve: Growth) -> None:
-    """Check whether a schedule (g, b) is slow enough and captures every f."""
-    _emit_verdict(target, check_schedule(setting, g_curve, b_curve))
-
-
-@_theory("scaling --h power:0.4 --weight 0.1")
-@click.option("--h", "h_curve", type=CURVE, required=True, help=f"h(t): {FORMS}.")
-@WEIGHT
-@in_setting
-def scaling(target: Target, setting: Setting, h_curve: Growth, weight: float | None) -> None:
-    """Check whether a scaling h(t), split by λ_w, is slow enough."""
-    _emit_verdict(target, check_scaling(setting, h_curve, weight))
-
-
-@_theory("reference --exponent 0.9 --weight 0.1 --cap power:2:0.3 --floor log:0.1")
-@click.option(
-    "--exponent",
-    type=click.FloatRange(min=0, min_open=True),
-    required=True,
-    help="a in p(t) = c·t^a.",
-)
-@click.option(
-    "--estimator",
-    type=click.Choice(["regret_bound", "one_step"]),
-    default="regret_bound",
-    help="How the regret is estimated.",
-)
-@click.option("--cap", type=CURVE, help="Upper bound on h(t).")
-@click.option("--floor", type=CURVE, help="Lower bound on h(t).")
-@WEIGHT
-@in_setting
-def reference(
-    target: Target,
-    setting: Setting,
-    exponent: float,
-    estimator: Any,
-    cap: Growth | None,
-    floor: Growth | None,
-    weight: float | None,
+@command
+def scaling(
+    target: Printer, *, h: str, weight: NotNegative | None = None, situation: Situation
 ) -> None:
-    """Check whether widening by a reference regret p(t) is sublinear."""
-    verdict = check_reference(setting, exponent, weight, cap, floor, estimator)
+    """Check whether a scaling h(t), split by λ_w, is slow enough.
+
+    Args:
+        h: h(t): constant, log[:RATE] or power[:SCALE]:EXPONENT.
+        weight: λ_w, the norm ball's share (inf: all of it). [default: the worst case]
+
+    Example:
+        noregret theory scaling --h power:0.4 --weight 0.1
+    """
+    _emit_verdict(target, bounds.check_scaling(situation.setting, read_growth(h), weight))
+
+
+@command
+def reference(
+    target: Printer,
+    *,
+    exponent: Positive,
+    estimator: Literal["regret_bound", "one_step"] = "regret_bound",
+    cap: str | None = None,
+    floor: str | None = None,
+    weight: NotNegative | None = None,
+    situation: Situation,
+) -> None:
+    """Check whether widening by a reference regret p(t) is sublinear.
+
+    Args:
+        exponent: a in p(t) = c·t^a.
+        estimator: How the regret is estimated.
+        cap: Upper bound on h(t).
+        floor: Lower bound on h(t).
+        weight: λ_w, the norm ball's share (inf: all of it). [default: the worst case]
+
+    Example:
+        noregret theory reference --exponent 0.9 --weight 0.1 --cap power:2:0.3 --floor log:0.1
+    """
+    above, below = (None if text is None else read_growth(text) for text in (cap, floor))
+    verdict = bounds.check_reference(situation.setting, exponent, weight, above, below, estimator)
     _emit_verdict(target, verdict)
 
 
-@_theory("capture --g log --lengthscale-ratio 10 --norm-ratio 2")
-@G_CURVE
-@B_CURVE
-@click.option(
-    "--lengthscale-ratio",
-    "ratios",
-    type=float,
-    multiple=True,
-    required=True,
-    help="θ_0/θ, once or once per input.",
-)
-@click.option("--norm-ratio", type=float, default=1.0, help="B/B_0.")
-@KERNEL
+@command
 def capture(
-    target: Target,
-    g_curve: Growth,
-    b_curve: Growth,
-    ratios: tuple[float, ...],
-    norm_ratio: float,
-    kernel: Kernel,
+    target: Printer,
+    *,
+    g: str = "log",
+    b: str = "log",
+    ratios: Annotated[tuple[float, ...], "--lengthscale-ratio"],
+    norm_ratio: float = 1.0,
+    kernel: KernelName = "se",
 ) -> None:
-    """Compute t_0, the step from which the class contains f."""
-    widths = list(ratios)
-    times = {"printed": capture_time(g_curve, b_curve, widths, norm_ratio)}
+    """Compute t_0, the step from which the class contains f.
+
+    Args:
+        g: g(t): constant, log[:RATE] or power[:SCALE]:EXPONENT.
+        b: b(t): constant, log[:RATE] or power[:SCALE]:EXPONENT.
+        ratios: θ_0/θ, once or once per input.
+        norm_ratio: B/B_0.
+        kernel: Kernel: se or matern:NU.
+
+    Example:
+        noregret theory capture --g log --lengthscale-ratio 10 --norm-ratio 2
+    """
+    curves, of = (read_growth(g), read_growth(b)), read_kernel(kernel)
+    times = {"printed": bounds.capture_time(*curves, ratios, norm_ratio)}
     for power in ("paper", "tight"):
-        times[f"{power}_norm"] = refined_capture_time(
-            kernel, g_curve, b_curve, widths, norm_ratio, power
-        )
+        times[f"{power}_norm"] = bounds.refined_capture_time(of, *curves, ratios, norm_ratio, power)
     document = {key: t if math.isfinite(t) else None for key, t in times.items()}
-    target.emit(document, render_capture(kernel, g_curve, b_curve, widths, norm_ratio))
+    target.emit(document, bounds.render_capture(of, *curves, ratios, norm_ratio))
 
 
-@_theory(
-    "bound -t 1000 --norm-bound 2 --beta-sqrt 5 --information 12 --regulariser 0.01"
-    " --captured-at 50"
-)
-@click.option("-t", type=click.IntRange(min=1), required=True, help="Number of decisions.")
-@click.option("--norm-bound", type=float, required=True, help="B.")
-@click.option("--captured-at", type=float, default=0.0, help="t_0.")
-@click.option("--beta-sqrt", type=float, required=True, help="β_t^½.")
-@click.option(
-    "--information", "information_gain", type=float, required=True, help="I of the data under θ_t."
-)
-@click.option("--regulariser", type=float, required=True, help="λ.")
-def bound(target: Target, t: int, **values: float) -> None:
-    """Compute Theorem 1: 2·B·t_0 + √(C_1·t·β·I)."""
-    value = regret_bound(t, **values)
+@command
+def bound(
+    target: Printer,
+    *,
+    t: Annotated[Count, "-t"],
+    norm_bound: float,
+    captured_at: float = 0.0,
+    beta_sqrt: float,
+    information: float,
+    regulariser: float,
+) -> None:
+    """Compute Theorem 1: 2·B·t_0 + √(C_1·t·β·I).
+
+    Args:
+        t: Number of decisions.
+        norm_bound: B.
+        captured_at: t_0.
+        beta_sqrt: β_t^½.
+        information: I of the data under θ_t.
+        regulariser: λ.
+
+    Example:
+        noregret theory bound -t 1000 --norm-bound 2 --beta-sqrt 5 --information 12 --regulariser
+        0.01 --captured-at 50
+    """
+    value = bounds.regret_bound(t, norm_bound, captured_at, beta_sqrt, information, regulariser)
     text = f"R_{t} ≤ {value:.6g}, on average {value / t:.4g} per decision"
     target.emit({"t": t, "regret_bound": value}, text)
 
 
-@_theory("information -t 50 --lengthscale 0.2 -d 2 --regulariser 0.01")
-@click.option(
-    "-t", type=click.IntRange(min=1, max=5000), required=True, help="Number of evaluations."
-)
-@click.option("--lengthscale", type=float, default=0.2, help="Lengthscale of every input.")
-@click.option("--regulariser", type=float, default=0.01, help="λ.")
-@click.option(
-    "--points",
-    type=click.IntRange(min=10, max=20_000),
-    default=2000,
-    help="Candidates on the unit cube.",
-)
-@KERNEL
-@DIMENSION
+@command
 def information(
-    target: Target,
-    t: int,
-    lengthscale: float,
-    regulariser: float,
-    points: int,
-    kernel: Kernel,
-    dimension: int,
+    target: Printer,
+    *,
+    t: Annotated[int, click.IntRange(min=1, max=5000), "-t"],
+    lengthscale: float = 0.2,
+    regulariser: float = 0.01,
+    points: Annotated[int, click.IntRange(min=10, max=20_000)] = 2000,
+    kernel: KernelName = "se",
+    dimension: Annotated[Count, "--dimension", "-d"] = 1,
 ) -> None:
-    """Bound the information capacity γ_t on the unit cube by greedy choice."""
+    """Bound the information capacity γ_t on the unit cube by greedy choice.
+
+    Args:
+        t: Number of evaluations.
+        lengthscale: Lengthscale of every input.
+        regulariser: λ.
+        points: Candidates on the unit cube.
+        kernel: Kernel: se or matern:NU.
+        dimension: Number of inputs.
+
+    Example:
+        noregret theory information -t 50 --lengthscale 0.2 -d 2 --regulariser 0.01
+    """
     candidates = low_discrepancy(points, dimension, np.random.default_rng(0))
-    gains = greedy_information(kernel, np.full(dimension, lengthscale), candidates, t, regulariser)
+    scales = np.full(dimension, lengthscale)
+    gains = bounds.greedy_information(read_kernel(kernel), scales, candidates, t, regulariser)
     document = {
         "t": t,
         "at_least": gains[t - 1],
-        "at_most": gains[t - 1] / GREEDY_SHARE,
+        "at_most": gains[t - 1] / bounds.GREEDY_SHARE,
         "candidates": points,
     }
     shown = sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t})
     lines = [
-        f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / GREEDY_SHARE:.4f}"
+        f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / bounds.GREEDY_SHARE:.4f}"
         f"  (over {points} candidates)"
         for count in shown
     ]
     target.emit(document, "\n".join(lines))
+
+
+theory = click.Group(
+    "theory",
+    [rates, schedule, scaling, reference, capture, bound, information],
+    help="Compute the paper's bounds.\n\nRates, capture times, and which widening is slow enough.",
+    epilog="Example: noregret theory rates --kernel matern:2.5 --dimension 2",
+)

@@ -6,33 +6,25 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import click
 
+from noregret.cli import output
 from noregret.cli.options import (
-    TRIAL,
+    Assignments,
+    Names,
+    NotNegative,
+    PictureFile,
+    Probability,
     Target,
+    Text,
+    Word,
     command,
     complete_study,
     pairs,
     parse_point,
     typed,
-    unless,
-)
-from noregret.cli.output import (
-    STATE_WORDS,
-    attributes_text,
-    counts,
-    counts_text,
-    parameter_range,
-    point_text,
-    results,
-    results_text,
-    study_document,
-    trial_document,
-    trial_table,
-    trial_text,
 )
 from noregret.diagnostics.presentation import table
 from noregret.errors import ConfigurationError, MissingExtraError, UnknownTrialError
@@ -44,28 +36,31 @@ from noregret.trials import State, Trial
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SECTION = "Results"
 SHOWN = 20  # trials in a table without --all
-PROBABILITY = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 
-@command(SECTION, "noregret show lab, or noregret show lab 7 for one trial", study=TRIAL)
-@click.argument("trial", type=click.INT, required=False)
-@click.option("--all", "everything", is_flag=True, help=f"All trials, not only the last {SHOWN}.")
-@click.option("--state", type=click.Choice(list(STATE_WORDS)), help="Only trials in this state.")
-@click.option("--where", multiple=True, metavar="NAME=VALUE", help="Only with this attribute.")
-@click.option("--about", metavar="TEXT", help="Only with this text in the note or the reason.")
+@command
 def show(
     target: Target,
-    trial: int | None,
-    everything: bool,
-    state: State | None,
-    where: tuple[str, ...],
-    about: str | None,
+    trial: int | None = None,
+    *,
+    all_: bool = False,
+    state: State | None = None,
+    where: Assignments = (),
+    about: Text = None,
 ) -> None:
     """Show a study: its parameters, its trials and the best point.
 
     With the number of a TRIAL, show that trial and why its point was chosen.
+
+    Args:
+        all_: All trials, not only the last 20.
+        state: Only trials in this state.
+        where: Only with this attribute.
+        about: Only with this text in the note or the reason.
+
+    Example:
+        noregret show lab, or noregret show lab 7 for one trial
     """
     study = target.read()
     if trial is not None:
@@ -75,80 +70,59 @@ def show(
                 f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
             )
         target.emit(
-            {"study": study.name, "trial": trial_document(study, trials[trial])},
-            trial_text(study, trials[trial]),
+            {"study": study.name, "trial": output.trial_document(study, trials[trial])},
+            output.trial_text(study, trials[trial]),
         )
         return
-    selected = _matching(study.trials, state, about, typed(pairs(where)))
-    found = results(study)
-    document = {
-        **study_document(study),
-        **counts(study),
-        **found,
-        "trials": [trial_document(study, each) for each in selected],
-    }
-    target.emit(document, _study_text(target, study, found, selected, everything))
-
-
-def _matching(
-    trials: list[Trial], state: State | None, text: str | None, attributes: dict[str, Any]
-) -> list[Trial]:
-    """The trials in this state, with this text in their note or error, with these attributes."""
-    return [
+    attributes, text = typed(pairs(where)), (about or "").casefold()
+    selected = [
         trial
-        for trial in trials
-        if (state is None or trial.state == state)
-        and (
-            text is None or text.casefold() in f"{trial.note or ''}\n{trial.error or ''}".casefold()
-        )
-        and all(
-            name in trial.attributes and trial.attributes[name] == value
-            for name, value in attributes.items()
-        )
+        for trial in study.trials
+        if state in (None, trial.state)
+        and text in f"{trial.note or ''}\n{trial.error or ''}".casefold()
+        and attributes.items() <= dict(trial.attributes).items()
     ]
+    found = output.results(study)
+    document = output.study_document(study) | output.counts(study) | found
+    document["trials"] = [output.trial_document(study, each) for each in selected]
+    target.emit(document, _study_text(target, study, found, selected, all_))
 
 
 def _study_text(
     target: Target, study: Study, found: dict[str, Any], selected: list[Trial], everything: bool
 ) -> str:
     space, record = study.space, study.record()
-    note, origin = record.note, record.origin
-    attributes = attributes_text(record.attributes)
-    rules = [f"{name} {limit}" for name, limit in study.outcomes.items()]
-    ranges = [[name, parameter_range(each)] for name, each in space.parameters.items()]
+    attributes = output.attributes_text(record.attributes)
+    limits = [f"{name} {limit}" for name, limit in study.outcomes.items()]
+    ranges = [[name, output.parameter_range(each)] for name, each in space.parameters.items()]
     lines = [
-        f"study {study.name}: {study.goal}, {counts_text(counts(study))}",
+        f"study {study.name}: {study.goal}, {output.counts_text(study)}",
         "",
         table(["parameter", "range"], ranges),
         "",
     ]
     if isinstance(space, Space):
-        for label, each in (
-            ("constraint   ", space.constraints),
-            ("exists       ", space.branches),
-        ):
-            lines += [*(f"{label}{rule}" for rule in each), ""] if each else []
+        for label, rules in (("constraint", space.constraints), ("exists", space.branches)):
+            lines += [*(f"{label:<13}{rule}" for rule in rules), ""] if rules else []
     facts = {
-        "limits": "; ".join(rules),
+        "limits": "; ".join(limits),
         "context": ", ".join(study.context),
         "strategy": f"{display_name(study.strategy)}, seed {record.seed}",
         "algorithm": _algorithms(study),
         "guarantee": study.strategy.theorem,
     }
-    lines += [f"{label:<13}{text}" for label, text in facts.items() if text]
-    lines.append(results_text(study, found))
-    remarks = {"note": note, "made from": origin and origin["study"], "attributes": attributes}
-    lines += [*(f"{label:<13}{text}" for label, text in remarks.items() if text), ""]
+    lines += [*output.labelled(facts), output.results_text(study, found)]
+    made_from = None if record.origin is None else str(record.origin["study"])
+    remarks = {"note": record.note, "made from": made_from, "attributes": attributes}
+    lines += [*output.labelled(remarks), ""]
     shown = selected if everything else selected[-SHOWN:]
     if len(shown) < len(selected):
         lines.append(f"({len(selected) - len(shown)} earlier trials: --all shows them)")
     if shown:
-        lines += [trial_table(study, shown), ""]
-    running = next((each for each in study.trials if each.state == "running"), None)
-    if running is None:
-        lines.append(f"next: {target.again('ask')}")
-    else:
-        lines.append(f"next: {target.again(f'tell {running.number} VALUE')}, once it is measured")
+        lines += [output.trial_table(study, shown), ""]
+    running = [trial.number for trial in study.trials if trial.state == "running"]
+    tell = running and f"{target.again(f'tell {running[0]} VALUE')}, once it is measured"
+    lines.append(f"next: {tell or target.again('ask')}")
     return "\n".join(lines)
 
 
@@ -161,25 +135,27 @@ def _algorithms(study: Study) -> str:
     return text + ("" if versions[-1][1] == today else f", {today} from the next one on")
 
 
-@command(SECTION, "noregret best lab")
-@click.option("--delta", type=PROBABILITY, help="Failure probability of the certificate.")
-def best(target: Target, delta: float | None) -> None:
+@command
+def best(target: Target, *, delta: Probability | None = None) -> None:
     """Show the best value and the recommended point.
 
     With noise the best value is partly luck: the recommended point is the best by the model.
+
+    Args:
+        delta: Failure probability of the certificate.
+
+    Example:
+        noregret best lab
     """
     study = target.read()
     study.best  # noqa: B018 — raises without a value
     resolution = study.resolution()
-    found = {
-        **results(study, delta),
-        "resolution": {
-            "radius": resolution.radius,
-            "exact": resolution.exact,
-            "text": str(resolution),
-        },
-    }
-    target.emit({"study": study.name, "goal": study.goal, **found}, results_text(study, found))
+    found = output.results(study, delta)
+    radius, exact = resolution.radius, resolution.exact
+    found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
+    target.emit(
+        {"study": study.name, "goal": study.goal, **found}, output.results_text(study, found)
+    )
 
 
 # -- pictures --
@@ -189,50 +165,25 @@ KINDS = (
     *("convergence", "slice", "slices", "contour", "importance", "parallel", "timeline"),
     *("studies", "lengthscales", "certificate", "calibration", "policy", "outcomes"),
 )
-SLICED = ("slice", "slices", "contour", "policy", "outcomes")
+TAKEN = {  # by which kinds an option is
+    "along": ("slice", "contour", "policy", "outcomes"),
+    "at": ("slice", "slices", "contour", "policy"),
+    "delta": ("certificate",),
+    "also": ("studies",),
+}
 ENDINGS = ("png", "svg", "pdf")
 
 
-@command(
-    SECTION,
-    "noregret plot lab slice --along temperature --at solvent=water --out slice.png",
-    study=unless("|".join(KINDS)),
-)
-@click.argument("kind", type=click.Choice(KINDS), default="convergence")
-@click.option(
-    "--along",
-    multiple=True,
-    metavar="NAME",
-    help="The parameter of a slice; twice for a map over two.  [default: the first, or two]",
-)
-@click.option(
-    "--at",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="The value of another parameter on the slice.  [default: the recommended point's]",
-)
-@click.option("--delta", type=PROBABILITY, help="Failure probability of the certificate.")
-@click.option(
-    "--also",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=complete_study,
-    help="Another study beside it, for `plot studies`.  [default: all of the same goal]",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.png|svg|pdf",
-    help="The file to write.  [default: STUDY-KIND.png]",
-)
+@command
 def plot(
     target: Target,
-    kind: str,
-    along: tuple[str, ...],
-    at: tuple[str, ...],
-    delta: float | None,
-    also: tuple[str, ...],
-    out: Path | None,
+    kind: Annotated[str, click.Choice(KINDS)] = "convergence",
+    *,
+    along: Names = (),
+    at: Assignments = (),
+    delta: Probability | None = None,
+    also: Annotated[Names, complete_study] = (),
+    out: PictureFile = None,
 ) -> None:
     """Draw a study into a file.
 
@@ -242,16 +193,22 @@ def plot(
     lengthscales: those of the model, and its widening h. certificate: the bound on the regret.
     calibration: predictions against values. policy: the best action as a function of the context.
     outcomes: an outcome and its limit.
+
+    Args:
+        along: The parameter of a slice; twice for a map over two. [default: the first, or two]
+        at: The value of another parameter on the slice. [default: the recommended point's]
+        delta: Failure probability of the certificate.
+        also: Another study beside it, for `plot studies`. [default: all of the same goal]
+        out: The file to write. [default: STUDY-KIND.png]
+
+    Example:
+        noregret plot lab slice --along temperature --at solvent=water --out slice.png
     """
-    if ((along or at) and kind not in SLICED) or (along and kind == "slices"):
-        raise ConfigurationError(
-            f"--along is for `noregret plot slice`, contour, policy and outcomes, --at for these"
-            f" and slices, not for {kind}"
-        )
-    if also and kind != "studies":
-        raise ConfigurationError(f"--also is for `noregret plot studies`, not for {kind}")
-    if delta is not None and kind != "certificate":
-        raise ConfigurationError(f"--delta is for `noregret plot certificate`, not for {kind}")
+    for name, value in (("along", along), ("at", at), ("delta", delta), ("also", also)):
+        if value and kind not in TAKEN[name]:
+            raise ConfigurationError(
+                f"--{name} is for `noregret plot {', '.join(TAKEN[name])}`, not for {kind}"
+            )
     check_picture(out)
     if kind == "studies":
         study, *others = _studies(target, also)
@@ -306,31 +263,23 @@ def _draw(
         above, below = figure.subplots(2, 1, sharex=True)
         pictures.lengthscales(study, ax=above).set_xlabel("")
         pictures.scaling(study, ax=below).set_title("")
-    elif kind == "slices":
-        pictures.slices(study, at=at, figure=figure)
-    else:
-        ax, first = figure.subplots(), along[0] if along else None
-        if kind == "contour":
-            pictures.slice(study, along or inputs[:2], at=at, ax=ax)
-        elif kind == "slice":
-            pictures.slice(study, along or None, at=at, ax=ax)
-        elif kind == "studies":
-            pictures.studies([study, *others], ax=ax)
-        elif kind == "policy":
-            pictures.policy(study, first, at=at, ax=ax)
-        elif kind == "outcomes":
-            pictures.outcomes(study, first, ax=ax)
-        elif kind == "certificate":
-            pictures.certificate(study, delta=delta, ax=ax)
-        else:
-            getattr(pictures, kind)(study, ax=ax)
+        return figure
+    along = along or (inputs[:2] if kind == "contour" else [])
+    subject: Any = [study, *others] if kind == "studies" else study
+    options: dict[str, Any] = {"figure": figure} if kind == "slices" else {"ax": figure.subplots()}
+    options |= {
+        name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]
+    }
+    first = along if kind in ("slice", "contour") else next(iter(along), None)
+    draw = getattr(pictures, "slice" if kind == "contour" else kind)
+    draw(subject, *([first or None] if kind in TAKEN["along"] else []), **options)
     return figure
 
 
 def _studies(target: Target, also: Sequence[str]) -> list[Study]:
     """The study and those named ``also``; without any, all of the same goal in the storage."""
     storage = target.connect()
-    if target.study is None and not also:
+    if target.name is None and not also:
         target = replace(target, study=min(storage.names(), default=""))
     study = target.open(storage)
     same = [each.name for each in storage.summaries() if each.goal == study.goal]
@@ -347,24 +296,28 @@ def _file_name(name: str) -> str:
 # -- all trials --
 
 
-FORMATS = ("csv", "json", "parquet")
+Format = Literal["csv", "json", "parquet"]
 
 
-@command(SECTION, "noregret export lab lab.csv", study=unless(r".*[./].*"))
-@click.argument("file", type=click.Path(path_type=Path), required=False, metavar="[FILE]")
-@click.option(
-    "--format",
-    "kind",
-    type=click.Choice(FORMATS),
-    help="The format.  [default: by the file's ending; csv, or json with --json, without a file]",
-)
+@command
 def export(
-    target: Target, file: Path | None, kind: Literal["csv", "json", "parquet"] | None
+    target: Target,
+    name: Annotated[str | None, Word(r".*[./].*"), "[FILE]"] = None,
+    *,
+    format_: Format | None = None,
 ) -> None:
     """Write all trials as CSV, JSON or Parquet.
 
     They go to the FILE, or to standard output.
+
+    Args:
+        format_: The format. [default: by the file's ending; csv, or json with --json, without a
+            file]
+
+    Example:
+        noregret export lab lab.csv
     """
+    kind, file = format_, None if name is None else Path(name)
     study = target.open()
     if file is None:
         kind = kind or ("json" if target.as_json else "csv")
@@ -376,7 +329,7 @@ def export(
         study.export(sys.stdout, kind)
         return
     ending: Any = file.suffix[1:].lower()
-    if kind is None and ending not in FORMATS:
+    if kind is None and ending not in get_args(Format):
         raise ConfigurationError(
             f"the format of {file} is not known: let it end in .csv, .json or .parquet, or give"
             " --format"
@@ -389,17 +342,17 @@ def export(
     )
 
 
-@command(SECTION, "noregret replay lab")
-@click.option(
-    "--tolerance",
-    type=click.FloatRange(min=0),
-    default=1e-6,
-    help="Largest difference on the unit cube, for other machines' arithmetic.",
-)
-def replay(target: Target, tolerance: float) -> None:
+@command
+def replay(target: Target, *, tolerance: NotNegative = 1e-6) -> None:
     """Check every proposal against the history.
 
     Each is derived again from the trials before it. The exit code is 1 if one differs.
+
+    Args:
+        tolerance: Largest difference on the unit cube, for other machines' arithmetic.
+
+    Example:
+        noregret replay lab
     """
     study = target.open()
     found = study.replay(tolerance)
@@ -420,8 +373,8 @@ def replay(target: Target, tolerance: float) -> None:
         }
         text = (
             f"{found.agreed} proposals agree; trial {found.number} is the first that differs\n"
-            f"  recorded  {point_text(study, found.recorded)}\n"
-            f"  derived   {point_text(study, found.derived)}"
+            f"  recorded  {output.point_text(study, found.recorded)}\n"
+            f"  derived   {output.point_text(study, found.derived)}"
         )
     if found.skipped:
         text += (

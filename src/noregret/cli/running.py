@@ -11,25 +11,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 
-from noregret.cli.objectives import (
-    EvaluationError,
-    KilledError,
-    NotItsFaultError,
-    NotStartedError,
-    Program,
-    RunOverError,
-    describe,
-    load,
+from noregret.cli import objectives, output
+from noregret.cli.options import (
+    Assignments,
+    Count,
+    FunctionName,
+    NotNegative,
+    Positive,
+    Seconds,
+    Target,
+    command,
+    read_context,
 )
-from noregret.cli.options import FUNCTION, Target, command, read_context
-from noregret.cli.output import counts, counts_text, point_text, results, results_text
-from noregret.cli.trials import context_option
 from noregret.diagnostics.presentation import number
-from noregret.errors import ConfigurationError, NoRegretError, TransientError, WorkerDiedError
+from noregret.errors import ConfigurationError, NoRegretError, TransientError, TrialTimeoutError
 from noregret.space import named_params
 from noregret.study import CertifiedWithin, Isolated, Reached, Study
 from noregret.trials import returned
@@ -38,12 +37,6 @@ from noregret.trials import returned
 
 
 Objective = Callable[[Any], Any]
-
-
-class UnusableError(BaseException):
-    """The program cannot be started at any point. Like Ctrl-C it passes through the run, so that
-    the trials under way return to the queue.
-    """
 
 
 @dataclass(slots=True)
@@ -60,38 +53,26 @@ class Watched:
 
     def __call__(self, params: Any) -> Any:
         try:
-            outcome = self._checked(self.objective(params))
-        except NotStartedError as error:
-            raise UnusableError(str(error)) from None
-        except RunOverError:
+            result = self.objective(params)
+            returned(result, self.study.outcomes)  # raises what the study would refuse
+        except objectives.RunOverError:
             raise
         except Exception as error:
             self._report(params, reason(error))
-            if isinstance(error, WorkerDiedError):
-                raise KilledError(self.last) from None
-            if isinstance(error, TransientError):
-                raise NotItsFaultError(self.last) from None
-            raise EvaluationError(self.last) from None
+            if isinstance(error, TrialTimeoutError):  # the run would print it once more
+                raise objectives.EvaluationError(str(error)) from None
+            raise
         with self._lock:
             self.in_a_row = 0
-        return outcome
-
-    def _checked(self, result: Any) -> Any:
-        """What the objective returned, checked, in the form that the study takes."""
-        value, noise, outcomes = returned(result, self.study.outcomes)
-        if not self.study.outcomes:
-            return value, noise
-        noisy = {
-            name: (v, outcomes.outcome_noise.get(name)) for name, v in outcomes.outcomes.items()
-        }
-        return {"value": value, "noise_std": noise, **noisy}
+        return result
 
     def _report(self, params: Any, why: str) -> None:
         with self._lock:
             self.in_a_row, self.failed, self.last = self.in_a_row + 1, self.failed + 1, why
             clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # overwrite a progress bar
             click.echo(
-                f"{clear}noregret: failed at {point_text(self.study, params)}: {why}", err=True
+                f"{clear}noregret: failed at {output.point_text(self.study, params)}: {why}",
+                err=True,
             )
 
     @property
@@ -101,109 +82,35 @@ class Watched:
 
 def reason(error: Exception) -> str:
     """A failure in a line."""
-    if isinstance(error, (EvaluationError, NotStartedError, TransientError)):
+    if isinstance(error, (objectives.EvaluationError, TransientError)):
         return str(error)
     if isinstance(error, NoRegretError):
         return str(error).partition(":")[0]  # the rest is advice for users of tell
-    return describe(error)
+    return objectives.describe(error)
 
 
 # -- the command --
 
 
-POSITIVE = click.FloatRange(min=0, min_open=True)
-COUNT = click.IntRange(min=0)
-
-
-@command(
-    "Experiment",
-    "noregret run lab train.py:loss --trials 50,"
-    ' or noregret run lab --command "./train --lr {lr}" --trials 50 --workers 4',
-    study=FUNCTION,
-)
-@click.argument("function", required=False, metavar="[MODULE:FUNCTION|SCRIPT.py:FUNCTION]")
-@click.option(
-    "--command",
-    "-c",
-    help="A program to run instead, with {NAME} in place of each parameter's value. No shell"
-    " starts it.",
-)
-@context_option
-@click.option("--trials", type=COUNT, help="How many trials to start here.")
-@click.option(
-    "--total",
-    type=COUNT,
-    help="How many trials the study shall have in all. Trials of other workers count.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Start no more trials after this time.",
-)
-@click.option(
-    "--target",
-    "value",
-    type=click.FLOAT,
-    metavar="VALUE",
-    help="Stop once a value is as good as this.",
-)
-@click.option(
-    "--certified",
-    type=POSITIVE,
-    metavar="REGRET",
-    help="Stop once the recommended point's regret is certified to be below this.",
-)
-@click.option(
-    "--heuristic", is_flag=True, help="With --certified: accept a bound that is not proved."
-)
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=1, help="How many trials at once, in threads."
-)
-@click.option(
-    "--trial-timeout",
-    type=POSITIVE,
-    metavar="SECONDS",
-    help="Stop an evaluation after this time; its trial has failed. A function gets a process of"
-    " its own.",
-)
-@click.option(
-    "--max-failures",
-    type=click.IntRange(min=1),
-    default=3,
-    help="Stop after this many failed trials in a row.",
-)
-@click.option(
-    "--grace",
-    type=POSITIVE,
-    default=60.0,
-    metavar="SECONDS",
-    help="Seconds without a heartbeat before a worker is considered dead.",
-)
-@click.option(
-    "--dead",
-    type=click.Choice(["retry", "fail", "leave"]),
-    default="retry",
-    help="What to do with the trials of dead workers.",
-)
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Evaluate the next point once, and record nothing.",
-)
+@command
 def run(
     target: Target,
-    function: str | None,
-    command: str | None,
-    value: float | None,
-    certified: float | None,
-    heuristic: bool,
-    trial_timeout: float | None,
-    max_failures: int,
-    dead: Literal["retry", "fail", "leave"],
-    dry_run: bool,
-    context: tuple[str, ...],
-    **limits: Any,
+    function: FunctionName = None,
+    *,
+    program: Annotated[str | None, "--command", "-c", "TEXT"] = None,
+    context: Assignments = (),
+    trials: Annotated[int | None, click.IntRange(min=0)] = None,
+    total: Annotated[int | None, click.IntRange(min=0)] = None,
+    timeout: Annotated[NotNegative | None, "SECONDS"] = None,
+    value: Annotated[float | None, "--target", "VALUE"] = None,
+    certified: Annotated[Positive | None, "REGRET"] = None,
+    heuristic: bool = False,
+    workers: Count = 1,
+    trial_timeout: Seconds | None = None,
+    max_failures: Count = 3,
+    grace: Seconds = 60.0,
+    dead: Literal["retry", "fail", "leave"] = "retry",
+    dry_run: bool = False,
 ) -> None:
     """Evaluate a Python function or a program, trial by trial.
 
@@ -212,8 +119,30 @@ def run(
     "noise_std": 0.01}; an exit code other than 0 is a failed trial. Outcomes with limits go with
     the value: (value, {"toxicity": 0.2}), or {"value": 0.3, "toxicity": 0.2}. Several shells and
     machines may run one study at once. Ctrl-C or a kill loses nothing: the same command continues.
+
+    Args:
+        program: A program to run instead, with {NAME} in place of each parameter's value. No shell
+            starts it.
+        context: Current value of a context parameter, such as humidity=45.
+        trials: How many trials to start here.
+        total: How many trials the study shall have in all. Trials of other workers count.
+        timeout: Start no more trials after this time.
+        value: Stop once a value is as good as this.
+        certified: Stop once the recommended point's regret is certified to be below this.
+        heuristic: With --certified: accept a bound that is not proved.
+        workers: How many trials at once, in threads.
+        trial_timeout: Stop an evaluation after this time; its trial has failed. A function gets a
+            process of its own.
+        max_failures: Stop after this many failed trials in a row.
+        grace: Seconds without a heartbeat before a worker is considered dead.
+        dead: What to do with the trials of dead workers.
+        dry_run: Evaluate the next point once, and record nothing.
+
+    Example:
+        noregret run lab train.py:loss --trials 50, or
+        noregret run lab --command "./train --lr {lr}" --trials 50 --workers 4
     """
-    if (function is None) == (command is None):
+    if (function is None) == (program is None):
         raise click.UsageError(
             "name a function, such as train.py:loss, or a program with --command"
         )
@@ -222,31 +151,41 @@ def run(
         raise click.UsageError("--heuristic goes with --certified")
     if certified is not None:
         stops.append(CertifiedWithin(certified, heuristic=heuristic))
-    if (
-        not stops
-        and not dry_run
-        and all(limits[name] is None for name in ("trials", "total", "timeout"))
-    ):
+    if not stops and not dry_run and trials is total is timeout is None:
         raise click.UsageError(
             "say when to stop: --trials, --total, --timeout, --target or --certified"
         )
     click.get_current_context().with_resource(_signals())
     study = target.open()
     before, started = len(study.trials), time.monotonic()
-    with _objective(study, function, command, trial_timeout) as objective, _logging():
-        if dry_run:
-            _dry_run(target, study, objective, read_context(study, context))
-            return
-        watched = Watched(study, objective, max_failures)
-        _run(
-            study,
-            watched,
-            stops,
-            reclaim=None if dead == "leave" else dead,
-            progress=False if target.as_json else None,
-            context=read_context(study, context),
-            **limits,
+    now = read_context(study, context)
+    try:
+        with _objective(study, function, program, trial_timeout) as objective, _logging():
+            if dry_run:
+                _dry_run(target, study, objective, now)
+                return
+            watched = Watched(study, objective, max_failures)
+            study.run(
+                watched,
+                trials,
+                total=total,
+                timeout=timeout,
+                until=lambda study: watched.gave_up or any(stop(study) for stop in stops),
+                workers=workers,
+                catch=(Exception,),
+                grace=grace,
+                reclaim=None if dead == "leave" else dead,
+                progress=False if target.as_json else None,
+                context=now,
+            )
+    except objectives.NotStartedError as error:
+        raise ConfigurationError(str(error)) from None
+    except KeyboardInterrupt as error:
+        error.add_note(
+            "Trials under way returned to the queue, and all values are stored. Type the same"
+            " command again to go on."
         )
+        raise
     if watched.gave_up:
         raise NoRegretError(
             f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}."
@@ -255,35 +194,17 @@ def run(
     _report(target, study, before, watched.failed, time.monotonic() - started)
 
 
-def _run(
-    study: Study, watched: Watched, stops: list[Callable[[Study], bool]], **settings: Any
-) -> None:
-    try:
-        study.run(
-            watched,
-            until=lambda now: watched.gave_up or any(stop(now) for stop in stops),
-            catch=(EvaluationError,),
-            **settings,
-        )
-    except UnusableError as error:
-        raise ConfigurationError(str(error)) from None
-    except KeyboardInterrupt as error:
-        error.add_note(
-            "Trials under way returned to the queue, and all values are stored. Type the same"
-            " command again to go on."
-        )
-        raise
-
-
 def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -> None:
     params = study.preview(context=context).params
-    words = objective.arguments(params) if isinstance(objective, Program) else None
+    words = objective.arguments(params) if isinstance(objective, objectives.Program) else None
     try:
-        value, noise_std, outcomes = returned(objective(params), study.outcomes)
+        outcomes = returned(objective(params), study.outcomes)
     except Exception as error:
         raise NoRegretError(
-            f"it failed at {point_text(study, params)}: {reason(error)}. Nothing was recorded"
+            f"it failed at {output.point_text(study, params)}: {reason(error)}."
+            " Nothing was recorded"
         ) from None
+    value, noise_std = outcomes.value, outcomes.noise_std
     document = {
         "study": study.name,
         "params": named_params(study.space, params),
@@ -296,33 +217,25 @@ def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -
     text = "" if words is None else f"ran {shlex.join(words)}\n"
     text += number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
     text += "".join(f", {name} {number(each)}" for name, each in outcomes.outcomes.items())
-    target.emit(document, f"{text} at {point_text(study, params)}; nothing was recorded")
+    target.emit(document, f"{text} at {output.point_text(study, params)}; nothing was recorded")
 
 
 def _report(target: Target, study: Study, before: int, failed: int, seconds: float) -> None:
-    found, new = results(study), len(study.trials) - before
-    document = {
-        "study": study.name,
-        "new": new,
-        "failed_here": failed,
-        "seconds": seconds,
-        **counts(study),
-        **found,
-    }
-    text = (
-        f"{new} new trials in {seconds:.1f} s; {study.name} has {counts_text(counts(study))}\n"
-        f"{results_text(study, found)}"
-    )
-    target.emit(document, f"{text}\n\nnext: {target.again('plot')}")
+    found, new = output.results(study), len(study.trials) - before
+    document = {"study": study.name, "new": new, "failed_here": failed, "seconds": seconds}
+    document |= output.counts(study) | found
+    text = f"{new} new trials in {seconds:.1f} s; {study.name} has {output.counts_text(study)}"
+    best = output.results_text(study, found)
+    target.emit(document, f"{text}\n{best}\n\nnext: {target.again('plot')}")
 
 
 def _objective(
-    study: Study, function: str | None, command: str | None, timeout: float | None
+    study: Study, function: str | None, program: str | None, timeout: float | None
 ) -> AbstractContextManager[Objective]:
-    if command is not None:
-        return Program(command, study.space, timeout, tuple(study.outcomes))
+    if program is not None:
+        return objectives.Program(program, study.space, timeout, tuple(study.outcomes))
     assert function is not None
-    found = load(function)
+    found = objectives.load(function)
     return nullcontext(found) if timeout is None else Isolated(found, timeout)
 
 

@@ -5,7 +5,8 @@ to their values and back. A space function declares its axes by running.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -42,13 +43,38 @@ class Axis:
 
 
 @dataclass(frozen=True, slots=True)
+class Single:
+    """A parameter with one value only: it has no axis."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Axes:
-    """Named axes. ``fixed`` are parameters with one value only: they have no axis."""
+    """Named axes. ``fixed`` are the values of parameters with one value only."""
 
     named: Mapping[str, Axis]
     fixed: Mapping[str, Any] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
     branches: tuple[ActiveWhen, ...] = ()
+
+    @staticmethod
+    def of(
+        specs: Mapping[str, Any],
+        read: Callable[[Any], Axis | Single],
+        constraints: tuple[Constraint, ...] = (),
+        branches: tuple[ActiveWhen, ...] = (),
+    ) -> Axes:
+        """Axes from another library's description of each parameter; SpaceError names it."""
+        named, fixed = dict[str, Axis](), dict[str, Any]()
+        for name, spec in specs.items():
+            with naming(name):
+                axis = read(spec)
+            if isinstance(axis, Single):
+                fixed[name] = axis.value
+            else:
+                named[name] = axis
+        return Axes(named, fixed, constraints, branches)
 
     @property
     def space(self) -> Space:
@@ -79,6 +105,15 @@ class Axes:
         }
 
 
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """A SpaceError inside says which parameter it is about."""
+    try:
+        yield
+    except SpaceError as error:
+        raise SpaceError(f"parameter {name!r}: {error}") from None
+
+
 def plain(parameter: Parameter) -> Axis:
     """A parameter that both sides mean in the same way."""
     quick = (float, int) if isinstance(parameter, Float) else (int,)
@@ -96,11 +131,13 @@ def plain(parameter: Parameter) -> Axis:
     return Axis(parameter, ours, lambda value: value)
 
 
-def listed(values: Sequence[Any]) -> Axis:
+def listed(values: Sequence[Any]) -> Axis | Single:
     """A list of values: three or more numbers in increasing order are ordered levels, anything else
     are options without order. Objects such as estimators go by their names.
     """
     items = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if len(items) == 1:
+        return Single(items[0])
     ordered = (
         len(items) > 2
         and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in items)
@@ -129,8 +166,12 @@ def _by_position(names: Sequence[str], items: Sequence[Any]) -> Axis:
 
 def ranged(
     kind: type[Float | Int], low: float, high: float, *, log: bool = False, step: Any = None
-) -> Axis:
+) -> Axis | Single:
     """The numbers from low to high; with a step low, low + step, … (whole if all are whole)."""
+    if log and step is not None:
+        raise SpaceError("a log scale and a step cannot go together")
+    if low == high:
+        return Single(low)
     if step is not None:
         return _levels(low, round((high - low) / step), step, log=False)
     return plain(kind(low, high, log))  # type: ignore[arg-type]
@@ -201,87 +242,60 @@ def quantiles(distribution: Any) -> Axis:
 # -- spaces declared by running a function --
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """A parameter as a space function declared it."""
-
-    kind: str
-    low: Any
-    high: Any
-    step: Any = None
-    log: bool = False
-    choices: tuple[Any, ...] = ()
-
-    @property
-    def single(self) -> bool:
-        return len(self.choices) == 1 or (not self.choices and self.low == self.high)
-
-    @property
-    def axis(self) -> Axis:
-        if self.choices:
-            return listed(self.choices)
-        kind = Float if self.kind == "float" else Int
-        return ranged(kind, self.low, self.high, log=self.log, step=self.step)
-
-
 class Suggestions:
     """The argument of a space function. Parameters that the model proposed get its value, all
     others a random one.
     """
 
     def __init__(
-        self,
-        proposed: Mapping[str, Any],
-        declared: Mapping[str, Declared],
-        rng: np.random.Generator,
+        self, proposed: Mapping[str, Any], known: Mapping[str, Axis], rng: np.random.Generator
     ) -> None:
-        self._proposed, self._known, self._rng = proposed, declared, rng
+        self._proposed, self._known, self._rng = proposed, known, rng
         self.values: dict[str, Any] = {}
-        self.declared: dict[str, Declared] = {}
+        self.declared: dict[str, Axis] = {}
 
     def suggest_float(
         self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False
     ) -> float:
-        return float(self._suggest(name, Declared("float", low, high, step, log)))
+        return float(self._suggest(name, lambda: ranged(Float, low, high, log=log, step=step)))
 
     def suggest_int(
         self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
     ) -> int:
-        return int(
-            self._suggest(name, Declared("int", low, high, None if step == 1 else step, log))
-        )
+        steps = None if step == 1 else step
+        return int(self._suggest(name, lambda: ranged(Int, low, high, log=log, step=steps)))
 
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
-        return self._suggest(name, Declared("categorical", None, None, choices=tuple(choices)))
+        return self._suggest(name, lambda: listed(choices))
 
-    def _suggest(self, name: str, declared: Declared) -> Any:
+    def _suggest(self, name: str, declare: Callable[[], Axis | Single]) -> Any:
         if name in self.values:
             return self.values[name]
-        if declared.log and declared.step is not None:
-            raise SpaceError(f"parameter {name!r}: a log scale and a step cannot go together")
-        if declared.single:
-            self.values[name] = declared.choices[0] if declared.choices else declared.low
-            return self.values[name]
-        try:
-            axis = declared.axis
-        except SpaceError as error:
-            raise SpaceError(f"parameter {name!r}: {error}") from None
-        if self._known.get(name) == declared and name in self._proposed:
-            value = self._proposed[name]
+        with naming(name):
+            axis = declare()
+        if isinstance(axis, Single):
+            value = axis.value
         else:
-            value = axis.theirs(axis.parameter.decode(self._rng.random(axis.parameter.width)))
-        self.values[name], self.declared[name] = value, declared
+            self.declared[name] = axis
+            if name in self._proposed and same(self._known.get(name), axis):
+                value = self._proposed[name]
+            else:
+                u = self._rng.random(axis.parameter.width)
+                value = axis.theirs(axis.parameter.decode(u))
+        self.values[name] = value
         return value
 
 
-def common(runs: Sequence[Mapping[str, Declared]]) -> dict[str, Declared]:
+def same(one: Axis | None, other: Axis) -> bool:
+    """Whether two runs of a space function declared a parameter in the same way."""
+    return one is not None and one.parameter == other.parameter
+
+
+def common(runs: Sequence[Mapping[str, Axis]]) -> dict[str, Axis]:
     """The parameters that every run declared in the same way: they can be modelled together."""
-    if not runs:
-        return {}
+    first = runs[0] if runs else {}
     return {
-        name: declared
-        for name, declared in runs[0].items()
-        if all(run.get(name) == declared for run in runs)
+        name: axis for name, axis in first.items() if all(same(run.get(name), axis) for run in runs)
     }
 
 

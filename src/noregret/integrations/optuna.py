@@ -16,7 +16,7 @@ from typing import Any
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import Axes, Axis, checked, ranged, seed_from
+from noregret.integrations.axes import Axes, Axis, Single, checked, ranged, seed_from
 from noregret.space import Choice, Float, Int
 from noregret.strategies import Strategy
 from noregret.study import CertifiedWithin, Study
@@ -41,23 +41,31 @@ except ImportError:
         " noregret[optuna]`"
     ) from None
 
-# of the user attribute by which an objective says that its failure is not the point's fault
+# The user attribute by which an objective says that its failure is not the point's fault.
 TRANSIENT = "noregret:transient"
 CONSTRAINTS = "constraints"  # as Optuna 4 writes them; Optuna 5: "constraints:name"
-KEY = (  # of the system attribute: what the strategy recorded, and for which point of which space
-    "noregret"
-)
+# The system attribute with what the strategy recorded, and for which point of which space.
+KEY = "noregret"
 logger = optuna.logging.get_logger(__name__)
 
 
 class NoRegretSampler(BaseSampler):
     """An Optuna sampler that proposes by a noregret strategy.
 
-    strategy: by default ``InsuredGPUCB()``. n_startup_trials: that many finished trials
-    come from ``independent_sampler`` before the strategy takes over; None leaves the start to the
-    strategy's own design. Parameters outside the intersection of the finished trials' search spaces
-    (conditional ones, and all of the first trial) always come from ``independent_sampler``, by
-    default a random one.
+    Parameters outside the intersection of the finished trials' search spaces (conditional ones, and
+    all of the first trial) always come from ``independent_sampler``.
+
+    Args:
+        strategy: How points are chosen; None is the default strategy.
+        seed: Of the random numbers; None: a fresh one.
+        n_startup_trials: The number of complete trials that come from ``independent_sampler``
+            before the strategy takes over; None leaves the start to the strategy's own design.
+        independent_sampler: By default a random one.
+        warn_independent_sampling: Whether to warn when a parameter comes from it.
+        constraints_func: Values of a finished trial, at most 0 where it is feasible.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or the strategy reads no constraints.
     """
 
     def __init__(
@@ -125,11 +133,8 @@ class NoRegretSampler(BaseSampler):
                 outcomes=_limits(others),
             )
             asked = known.ask(fixed=fixed or None)
-            seen, others = (
-                {other.number for other in others if KEY in other.system_attrs},
-                _others(study, trial),
-            )
-            if seen.issuperset(other.number for other in others if KEY in other.system_attrs):
+            seen, others = _proposed(others), _others(study, trial)
+            if _proposed(others) <= seen:
                 break
         decision = replace(asked.decision, pending=())  # numbers of a study that is gone
         kept = {"decision": decision.to_json(), "point": asked.params, "space": space_key}
@@ -178,10 +183,19 @@ class NoRegretStopping:
     ``study.optimize(f, callbacks=[NoRegretStopping(0.01)])``, with any sampler.
 
     A noregret model of the finished trials bounds the regret of its recommended point, and the
-    study is stopped when that is at most ``regret``. A strategy whose bound is not proved is
-    refused unless ``heuristic``, then it is a rule of thumb; the default strategy is
-    ``InsuredGPUCB()``, which has none. It looks every ``every`` trials, from ``at_least`` on.
-    Pruning is as it was: ``trial.should_prune`` does not know of it.
+    study is stopped when that is at most ``regret``. Pruning is as it was: ``trial.should_prune``
+    does not know of it.
+
+    Args:
+        regret: The largest regret at which the study is stopped.
+        strategy: Whose bound it is; None is the default strategy, which has none that is proved.
+        delta: The failure probability of the bound; None: that of the strategy.
+        heuristic: Accept a bound that is not proved, as a rule of thumb.
+        at_least: The number of complete trials before the first look.
+        every: The number of complete trials between two looks.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or the bound is not proved and not ``heuristic``.
     """
 
     def __init__(
@@ -244,11 +258,16 @@ def _searched(
 
 
 def _axes(search_space: dict[str, BaseDistribution]) -> Axes:
-    return Axes({name: _axis(distribution) for name, distribution in search_space.items()})
+    return Axes.of(search_space, _axis)
 
 
 def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
     return [other for other in study.get_trials(deepcopy=False) if other.number != trial.number]
+
+
+def _proposed(trials: Sequence[FrozenTrial]) -> set[int]:
+    """The numbers of the trials that a strategy proposed."""
+    return {trial.number for trial in trials if KEY in trial.system_attrs}
 
 
 def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
@@ -299,7 +318,7 @@ def _fingerprint(search_space: dict[str, BaseDistribution]) -> str:
     return hashlib.blake2s(text.encode(), digest_size=8).hexdigest()
 
 
-def _axis(distribution: BaseDistribution) -> Axis:
+def _axis(distribution: BaseDistribution) -> Axis | Single:
     if isinstance(distribution, CategoricalDistribution):
         choices = distribution.choices
         return Axis(
@@ -326,11 +345,9 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
     space, and points outside it.
     """
     complete = [
-        trial.value
+        value
         for trial in trials
-        if trial.state == TrialState.COMPLETE
-        and trial.value is not None
-        and math.isfinite(trial.value)
+        if trial.state == TrialState.COMPLETE and (value := _finite(trial)) is not None
     ]
     middle = statistics.median(complete) if complete else None
     retried = {trial.system_attrs.get("failed_trial") for trial in trials}
@@ -348,29 +365,23 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
                 name: axis.ours(trial.params[name]) if name in trial.params else point[name]
                 for name, axis in axes.named.items()
             }
-        except (
-            KeyError,
-            ValueError,
-        ):  # SpaceError, and what Optuna raises for a category it does not know
+        except (KeyError, ValueError):  # a SpaceError, or a category that Optuna does not know
             continue
         decision = Decision.from_json(decided.get("decision", {})) if ours == point else Decision()
         value = _value(trial, goal, middle)
-        state: State = (
-            "running"
-            if trial.state == TrialState.RUNNING
-            else "failed"
-            if value is None
-            else "complete"
-        )
+        state: State = "failed" if value is None else "complete"
+        if trial.state == TrialState.RUNNING:
+            state, value = "running", None
+        told = _constraints_of(trial) if state == "complete" else {}
         history.append(
             Trial(
                 len(history),
                 ours,
                 state,
-                value if state == "complete" else None,
+                value,
                 decision=decision,
                 transient=state == "failed" and _is_transient(trial, retried),
-                outcomes=(told := _constraints_of(trial) if state == "complete" else {}),
+                outcomes=told,
                 feasible=keeps(told, limits),
             )
         )
@@ -388,8 +399,11 @@ def _value(trial: FrozenTrial, goal: Goal, middle: float | None) -> float | None
     """What the model learns: None as from a failed trial. A pruned trial has its last intermediate
     value, but is never better than the median.
     """
-    if trial.state == TrialState.FAIL or trial.value is None or not math.isfinite(trial.value):
-        return None
-    if trial.state == TrialState.PRUNED and middle is not None:
-        return max(trial.value, middle) if goal == "minimize" else min(trial.value, middle)
-    return trial.value
+    value = None if trial.state == TrialState.FAIL else _finite(trial)
+    if value is None or middle is None or trial.state != TrialState.PRUNED:
+        return value
+    return max(value, middle) if goal == "minimize" else min(value, middle)
+
+
+def _finite(trial: FrozenTrial) -> float | None:
+    return trial.value if trial.value is not None and math.isfinite(trial.value) else None

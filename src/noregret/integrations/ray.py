@@ -17,7 +17,7 @@ from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import (
     Axes,
     Axis,
-    Declared,
+    Single,
     Suggestions,
     checked,
     common,
@@ -53,7 +53,7 @@ class _Run:
     params: dict[str, Any]
     state: State = "running"
     value: float | None = None
-    declared: dict[str, Declared] = field(default_factory=dict)
+    declared: dict[str, Axis] = field(default_factory=dict)
     decision: Decision = field(default_factory=Decision)
     decided: tuple[Any, ...] = ()
 
@@ -61,12 +61,23 @@ class _Run:
 class NoRegretSearch(Searcher):  # type: ignore[misc]
     """A Ray Tune search algorithm that proposes by a noregret strategy.
 
-    space: a dict (nested, if you like) of Tune's own domains, noregret parameters and constants, or
-    a function that calls ``trial.suggest_float``, ``suggest_int`` and ``suggest_categorical``; left
-    out, it is the Tuner's ``param_space``. Trials under way are taken into account; trials that
-    failed or reported no finite metric count as failed, those a scheduler stopped with their last
-    result. points_to_evaluate: configurations to begin with, with evaluated_rewards if their values
-    are known.
+    Trials under way are taken into account. Trials that failed or reported no finite metric count
+    as failed, those that a scheduler stopped count with their last result.
+
+    Args:
+        space: A dict (nested, if you like) of Tune's own domains, noregret parameters and
+            constants, or a function that calls ``trial.suggest_float``, ``suggest_int`` and
+            ``suggest_categorical``; None: the Tuner's ``param_space``.
+        metric: The name of the value that is optimised; None: the one that Tune names.
+        mode: "min" or "max"; None: the one that Tune names.
+        strategy: How points are chosen; None is the default strategy.
+        seed: Of the random numbers; None: a fresh one.
+        points_to_evaluate: Configurations to begin with.
+        evaluated_rewards: Their values, if they are known.
+
+    Raises:
+        ConfigurationError: There are several metrics, or values for other points.
+        SpaceError: The space cannot be modelled.
     """
 
     def __init__(
@@ -114,12 +125,11 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     def _axes(self) -> tuple[Axes, tuple[Any, ...]]:
         """What is modelled now, and a name for it: decisions made on other axes are not read."""
         if callable(self._space):
-            declared = common([run.declared for run in self._runs.values() if run.declared])
-            axes = Axes({name: each.axis for name, each in declared.items()})
-            return axes, tuple(declared.items())
-        axes = _dict_axes(self._space)
-        _ = axes.space
-        return axes, tuple(axes.named)
+            axes = Axes(common([run.declared for run in self._runs.values() if run.declared]))
+        else:
+            axes = _dict_axes(self._space)
+            _ = axes.space
+        return axes, tuple((name, axis.parameter) for name, axis in axes.named.items())
 
     def _check(self, point: Mapping[str, Any]) -> dict[str, Any]:
         flat = _flat(point)
@@ -165,7 +175,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         run = _Run(params, decision=decision, decided=decided)
         if callable(self._space):
             rng = np.random.default_rng([self._seed, len(self._runs), 1])
-            suggestions = Suggestions(params, dict(decided), rng)
+            suggestions = Suggestions(params, axes.named, rng)
             run.params = evaluate(self._space, suggestions)
             run.declared = suggestions.declared
         self._runs[trial_id] = run
@@ -273,8 +283,7 @@ def _dict_axes(space: Any) -> Axes:
             "a space is a dict of Tune's domains or noregret parameters, or a function of a trial,"
             f" got {space!r}"
         )
-    axes: dict[str, Axis] = {}
-    fixed: dict[str, Any] = {}
+    specs: dict[str, Any] = {}
     for name, spec in _flat(space).items():
         if name.endswith("/grid_search") or name == "grid_search":
             raise SpaceError(
@@ -282,58 +291,40 @@ def _dict_axes(space: Any) -> Axes:
                 " tune.choice([...])"
             )
         inner = Space({name: spec}) if isinstance(spec, Branch) else None
-        twice = [each for each in (name, *(inner.parameters if inner else ())) if each in axes]
-        if twice:
-            raise SpaceError(f"{twice[0]!r} is given twice: by itself, and as an input of a Branch")
-        if inner is not None:
-            axes |= {each: plain(parameter) for each, parameter in inner.parameters.items()}
-            branches += inner.branches
-        elif isinstance(spec, (Float, Int, Choice)):
-            axes[name] = plain(spec)
-        elif isinstance(spec, sample.Domain):
-            _add_domain(name, spec, axes, fixed)
-        else:
-            fixed[name] = spec
-    return Axes(axes, fixed, constraints, branches)
+        added = {name: spec} if inner is None else inner.parameters
+        for each in added:
+            if each in specs:
+                raise SpaceError(f"{each!r} is given twice: by itself, and as an input of a Branch")
+        specs |= added
+        branches += () if inner is None else inner.branches
+    return Axes.of(specs, _axis, constraints, branches)
 
 
-def _add_domain(
-    name: str, domain: sample.Domain, axes: dict[str, Axis], fixed: dict[str, Any]
-) -> None:
-    if isinstance(domain, sample.Categorical):
-        if len(domain.categories) == 1:
-            fixed[name] = domain.categories[0]
-        else:
-            axes[name] = listed(domain.categories)
-        return
-    sampler: Any = domain.get_sampler()
+def _axis(spec: Any) -> Axis | Single:
+    """One of Tune's domains, a parameter of ours, or a constant."""
+    if isinstance(spec, (Float, Int, Choice)):
+        return plain(spec)
+    if not isinstance(spec, sample.Domain):
+        return Single(spec)
+    if isinstance(spec, sample.Categorical):
+        return listed(spec.categories)
+    sampler: Any = spec.get_sampler()
     step: Any = None
     if isinstance(sampler, sample.Quantized):
         sampler, step = sampler.sampler, sampler.q
-    log = isinstance(sampler, sample.LogUniform)
-    try:
-        if isinstance(sampler, sample.Normal) and step is None:
-            axes[name] = quantiles(scipy.stats.norm(sampler.mean, sampler.sd))
-        elif isinstance(sampler, sample.Normal):
-            axes[name] = multiples(
-                sampler.mean - 3 * sampler.sd, sampler.mean + 3 * sampler.sd, step, log=False
-            )
-        elif isinstance(domain, sample.Integer):  # Tune's upper end is exclusive, except in steps
-            axes[name] = (
-                plain(Int(domain.lower, domain.upper - 1, log))
-                if step in (None, 1)
-                else multiples(domain.lower, domain.upper, step, log=log)
-            )
-        elif isinstance(domain, sample.Float):
-            axes[name] = (
-                plain(Float(domain.lower, domain.upper, log))
-                if step is None
-                else multiples(domain.lower, domain.upper, step, log=log)
-            )
-        else:
-            raise SpaceError(
-                f"{domain!r} (tune.sample_from) can only be sampled, not modelled: give a function"
-                " that calls trial.suggest_float and the like as space"
-            )
-    except SpaceError as error:
-        raise SpaceError(f"parameter {name!r}: {error}") from None
+    if isinstance(sampler, sample.Normal):
+        mean, std = sampler.mean, sampler.sd
+        if step is None:
+            return quantiles(scipy.stats.norm(mean, std))
+        return multiples(mean - 3 * std, mean + 3 * std, step, log=False)
+    log, whole = isinstance(sampler, sample.LogUniform), isinstance(spec, sample.Integer)
+    if not whole and not isinstance(spec, sample.Float):
+        raise SpaceError(
+            f"{spec!r} (tune.sample_from) can only be sampled, not modelled: give a function that"
+            " calls trial.suggest_float and the like as space"
+        )
+    if step is not None and not (whole and step == 1):
+        return multiples(spec.lower, spec.upper, step, log=log)
+    # Tune's upper end of whole numbers is exclusive, except in steps
+    kind, upper = (Int, spec.upper - 1) if whole else (Float, spec.upper)
+    return plain(kind(spec.lower, upper, log))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,17 +35,29 @@ def minimize_noisy(
 ) -> OptimizeResult:
     """Minimises ``fun(x, *args)``, which may be noisy and expensive, over a box.
 
-    bounds: ``scipy.optimize.Bounds`` or ``(low, high)`` pairs. maxfun: how often ``fun`` is called.
-    x0: a point, or rows of points, to begin with; y0: their values if they are known already.
-    integrality: which variables are whole numbers. noise_std: the noise's standard deviation if it
-    is known. rng: a seed or a Generator. callback: called after each evaluation, with
-    ``intermediate_result`` if that is its argument's name, else with x; ``StopIteration`` ends the
-    run. A value that is not finite marks its point as failed.
+    Args:
+        fun: The function. A value that is not finite marks its point as failed.
+        bounds: ``scipy.optimize.Bounds`` or ``(low, high)`` pairs.
+        args: Further arguments of ``fun``.
+        maxfun: How often ``fun`` is called.
+        x0: A point, or rows of points, to begin with.
+        y0: Their values, if they are known already.
+        integrality: Which variables are whole numbers.
+        noise_std: The noise's standard deviation, if it is known.
+        strategy: How points are chosen; None is the default strategy.
+        rng: A seed or a Generator.
+        callback: Called after each evaluation, with ``intermediate_result`` if that is its
+            argument's name, else with x. ``StopIteration`` ends the run.
 
-    The result's ``x`` is the evaluated point with the lowest posterior mean and ``fun`` that mean,
-    with ``fun_std``; ``x_observed`` and ``fun_observed`` are the lowest value seen, which under
-    noise is partly luck. ``x_iters`` and ``func_vals`` are all evaluations, ``study`` is the study
-    behind them.
+    Returns:
+        A result whose ``x`` is the evaluated point with the lowest posterior mean and ``fun`` that
+        mean, with ``fun_std``. ``x_observed`` and ``fun_observed`` are the lowest value seen, which
+        under noise is partly luck. ``x_iters`` and ``func_vals`` are all evaluations, ``study`` is
+        the study behind them.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or ``fun`` returns no real number.
+        SpaceError: The bounds are not finite, or a point of ``x0`` is outside.
     """
     check_count("maxfun", maxfun)
     if strategy is not None and noise_std is not None:
@@ -104,13 +117,10 @@ class _Box:
         self.varies = self.low < self.high
         parameters: dict[str, Parameter] = {}
         for index in np.flatnonzero(self.varies):
+            low, high = float(self.low[index]), float(self.high[index])
             try:
-                low, high = float(self.low[index]), float(self.high[index])
-                parameters[f"x{index}"] = (
-                    Int(int(np.ceil(low)), int(np.floor(high)))
-                    if whole[index]
-                    else Float(low, high)
-                )
+                integer = Int(math.ceil(low), math.floor(high)) if whole[index] else None
+                parameters[f"x{index}"] = Float(low, high) if integer is None else integer
             except (SpaceError, OverflowError) as error:
                 raise SpaceError(f"bounds at position {index}: {error}") from None
         if not parameters:
@@ -129,22 +139,17 @@ class _Box:
 
 
 def _limits(bounds: Any) -> tuple[Array, Array]:
-    if isinstance(bounds, Bounds):
-        low, high = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
-    else:
-        try:
-            low, high = (
-                np.array([[float(low), float(high)] for low, high in bounds]).reshape(-1, 2).T
-            )
-        except (TypeError, ValueError):
-            raise SpaceError(
-                f"bounds must be scipy.optimize.Bounds or finite (low, high) pairs, got {bounds!r}"
-            ) from None
-    if (
-        len(low) == 0
-        or not (np.isfinite(low).all() and np.isfinite(high).all())
-        or not (low <= high).all()
-    ):
+    try:
+        if isinstance(bounds, Bounds):
+            low, high = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
+        else:
+            pairs = [[float(low), float(high)] for low, high in bounds]
+            low, high = np.array(pairs).reshape(-1, 2).T
+    except (TypeError, ValueError):
+        raise SpaceError(
+            f"bounds must be scipy.optimize.Bounds or finite (low, high) pairs, got {bounds!r}"
+        ) from None
+    if not (len(low) and np.isfinite([low, high]).all() and (low <= high).all()):
         raise SpaceError(
             f"bounds must be finite with low ≤ high, got {bounds!r}: choose the widest values you"
             " would accept"
@@ -199,13 +204,11 @@ def _result(
     status: int,
     message: str,
 ) -> OptimizeResult:
+    done = any(trial.state == "complete" for trial in study.trials)
+    if not done:
+        status, message = 1, "no value was finite."
     result = OptimizeResult(
-        x=X[0],
-        fun=np.nan,
-        fun_std=np.nan,
-        x_observed=X[0],
-        fun_observed=np.nan,
-        success=False,
+        success=done and status == 0,
         status=status,
         message=message,
         nfev=len(X),
@@ -214,17 +217,11 @@ def _result(
         func_vals=np.array(values),
         study=study,
     )
-    if not any(trial.state == "complete" for trial in study.trials):
-        result.update(status=1, message="no value was finite.")
+    if not done:
+        result.update(x=X[0], fun=np.nan, fun_std=np.nan, x_observed=X[0], fun_observed=np.nan)
         return result
     found = study.result()
-    result.update(
-        x=box.full(found.recommended.params),
-        fun=found.recommended.value,
-        x_observed=box.full(found.best.params),
-        fun_observed=found.best.value,
-        success=status == 0,
-    )
-    if found.prediction is not None:
-        result.update(fun=found.prediction[0], fun_std=found.prediction[1])
+    mean, std = found.prediction or (found.recommended.value, np.nan)
+    result.update(x=box.full(found.recommended.params), fun=mean, fun_std=std)
+    result.update(x_observed=box.full(found.best.params), fun_observed=found.best.value)
     return result

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import CUT, Axes, Axis, listed, plain, quantiles
+from noregret.integrations.axes import CUT, Axes, Axis, Single, listed, plain, quantiles
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
-from noregret.strategies import Belief, Strategy
+from noregret.strategies import Strategy
 from noregret.study import Study
-from noregret.trials import Decision, Explanation, History, Proposal, Trial
+from noregret.trials import Trial
 
 try:
     from joblib import effective_n_jobs
@@ -28,16 +27,32 @@ except ImportError:
         "NoRegretSearchCV needs scikit-learn: install it with `pip install noregret[sklearn]`"
     ) from None
 
+FITTED = (  # what an earlier fit may have left
+    *("best_estimator_", "best_index_", "best_score_", "best_params_"),
+    *("refit_time_", "scorer_", "cv_results_"),
+)
+
 
 class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
     """A search over an estimator's parameters by cross-validation, with the attributes and options
     of ``RandomizedSearchCV``.
 
-    param_distributions: a dict of lists, scipy.stats distributions and noregret parameters in any
-    mixture, or a ``Space`` or ``Candidates``. n_iter: how many points are evaluated; a space with
-    no more points than that is evaluated whole. batch_size: points evaluated at once, by default as
-    many as keep n_jobs busy. metric: which of several scores is optimised, by default the one that
-    ``refit`` names. ``study_`` is the study behind the search.
+    ``study_`` is the study behind the search.
+
+    Args:
+        estimator: The estimator, as ``RandomizedSearchCV`` takes it.
+        param_distributions: A dict of lists, scipy.stats distributions and noregret parameters in
+            any mixture, or a ``Space`` or ``Candidates``.
+        n_iter: The number of points that are evaluated. A space with no more points than that is
+            evaluated whole.
+        strategy: How points are chosen; None is the default strategy.
+        metric: Which of several scores is optimised; None: the one that ``refit`` names.
+        batch_size: The number of points evaluated at once; None: as many as keep n_jobs busy.
+        scoring: This and all others as ``RandomizedSearchCV`` takes them.
+
+    Raises:
+        ConfigurationError: A setting is wrong, or no score is named where there are several.
+        SpaceError: A parameter cannot be searched.
     """
 
     def __init__(
@@ -78,19 +93,13 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        # the estimator that was fitted is pickled with its study, which is its own and in memory
-        state: dict[str, Any] = super().__getstate__()
+        # a study in memory is not pickled: what makes an equal one is
+        state: dict[str, Any] = dict(super().__getstate__())
         if "study_" in state:
             study = state["study_"]
-            state = state | {
-                "study_": {
-                    "space": study.space,
-                    "goal": study.goal,
-                    "strategy": study.strategy,
-                    "seed": study.record().seed,
-                    "trials": study.trials,
-                }
-            }
+            names = ("space", "goal", "strategy", "trials")
+            state["study_"] = {name: getattr(study, name) for name in names}
+            state["study_"]["seed"] = study.record().seed
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -99,9 +108,8 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         super().__setstate__(state)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(
-            self, "scorer_"
-        )  # what fit sets last: an interrupted search has results, but cannot predict
+        # what fit sets last: an interrupted search has results, but cannot predict
+        return hasattr(self, "scorer_")
 
     def _run_search(self, evaluate_candidates: Callable[..., dict[str, Any]]) -> None:
         check_count("n_iter", self.n_iter)
@@ -109,14 +117,14 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
             check_count("batch_size", self.batch_size)
         space, theirs = _search_space(self.param_distributions)
         every = space.enumeration()
-        whole = every is not None and len(every) <= self.n_iter
-        count = len(every) if every is not None and whole else self.n_iter
+        points: Any = every if every is not None and len(every) <= self.n_iter else ()
+        count = len(points) or self.n_iter
         seed = int(check_random_state(self.random_state).randint(2**31))
-        self.study_ = Study(space, "maximize", _InTurn() if whole else self.strategy, seed)
-        self._failed: dict[
-            int, dict[str, Any]
-            # candidates none of whose fits succeeded: scikit-learn leaves them out of its results
-        ] = {}
+        self.study_ = Study(space, "maximize", self.strategy, seed)
+        for u in points:
+            self.study_.enqueue(space.decode(u))
+        # candidates none of whose fits succeeded: scikit-learn leaves them out of its results
+        self._failed: dict[int, dict[str, Any]] = {}
         batch = self.batch_size or math.ceil(effective_n_jobs(self.n_jobs) / self.n_splits_)
         splits, metric, results, error = _Splits(self._checked_cv_orig), self._metric(), None, None
         try:
@@ -130,12 +138,8 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
                         raise
                     error = raised
                     warnings.warn(str(raised), FitFailedWarning, stacklevel=2)
-                    self._failed.update(
-                        {
-                            trial.number: params
-                            for trial, params in zip(trials, candidates, strict=True)
-                        }
-                    )
+                    numbers = [trial.number for trial in trials]
+                    self._failed |= dict(zip(numbers, candidates, strict=True))
                 self._tell(trials, results, metric)
             if results is None:
                 raise error or ConfigurationError("no candidate was evaluated")
@@ -154,25 +158,18 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _metric(self) -> str:
         chosen = self.metric or (self.refit if isinstance(self.refit, str) else "score")
-        known = (
-            list(self.scoring) if isinstance(self.scoring, (list, tuple, set, Mapping)) else None
-        )
-        if known is not None and chosen not in known:
-            raise _which_metric(known, chosen)
+        if isinstance(self.scoring, (list, tuple, set, Mapping)) and chosen not in self.scoring:
+            raise _which_metric(list(self.scoring), chosen)
         return str(chosen)
 
     def _tell(self, trials: list[Trial], results: dict[str, Any] | None, metric: str) -> None:
-        if results is not None and f"mean_test_{metric}" not in results:
-            raise _which_metric(
-                [key.removeprefix("mean_test_") for key in results if key.startswith("mean_test_")],
-                metric,
-            )
-        scores = None if results is None else results[f"mean_test_{metric}"]
+        scores: Any = (results or {}).get(f"mean_test_{metric}")
+        if results is not None and scores is None:
+            names = [key.removeprefix("mean_test_") for key in results if "mean_test_" in key]
+            raise _which_metric(names, metric)
         for trial in trials:
-            if scores is None or trial.number in self._failed:
-                score = self.error_score
-            else:
-                score = scores[trial.number]
+            failed = scores is None or trial.number in self._failed
+            score = self.error_score if failed else scores[trial.number]
             if np.isfinite(score):
                 self.study_.tell(trial, score)
             else:
@@ -190,9 +187,8 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         params, rows = list(candidate_params), list(out)
         for position, failed in self._failed.items():
             params.insert(position, failed)
-            rows[position * n_splits : position * n_splits] = [
-                _failed_row(out[0], self.error_score)
-            ] * n_splits
+            place = position * n_splits
+            rows[place:place] = [_failed_row(out[0], self.error_score)] * n_splits
         formatted: dict[str, Any] = super()._format_results(params, n_splits, rows, more_results)
         return formatted
 
@@ -203,50 +199,12 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _keep(self, results: dict[str, Any] | None, metric: str) -> None:
         """The results of an interrupted search, and nothing that an earlier fit may have left."""
-        self._forget(
-            "best_estimator_",
-            "best_index_",
-            "best_score_",
-            "best_params_",
-            "refit_time_",
-            "scorer_",
-            "cv_results_",
-        )
+        self._forget(*FITTED)
         if results is not None and f"mean_test_{metric}" in results:
             self.cv_results_ = results
             self.best_index_ = int(results[f"rank_test_{metric}"].argmin())
             self.best_score_ = results[f"mean_test_{metric}"][self.best_index_]
             self.best_params_ = results["params"][self.best_index_]
-
-
-@dataclass(frozen=True, slots=True)
-class _InTurn:
-    """Every point of a small space once."""
-
-    @property
-    def theorem(self) -> str:
-        return "none needed: every point is evaluated"
-
-    @property
-    def proved(self) -> bool:
-        return False
-
-    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        every = space.enumeration()
-        if every is None:
-            raise SpaceError("only a finite space can be evaluated whole")
-        return Proposal(
-            every[len(history.X) + len(history.pending) + len(history.failed)],
-            Decision("exhaustive"),
-        )
-
-    def explain(self, decision: Decision) -> Explanation:
-        return Explanation("The next point of a small space, all of which is evaluated.")
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return None
 
 
 class _Splits:
@@ -297,15 +255,8 @@ def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, An
             "param_distributions is a dict from parameter names to lists, distributions or"
             f" noregret parameters, got {given!r}"
         )
-    axes: dict[str, Axis] = {}
-    fixed: dict[str, Any] = {}
-    for name, spec in given.items():
-        if _is_list(spec) and len(spec) == 1:
-            fixed[name] = next(iter(spec))
-        else:
-            axes[name] = _axis(name, spec)
-    translation = Axes(axes, fixed)
-    return translation.space, translation.theirs
+    axes = Axes.of(given, _axis)
+    return axes.space, axes.theirs
 
 
 def _is_list(spec: Any) -> bool:
@@ -314,15 +265,15 @@ def _is_list(spec: Any) -> bool:
     )
 
 
-def _axis(name: str, spec: Any) -> Axis:
+def _axis(spec: Any) -> Axis | Single:
     if isinstance(spec, (Float, Int, Choice)):
         return plain(spec)
     if hasattr(spec, "ppf") and hasattr(spec, "cdf") and hasattr(spec, "dist"):
         return _distribution(spec)
     if not _is_list(spec) or len(spec) == 0:
         raise SpaceError(
-            f"parameter {name!r}: give a list of values, a frozen scipy.stats distribution, or"
-            f" Float, Int or Choice, got {spec!r}"
+            "give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got"
+            f" {spec!r}"
         )
     return listed(spec)
 
@@ -335,13 +286,8 @@ def _distribution(frozen: Any) -> Axis:
     kind = frozen.dist.name
     if kind in ("uniform", "loguniform", "reciprocal"):
         return plain(Float(low, high, log=kind != "uniform"))
-    if kind == "randint":
-        return plain(Int(int(low), int(high)))
-    if hasattr(frozen, "pmf"):
-        return plain(
-            Int(
-                int(low if math.isfinite(low) else frozen.ppf(CUT)),
-                int(high if math.isfinite(high) else frozen.ppf(1 - CUT)),
-            )
-        )
-    return quantiles(frozen)
+    if not hasattr(frozen, "pmf"):
+        return quantiles(frozen)
+    first = low if math.isfinite(low) else frozen.ppf(CUT)
+    last = high if math.isfinite(high) else frozen.ppf(1 - CUT)
+    return plain(Int(int(first), int(last)))

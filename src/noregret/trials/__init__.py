@@ -27,7 +27,6 @@ from noregret.trials.limits import (
     AtMost,
     Limit,
     check_limits,
-    check_measured,
     check_noise,
     check_outcome,
     check_value,
@@ -37,7 +36,7 @@ from noregret.trials.limits import (
 )
 from noregret.trials.trial import (
     STATES,
-    About,
+    Ending,
     State,
     Trial,
     check_attributes,
@@ -56,10 +55,10 @@ from noregret.trials.trial import (
 __all__ = [
     "LIMITS",
     "STATES",
-    "About",
     "AtLeast",
     "AtMost",
     "Decision",
+    "Ending",
     "Explanation",
     "Goal",
     "History",
@@ -74,7 +73,6 @@ __all__ = [
     "Trial",
     "check_attributes",
     "check_limits",
-    "check_measured",
     "check_noise",
     "check_note",
     "check_outcome",
