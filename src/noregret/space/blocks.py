@@ -115,6 +115,12 @@ def slices_of(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
     }
 
 
+def coordinate_mask(parameters: Mapping[str, Parameter], flags: Sequence[bool]) -> Mask:
+    """The flags of the parameters for each of their coordinates, (d,)."""
+    widths = [parameter.width for parameter in parameters.values()]
+    return np.repeat(np.array(flags, dtype=np.bool_), widths)
+
+
 def _share(parameter: Parameter, value: object) -> float:
     return float(parameter.shares(np.array([parameter.encode(value)]))[0])
 

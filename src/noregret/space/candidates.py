@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, overload
+from typing import Any, overload
 
 import numpy as np
 
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Indices, Mask, RowIndex, first_of_each, nearest_rows
-from noregret.space.conditions import ActiveWhen
-from noregret.space.constraints import Constraint
-from noregret.space.parameters import Parameter
-from noregret.space.space import Inputs, Params, Space, Unfixed
+from noregret.space.space import Params, SearchSpace, Space
 from noregret.space.tables import Column, read_columns
 
 SHOWN = 10  # designs up to which repr prints all
@@ -23,7 +20,7 @@ BLOCK = 8_192  # designs that are encoded at once
 
 
 @dataclass(frozen=True, init=False, eq=False, repr=False)
-class Candidates(Unfixed):
+class Candidates(SearchSpace):
     """A finite list of designs, such as a laboratory's catalogue.
 
     Columns of numbers are scaled to the unit interval by their range; other columns are treated as
@@ -42,10 +39,6 @@ class Candidates(Unfixed):
     vector: bool  # a design is a row of numbers without names
     _box: Space = field(init=False)
     _encoded: Array = field(init=False)
-
-    constraints: ClassVar[tuple[Constraint, ...]] = ()
-    branches: ClassVar[tuple[ActiveWhen, ...]] = ()
-    region: ClassVar[None] = None
 
     def __init__(self, rows: Any) -> None:
         columns, vector = read_columns(rows)
@@ -82,6 +75,7 @@ class Candidates(Unfixed):
         object.__setattr__(self, "columns", columns)
         object.__setattr__(self, "vector", vector)
         object.__setattr__(self, "_box", box)
+        object.__setattr__(self, "parameters", box.parameters)
         object.__setattr__(self, "_encoded", encoded)
 
     def __len__(self) -> int:
@@ -111,21 +105,6 @@ class Candidates(Unfixed):
     def rows(self) -> Designs:
         """The designs, each built when it is read."""
         return Designs(self.columns, self.vector)
-
-    @property
-    def parameters(self) -> dict[str, Parameter]:
-        """The columns."""
-        return self._box.parameters
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The inputs, to which the coordinates of the unit cube belong."""
-        return Inputs.of(self)
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates of the unit cube."""
-        return self._box.dimension
 
     @property
     def continuous(self) -> Mask:

@@ -21,6 +21,7 @@ from noregret.space.blocks import (
     INSIDE,
     LinearSystem,
     ListBlock,
+    coordinate_mask,
     decompose,
     slices_of,
 )
@@ -97,6 +98,12 @@ class Region:
                 W[:, j] = parameter.shares(U[:, self._slices[name]])
         return W
 
+    def _outside(self, U: Array, tolerance: float) -> Indices:
+        """Positions of the rows that violate a solved constraint."""
+        if not self.blocks:
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero(~self._system.holds(self._shares(U), tolerance))
+
     # -- feasibility --
 
     def feasible(self, U: Array, tolerance: float = INSIDE) -> Mask:
@@ -151,30 +158,27 @@ class Region:
         U[bad] = self._accepted[rng.integers(len(self._accepted), size=len(bad))]
         return U
 
-    def uniform(self, count: int, rng: np.random.Generator) -> Array:
-        """Independent uniform feasible points."""
-        every = self.enumeration()
-        if every is not None:
-            return every[rng.integers(len(every), size=count)]
-        return self.mapped(rng.random((count, self.dimension)))
-
     def _placed(self, V: Array) -> Array:
         """Points that satisfy the solved constraints."""
-        U = self._snapped(V)
+        U = self._snap(np.array(V))
         for block in self.blocks:
             U[:, block.columns] = block.mapped(V[:, block.columns])
         return self._settled(U)
 
-    def _snapped(self, V: Array) -> Array:
-        U = np.hstack([p.snap(V[:, self._slices[name]]) for name, p in self.parameters.items()])
-        for name, u in self._fixed.items():
-            U[:, self._slices[name]] = u
-        return np.array(U)
+    def _snap(self, U: Array) -> Array:
+        """Snaps each input by itself, in place."""
+        for name, parameter in self.parameters.items():
+            place = self._slices[name]
+            if name in self._fixed:
+                U[:, place] = self._fixed[name]
+            elif parameter.kind == "levels":
+                U[:, place] = parameter.snap(U[:, place])
+        return U
 
     def repair(self, U: Array) -> Array:
         """Each row, moved to a feasible point nearby unless it is feasible."""
-        U = self._snapped(np.clip(U, 0.0, 1.0))
-        rows = np.flatnonzero(~self._system.holds(self._shares(U), 1e-12))
+        U = self._snap(np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0))
+        rows = self._outside(U, 1e-12)
         for block in self.blocks if len(rows) else ():
             part = np.ix_(rows, block.columns)
             U[part] = block.repair(U[part])
@@ -192,7 +196,7 @@ class Region:
         for name in names:
             kept[self._slices[name]] = True
         U = np.array(U, dtype=np.float64)
-        rows = np.flatnonzero(~self._system.holds(self._shares(U), INSIDE))
+        rows = self._outside(U, INSIDE)
         for block in self.blocks if len(rows) else ():
             part = np.ix_(rows, block.columns)
             U[part] = block.through(U[part], kept[block.columns])
@@ -226,8 +230,8 @@ class Region:
     @property
     def tied(self) -> Mask:
         """Coordinates in blocks whose parameters move by levels only."""
-        levels = [p.kind == "levels" for p in self.parameters.values() for _ in range(p.width)]
-        return self._tied & np.array(levels, dtype=np.bool_)
+        levels = [parameter.kind == "levels" for parameter in self.parameters.values()]
+        return self._tied & coordinate_mask(self.parameters, levels)
 
     @cached_property
     def _every(self) -> Array | None:
