@@ -110,15 +110,6 @@ def test_candidates_of_numbers() -> None:
     np.testing.assert_array_equal(space.snap(np.array([[0.1], [0.9]])), [[0.0], [1.0]])
 
 
-def test_candidates_of_a_data_frame() -> None:
-    class Frame:  # what is used of pandas
-        def to_dict(self, orient: str) -> list[dict[str, Any]]:
-            assert orient == "records"
-            return [{"a": np.float64(1.0), "b": "x"}, {"a": np.float64(2.0), "b": "y"}]
-
-    assert Candidates(Frame()).rows == ({"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"})
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

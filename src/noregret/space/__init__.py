@@ -9,7 +9,7 @@ polytope    linear constraints, sampled     array        array types, rows found
 """
 
 from noregret.space.array import Array, Indices, Mask, RowIndex
-from noregret.space.candidates import Candidates, as_space
+from noregret.space.candidates import Candidates, Column, as_space
 from noregret.space.conditions import ONLY_FOR, ActiveWhen, Branch
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.parameters import Choice, Float, Int, Parameter
@@ -26,7 +26,6 @@ from noregret.space.space import (
     spread_points,
 )
 from noregret.space.subspace import FixedInputs, fix
-from noregret.space.tables import Column
 
 SPACES: tuple[type, ...] = (
     Float,
