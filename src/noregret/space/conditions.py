@@ -165,6 +165,8 @@ class Conditions:
 
     def settled(self, U: Array) -> Array:
         """Rows with every input that does not exist where it rests."""
+        if not self.owned:
+            return U
         U, absent = U.copy(), dict[str, Mask]()
         for each in self.owned:
             choice, place = self.parameters[each.choice], self.slices[each.name]

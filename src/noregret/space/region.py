@@ -41,8 +41,8 @@ class Region:
     Args:
         parameters: The parameters of the box.
         constraints: Its constraints.
-        fixed: Coordinates of the parameters whose values are given.
         conditions: Where inputs exist that do not always.
+        fixed: Coordinates of the parameters whose values are given.
 
     Raises:
         SpaceError: A constraint does not fit the parameters, or no point is feasible.
@@ -52,8 +52,8 @@ class Region:
         self,
         parameters: Mapping[str, Parameter],
         constraints: Sequence[Constraint],
+        conditions: Conditions,
         fixed: Mapping[str, Array] | None = None,
-        conditions: Conditions | None = None,
     ) -> None:
         self.parameters, self.constraints = parameters, tuple(constraints)
         self.conditions, self._fixed = conditions, dict(fixed or {})
@@ -64,8 +64,7 @@ class Region:
         self._checked = [
             each
             for each in constraints
-            if isinstance(each, Satisfies)
-            or (conditions is not None and not conditions.together(each.names))
+            if isinstance(each, Satisfies) or not conditions.together(each.names)
         ]  # at each point; the others are solved
         solved = [each for each in constraints if each not in self._checked]
         self._system = LinearSystem.of(parameters, solved)
@@ -74,20 +73,15 @@ class Region:
         self._tied = np.zeros(self.dimension, dtype=np.bool_)
         for block in self.blocks:
             self._tied[block.columns] = True
-        if conditions is not None and not self._fixed:
+        if not self._fixed:
             rest = conditions.rest.copy()
             for block in self.blocks:
                 rest[block.columns] = block.repair(rest[None, block.columns])[0]
             self.conditions = replace(conditions, rest=rest)
         self._check_not_empty()
 
-    def _settled(self, U: Array) -> Array:
-        return U if self.conditions is None else self.conditions.settled(U)
-
     def _counts(self, constraint: Constraint, values: Mapping[str, Any]) -> bool:
         """Whether all inputs that a constraint names exist."""
-        if self.conditions is None:
-            return True
         return all(self.conditions.exists(name, values) for name in constraint.names)
 
     def _shares(self, U: Array) -> Array:
@@ -163,7 +157,7 @@ class Region:
         U = self._snap(np.array(V))
         for block in self.blocks:
             U[:, block.columns] = block.mapped(V[:, block.columns])
-        return self._settled(U)
+        return self.conditions.settled(U)
 
     def _snap(self, U: Array) -> Array:
         """Snaps each input by itself, in place."""
@@ -182,7 +176,7 @@ class Region:
         for block in self.blocks if len(rows) else ():
             part = np.ix_(rows, block.columns)
             U[part] = block.repair(U[part])
-        U = self._settled(U)
+        U = self.conditions.settled(U)
         bad = self._rejected(U)
         if len(bad):
             U[bad] = self._accepted[nearest_rows(U[bad], self._accepted)]
@@ -200,7 +194,7 @@ class Region:
         for block in self.blocks if len(rows) else ():
             part = np.ix_(rows, block.columns)
             U[part] = block.through(U[part], kept[block.columns])
-        U = self._settled(U)
+        U = self.conditions.settled(U)
         return U, self.feasible(U, 1e-6)
 
     def jumps(self, u: Array) -> Array:
@@ -216,7 +210,7 @@ class Region:
             moved = np.repeat(u[None, :], len(near), axis=0)
             moved[:, columns] = near
             rows.append(moved)
-        around = self._settled(np.vstack(rows) if rows else np.empty((0, self.dimension)))
+        around = self.conditions.settled(np.vstack(rows) if rows else np.empty((0, self.dimension)))
         return around[self.feasible(around)]
 
     def _untied(self) -> dict[str, Parameter]:
@@ -247,9 +241,11 @@ class Region:
             fixed = self._fixed.get(name)
             tables.append(parameter.levels() if fixed is None else fixed[None, :])
             order.append(np.arange(self._slices[name].start, self._slices[name].stop))
-        every = product(tables)[:, np.argsort(np.concatenate(order))]
-        if self.conditions is not None:
-            every = np.unique(self._settled(every), axis=0)
+        every = product(tables)
+        if self.blocks:
+            every = every[:, np.argsort(np.concatenate(order))]
+        if self.conditions.owned:
+            every = np.unique(self.conditions.settled(every), axis=0)
         return every[self.feasible(every)] if self._checked else every
 
     def enumeration(self) -> Array | None:

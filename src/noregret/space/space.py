@@ -220,11 +220,7 @@ class Space(SearchSpace):
         return space
 
     def _fill(
-        self,
-        parameters: Mapping[str, Parameter | Branch] | Sequence[tuple[str, Parameter | Branch]],
-        vector: bool = False,
-        constraints: Sequence[Constraint] = (),
-        branches: Sequence[ActiveWhen] = (),
+        self, parameters: Any, vector: Any = False, constraints: Any = (), branches: Any = ()
     ) -> None:
         given = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
         pairs, owned = flatten(given)
@@ -285,14 +281,12 @@ class Space(SearchSpace):
     # -- computed once --
 
     @cached_property
-    def _conditions(self) -> Conditions | None:
-        if not self.branches:
-            return None
+    def _conditions(self) -> Conditions:
         return Conditions.of(self.branches, self.parameters, self.slices)
 
     @cached_property
     def _points(self) -> Region:
-        return Region(self.parameters, self.constraints, conditions=self._conditions)
+        return Region(self.parameters, self.constraints, self._conditions)
 
     @cached_property
     def region(self) -> Region | None:
@@ -300,16 +294,15 @@ class Space(SearchSpace):
         return self._points if self.constraints else None
 
     @property
-    def branching(self) -> Conditions | None:
-        """Where inputs exist that do not always; None: all always do."""
-        return self._points.conditions if self.branches else None
+    def branching(self) -> Conditions:
+        """Where inputs exist that do not always."""
+        return self._points.conditions if self.branches else self._conditions
 
     @cached_property
     def continuous(self) -> Mask:
         """Which coordinates may take any value; the others jump."""
         free = [parameter.size == math.inf for parameter in self.parameters.values()]
-        mask = coordinate_mask(self.parameters, free)
-        return mask if self.branching is None else mask & ~self.branching.coordinates
+        return coordinate_mask(self.parameters, free) & ~self.branching.coordinates
 
     @cached_property
     def movable(self) -> Mask:
@@ -325,7 +318,7 @@ class Space(SearchSpace):
 
     def active(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A point without the inputs that do not exist for its choices."""
-        return dict(params) if self.branching is None else self.branching.active(params)
+        return self.branching.active(params)
 
     def encode(self, params: Any) -> Array:
         """The coordinates of a point."""
@@ -340,7 +333,7 @@ class Space(SearchSpace):
 
     def _values(self, params: Any) -> Mapping[str, Any]:
         if isinstance(params, Mapping):
-            params = params if self.branching is None else self.branching.filled(params)
+            params = self.branching.filled(params)
             missing = [name for name in self.parameters if name not in params]
             unknown = [name for name in params if name not in self.parameters]
             if missing or unknown:

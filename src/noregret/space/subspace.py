@@ -53,7 +53,7 @@ class FixedInputs(SearchSpace):
                     " listed design"
                 )
         else:
-            region = Region(self.parameters, self.constraints, encoded, whole.branching)
+            region = Region(self.parameters, self.constraints, whole.branching, encoded)
             self._region, self._every = region, region.enumeration()
             self.region = region if self.constraints else None
 
@@ -131,15 +131,14 @@ def fix(
             f"fixed names {unknown!r}, which this space does not have: its parameters are"
             f" {list(space.parameters)!r}"
         )
-    if isinstance(space, Space) and space.branching is not None:
-        for name in values:
-            for each in space.branching.above(name):
-                if values.get(each.choice, each) not in each.options:
-                    raise SpaceError(
-                        f"fixed names {name!r}, which exists"
-                        f" {str(each).removeprefix(each.name + ' ')}: fix {each.choice!r} to that"
-                        " as well"
-                    )
+    for name in values:
+        for each in space.branching.above(name) if isinstance(space, Space) else ():
+            if values.get(each.choice, each) not in each.options:
+                where = str(each).removeprefix(f"{each.name} ")
+                raise SpaceError(
+                    f"fixed names {name!r}, which exists {where}: fix {each.choice!r} to that as"
+                    " well"
+                )
     encoded: dict[str, Array] = {}
     for name, value in values.items():
         try:
