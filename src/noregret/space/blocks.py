@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from noregret.errors import SpaceError
 from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, nearest_rows
@@ -55,9 +56,8 @@ class LinearSystem:
             for name, coefficient in each.coefficients.items():
                 parameter = parameters[name]
                 assert not isinstance(parameter, Choice)
-                low, high = float(parameter.low), float(parameter.high)
-                C[row, position[name]] = coefficient * (high - low) / unit
-                below += coefficient * low
+                C[row, position[name]] = coefficient * parameter.span / unit
+                below += coefficient * float(parameter.low)
             ends[:, row] = [(end - below) / unit for end in each.bounds]
         forbidden = tuple(
             {position[name]: _share(parameters[name], value) for name, value in each.values.items()}
@@ -285,8 +285,6 @@ class MixedIntegerBlock(Block):
 
     def _programmed(self) -> Array | None:
         """Points of the block by mixed-integer programming; None: there is none."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
         system = self.system
         whole = np.array([kind == "levels" for kind in self._kinds])
         unit = np.where(whole, self._steps, 1.0)

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.spatial import ConvexHull, Delaunay, HalfspaceIntersection, QhullError
 
-from noregret.space.array import Array, Indices
+from noregret.space.array import Array, Indices, Mask
 
 FLAT = 1e-9  # a constraint that cannot be missed by more is an equality
 ROUNDING = 1e-10  # of a coordinate
@@ -91,12 +93,11 @@ class Polytope:
             inner, room = inner[kept] / size[kept, None], room[kept] / size[kept]
             if len(solved.free) == 0:
                 return Polytope(solved, inner, room, np.zeros(0))
-            centre, radius = _deepest(inner, room)
+            centre, radius, tight = _deepest(inner, room)
             if radius < -FLAT:
                 return None
             if radius > FLAT:
                 return Polytope(solved, inner, room, centre)
-            tight = _always_tight(inner, room)
             rows = np.flatnonzero(kept)[tight]
             E, e = np.vstack([E, G[rows]]), np.append(e, h[rows])
 
@@ -138,14 +139,6 @@ class Polytope:
                 return None
             G, h = G[needed], h[needed]
         return _triangulated(G, h, self.centre)
-
-    @cached_property
-    def vertices(self) -> Array:
-        """Corners, if the polytope was cut into simplices; else none."""
-        if self.dimension == 0 or self.simplices is None:
-            return np.empty((0, len(self.solved.start)))
-        corners = np.unique(self.simplices[0].reshape(-1, self.dimension).round(9), axis=0)
-        return self._lifted(corners)
 
     @cached_property
     def _reservoir(self) -> tuple[Array, Array]:
@@ -235,8 +228,6 @@ def _through(simplices: tuple[Array, Array], V: Array) -> Array:
 
 
 def _triangulated(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | None:
-    from scipy.spatial import ConvexHull, Delaunay, HalfspaceIntersection, QhullError
-
     try:
         found = HalfspaceIntersection(np.column_stack([G, -h]), centre).intersections
         found = np.unique(found.round(12), axis=0)
@@ -254,10 +245,10 @@ def _triangulated(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | No
     return corners[kept], volume[kept] / volume[kept].sum()
 
 
-def _deepest(G: Array, h: Array) -> tuple[Array, float]:
-    """The centre and radius of the largest ball inside; rows have length 1. Negative: none."""
-    from scipy.optimize import linprog
-
+def _deepest(G: Array, h: Array) -> tuple[Array, float, Mask]:
+    """The centre and radius of the largest ball inside; rows have length 1. Negative: none. Also
+    the constraints that bound it: if the radius is 0, no point can miss them by anything.
+    """
     k = G.shape[1]
     found = linprog(
         np.append(np.zeros(k), -1.0),
@@ -266,24 +257,11 @@ def _deepest(G: Array, h: Array) -> tuple[Array, float]:
         bounds=[(None, None)] * k + [(-10.0, 10.0)],
         method="highs",
     )
-    return np.asarray(found.x[:k]), float(found.x[k])
-
-
-def _always_tight(G: Array, h: Array) -> Indices:
-    """Constraints that no point of a flat polytope can miss by anything."""
-    from scipy.optimize import linprog
-
-    slack = [
-        h[row] - linprog(G[row], A_ub=G, b_ub=h + FLAT, bounds=(None, None), method="highs").fun
-        for row in range(len(G))
-    ]
-    return np.flatnonzero(np.array(slack) <= 10 * FLAT)
+    return np.asarray(found.x[:k]), float(found.x[k]), found.ineqlin.marginals < -FLAT
 
 
 def _needed(G: Array, h: Array) -> Indices:
     """Constraints without which the polytope would be larger."""
-    from scipy.optimize import linprog
-
     kept = list(range(len(G)))
     for row in range(len(G)):
         rest = [other for other in kept if other != row]
