@@ -1,11 +1,11 @@
 """Search spaces and their encoding to the unit cube.
 
-parameters  Float, Int, Choice              space        named parameters; the SearchSpace protocol
-conditions  inputs that do not always exist candidates   a finite list of designs
-tables      its columns, read from files    subspace     a space with some inputs fixed
-constraints what is known to be impossible  parsing      constraints and conditions from text
-region      the feasible part of a space    blocks       inputs that constraints tie together
-polytope    linear constraints, sampled     array        array types, rows found by content
+parameters  Float, Int, Choice               space        SearchSpace, and a box of parameters
+conditions  inputs that do not always exist  candidates   a finite list of designs, its columns
+constraints what is known to be impossible   subspace     a space with some inputs fixed
+region      the points of a space            parsing      constraints and conditions from text
+blocks      inputs tied by constraints       polytope     linear constraints, sampled
+array       array types, rows found by content
 """
 
 from noregret.space.array import Array, Indices, Mask, RowIndex

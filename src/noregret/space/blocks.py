@@ -20,7 +20,7 @@ from noregret.errors import SpaceError
 from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, nearest_rows
 from noregret.space.constraints import Constraint, Forbidden, Linear
 from noregret.space.parameters import Choice, Parameter
-from noregret.space.polytope import SWEEPS, Polytope, Solved, chord, seeded, solve
+from noregret.space.polytope import SWEEPS, Polytope, Solved, chord, hit_and_run, seeded, solve
 
 INSIDE = 1e-7  # in units of a constraint: the tolerance of a search
 EXACT = 1e-9  # in units of a constraint: rounding
@@ -103,7 +103,15 @@ class LinearSystem:
 
     @property
     def is_equality(self) -> Mask:
+        """Which rows are equalities, (m,)."""
         return self.low == self.high
+
+    def inequalities(self) -> tuple[Array, Array]:
+        """The other rows as G w ≤ h; one that is bounded on both sides counts twice."""
+        above = np.isfinite(self.high) & ~self.is_equality
+        below = np.isfinite(self.low) & ~self.is_equality
+        h = np.concatenate([self.high[above], -self.low[below]])
+        return np.vstack([self.C[above], -self.C[below]]), h
 
 
 def slices_of(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
@@ -223,10 +231,7 @@ class PolytopeBlock(Block):
     def solve(self, system: LinearSystem) -> bool:
         """Whether there is a point."""
         same = system.is_equality
-        above, below = ~same & np.isfinite(system.high), ~same & np.isfinite(system.low)
-        G = np.vstack([system.C[above], -system.C[below]])
-        h = np.concatenate([system.high[above], -system.low[below]])
-        polytope = Polytope.of(G, h, system.C[same], system.high[same])
+        polytope = Polytope.of(*system.inequalities(), system.C[same], system.high[same])
         if polytope is not None:
             self.system, self.polytope = system, polytope
         return polytope is not None
@@ -273,14 +278,10 @@ class MixedIntegerBlock(Block):
         if solved is None or starts is None:
             return False
         self.solved, self._starts = solved, starts
-        # of the walking shares z: G z ≤ h
+        G, h = system.inequalities()
         k = len(self.parameters)
-        C = np.vstack([system.C, np.eye(k)])
-        low = np.concatenate([system.low, np.zeros(k)])
-        high = np.concatenate([system.high, np.ones(k)])
-        inner, at = C @ solved.basis, C @ solved.start
-        self._G = np.vstack([inner[np.isfinite(high)], -inner[np.isfinite(low)]])
-        self._h = np.concatenate([(high - at)[np.isfinite(high)], (at - low)[np.isfinite(low)]])
+        G, h = np.vstack([G, np.eye(k), -np.eye(k)]), np.concatenate([h, np.ones(k), np.zeros(k)])
+        self._G, self._h = G @ solved.basis, h - G @ solved.start  # of the walking shares
         return True
 
     def _programmed(self) -> Array | None:
@@ -348,8 +349,7 @@ class MixedIntegerBlock(Block):
             for _ in range(2 * len(lines)):
                 directions = np.zeros_like(Z)
                 directions[:, lines] = rng.standard_normal((len(Z), len(lines)))
-                low, high = chord(self._G, self._h, Z, directions)
-                Z = Z + (low + rng.random(len(Z)) * (high - low))[:, None] * directions
+                Z = hit_and_run(self._G, self._h, Z, directions, rng)
         return Z
 
     def _interval(self, Z: Array, i: int) -> tuple[Array, Array]:

@@ -50,7 +50,7 @@ class _Parameter:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-class _Number(_Parameter, ABC):
+class Number(_Parameter, ABC):
     """What Float and Int share."""
 
     __slots__ = ()
@@ -244,7 +244,7 @@ class _Number(_Parameter, ABC):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Float(_Number):
+class Float(Number):
     """A real number in ``[low, high]``.
 
     Observed values may lie between the levels of ``step`` or ``digits``.
@@ -310,7 +310,7 @@ class Float(_Number):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Int(_Number):
+class Int(Number):
     """An integer in ``[low, high]``, both ends included.
 
     Observed values may lie between the levels of ``step``.
@@ -367,10 +367,10 @@ class Int(_Number):
     def _index(self, u: Array) -> Array:
         if self.step == 1:  # halves round to even values, not to even indices
             return np.clip(np.rint(self._value(u)), self.low, self.high) - self.low
-        return _Number._index(self, u)
+        return Number._index(self, u)
 
     def _checked(self, value: Any) -> float:
-        number = _Number._checked(self, value)
+        number = Number._checked(self, value)
         if number != round(number):
             raise SpaceError(f"{value!r} is not a whole number: this parameter is an Int")
         return number
@@ -479,13 +479,8 @@ class Choice(_Parameter):
             for kind in (type(plain), other):
                 index = self._places.get((kind, plain))
                 if index is not None:
-                    return self._coordinates(index)
+                    return [float(u) for u in self.levels()[index]]
         raise SpaceError(f"{value!r} is not one of the options {_shown(self.options)}")
-
-    def _coordinates(self, index: int) -> list[float]:
-        if self._coded or self.width <= 1:
-            return [float(v) for v in self.levels()[index]]
-        return [float(place == index) for place in range(self.width)]
 
     def decode(self, u: Array) -> Any:
         """The option at coordinates."""

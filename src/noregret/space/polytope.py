@@ -162,12 +162,7 @@ class Polytope:
         return Z
 
     def _step(self, Z: Array, factor: Array, rng: np.random.Generator) -> Array:
-        """Uniform on the chord in a random direction (Smith 1984): leaves the uniform
-        distribution as it is.
-        """
-        directions = rng.standard_normal(Z.shape) @ factor.T
-        low, high = chord(self.G, self.h, Z, directions)
-        return np.asarray(Z + (low + rng.random(len(Z)) * (high - low))[:, None] * directions)
+        return hit_and_run(self.G, self.h, Z, rng.standard_normal(Z.shape) @ factor.T, rng)
 
     # -- the way back --
 
@@ -201,6 +196,14 @@ def chord(G: Array, h: Array, Z: Array, directions: Array) -> tuple[Array, Array
     high = np.where(rise > ROUNDING, ratio, np.inf).min(axis=1)
     low = np.where(rise < -ROUNDING, ratio, -np.inf).max(axis=1)
     return np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
+
+
+def hit_and_run(G: Array, h: Array, Z: Array, directions: Array, rng: np.random.Generator) -> Array:
+    """A uniform point of the chord through each point of G z ≤ h (Smith 1984): leaves the uniform
+    distribution as it is.
+    """
+    low, high = chord(G, h, Z, directions)
+    return np.asarray(Z + (low + rng.random(len(Z)) * (high - low))[:, None] * directions)
 
 
 def seeded(V: Array) -> np.random.Generator:

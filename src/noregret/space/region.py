@@ -80,10 +80,6 @@ class Region:
             self.conditions = replace(conditions, rest=rest)
         self._check_not_empty()
 
-    def _counts(self, constraint: Constraint, values: Mapping[str, Any]) -> bool:
-        """Whether all inputs that a constraint names exist."""
-        return all(self.conditions.exists(name, values) for name in constraint.names)
-
     def _shares(self, U: Array) -> Array:
         """Shares of the ranges (n, parameters); zeros for parameters in no solved constraint."""
         W = np.zeros((len(U), len(self.parameters)))
@@ -116,22 +112,20 @@ class Region:
         points = (
             dict(zip(self.parameters, row, strict=True)) for row in zip(*columns, strict=True)
         )
-        accepted = [self._violated(self._checked, values) is None for values in points]
-        return np.flatnonzero(~np.array(accepted, dtype=np.bool_))
+        return np.flatnonzero([self.broken(values, self._checked) is not None for values in points])
 
-    def _violated(
-        self, constraints: Sequence[Constraint], values: Mapping[str, Any]
-    ) -> tuple[Constraint, str] | None:
-        for each in constraints:
-            why = each.broken(values, self.parameters) if self._counts(each, values) else None
-            if why is not None:
-                return each, why
+    def broken(
+        self, values: Mapping[str, Any], constraints: Sequence[Constraint] | None = None
+    ) -> str | None:
+        """The first constraint that a point violates, and how; None: it is feasible. A constraint
+        counts where all inputs that it names exist.
+        """
+        for each in self.constraints if constraints is None else constraints:
+            if all(self.conditions.exists(name, values) for name in each.names):
+                why = each.broken(values, self.parameters)
+                if why is not None:
+                    return f"breaks the constraint '{each}': {why}"
         return None
-
-    def broken(self, values: Mapping[str, Any]) -> str | None:
-        """The first constraint that a point violates, and how; None: it is feasible."""
-        violated = self._violated(self.constraints, values)
-        return None if violated is None else f"breaks the constraint '{violated[0]}': {violated[1]}"
 
     # -- points --
 
@@ -288,10 +282,8 @@ class Region:
         for j, (name, parameter) in enumerate(self.parameters.items()):
             if not isinstance(parameter, Choice):
                 column = self._slices[name].start
-                C[:, column], slopes[:, column] = (
-                    system.C[:, j],
-                    parameter.share_slope(X[:, column]),
-                )
+                C[:, column] = system.C[:, j]
+                slopes[:, column] = parameter.share_slope(X[:, column])
         total = self._shares(X) @ system.C.T
         same = system.is_equality
         above, below = np.isfinite(system.high), np.isfinite(system.low) & ~same

@@ -1,4 +1,4 @@
-"""Search spaces: the protocol that strategies and studies use, and a box of named parameters.
+"""Search spaces: the base class that strategies and studies use, and a box of named parameters.
 
 A strategy sees points of ``[0, 1]^d`` only. Integers and choices are rounded by ``snap`` before the
 model sees them, so two encodings of one point are one point to the kernel.
@@ -302,17 +302,19 @@ class Space(SearchSpace):
     def continuous(self) -> Mask:
         """Which coordinates may take any value; the others jump."""
         free = [parameter.size == math.inf for parameter in self.parameters.values()]
-        return coordinate_mask(self.parameters, free) & ~self.branching.coordinates
+        mask = coordinate_mask(self.parameters, free)
+        return mask & ~self.branching.coordinates if self.branches else mask
 
     @cached_property
     def movable(self) -> Mask:
         """Which coordinates an ascent may move."""
         is_float = [isinstance(parameter, Float) for parameter in self.parameters.values()]
-        return coordinate_mask(self.parameters, is_float) & ~self._points.tied
+        mask = coordinate_mask(self.parameters, is_float)
+        return mask if self.region is None else mask & ~self.region.tied
 
     def enumeration(self) -> Array | None:
         """All points, encoded, if they are finitely many and few enough to try each; else None."""
-        return self._points.enumeration()
+        return None if self.continuous.any() else self._points.enumeration()
 
     # -- points --
 
@@ -333,7 +335,7 @@ class Space(SearchSpace):
 
     def _values(self, params: Any) -> Mapping[str, Any]:
         if isinstance(params, Mapping):
-            params = self.branching.filled(params)
+            params = self.branching.filled(params) if self.branches else params
             missing = [name for name in self.parameters if name not in params]
             unknown = [name for name in params if name not in self.parameters]
             if missing or unknown:
@@ -382,6 +384,8 @@ class Space(SearchSpace):
 
     def snap(self, U: Array) -> Array:
         """Each row moved to the encoding of the point it decodes to."""
+        if self.region is None and self.continuous.all():
+            return np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
         return self._points.repair(U)
 
     def jumps(self, u: Array) -> Array:
