@@ -52,8 +52,8 @@ class RowIndex:
     def firsts(self) -> Indices:
         """The first position of every distinct row, in order."""
         starts = range(0, len(self._table), BLOCK)
-        found = [self.find(self._table[start : start + BLOCK]) for start in starts]
-        return np.unique(np.concatenate(found))
+        positions = [self.find(self._table[start : start + BLOCK]) for start in starts]
+        return np.unique(np.concatenate(positions))
 
     def find(self, U: Array) -> Indices:
         """The position of each row, −1 for rows that the table does not have."""

@@ -66,14 +66,15 @@ class LinearSystem:
         )
         return LinearSystem(C, ends[0], ends[1], forbidden)
 
-    def given(self, w: Array, kept: Sequence[int]) -> LinearSystem:
-        """The system of the parameters at positions ``kept``, the others fixed at shares w (k,)."""
-        others = [j for j in range(len(w)) if j not in kept]
-        fixed, C = self.C[:, others] @ w[others], self.C[:, kept]
+    def restricted(self, w: Array, positions: Sequence[int]) -> LinearSystem:
+        """The system of the parameters at these positions, the others fixed at shares w (k,)."""
+        others = [j for j in range(len(w)) if j not in positions]
+        fixed, C = self.C[:, others] @ w[others], self.C[:, positions]
         size = np.abs(C).max(axis=1, initial=0.0)
         size = np.where(size > 0, size, 1.0)
         words = [
-            {kept.index(j): v for j, v in word.items() if j in kept} for word in self.forbidden
+            {positions.index(j): v for j, v in word.items() if j in positions}
+            for word in self.forbidden
         ]
         low, high = (self.low - fixed) / size, (self.high - fixed) / size
         return LinearSystem(C / size[:, None], low, high, tuple(words))
@@ -152,8 +153,8 @@ class Block(ABC):
         """Points near rows; points of the block stay."""
 
     @abstractmethod
-    def through(self, U: Array, kept: Mask) -> Array:
-        """As ``repair``, but the kept columns stay as they are even if no point has them."""
+    def through(self, U: Array, held: Mask) -> Array:
+        """As ``repair``, but the held columns stay as they are even if no point has them."""
 
     def jumps(self, u: Array) -> Array:
         """Points near one that no gradient leads to."""
@@ -212,9 +213,9 @@ class ListBlock(Block):
     def repair(self, U: Array) -> Array:
         return self.table[nearest_rows(U, self.table)]
 
-    def through(self, U: Array, kept: Mask) -> Array:
-        weight = np.where(kept, 1e6, 1.0)  # the kept columns come first
-        return np.where(kept, U, self.table[nearest_rows(U * weight, self.table * weight)])
+    def through(self, U: Array, held: Mask) -> Array:
+        weight = np.where(held, 1e6, 1.0)  # the held columns come first
+        return np.where(held, U, self.table[nearest_rows(U * weight, self.table * weight)])
 
     def jumps(self, u: Array) -> Array:
         distance = ((self.table - u) ** 2).sum(axis=1)
@@ -242,17 +243,17 @@ class PolytopeBlock(Block):
     def repair(self, U: Array) -> Array:
         return self.polytope.repair(U)
 
-    def through(self, U: Array, kept: Mask) -> Array:
+    def through(self, U: Array, held: Mask) -> Array:
         """By projections on the constraints in turn."""
         system = self.system
-        U, C = U.copy(), np.where(kept, 0.0, system.C)
+        U, C = U.copy(), np.where(held, 0.0, system.C)
         length = (C**2).sum(axis=1)
         for _ in range(4 * SWEEPS):
             for row in np.flatnonzero(length > 0):
                 total = U @ system.C[row]
                 miss = total - np.clip(total, system.low[row], system.high[row])
                 U -= (miss / length[row])[:, None] * C[row]
-            U[:, ~kept] = np.clip(U[:, ~kept], 0.0, 1.0)
+            U[:, ~held] = np.clip(U[:, ~held], 0.0, 1.0)
         return U
 
 
@@ -402,10 +403,10 @@ class MixedIntegerBlock(Block):
             points[~good] = drawn[nearest_rows(U[~good], drawn)]
         return points
 
-    def through(self, U: Array, kept: Mask) -> Array:
-        fixed = np.array([bool(kept[place].any()) for place in self.places])
+    def through(self, U: Array, held: Mask) -> Array:
+        fixed = np.array([bool(held[place].any()) for place in self.places])
         W, _ = self._clamped(self.shares(U), fixed)
-        return np.where(kept, U, self.from_shares(W))
+        return np.where(held, U, self.from_shares(W))
 
     def jumps(self, u: Array) -> Array:
         """Each parameter with levels moved, and the others after it."""
@@ -475,7 +476,7 @@ def decompose(
     def block_of(group: Sequence[str], mine: Sequence[Constraint]) -> Block | None:
         inner = {name: parameters[name] for name in group}
         columns = np.concatenate([np.arange(slices[n].start, slices[n].stop) for n in group])
-        system = LinearSystem.of(parameters, mine).given(w, [names.index(n) for n in group])
+        system = LinearSystem.of(parameters, mine).restricted(w, [names.index(n) for n in group])
         kinds = {parameter.kind for parameter in inner.values()}
         if kinds == {"levels"}:
             listed = ListBlock(inner, columns)

@@ -184,10 +184,10 @@ class Candidates(SearchSpace):
         return np.linspace(0, len(self) - 1, most).astype(np.intp)
 
     def _nearest(self, U: Array) -> Indices:
-        found = self.find(U)
-        left = np.flatnonzero(found < 0)
-        found[left] = nearest_rows(U[left], self._encoded)
-        return found
+        positions = self.find(U)
+        left = np.flatnonzero(positions < 0)
+        positions[left] = nearest_rows(U[left], self._encoded)
+        return positions
 
     def encode(self, params: Any) -> Array:
         """The coordinates of a listed design."""

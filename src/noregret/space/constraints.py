@@ -208,9 +208,9 @@ class Satisfies:
     @staticmethod
     def stored(function: str) -> Satisfies:
         """From a study's row, which names a function and is not trusted to have it called."""
-        made = object.__new__(Satisfies)
-        object.__setattr__(made, "function", function)
-        return made
+        constraint = object.__new__(Satisfies)
+        object.__setattr__(constraint, "function", function)
+        return constraint
 
     def __str__(self) -> str:
         if isinstance(self.function, str):
@@ -255,10 +255,10 @@ def import_path(function: Callable[..., Any]) -> str | None:
         return None
     if module.partition(".")[0] in sys.stdlib_module_names:
         return None
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return f"{module}:{name}" if found is function else None
+        value = getattr(value, part, None)
+    return f"{module}:{name}" if value is function else None
 
 
 def _check_path(path: str) -> None:
@@ -287,17 +287,17 @@ def _imported(path: str) -> Predicate:
             " before it opens the study"
         )
     try:
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
         raise SpaceError(
             f"the constraint 'satisfies {path}' cannot be loaded here ({error}): put the module"
             " where Python finds it (PYTHONPATH, or install it); nothing was changed"
         ) from error
-    if not callable(found):
-        raise SpaceError(f"the constraint 'satisfies {path}' is no function but {found!r}")
-    function: Predicate = found
+    if not callable(value):
+        raise SpaceError(f"the constraint 'satisfies {path}' is no function but {value!r}")
+    function: Predicate = value
     return function
 
 

@@ -89,11 +89,11 @@ def _sum(
         if not (signed or first):
             raise _unclear(text, f"a + or − is missing before {rest!r}")
         body = rest[1:].lstrip() if signed else rest
-        found = term.match(body)
-        if not found:
+        match = term.match(body)
+        if not match:
             named = ", ".join(parameters)
             raise _unclear(text, f"{body or 'the end'!r} is no input; there are {named}")
-        alone, number, of = found.groups()
+        alone, number, of = match.groups()
         amount = float(number.replace(",", ".")) if number else 1.0
         if signed and rest[0] != "+":
             amount = -amount
@@ -102,7 +102,7 @@ def _sum(
             total[name] = total.get(name, 0.0) + amount
         else:
             constant += amount
-        rest, first = body[found.end() :].strip(), False
+        rest, first = body[match.end() :].strip(), False
     return total, constant
 
 
@@ -127,8 +127,8 @@ def read_forbidden(text: str, parameters: Mapping[str, Parameter]) -> Forbidden:
 
 def _value(word: str, parameter: Parameter, text: str) -> Any:
     if isinstance(parameter, Choice):
-        found = [option for option in parameter.options if str(option) == word]
-        return found[0] if found else word  # what is no option is refused with the others named
+        options = [option for option in parameter.options if str(option) == word]
+        return options[0] if options else word  # Forbidden refuses a word that is no option
     try:
         number = float(word)
     except ValueError:

@@ -232,13 +232,13 @@ def _through(simplices: tuple[Array, Array], V: Array) -> Array:
 
 def _triangulated(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | None:
     try:
-        found = HalfspaceIntersection(np.column_stack([G, -h]), centre).intersections
-        found = np.unique(found.round(12), axis=0)
-        if len(found) == G.shape[1] + 1:
-            return found[None, :, :], np.ones(1)
-        corners = found[Delaunay(found).simplices]
+        vertices = HalfspaceIntersection(np.column_stack([G, -h]), centre).intersections
+        vertices = np.unique(vertices.round(12), axis=0)
+        if len(vertices) == G.shape[1] + 1:
+            return vertices[None, :, :], np.ones(1)
+        corners = vertices[Delaunay(vertices).simplices]
         volume = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1]))
-        whole = ConvexHull(found).volume
+        whole = ConvexHull(vertices).volume
     except QhullError:
         return None
     factorial = float(np.prod(np.arange(1, G.shape[1] + 1)))
@@ -253,14 +253,14 @@ def _deepest(G: Array, h: Array) -> tuple[Array, float, Mask]:
     the constraints that bound it: if the radius is 0, no point can miss them by anything.
     """
     k = G.shape[1]
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(k), -1.0),
         A_ub=np.column_stack([G, np.ones(len(G))]),
         b_ub=h,
         bounds=[(None, None)] * k + [(-10.0, 10.0)],
         method="highs",
     )
-    return np.asarray(found.x[:k]), float(found.x[k]), found.ineqlin.marginals < -FLAT
+    return np.asarray(solution.x[:k]), float(solution.x[k]), solution.ineqlin.marginals < -FLAT
 
 
 def _needed(G: Array, h: Array) -> Indices:
@@ -268,13 +268,13 @@ def _needed(G: Array, h: Array) -> Indices:
     kept = list(range(len(G)))
     for row in range(len(G)):
         rest = [other for other in kept if other != row]
-        found = linprog(
+        solution = linprog(
             -G[row],
             A_ub=np.vstack([G[rest], G[row]]),
             b_ub=np.append(h[rest], h[row] + 1.0),
             bounds=(None, None),
             method="highs",
         )
-        if found.status == 0 and -found.fun <= h[row] + FLAT:
+        if solution.status == 0 and -solution.fun <= h[row] + FLAT:
             kept = rest
     return np.array(kept, dtype=np.intp)

@@ -222,8 +222,8 @@ class Space(SearchSpace):
     def _fill(
         self, parameters: Any, vector: Any = False, constraints: Any = (), branches: Any = ()
     ) -> None:
-        given = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
-        pairs, owned = flatten(given)
+        listed = parameters.items() if isinstance(parameters, Mapping) else parameters
+        pairs, owned = flatten(list(listed))
         names = [name for name, _ in pairs]
         if not pairs:
             raise SpaceError("a space needs at least one parameter, got none")
