@@ -1,4 +1,4 @@
-"""The feasible part of a box: the points that satisfy its constraints, sampled, searched and shown.
+"""The points of a box, or those that satisfy its constraints: sampled, searched and shown.
 
 Constraints tie inputs together to blocks (``decompose``); other inputs are as they were. Functions
 (``Satisfies``) come last: rejected points are drawn again. So does a constraint between inputs that
@@ -36,11 +36,11 @@ ROUNDS = 200  # how often rejected points are drawn again
 
 
 class Region:
-    """The points of a box that satisfy its constraints.
+    """The points of a box that satisfy its constraints; all of them if it has none.
 
     Args:
         parameters: The parameters of the box.
-        constraints: Its constraints.
+        constraints: Its constraints, maybe none.
         conditions: Where inputs exist that do not always.
         fixed: Coordinates of the parameters whose values are given.
 

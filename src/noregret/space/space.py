@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -277,6 +277,10 @@ class Space(SearchSpace):
             except SpaceError as error:
                 raise SpaceError(f"bounds at position {index}: {error}") from None
         return Space(parameters, vector=True)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed once: the list of all points may be long."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     # -- computed once --
 
