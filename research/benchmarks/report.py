@@ -322,7 +322,8 @@ def page(docs: Path) -> str:
         " away in the end (needle: half of the bump). A ratio is ours over the peer's, over the"
         f" (problem, seed) pairs that both have, with one standard error by bootstrap over"
         f" problems. *First*: no peer with at least {SEEDS} seeds (or {FUNCTIONS} functions in a"
-        " suite of one seed) is better by the error bar; *of N* counts the methods that ran so often. Tuning never saw these instances"
+        " suite of one seed) is better by the error bar; *of N* counts the methods that ran so"
+        " often. Tuning never saw these instances"
         " ([split](decisions/0010-benchmark-split.md)).",
         "## Verdicts",
         verdict_table(own),
