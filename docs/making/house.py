@@ -34,7 +34,7 @@ FILES = {
     "plot": 4,
     "rkhs": 7,
     "search": 5,
-    "space": 13,
+    "space": 12,
     "storage": 8,
     "strategies": 15,
     "study": 10,
