@@ -58,7 +58,7 @@ def asked(study: nr.Study, trials: int | None = None) -> Asked:
     assert isinstance(study.strategy, InsuredGPUCB)
     history = study._history(study.trials[:trials])
     rng = np.random.default_rng(0)
-    return Asked(study.strategy, study.space, Inputs.of(study.space), history, rng)
+    return Asked(study.strategy, study.space, history, rng)
 
 
 # -- settings --
@@ -372,7 +372,7 @@ def test_in_context_the_width_is_a_quarter_and_the_rule_is_ucb() -> None:
     study = in_context(np.random.default_rng(0).random(12).tolist())
     held = fix(study.space, {"z": 0.4}, is_context=True)
     history = study._history(study.trials)
-    made = Asked(InsuredGPUCB(), held, Inputs.of(held), history, np.random.default_rng(0))
+    made = Asked(InsuredGPUCB(), held, history, np.random.default_rng(0))
     assert made.in_context
     assert made.width == pytest.approx(WIDTH / 4)
     A = held.snap(np.random.default_rng(1).random((50, 2)))

@@ -82,7 +82,7 @@ class Leash:
         if not inputs.is_free.all() or (inputs.levels is None and every is None):
             return None
         is_free = space.continuous & (every is None)
-        combinations = inputs.combinations if every is None else len(np.unique(every, axis=0))
+        combinations = inputs.combinations if every is None else len(every)
         largest = float(np.max(np.abs(history.y))) or 1.0  # their mean must be a number
         return Leash.of(history.X[rows], history.y[rows] / largest, is_free, combinations)
 

@@ -24,10 +24,10 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import MAP, LogNormal, Matern, Posterior
+from noregret.gp import MAP, Fit, LogNormal, Matern, Posterior
 from noregret.rkhs import merge
 from noregret.search import Acquisition, argmax, log_ei, ucb
-from noregret.space import Array, Inputs, SearchSpace
+from noregret.space import Array, SearchSpace
 from noregret.strategies.base import (
     UNEXPLAINED,
     Belief,
@@ -50,25 +50,17 @@ from noregret.strategies.exploration import (
 )
 from noregret.strategies.feasibility import Feasibility, log_above, product_of
 from noregret.strategies.surrogate import (
-    NORM_MARGIN,
     PLAIN,
     Branched,
     FitRequest,
     SurrogateModel,
-    heuristic_band,
+    check_surrogate,
+    heuristic_belief,
     last_memory,
     previous_fit,
 )
 from noregret.strategies.validation import check_positive
-from noregret.trials import (
-    Decision,
-    Explanation,
-    History,
-    Kind,
-    Limit,
-    Proposal,
-    payload_as,
-)
+from noregret.trials import Decision, Explanation, History, Kind, Limit, Proposal, payload_as
 
 KERNEL = Matern(2.5)
 ESTIMATION = MAP(
@@ -78,7 +70,6 @@ ESTIMATION = MAP(
     patience=1.1,
     refresh=1.05,
 )
-BRANCHED = Branched()
 WIDTH = 2.0  # β^½ of UCB, in posterior stds; larger explores more
 FULL_WIDTH_INPUTS = 3  # inputs up to which UCB takes all of WIDTH; beyond, WIDTH·3/inputs
 CONTEXT_WIDTH = 0.25  # share of WIDTH in a context: changing contexts explore by themselves
@@ -144,13 +135,7 @@ class InsuredGPUCB:
             raise ConfigurationError(
                 f'acquisition is "in turn", "ucb" or "log_ei", got {self.acquisition!r}'
             )
-        if isinstance(self.surrogate, type) or not isinstance(
-            self.surrogate, SurrogateModel | None
-        ):
-            raise ConfigurationError(
-                "surrogate says how f is modelled, a value such as Warping(), Additive() or"
-                f" Smoothness(), got {self.surrogate!r}"
-            )
+        check_surrogate(self.surrogate)
 
     @property
     def theorem(self) -> str:
@@ -184,9 +169,7 @@ class InsuredGPUCB:
         shifts = [each.payload[SHIFT] for each in history.decisions if SHIFT in each.payload]
         shift = np.array(shifts[0]) if shifts else rng.random(space.dimension)
         memory = {} if shifts else {SHIFT: shift.tolist()}
-        count = self.initial_points
-        if count is None:
-            count = default_initial_points(inputs.count, "spread")
+        count = self.initial_points or default_initial_points(inputs.count, "spread")
         known = len(history.X) + len(history.without_value)
         if known == 0 or known + len(history.pending) < count:
             number = patrolled(history)
@@ -196,7 +179,7 @@ class InsuredGPUCB:
         if len(history.X) == 0:  # no limit was kept yet, and there is no value
             x = Feasibility.fit(history, inputs.group, rng).search(space, rng)
             return Proposal(x, Decision("feasibility", payload=memory))
-        return Asked(self, space, inputs, history, rng).propose(shift, memory)
+        return Asked(self, space, history, rng).propose(shift, memory)
 
     def explain(self, decision: Decision) -> Explanation:
         record = payload_as(InsuredRecord, decision)
@@ -218,65 +201,34 @@ class InsuredGPUCB:
         """
         if len(history.X) == 0:
             return None
-        rng = np.random.default_rng(0)
-        asked = Asked(self, space, space.inputs, history.observed, rng)
+        asked = Asked(self, space, history.observed, np.random.default_rng(0))
         data = standardise_robustly(history.observed, space, self.noise_std, compress=False)
         slope = float(asked.data.compression.slope(np.ones(1))[0])
-        noise_var = asked.fit.noise_var / slope**2
-        theta = asked.fit.lengthscales
-        posterior = data.condition(asked.kernel, theta, noise_var, kriging=True)
-        chosen = DELTA if delta is None else delta
-        radius = heuristic_band(data, asked.kernel, theta, noise_var, chosen)
-        noise_std = data.scale * math.sqrt(data.known_noise(noise_var)[1])
-        norm = data.scale * radius.function_class.norm_bound
-        condition = (
-            f"a guess by the data, not proved: with probability {1 - chosen:g} if the noise is at"
-            f" most {noise_std:.3g} (std) and f has norm at most {norm:.3g},"
-            f" {NORM_MARGIN:g} times what the values require, at the fitted lengthscales"
-        )
-        return Belief(
-            posterior,
-            WIDTH,
-            theta,
-            data.offset,
-            data.scale,
-            condition,
-            radius=radius,
-            outcomes=tuple(model.belief() for model in asked.feasibility.outcomes),
-        )
+        fit = Fit(asked.fit.lengthscales, asked.fit.noise_var / slope**2)
+        outcomes = tuple(model.belief() for model in asked.feasibility.outcomes)
+        delta = DELTA if delta is None else delta
+        return heuristic_belief(data, asked.kernel, fit, WIDTH, delta, outcomes)
 
 
 class Asked:
     """One decision. It lives for one ask; nothing in it outlives the call."""
 
     def __init__(
-        self,
-        strategy: InsuredGPUCB,
-        space: SearchSpace,
-        inputs: Inputs,
-        history: History,
-        rng: np.random.Generator,
+        self, strategy: InsuredGPUCB, space: SearchSpace, history: History, rng: np.random.Generator
     ) -> None:
         fit_rng, argmax_rng = rng.spawn(2)
-        self.strategy, self.space, self.inputs, self.history = strategy, space, inputs, history
+        self.strategy, self.space, self.history = strategy, space, history
+        self.inputs = inputs = space.inputs
         self.seed = int(argmax_rng.integers(2**63))
-        self.earlier = history.model_decisions
-        self.t = len(self.earlier) + 1
-        model = strategy.surrogate or (BRANCHED if inputs.branches else PLAIN)
+        self.t = len(history.model_decisions) + 1
+        model = strategy.surrogate or (Branched() if inputs.branches else PLAIN)
         skip_compression = getattr(model, "skip_compression", False) or self.in_context
         self.data = standardise_robustly(
             history, space, strategy.noise_std, compress=not skip_compression
         )
+        previous, noted = previous_fit(history), last_memory(history)
         surrogate = model.fit(
-            FitRequest(
-                self.data,
-                inputs,
-                ESTIMATION,
-                KERNEL,
-                previous_fit(history),
-                last_memory(history),
-                fit_rng,
-            )
+            FitRequest(self.data, inputs, ESTIMATION, KERNEL, previous, noted, fit_rng)
         )
         self.kernel, self.fit, self.memory = surrogate.kernel, surrogate.fit, surrogate.memory
         self.noise_var = self.data.known_noise(self.fit.noise_var)[1]
@@ -354,8 +306,7 @@ class Asked:
         X = self.posterior.X[: len(self.fitted)]
         merit = self.feasibility.merit(X, self.fitted)
         incumbents = X[np.argsort(-merit, kind="stable")[:3]]
-        nowhere = np.empty((0, self.space.dimension))
-        known = nowhere
+        nowhere = known = np.empty((0, self.space.dimension))
         if self.inputs.repeatable:
             points, std = self.posterior.X, self.posterior.predict(self.posterior.X)[1]
             known = np.vstack([points[std < self.least_std], self.history.failed])

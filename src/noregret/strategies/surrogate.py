@@ -37,7 +37,7 @@ from noregret.rkhs import (
     radius_band,
 )
 from noregret.space import Array, Indices, Inputs
-from noregret.strategies.base import Record, records_of
+from noregret.strategies.base import Belief, OutcomeBelief, Record, records_of
 from noregret.strategies.data import ModelData
 from noregret.trials import History
 
@@ -95,6 +95,14 @@ class SurrogateModel(Protocol):
     """
 
     def fit(self, request: FitRequest) -> Surrogate: ...
+
+
+def check_surrogate(model: object) -> None:
+    if isinstance(model, type) or not isinstance(model, SurrogateModel | None):
+        raise ConfigurationError(
+            "surrogate says how f is modelled, a value such as Warping(), Additive() or"
+            f" Smoothness(), got {model!r}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,3 +246,33 @@ def heuristic_band(
     least = norm_lower_bound(kernel, lengthscales, values, radius_sq)
     held = FunctionClass(lengthscales, NORM_MARGIN * max(least, 1.0))  # the prior std is 1
     return radius_band(kernel, held, values, radius_sq, (1 / 4, 1.0, 4.0))
+
+
+def heuristic_belief(
+    framed: ModelData,
+    kernel: Covariance,
+    fit: Fit,
+    beta_sqrt: float,
+    delta: float,
+    outcomes: tuple[OutcomeBelief, ...],
+) -> Belief:
+    """The fitted model with its heuristic band, in the values' own units."""
+    theta, noise_var = fit.lengthscales, fit.noise_var
+    radius = heuristic_band(framed, kernel, theta, noise_var, delta)
+    noise_std = framed.scale * math.sqrt(framed.known_noise(noise_var)[1])
+    norm = framed.scale * radius.function_class.norm_bound
+    condition = (
+        f"a guess by the data, not proved: with probability {1 - delta:g} if the noise is at"
+        f" most {noise_std:.3g} (std) and f has norm at most {norm:.3g},"
+        f" {NORM_MARGIN:g} times what the values require, at the fitted lengthscales"
+    )
+    return Belief(
+        framed.condition(kernel, theta, noise_var, kriging=True),
+        beta_sqrt,
+        theta,
+        framed.offset,
+        framed.scale,
+        condition,
+        radius=radius,
+        outcomes=outcomes,
+    )
