@@ -169,7 +169,8 @@ class InsuredGPUCB:
         shifts = [each.payload[SHIFT] for each in history.decisions if SHIFT in each.payload]
         shift = np.array(shifts[0]) if shifts else rng.random(space.dimension)
         memory = {} if shifts else {SHIFT: shift.tolist()}
-        count = self.initial_points or default_initial_points(inputs.count, "spread")
+        spread = default_initial_points(inputs.count, "spread")
+        count = spread if self.initial_points is None else self.initial_points
         known = len(history.X) + len(history.without_value)
         if known == 0 or known + len(history.pending) < count:
             number = patrolled(history)
@@ -371,8 +372,6 @@ class Asked:
 
     def widened(self, g: float) -> Posterior:
         return self.condition(self.fit.lengthscales / g)
-
-    # -- what is recorded --
 
     def proposal(
         self, x: Array, kind: Kind, g: float = 1.0, posterior: Posterior | None = None
