@@ -1,7 +1,7 @@
 """Proposals of every strategy stay what they were, unless a change of behaviour is meant.
 
 On the machine they were recorded on they agree bit for bit (``NOREGRET_GOLDEN=exact`` asks for
-that). Elsewhere another BLAS rounds differently: points of the unit cube then agree to 1e-6.
+that). Elsewhere another BLAS rounds differently: points of the unit cube then agree to 1e-4.
 """
 
 import json
