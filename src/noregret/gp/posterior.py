@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.gp import linalg
-from noregret.gp.device import device_for, device_for_sweep
+from noregret.gp.device import device_for
 from noregret.gp.factor_cache import factor
 from noregret.gp.kernels import (
     BLOCK,
@@ -49,6 +49,47 @@ class Predictor(Protocol):
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]: ...
 
 
+class Factor(Protocol):
+    """L with L Lᵀ = K + diag λ, on the processor or on a device; arrays go in and come out."""
+
+    @property
+    def L(self) -> Array: ...  # noqa: N802
+    @property
+    def diagonal(self) -> Array: ...
+    @property
+    def last_row(self) -> Array: ...
+    def solve(self, B: Array, *, transposed: bool = False) -> Array: ...
+    def append(
+        self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
+    ) -> Self: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cholesky:
+    """The factor on the processor."""
+
+    L: Array
+
+    @property
+    def diagonal(self) -> Array:
+        return np.diag(self.L)
+
+    @property
+    def last_row(self) -> Array:
+        return self.L[-1]
+
+    def solve(self, B: Array, *, transposed: bool = False) -> Array:
+        """L⁻¹B, or L⁻ᵀB."""
+        return linalg.solve_lower(self.L, B, transposed=transposed)
+
+    def append(
+        self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
+    ) -> Cholesky:
+        """The factor of all rows of X, of which the last is new. O(n²)."""
+        cross = covariance(kernel, lengthscales, X[:-1], X[-1:])[:, 0]
+        return Cholesky(linalg.append_row(self.L, cross, 1.0 + noise_var[-1]))
+
+
 @dataclass(frozen=True, slots=True)
 class Posterior:
     """f given the data. Rows of X from ``observed`` on are pending: they narrow the variance, not
@@ -59,7 +100,7 @@ class Posterior:
     lengthscales: Array
     X: Array
     noise_var: Array
-    L: Array
+    factor: Factor
     z: Array
     weights: Array
     observed: int
@@ -69,7 +110,7 @@ class Posterior:
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A. O(m n²)."""
-        device = device_for_sweep(self.kernel, len(self.X), len(A))
+        device = device_for(self.kernel, len(self.X), len(A))
         if device is not None:
             from noregret.gp.device_posterior import sweep_on
 
@@ -99,13 +140,13 @@ class Posterior:
         mean = self.mean + k @ self.weights
         var, left = np.broadcast_to(self._prior_var(k), len(A)).copy(), np.arange(len(A))
         least = np.partition(mean, -top)[-top] if top < len(A) else -np.inf  # std ≥ 0
-        start = 0
+        L, start = self.L, 0
         while start < len(self.X) and len(left):
             rows = slice(start, min(max(2 * start, SCREEN), len(self.X)))
             part = k[:, rows].T  # k becomes V = L⁻¹ kᵀ, transposed, from left to right
             if start:
-                part = part - self.L[rows, :start] @ k[:, :start].T
-            corner = np.asfortranarray(self.L[rows, rows])
+                part = part - L[rows, :start] @ k[:, :start].T
+            corner = np.asfortranarray(L[rows, rows])
             part = linalg.solve_lower(corner, part)
             k[:, rows] = part.T
             var[left] -= np.einsum("nm,nm->m", part, part)
@@ -188,72 +229,73 @@ class Posterior:
 
     def _information(self, rows: slice) -> float:
         return float(
-            np.sum(np.log(self.diagonal[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
+            np.sum(np.log(self.factor.diagonal[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
         )
 
     @property
-    def diagonal(self) -> Array:
-        """Of L."""
-        return np.diag(self.L)
+    def L(self) -> Array:  # noqa: N802
+        return self.factor.L
 
-    @property
-    def precision_diagonal(self) -> Array:
-        """Of (K + diag λ)⁻¹: one over the variance of each value given all others. n³/6."""
-        diagonal = linalg.inverse_diagonal(self.L)
-        return diagonal if self.ones is None else diagonal - self.mean_var * self.ones**2
-
-    def check_order(self, y: float | None) -> None:
+    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
+        """One more point in O(n²); y=None: its value is not known yet (pending)."""
         if y is not None and self.observed < len(self.X):
             raise ConfigurationError(
                 "append observed points before pending ones: the mean of a posterior must not"
                 " depend on unknown values"
             )
+        X = np.vstack([self.X, np.asarray(x, dtype=np.float64).reshape(1, -1)])
+        lam = np.append(self.noise_var, noise_var)
+        factor = self.factor.append(self.kernel, self.lengthscales, X, lam)
+        kriging, z = self.ones is not None, self.z
+        if y is None:  # the mean of a pending point is this one's
+            z = np.append(z, 0.0)
+        else:
+            if kriging:
+                z = z + self.mean * self.factor.solve(np.ones(len(self.X)))  # L⁻¹y
+            row = factor.last_row
+            z = np.append(z, (y - row[:-1] @ z) / row[-1])
+        made = type(self).given(
+            self.kernel,
+            self.lengthscales,
+            X,
+            lam,
+            factor,
+            z,
+            self.observed + (y is not None),
+            kriging=kriging,
+        )
+        if kriging and y is None:
+            weights = factor.solve(z, transposed=True)
+            made = replace(made, z=z, weights=weights, mean=self.mean)
+        return made
 
-    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
-        """One more point in O(n²); y=None: its value is not known yet (pending)."""
-        self.check_order(y)
-        x = np.asarray(x, dtype=np.float64).reshape(1, -1)
-        cross = covariance(self.kernel, self.lengthscales, self.X, x)[:, 0]
-        L = linalg.append_row(self.L, cross, 1.0 + noise_var)
-        n, kriging = len(self.X), self.ones is not None
-        z = self.z
-        if kriging and y is not None:
-            z = z + self.mean * linalg.solve_lower(self.L, np.ones(n))  # L⁻¹y
-        z_last = 0.0 if y is None else (y - L[n, :n] @ z) / L[n, n]
-        X, lam = np.vstack([self.X, x]), np.append(self.noise_var, noise_var)
-        count, z = self.observed + (y is not None), np.append(z, z_last)
-        if kriging and y is None:  # the mean of a pending point is this one's
-            made = _finish(self.kernel, self.lengthscales, X, lam, L, z, count, kriging=True)
-            weights = linalg.solve_lower(L, z, transposed=True)
-            return replace(made, z=z, weights=weights, mean=self.mean)
-        return _finish(self.kernel, self.lengthscales, X, lam, L, z, count, kriging=kriging)
-
-
-def _finish(
-    kernel: Covariance,
-    lengthscales: Array,
-    X: Array,
-    noise_var: Array,
-    L: Array,
-    z: Array,
-    observed: int,
-    *,
-    kriging: bool,
-) -> Posterior:
-    """z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points alone, its
-    variance that with the pending ones.
-    """
-    mean, ones, mean_var = 0.0, None, 0.0
-    if kriging:
-        u = linalg.solve_lower(L, np.ones(len(L)))
-        seen = u[:observed]
-        mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
-        z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(L) - observed)])
-        ones, mean_var = linalg.solve_lower(L, u, transposed=True), 1.0 / float(u @ u)
-    weights = linalg.solve_lower(L, z, transposed=True)
-    return Posterior(
-        kernel, lengthscales, X, noise_var, L, z, weights, observed, mean, ones, mean_var
-    )
+    @classmethod
+    def given(
+        cls,
+        kernel: Covariance,
+        lengthscales: Array,
+        X: Array,
+        noise_var: Array,
+        factor: Factor,
+        z: Array,
+        observed: int,
+        *,
+        kriging: bool,
+    ) -> Self:
+        """z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points alone, its
+        variance that with the pending ones.
+        """
+        mean, ones, mean_var = 0.0, None, 0.0
+        if kriging:
+            u = factor.solve(np.ones(len(X)))
+            seen = u[:observed]
+            mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
+            z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(X) - observed)])
+            ones, mean_var = factor.solve(u, transposed=True), 1.0 / float(u @ u)
+        weights = factor.solve(z, transposed=True)
+        return cls(
+            kernel, lengthscales, X, noise_var, factor, z, weights, observed, mean, ones, mean_var
+        )
 
 
 def condition(
@@ -298,7 +340,7 @@ def condition(
     z = np.concatenate(
         [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
     )  # pending at the mean: innovation 0
-    return _finish(kernel, lengthscales, X, lam.copy(), L, z, n, kriging=kriging)
+    return Posterior.given(kernel, lengthscales, X, lam.copy(), Cholesky(L), z, n, kriging=kriging)
 
 
 def greedy_information(
