@@ -48,7 +48,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import ClassVar
 
 import numpy as np
 
@@ -103,6 +103,8 @@ class LBGPUCB:
     noise_std²).
     """
 
+    proved: ClassVar[bool] = False
+
     noise_std: float
     norm_bound: float = 1.0
     lengthscales: float | tuple[float, ...] | None = None
@@ -127,7 +129,7 @@ class LBGPUCB:
                 f"width is one of {', '.join(WIDTHS)}, got {self.width!r}: candidates are compared"
                 " by their bands, so the width must be a theorem's"
             )
-        if not isinstance(self.growth, get_args(Growth)):
+        if not isinstance(self.growth, Growth):
             raise ConfigurationError(
                 "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
                 f" noregret.rkhs.widening, got {self.growth!r}"
@@ -181,10 +183,6 @@ class LBGPUCB:
             " lengthscales θ ≤ θ_0, growth without bound, one evaluation at a time, and an argmax"
             " of UCB found to precision."
         )
-
-    @property
-    def proved(self) -> bool:
-        return False
 
     # -- candidates --
 

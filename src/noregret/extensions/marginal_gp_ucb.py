@@ -5,6 +5,7 @@ paper's HMC baseline. Needs the extra ``hmc`` (the sampler library mici).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,11 +19,10 @@ from noregret.gp import (
     Kernel,
     LogNormal,
     Posterior,
-    Predictor,
     Prior,
     SquaredExponential,
 )
-from noregret.search import Acquisition, argmax, ucb
+from noregret.search import argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.base import Belief, Design, check_initial_points, initial_proposal
 from noregret.strategies.data import ModelData, standardise
@@ -120,6 +120,11 @@ class MarginalGPUCB:
     extra ``hmc``.
     """
 
+    proved: ClassVar[bool] = False
+    theorem: ClassVar[str] = (
+        "none: averaging over lengthscales does not help where the data look smooth (JMLR sec. 3.3)"
+    )
+
     prior: Prior = Gamma()
     noise_prior: Prior = LogNormal(-4.0, 1.0)
     noise_std: float | None = None
@@ -134,17 +139,6 @@ class MarginalGPUCB:
         check_positive("noise_std", self.noise_std)
         check_positive("width", self.width)
         check_initial_points(self.initial_points)
-
-    @property
-    def theorem(self) -> str:
-        return (
-            "none: averaging over lengthscales does not help where the data look smooth (JMLR"
-            " sec. 3.3)"
-        )
-
-    @property
-    def proved(self) -> bool:
-        return False
 
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
@@ -182,16 +176,26 @@ class MarginalGPUCB:
             return start
         sample_rng, argmax_rng = rng.spawn(2)
         framed, mixture, typical = self._mixture(space, history, sample_rng)
-        return propose_fitted(
-            space,
-            history,
-            framed,
-            typical,
-            mixture,
-            ucb(mixture, self.width),
-            self.width,
-            argmax_rng,
+        incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
+        acquisition, theta = ucb(mixture, self.width), typical.lengthscales
+        x = argmax(acquisition, space, theta, argmax_rng, incumbents, history.failed)
+        mean, std = mixture.predict(x[None, :])
+        _, noise_var = framed.known_noise(typical.noise_var)
+        value, spread = framed.in_values(float(mean[0]), float(std[0]))
+        reasons = ModelDecision(
+            t=len(history.model_decisions) + 1,
+            lengthscales=tuple(theta.tolist()),
+            beta_sqrt=self.width,
+            noise_var=noise_var,
+            noise_std=framed.noise_in_values(noise_var),
+            fitted_lengthscales=tuple(theta.tolist()),
+            mean=value,
+            std=spread,
+            offset=framed.offset,
+            scale=framed.scale,
+            acquisition="ucb",
         )
+        return Proposal(x, Decision("model", reasons))
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -207,41 +211,3 @@ class MarginalGPUCB:
             framed.scale,
             "none: a constant width on averaged posteriors",
         )
-
-
-def propose_fitted(
-    space: SearchSpace,
-    history: History,
-    framed: ModelData,
-    fit: Fit,
-    predictor: Predictor,
-    acquisition: Acquisition,
-    beta_sqrt: float | None,
-    rng: np.random.Generator,
-) -> Proposal:
-    """The acquisition's argmax with what every model-based proposal records; h = g = b = 1.
-
-    beta_sqrt None: the acquisition is expected improvement.
-    """
-    incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
-    x = argmax(acquisition, space, fit.lengthscales, rng, incumbents, history.failed)
-    mean, std = predictor.predict(x[None, :])
-    _, noise_var = framed.known_noise(fit.noise_var)
-    lengthscales = tuple(fit.lengthscales.tolist())
-    value, spread = framed.in_values(float(mean[0]), float(std[0]))
-    reasons = ModelDecision(
-        t=len(history.model_decisions) + 1,
-        lengthscales=lengthscales,
-        beta_sqrt=beta_sqrt,
-        noise_var=noise_var,
-        noise_std=framed.noise_in_values(noise_var),
-        fitted_lengthscales=lengthscales,
-        searched=fit.searched,
-        improved=fit.improved,
-        mean=value,
-        std=spread,
-        offset=framed.offset,
-        scale=framed.scale,
-        acquisition="log_ei" if beta_sqrt is None else "ucb",
-    )
-    return Proposal(x, Decision("model", reasons))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ class MinimumUncertainty:
     """kappa is in units of the prior std. shortest: a known lower bound on the lengthscales; None:
     there is none, as in the paper's experiment.
     """
+
+    proved: ClassVar[bool] = False
 
     kappa: float = 0.1
     lengthscales: float | tuple[float, ...] = 1.0
@@ -87,10 +90,6 @@ class MinimumUncertainty:
             "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever,"
             " which is linear regret (JMLR sec. 4.1)"
         )
-
-    @property
-    def proved(self) -> bool:
-        return False
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._adaptive().propose(space, history, rng)

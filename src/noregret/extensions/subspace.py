@@ -10,6 +10,7 @@ with). docs/extensions.md#subspaces
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -65,6 +66,8 @@ class Subspace:
     direction without a better value after which they are doubled. seed: of the deal.
     """
 
+    proved: ClassVar[bool] = False
+
     inner: InsuredGPUCB = InsuredGPUCB()
     start: int = 4
     patience: float = 2.5
@@ -88,10 +91,6 @@ class Subspace:
             f" {LONGEST} decisions per direction of each; from then on that of its inner strategy:"
             f" {self.inner.theorem}"
         )
-
-    @property
-    def proved(self) -> bool:
-        return False
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         if not space.continuous.all():

@@ -17,18 +17,18 @@ exponential, Student's t with 2ν degrees of freedom for Matérn.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.extensions.randomised_gp_ucb import PRACTICAL, check_base
+from noregret.extensions.randomised_gp_ucb import PRACTICAL, OnClassOf
 from noregret.gp import (
     Kernel,
     Matern,
     Posterior,
     SquaredExponential,
     covariance,
-    linalg,
     simple,
     squared_distances,
     value_and_slope,
@@ -36,8 +36,7 @@ from noregret.gp import (
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
-from noregret.strategies.base import Belief
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.trials import History, Proposal
 
@@ -46,53 +45,31 @@ FEATURES = 1_024  # random features of a draw in a box; its error falls with the
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveThompson:
+class AdaptiveThompson(OnClassOf):
     """The maximiser of a function drawn from the posterior of ``base``.
 
     base: whose class, width, widening and initial points are used; the draw's std is its width
     times σ.
     """
 
+    FORM: ClassVar[str] = (
+        f"docs/theory.md#thompson, in a list of at most {EXACT} designs: the regret bound of"
+        " its base times √log of their number, with probability over the draws too. In a box"
+        " none: functions are then drawn by features, which is not the posterior exactly."
+    )
+
     base: AdaptiveGPUCB | RadiusGPUCB = replace(PRACTICAL, width=1.0)
 
-    def __post_init__(self) -> None:
-        check_base(self.base)
-
-    @property
-    def theorem(self) -> str:
-        if not self.base.proved:
-            return f"none, because its base has none: {self.base.theorem}"
-        return (
-            f"docs/theory.md#thompson, in a list of at most {EXACT} designs: the regret bound of"
-            " its base times √log of their number, with probability over the draws too. In a box"
-            " none: functions are then drawn by features, which is not the posterior exactly. The"
-            f" base: {self.base.theorem}"
-        )
-
-    @property
-    def proved(self) -> bool:
-        return self.base.proved
-
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        base = self.base
         own, rest = rng.spawn(2)
-        if isinstance(base, RadiusGPUCB):
 
-            def drawn(shown: RadiusBand) -> Acquisition:
-                at = shown.reference
-                return thompson(space, shown.posteriors[at], shown.widths[at], own)
+        def acquisition(predictor: Posterior | RadiusBand, width: float) -> Acquisition:
+            if isinstance(predictor, Posterior):
+                return thompson(space, predictor, width, own)
+            at = predictor.reference
+            return thompson(space, predictor.posteriors[at], predictor.widths[at], own)
 
-            return named(base.decided(space, history, rest, drawn))
-
-        def of_class(model: Model) -> Acquisition:
-            return thompson(space, model.posterior, model.beta_sqrt, own)
-
-        return named(base.decided(space, history, rest, of_class, own))
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self.base.belief(space, history, delta)
+        return self.decided(space, history, own, rest, acquisition, acquisition="thompson")
 
 
 def thompson(
@@ -111,15 +88,6 @@ def thompson(
         return sample
 
     return Acquisition(values, lambda A: (values(A), np.zeros_like(A)))
-
-
-def named(proposal: Proposal) -> Proposal:
-    """With what chose it."""
-    model = proposal.decision.model
-    if model is None:
-        return proposal
-    decision = replace(proposal.decision, model=replace(model, acquisition="thompson"))
-    return replace(proposal, decision=decision)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +133,9 @@ def draw_path(
     none = np.zeros(len(posterior.X))
     path = Path(kernel, posterior.lengthscales, posterior.X, none, omega, phases, weights)
     noise = width * np.sqrt(posterior.noise_var) * rng.standard_normal(len(posterior.X))
-    drawn = linalg.solve_lower(posterior.L, path.values(posterior.X) + noise)
-    correction = linalg.solve_lower(posterior.L, drawn, transposed=True)
-    return Path(
-        kernel,
-        posterior.lengthscales,
-        posterior.X,
-        posterior.weights - correction,  # theory.md#thompson
-        omega,
-        phases,
-        weights,
-    )
+    drawn = posterior.factor.solve(path.values(posterior.X) + noise)
+    correction = posterior.factor.solve(drawn, transposed=True)
+    return replace(path, kernel_weights=posterior.weights - correction)  # theory.md#thompson
 
 
 def frequencies(kernel: Kernel, count: int, dimension: int, rng: np.random.Generator) -> Array:

@@ -33,9 +33,8 @@ from noregret.gp.kernels import (
     Structure,
     Term,
     additive,
+    composed,
     covariance,
-    input_gradient,
-    scale_gradient,
     simple,
     squared_distances,
     value_and_slope,
@@ -48,7 +47,7 @@ from noregret.gp.posterior import (
     condition,
     greedy_information,
 )
-from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, LogNormals, Prior
+from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, Prior
 
 # what can be stored
 KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
@@ -75,7 +74,6 @@ __all__ = [
     "HalfCauchy",
     "Kernel",
     "LogNormal",
-    "LogNormals",
     "Matern",
     "Posterior",
     "Predictor",
@@ -84,17 +82,16 @@ __all__ = [
     "Structure",
     "Term",
     "additive",
+    "composed",
     "condition",
     "covariance",
     "evidence_weights",
     "fit_inputs",
     "fit_map",
     "greedy_information",
-    "input_gradient",
     "lasting_part",
     "log_evidence_gradient",
     "refit",
-    "scale_gradient",
     "simple",
     "squared_distances",
     "starting_points",

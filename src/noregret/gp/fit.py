@@ -65,12 +65,7 @@ def log_evidence_gradient(
     K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
-    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
-    if kriging:
-        z, ones, of_mean = _less_mean(L, z)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    value += of_mean
-    weights = linalg.solve_lower(L, z, transposed=True)
+    value, weights, ones = _log_evidence(L, y, kriging=kriging)
     # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
     C = linalg.inverse_less_outer(L, weights)
     if ones is not None:
@@ -85,14 +80,19 @@ def log_evidence_gradient(
     return value, grad, grad_noise
 
 
-def _less_mean(L: Array, z: Array) -> tuple[Array, Array, float]:
-    """z = L⁻¹y less the kriging mean, (K + λ)⁻¹1/√(uᵀu), and what averaging over the mean with a
-    flat prior adds to the log evidence.
+def _log_evidence(L: Array, y: Array, *, kriging: bool) -> tuple[float, Array, Array | None]:
+    """log p(y), (K + λ)⁻¹(y − m), and with kriging (K + λ)⁻¹1/√(uᵀu): averaging over the mean with
+    a flat prior adds ½ log(2π/uᵀu).
     """
-    u = linalg.solve_lower(L, np.ones(len(L)))
-    squared = float(u @ u)
-    ones = linalg.solve_lower(L, u, transposed=True) / np.sqrt(squared)
-    return z - u * (u @ z / squared), ones, 0.5 * float(np.log(2 * np.pi / squared))
+    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
+    if kriging:
+        u = linalg.solve_lower(L, np.ones(len(L)))
+        squared = float(u @ u)
+        z = z - u * (u @ z / squared)
+        ones = linalg.solve_lower(L, u, transposed=True) / np.sqrt(squared)
+        of_mean = 0.5 * float(np.log(2 * np.pi / squared))
+    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
+    return value + of_mean, linalg.solve_lower(L, z, transposed=True), ones
 
 
 def evidence_weights(
@@ -110,12 +110,7 @@ def evidence_weights(
     K = covariance(kernel, lengthscales, X, X)
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K)
-    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
-    if kriging:
-        z, ones, of_mean = _less_mean(L, z)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    value += of_mean
-    weights = linalg.solve_lower(L, z, transposed=True)
+    value, weights, ones = _log_evidence(L, y, kriging=kriging)
     inverse = linalg.solve_lower(L, np.eye(len(y)))
     W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
     if ones is not None:
@@ -170,40 +165,33 @@ class Evidence:
 
     def log_posterior(self, phi: Array, *, jacobian: bool) -> tuple[float, Array]:
         """Value and gradient in φ; a density of θ, or of log θ with its Jacobian."""
-        d, theta = self.dimension, np.exp(phi[: self.dimension])
+        d = self.dimension
         common = float(np.exp(phi[d])) if self.estimates_noise else np.nan
-        value, by_theta, by_noise = log_evidence_gradient(
-            self.kernel,
-            theta if self.group is None else theta[self.group],
-            self.X,
-            self.y,
-            self.noise_var(common),
-            kriging=self.kriging,
-        )
-        if self.group is not None:
-            by_theta = np.asarray(np.bincount(self.group, by_theta, d), dtype=np.float64)
+        value, gradient, by_noise = self.log_evidence(phi[:d], self.noise_var(common))
         prior, by_prior = self.prior.log_density(phi[:d], d)
-        value, gradient = value + prior, by_theta + by_prior
-        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)
-
-    def with_noise(
-        self,
-        value: float,
-        gradient: Array,
-        by_noise: Array,
-        phi: Array,
-        inputs: int,
-        *,
-        jacobian: bool,
-    ) -> tuple[float, Array]:
-        """The log posterior and its gradient with those of the noise, if it is estimated."""
+        value, gradient = value + prior, gradient + by_prior
         if self.estimates_noise:
-            prior, by_prior = self.noise_prior.log_density(phi[self.dimension :], inputs)
+            prior, by_prior = self.noise_prior.log_density(phi[d:], d)
             value += prior
             gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
         if jacobian:
             return value + float(np.sum(phi)), gradient + 1.0
         return value, gradient
+
+    def log_evidence(self, phi: Array, noise_var: Array) -> tuple[float, Array, Array]:
+        """log p(y | φ), its gradient in φ, and in log λ per point; φ without the noise."""
+        theta = np.exp(phi)
+        value, gradient, by_noise = log_evidence_gradient(
+            self.kernel,
+            theta if self.group is None else theta[self.group],
+            self.X,
+            self.y,
+            noise_var,
+            kriging=self.kriging,
+        )
+        if self.group is not None:
+            gradient = np.asarray(np.bincount(self.group, gradient, len(phi)), dtype=np.float64)
+        return value, gradient, by_noise
 
 
 # -- its maximum --

@@ -298,22 +298,6 @@ def additive(
     )
 
 
-# -- gradients of any kernel --
-
-
-def input_gradient(kernel: Covariance, lengthscales: Array, A: Array, B: Array, C: Array) -> Array:
-    """Σ_n C_mn ∂k(A_m, B_n)/∂A_m."""
-    if is_composed(kernel):
-        return kernel.input_gradient(lengthscales, A, B, C)
-    return _whole(kernel, A.shape[1]).input_gradient(lengthscales, A, B, C)
-
-
-def scale_gradient(kernel: Covariance, lengthscales: Array, X: Array, C: Array) -> Array:
-    """Σ_jk C_jk ∂k(X_j, X_k)/∂log θ."""
-    if is_composed(kernel):
-        return kernel.scale_gradient(lengthscales, X, C)
-    return _whole(kernel, X.shape[1]).scale_gradient(lengthscales, X, C)
-
-
-def _whole(kernel: Covariance, dimension: int) -> Structure:
-    return additive(simple(kernel), [range(dimension)])
+def composed(kernel: Covariance, dimension: int) -> Composed:
+    """The same kernel with the gradients of a composed one."""
+    return kernel if is_composed(kernel) else additive(simple(kernel), [range(dimension)])
