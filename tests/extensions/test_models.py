@@ -11,10 +11,10 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
-from noregret.extensions import Additive, Categorical, Smoothness, Sparse, Warped, Warping
+from noregret.extensions import Additive, Categorical, Smoothness, Sparse, Warping
 from noregret.extensions.additive import prior_of
 from noregret.extensions.categorical import product_kernel
-from noregret.extensions.warping import ShapePrior, WarpedEvidence
+from noregret.extensions.warping import ShapePrior, Warped, WarpedEvidence
 from noregret.gp import HalfCauchy, LogNormal, Matern, SquaredExponential, covariance
 from noregret.space import Array, Inputs
 from noregret.storage.codec import from_json, to_json

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from noregret.extensions import Warped
+from noregret.extensions.warping import Warped
 from noregret.gp import Matern, SquaredExponential, additive
 from noregret.gp.fit import Evidence, evidence_weights, log_evidence_gradient
 from noregret.gp.kernels import Covariance, covariance

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noregret.errors import ConfigurationError
-from noregret.extensions import Warped
+from noregret.extensions.warping import Warped
 from noregret.gp import (
     Factor,
     Matern,

@@ -8,20 +8,14 @@ device        processor or GPU                         device_posterior  the pos
 
 from noregret.gp.device import use_device
 from noregret.gp.fit import (
-    COARSE,
-    ENOUGH,
     MAP,
     SMALLEST_NOISE_VAR,
-    TOLERANCE,
     Evidence,
     Fit,
     evidence_weights,
     fit_inputs,
-    fit_map,
-    lasting_part,
     log_evidence_gradient,
     refit,
-    starting_points,
 )
 from noregret.gp.kernels import (
     Composed,
@@ -55,15 +49,12 @@ PRIORS: tuple[type, ...] = (Gamma, LogNormal, HalfCauchy)
 ESTIMATORS: tuple[type, ...] = (MAP,)
 
 __all__ = [
-    "COARSE",
-    "ENOUGH",
     "ESTIMATORS",
     "GREEDY_SHARE",
     "KERNELS",
     "MAP",
     "PRIORS",
     "SMALLEST_NOISE_VAR",
-    "TOLERANCE",
     "VARIANCE_FLOOR",
     "Composed",
     "Covariance",
@@ -87,14 +78,11 @@ __all__ = [
     "covariance",
     "evidence_weights",
     "fit_inputs",
-    "fit_map",
     "greedy_information",
-    "lasting_part",
     "log_evidence_gradient",
     "refit",
     "simple",
     "squared_distances",
-    "starting_points",
     "use_device",
     "value_and_slope",
 ]

@@ -24,7 +24,6 @@ from noregret.gp.device import device_for
 from noregret.gp.factor_cache import factor
 from noregret.gp.kernels import (
     BLOCK,
-    Composed,
     Covariance,
     Kernel,
     covariance,
@@ -159,36 +158,29 @@ class Posterior:
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and their gradients (m, d) in the rows of A. O(m n² + m n d)."""
-        if is_composed(self.kernel):
-            return self._composed_gradients(self.kernel, A)
-        k, slope = value_and_slope(
-            simple(self.kernel), squared_distances(A, self.X, self.lengthscales)
-        )  # (m, n)
+        kernel, slope = self.kernel, np.empty((0, 0))
+        if is_composed(kernel):
+            k = kernel.covariance(self.lengthscales, A, self.X)  # (m, n)
+        else:
+            sq = squared_distances(A, self.X, self.lengthscales)
+            k, slope = value_and_slope(simple(kernel), sq)
         mean, unsure = self.mean + k @ self.weights, self._unsure(k)
-        prior = self._prior_var(k)
-        v = linalg.solve_lower(self.L, k.T, overwrite=True)
+        prior, L = self._prior_var(k), self.L
+        v = linalg.solve_lower(L, k.T, overwrite=True)
         std = np.sqrt(np.maximum(prior - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
-        w = linalg.solve_lower(self.L, v, transposed=True, overwrite=True).T  # (K + λ)⁻¹ k
+        w = linalg.solve_lower(L, v, transposed=True, overwrite=True).T  # (K + λ)⁻¹ k
         w = w if unsure is None else w + unsure
-        # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
-        w *= slope
-        slope *= self.weights
-        scale = 2.0 / self.lengthscales**2
-        dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ self.X)
-        dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ self.X)
-        return mean, std, dmean, dvar / (2.0 * std[:, None])
-
-    def _composed_gradients(self, kernel: Composed, A: Array) -> tuple[Array, Array, Array, Array]:
-        k = kernel.covariance(self.lengthscales, A, self.X)
-        mean, unsure = self.mean + k @ self.weights, self._unsure(k)
-        v = linalg.solve_lower(self.L, k.T)
-        var = self._prior_var(k) - np.einsum("nm,nm->m", v, v)
-        std = np.sqrt(np.maximum(var, VARIANCE_FLOOR))
-        w = linalg.solve_lower(self.L, v, transposed=True).T  # (K + λ)⁻¹ k
-        w = w if unsure is None else w + unsure
-        same = np.broadcast_to(self.weights, k.shape)
-        dmean = kernel.input_gradient(self.lengthscales, A, self.X, same)
-        dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, self.X, w)
+        if is_composed(kernel):
+            same = np.broadcast_to(self.weights, w.shape)
+            dmean = kernel.input_gradient(self.lengthscales, A, self.X, same)
+            dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, self.X, w)
+        else:
+            # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
+            w *= slope
+            slope *= self.weights
+            scale = 2.0 / self.lengthscales**2
+            dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ self.X)
+            dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ self.X)
         return mean, std, dmean, dvar / (2.0 * std[:, None])
 
     def _prior_var(self, k: Array) -> Array | float:
