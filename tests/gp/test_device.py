@@ -304,7 +304,7 @@ def test_a_memory_that_is_too_small_says_how_to_go_on(monkeypatch: pytest.Monkey
 
     begun = study_of(530, [(0.0, 1.0)] * 2, 4)
     with monkeypatch.context() as patched:
-        patched.setattr(PanelFactor, "grown", full)
+        patched.setattr(PanelFactor, "with_panel", full)
         with pytest.raises(DeviceMemoryError, match=r'530 points.*use_device\("cpu"\)') as caught:
             begun.ask()
     assert isinstance(caught.value, MemoryError)

@@ -88,7 +88,7 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
 
 
 @dataclass(frozen=True, slots=True)
-class Mixture:
+class MomentMatched:
     """Posteriors of equally likely hyperparameters, moment-matched: μ̄ = mean μ_s, σ̄² = mean(σ_s²
     + μ_s²) − μ̄². theory.md#marginal
     """
@@ -142,7 +142,7 @@ class MarginalGPUCB:
 
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> tuple[ModelData, Mixture, Fit]:
+    ) -> tuple[ModelData, MomentMatched, Fit]:
         framed = standardise(
             history, rescale=True, offset=0.0, noise_std=self.noise_std, regulariser=None
         )
@@ -159,7 +159,7 @@ class MarginalGPUCB:
             )
         draws: Array = np.exp(sample(evidence, self.sampler, start, rng))
         noise = draws[:, d] if evidence.estimates_noise else np.full(len(draws), np.nan)
-        mixture = Mixture(
+        mixture = MomentMatched(
             tuple(
                 framed.condition(self.kernel, row[:d], float(v))
                 for row, v in zip(draws, noise, strict=True)

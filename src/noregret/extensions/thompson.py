@@ -29,8 +29,8 @@ from noregret.gp import (
     Posterior,
     SquaredExponential,
     covariance,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
 from noregret.rkhs import RadiusBand
@@ -126,7 +126,7 @@ def draw_path(
 ) -> Path:
     """f̃ ~ GP(μ, width²·k_t), the prior by so many features. Pending points narrow it."""
     d, scale = posterior.X.shape[1], width * np.sqrt(2.0 / features)
-    kernel = simple(posterior.kernel)
+    kernel = stationary(posterior.kernel)
     omega = frequencies(kernel, features, d, rng)
     phases = rng.uniform(0.0, 2 * np.pi, features)
     weights = scale * rng.standard_normal(features)

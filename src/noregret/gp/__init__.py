@@ -29,8 +29,8 @@ from noregret.gp.kernels import (
     additive,
     composed,
     covariance,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
 from noregret.gp.posterior import (
@@ -81,8 +81,8 @@ __all__ = [
     "greedy_information",
     "log_evidence_gradient",
     "refit",
-    "simple",
     "squared_distances",
+    "stationary",
     "use_device",
     "value_and_slope",
 ]

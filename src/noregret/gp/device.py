@@ -28,9 +28,9 @@ PROCESSOR = "cpu"
 IN_TORCH = "torch-cpu"  # a GPU's code on the processor: for tests, and for comparisons
 Tensor = Any  # PyTorch is no dependency: nothing may import it before it is asked for
 
-LEAST = 512  # points from which on matrices are worth the way to the device
-MANY = 4_000_000  # kernel values of one sweep that are worth it with fewer points
-CLOSED_FORMS = (0.5, 1.5, 2.5)  # of Matérn: others need Bessel functions, which stay here
+LEAST = 512  # points from which on a factor is made on the device
+MANY = 4_000_000  # kernel values from which on a sweep given fewer points is made there too
+CLOSED_FORMS = (0.5, 1.5, 2.5)  # ν of Matérn with a formula there; others need Bessel functions
 # Matérn 5/2 in one pass over the memory instead of seven, where PyTorch can compile it
 FUSED = """
 template <typename T> T matern(T sq) {

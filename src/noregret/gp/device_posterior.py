@@ -21,15 +21,15 @@ import numpy as np
 from noregret.errors import NumericalError
 from noregret.gp.device import Device, Tensor, differences, products, values, values_and_slopes
 from noregret.gp.factor_cache import CachedFactor, FactorCache
-from noregret.gp.kernels import Covariance, Kernel, simple
+from noregret.gp.kernels import Covariance, Kernel, stationary
 from noregret.gp.linalg import not_positive_definite
-from noregret.gp.posterior import VARIANCE_FLOOR, Posterior
+from noregret.gp.posterior import VARIANCE_FLOOR, Posterior, log_evidence
 from noregret.space import Array
 
-PANEL = 512
-WIDE = 4_096  # columns from which on a product is worth being cut
+PANEL = 512  # rows of a panel; more need fewer and larger products, and more memory for C⁻¹
+WIDE = 4_096  # columns from which on a triangular product is cut into halves
 EXACT = 4_096  # rows of a prediction up to which distances are by differences
-LARGEST = 65_536  # rows that are worked on at once: the next ones are on their way meanwhile
+LARGEST = 65_536  # rows of a prediction computed at once, while the next ones are transferred
 SMALLEST = 64  # rows of a prediction that must fit into the memory
 
 
@@ -38,6 +38,17 @@ class Panel:
     above: Tensor  # U (start, rows)
     corner: Tensor  # C (rows, rows), lower
     inverse: Tensor  # C⁻¹
+
+    @staticmethod
+    def of(device: Device, above: Tensor, K: Tensor) -> Panel:
+        """K: what is left of the covariance, λ included, given the points before."""
+        linalg = device.torch.linalg
+        corner, info = linalg.cholesky_ex(K)
+        if int(info) != 0:
+            raise NumericalError(not_positive_definite(len(above) + len(K)))
+        return Panel(
+            above, corner, linalg.solve_triangular(corner, device.eye(len(K)), upper=False)
+        )
 
     @property
     def rows(self) -> slice:
@@ -84,7 +95,7 @@ class PanelFactor:
         self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
     ) -> PanelFactor:
         with self.device.room_for(f"the factor of {len(X)} points"):
-            return factor(self.device, simple(kernel), lengthscales, X, noise_var)
+            return factor(self.device, stationary(kernel), lengthscales, X, noise_var)
 
     def whiten(self, B: Tensor) -> Tensor:
         """L⁻¹B for B (n, m), which is overwritten."""
@@ -105,9 +116,9 @@ class PanelFactor:
                 B[: rows.start].addmm_(panel.above, B[rows], alpha=-1.0)
         return B
 
-    def grown(self, kernel: Kernel, noise_var: Tensor, stop: int) -> PanelFactor:
-        """With one panel more, for the points before ``stop``."""
-        device, torch, rows = self.device, self.device.torch, slice(self.size, stop)
+    def with_panel(self, kernel: Kernel, noise_var: Tensor, stop: int) -> PanelFactor:
+        """The factor with one panel more, of the points before ``stop``."""
+        device, rows = self.device, slice(self.size, stop)
         own = self.points[rows]
         above = values(device, kernel, differences(device, self.points[: rows.start], own))
         above = self.whiten(above)
@@ -115,15 +126,7 @@ class PanelFactor:
         K.diagonal().add_(noise_var[rows])
         if len(above):
             K.addmm_(above.T, above, alpha=-1.0)
-        corner, info = torch.linalg.cholesky_ex(K)
-        if int(info) != 0:
-            raise NumericalError(not_positive_definite(stop))
-        panel = Panel(above, corner, _inverse(device, corner))
-        return PanelFactor(device, (*self.panels, panel), self.points)
-
-
-def _inverse(device: Device, corner: Tensor) -> Tensor:
-    return device.torch.linalg.solve_triangular(corner, device.eye(len(corner)), upper=False)
+        return PanelFactor(device, (*self.panels, Panel.of(device, above, K)), self.points)
 
 
 def _lower_product(device: Device, M: Tensor, B: Tensor, out: Tensor) -> None:
@@ -149,13 +152,13 @@ def factor(
     cached, size = cache.take(key, lengthscales, X, noise_var)
     panels, uses = ((), 0) if cached is None else (cached.value, cached.uses + 1)
     noise = device.put(noise_var)
-    made = PanelFactor(device, panels[: size // PANEL], device.put(X / lengthscales))
+    L = PanelFactor(device, panels[: size // PANEL], device.put(X / lengthscales))
     for stop in range(size + PANEL, whole + 1, PANEL):
-        made = made.grown(kernel, noise, stop)
+        L = L.with_panel(kernel, noise, stop)
     if whole:
-        known = lengthscales, X[:whole], noise_var[:whole]
-        cache.put(CachedFactor(key, *known, made.panels, uses))
-    return made.grown(kernel, noise, n) if whole < n else made
+        data = lengthscales, X[:whole], noise_var[:whole]
+        cache.put(CachedFactor(key, *data, L.panels, uses))
+    return L.with_panel(kernel, noise, n) if whole < n else L
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +199,9 @@ class DevicePosterior(Posterior):
         """Mean and std (2, m)."""
         device, torch = self.factor.device, self.factor.device.torch
         apart = products if many else differences
-        k = values(device, simple(self.kernel), apart(device, self.factor.points, scaled))  # (n, m)
+        k = values(
+            device, stationary(self.kernel), apart(device, self.factor.points, scaled)
+        )  # (n, m)
         mean, prior = self._weights @ k + self.mean, self._prior_on(k)  # JMLR eq. (3)
         explained = torch.linalg.vector_norm(self.factor.whiten(k), dim=0)
         var = explained.square_().neg_().add_(prior)
@@ -215,7 +220,7 @@ class DevicePosterior(Posterior):
         with self._room(f"a prediction with gradients at {len(A)} points"):
             scaled = self._scaled(A)
             k, slope = values_and_slopes(
-                device, simple(self.kernel), differences(device, points, scaled)
+                device, stationary(self.kernel), differences(device, points, scaled)
             )  # (n, m)
             mean, prior = self._weights @ k + self.mean, self._prior_on(k)
             unsure = None
@@ -229,14 +234,14 @@ class DevicePosterior(Posterior):
             # Σ_n c_nm · 2 (A_m − X_n)/θ², without an (n, m, d) array
             dmean = scaled * slope.sum(dim=0)[:, None] - slope.T @ points
             dvar = scaled * w.sum(dim=0)[:, None] - w.T @ points
-            found = device.get(torch.cat([mean[:, None], var[:, None], dmean, dvar], dim=1))
+            columns = device.get(torch.cat([mean[:, None], var[:, None], dmean, dvar], dim=1))
         d, scale = A.shape[1], 2.0 / self.lengthscales
-        std = np.sqrt(np.maximum(found[:, 1], VARIANCE_FLOOR))
-        by_mean, by_var = scale * found[:, 2 : 2 + d], -2.0 * scale * found[:, 2 + d :]
-        return np.ascontiguousarray(found[:, 0]), std, by_mean, by_var / (2.0 * std[:, None])
+        std = np.sqrt(np.maximum(columns[:, 1], VARIANCE_FLOOR))
+        by_mean, by_var = scale * columns[:, 2 : 2 + d], -2.0 * scale * columns[:, 2 + d :]
+        return np.ascontiguousarray(columns[:, 0]), std, by_mean, by_var / (2.0 * std[:, None])
 
     def joint(self, A: Array) -> tuple[Array, Array]:
-        device, kernel = self.factor.device, simple(self.kernel)
+        device, kernel = self.factor.device, stationary(self.kernel)
         with self._room(f"the covariance of {len(A)} points"):
             scaled = self._scaled(A)
             k = values(device, kernel, differences(device, self.factor.points, scaled))
@@ -269,23 +274,25 @@ def condition_on(
     """The posterior given y at the first rows of X; the others are pending."""
     n = len(y)
     with device.room_for(f"the factor of {len(X)} points"):
-        made = factor(device, kernel, lengthscales, X, noise_var)
-        z = made.solve(np.append(y, np.zeros(len(X) - n)))
+        panels = factor(device, kernel, lengthscales, X, noise_var)
+        z = panels.solve(np.append(y, np.zeros(len(X) - n)))
         z[n:] = 0.0  # pending at the mean: innovation 0
-        return DevicePosterior.given(
-            kernel, lengthscales, X, noise_var, made, z, n, kriging=kriging
+        return DevicePosterior.from_factor(
+            kernel, lengthscales, X, noise_var, panels, z, n, kriging=kriging
         )
 
 
 def sweep_on(device: Device, posterior: Posterior, A: Array) -> tuple[Array, Array]:
     """A posterior from here asked at many rows there."""
-    with device.room_for(f"the factor of {len(posterior.X)} points"):
+    n = len(posterior.X)
+    with device.room_for(f"the factor of {n} points"):
         corner = device.put(posterior.L)
-        panel = Panel(device.empty(0, len(corner)), corner, _inverse(device, corner))
+        inverse = device.torch.linalg.solve_triangular(corner, device.eye(n), upper=False)
+        panel = Panel(device.empty(0, n), corner, inverse)
         points = device.put(posterior.X / posterior.lengthscales)
-        known = {each.name: getattr(posterior, each.name) for each in fields(Posterior)}
-        known["factor"] = PanelFactor(device, (panel,), points)
-    return DevicePosterior(**known).predict(A)
+        values_of = {each.name: getattr(posterior, each.name) for each in fields(Posterior)}
+        values_of["factor"] = PanelFactor(device, (panel,), points)
+    return DevicePosterior(**values_of).predict(A)
 
 
 def log_evidence_gradient_on(
@@ -299,36 +306,20 @@ def log_evidence_gradient_on(
     kriging: bool = False,
 ) -> tuple[float, Array, Array]:
     """As ``fit.log_evidence_gradient``."""
-    torch, n = device.torch, len(X)
-    with device.room_for(f"the evidence of {n} points"):
+    with device.room_for(f"the evidence of {len(X)} points"):
         centred = device.put((X - X.mean(axis=0)) / lengthscales)
         K, slope = values_and_slopes(device, kernel, differences(device, centred, centred))
         noise = device.put(noise_var)
         K.diagonal().add_(noise)
-        L, info = torch.linalg.cholesky_ex(K)
-        if int(info) != 0:
-            raise NumericalError(not_positive_definite(n))
-        z = torch.linalg.solve_triangular(L, device.put(y)[:, None], upper=False)
-        value = -L.diagonal().log().sum()
-        ones = None
-        if kriging:
-            u = torch.linalg.solve_triangular(L, torch.ones_like(z), upper=False)
-            squared = (u * u).sum()
-            z = z - u * ((u * z).sum() / squared)
-            ones = torch.linalg.solve_triangular(L.T, u, upper=True) / squared.sqrt()
-            value = value + 0.5 * torch.log(2 * np.pi / squared)
-        value = value - 0.5 * (z * z).sum()
-        weights = torch.linalg.solve_triangular(L.T, z, upper=True)
+        panel = Panel.of(device, device.empty(0, len(X)), K)
+        value, *minus = log_evidence(PanelFactor(device, (panel,), centred), y, kriging=kriging)
         # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative
-        C = torch.cholesky_inverse(L).addmm_(weights, weights.T, alpha=-1.0)
-        if ones is not None:
-            C.addmm_(ones, ones.T, alpha=-1.0)
+        C = panel.inverse.T @ panel.inverse
+        for weights in (device.put(each) for each in minus if each is not None):
+            C.addr_(weights, weights, alpha=-1.0)
         grad_noise = -0.5 * C.diagonal() * noise
         C.mul_(slope)
         # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
         row_sums, product = C.sum(dim=1, keepdim=True), C @ centred
         grad = 2.0 * (centred * centred * row_sums - centred * product).sum(dim=0)
-        found = device.get(torch.cat([value[None], grad, grad_noise]))
-    d = X.shape[1]
-    whole = float(found[0]) - 0.5 * n * np.log(2 * np.pi)
-    return whole, found[1 : 1 + d], found[1 + d :]
+        return value, device.get(grad), device.get(grad_noise)

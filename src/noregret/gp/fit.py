@@ -19,19 +19,21 @@ from noregret.gp.kernels import (
     Covariance,
     covariance,
     is_composed,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
+from noregret.gp.posterior import Cholesky, log_evidence
 from noregret.gp.priors import Gamma, LogNormal, Prior
 from noregret.space import Array, Indices
 
 # smallest estimated noise variance, in prior variances: keeps every factorisation safe
 SMALLEST_NOISE_VAR = 1e-8
-LARGEST_LOSS, SINGULAR = 1e15, 1e25  # of a first evaluation; of a matrix that has no factor
-TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # of L-BFGS-B, SciPy's own
-COARSE = 500  # points on which all starts are searched when there are more
-ENOUGH = 1_000  # points that an estimate is made from when there are more
+LARGEST_LOSS = 1e15  # a first loss above this is scaled down to it, so that L-BFGS-B can step
+SINGULAR = 1e25  # the loss where the matrix has no factor
+TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # relative gain that ends L-BFGS-B, as in SciPy
+COARSE = 500  # with more points, all starts are searched on so many of them
+ENOUGH = 1_000  # with more points, an estimate is made from so many of them
 
 
 # -- the evidence --
@@ -54,7 +56,7 @@ def log_evidence_gradient(
             kernel, lengthscales, X, y, noise_var, kriging=kriging
         )
         return value, kernel.scale_gradient(lengthscales, X, W), by_noise
-    kernel = simple(kernel)
+    kernel = stationary(kernel)
     device = device_for(kernel, len(X))
     if device is not None:
         from noregret.gp.device_posterior import log_evidence_gradient_on
@@ -65,7 +67,7 @@ def log_evidence_gradient(
     K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
-    value, weights, ones = _log_evidence(L, y, kriging=kriging)
+    value, weights, ones = log_evidence(Cholesky(L), y, kriging=kriging)
     # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
     C = linalg.inverse_less_outer(L, weights)
     if ones is not None:
@@ -78,21 +80,6 @@ def log_evidence_gradient(
     product = linalg.symmetric_product(C, A)
     grad = 2.0 * (A[:, 1:] ** 2 * product[:, :1] - A[:, 1:] * product[:, 1:]).sum(axis=0)
     return value, grad, grad_noise
-
-
-def _log_evidence(L: Array, y: Array, *, kriging: bool) -> tuple[float, Array, Array | None]:
-    """log p(y), (K + λ)⁻¹(y − m), and with kriging (K + λ)⁻¹1/√(uᵀu): averaging over the mean with
-    a flat prior adds ½ log(2π/uᵀu).
-    """
-    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
-    if kriging:
-        u = linalg.solve_lower(L, np.ones(len(L)))
-        squared = float(u @ u)
-        z = z - u * (u @ z / squared)
-        ones = linalg.solve_lower(L, u, transposed=True) / np.sqrt(squared)
-        of_mean = 0.5 * float(np.log(2 * np.pi / squared))
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    return value + of_mean, linalg.solve_lower(L, z, transposed=True), ones
 
 
 def evidence_weights(
@@ -110,7 +97,7 @@ def evidence_weights(
     K = covariance(kernel, lengthscales, X, X)
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K)
-    value, weights, ones = _log_evidence(L, y, kriging=kriging)
+    value, weights, ones = log_evidence(Cholesky(L), y, kriging=kriging)
     inverse = linalg.solve_lower(L, np.eye(len(y)))
     W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
     if ones is not None:
@@ -263,8 +250,8 @@ class Fit:
 
     lengthscales: Array
     noise_var: float
-    searched: int = 0  # how many points there were when all starts were last searched,
-    improved: int = 0  # and when the estimate was last improved
+    searched: int = 0  # number of points when all starts were last searched
+    improved: int = 0  # number of points when the estimate was last improved
 
 
 def fit_map(

@@ -28,8 +28,8 @@ from noregret.gp.kernels import (
     Kernel,
     covariance,
     is_composed,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
 from noregret.space import Array
@@ -38,7 +38,7 @@ from noregret.space import Array
 VARIANCE_FLOOR = 1e-20
 # greedy maximisation reaches this share of the maximum of a monotone submodular function
 GREEDY_SHARE = 1 - 1 / math.e
-SCREEN = 256  # points by which ``predict_leading`` rules out rows first; then twice as many, …
+SCREEN = 256  # points by which ``predict_leading`` rules out rows first, doubled at each step
 
 
 class Predictor(Protocol):
@@ -48,7 +48,7 @@ class Predictor(Protocol):
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]: ...
 
 
-class Factor(Protocol):
+class CovarianceFactor(Protocol):
     """L with L Lᵀ = K + diag λ, on the processor or on a device; arrays go in and come out."""
 
     @property
@@ -99,7 +99,7 @@ class Posterior:
     lengthscales: Array
     X: Array
     noise_var: Array
-    factor: Factor
+    factor: CovarianceFactor
     z: Array
     weights: Array
     observed: int
@@ -119,9 +119,8 @@ class Posterior:
         step = max(BLOCK // max(len(self.X), 1), 64)
         for start in range(0, len(A), step):
             rows = slice(start, start + step)
-            k = covariance(
-                self.kernel, self.lengthscales, A[rows], self.X
-            )  # (m, n): its transpose is in LAPACK's order
+            # (m, n): its transpose is in LAPACK's order
+            k = covariance(self.kernel, self.lengthscales, A[rows], self.X)
             mean[rows] = self.mean + k @ self.weights  # JMLR eq. (3)
             prior = self._prior_var(k)
             v = whiten(k.T)
@@ -163,7 +162,7 @@ class Posterior:
             k = kernel.covariance(self.lengthscales, A, self.X)  # (m, n)
         else:
             sq = squared_distances(A, self.X, self.lengthscales)
-            k, slope = value_and_slope(simple(kernel), sq)
+            k, slope = value_and_slope(stationary(kernel), sq)
         mean, unsure = self.mean + k @ self.weights, self._unsure(k)
         prior, L = self._prior_var(k), self.L
         v = linalg.solve_lower(L, k.T, overwrite=True)
@@ -246,7 +245,7 @@ class Posterior:
                 z = z + self.mean * self.factor.solve(np.ones(len(self.X)))  # L⁻¹y
             row = factor.last_row
             z = np.append(z, (y - row[:-1] @ z) / row[-1])
-        made = type(self).given(
+        posterior = type(self).from_factor(
             self.kernel,
             self.lengthscales,
             X,
@@ -258,23 +257,23 @@ class Posterior:
         )
         if kriging and y is None:
             weights = factor.solve(z, transposed=True)
-            made = replace(made, z=z, weights=weights, mean=self.mean)
-        return made
+            posterior = replace(posterior, z=z, weights=weights, mean=self.mean)
+        return posterior
 
     @classmethod
-    def given(
+    def from_factor(
         cls,
         kernel: Covariance,
         lengthscales: Array,
         X: Array,
         noise_var: Array,
-        factor: Factor,
+        factor: CovarianceFactor,
         z: Array,
         observed: int,
         *,
         kriging: bool,
     ) -> Self:
-        """z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points alone, its
+        """Given z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points, its
         variance that with the pending ones.
         """
         mean, ones, mean_var = 0.0, None, 0.0
@@ -288,6 +287,23 @@ class Posterior:
         return cls(
             kernel, lengthscales, X, noise_var, factor, z, weights, observed, mean, ones, mean_var
         )
+
+
+def log_evidence(
+    factor: CovarianceFactor, y: Array, *, kriging: bool
+) -> tuple[float, Array, Array | None]:
+    """log p(y), (K + λ)⁻¹(y − m), and with kriging (K + λ)⁻¹1/√(uᵀu): averaging over the mean with
+    a flat prior adds ½ log(2π/uᵀu).
+    """
+    z, ones, of_mean = factor.solve(y), None, 0.0
+    if kriging:
+        u = factor.solve(np.ones(len(y)))
+        squared = float(u @ u)
+        z = z - u * (u @ z / squared)
+        ones = factor.solve(u, transposed=True) / np.sqrt(squared)
+        of_mean = 0.5 * float(np.log(2 * np.pi / squared))
+    value = float(-0.5 * z @ z - np.sum(np.log(factor.diagonal)) - 0.5 * len(y) * np.log(2 * np.pi))
+    return value + of_mean, factor.solve(z, transposed=True), ones
 
 
 def condition(
@@ -327,12 +343,13 @@ def condition(
         from noregret.gp.device_posterior import condition_on
 
         lam = np.array(lam)
-        return condition_on(device, simple(kernel), lengthscales, X, y, lam, kriging=kriging)
+        return condition_on(device, stationary(kernel), lengthscales, X, y, lam, kriging=kriging)
     L = factor(kernel, lengthscales, X, lam)
-    z = np.concatenate(
-        [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
-    )  # pending at the mean: innovation 0
-    return Posterior.given(kernel, lengthscales, X, lam.copy(), Cholesky(L), z, n, kriging=kriging)
+    # pending at the mean: innovation 0
+    z = np.concatenate([linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)])
+    return Posterior.from_factor(
+        kernel, lengthscales, X, lam.copy(), Cholesky(L), z, n, kriging=kriging
+    )
 
 
 def greedy_information(

@@ -26,10 +26,10 @@ from noregret.rkhs.function_class import FunctionClass
 from noregret.space import Array, Indices
 
 SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)  # the c of a band: λ = c·R²
-LEAST_RATIO = 1e-9  # of λ to the prior variance of 1: smaller c would be rounding only
-LENGTHS = 14  # members of the mixture: so many lengthscales, and amplitudes in units of B_0:
-SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # f is mostly far below its norm, or B_0 is wrong
-SEARCHED = 1e-9, 1e9  # the c among which a norm bound is sought
+LEAST_RATIO = 1e-9  # smallest λ, in prior variances of 1: below, a band would be rounding only
+LENGTHS = 14  # number of lengthscales of the mixture
+SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # amplitudes of the mixture, in units of B_0
+SEARCHED = 1e-9, 1e9  # range of c in which a lower bound of the norm is sought
 
 
 @dataclass(frozen=True, slots=True)

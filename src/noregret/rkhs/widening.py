@@ -104,8 +104,8 @@ def as_growth(curve: Any) -> Growth | Callable[[float], float]:
 Information = Literal["ratio", "printed", "exact"]
 Estimator = Literal["regret_bound", "one_step"]
 
-BRACKET = 1.3  # factor of the upward search, theory.md#reference-regret
-TOLERANCE = 1e-3  # of log h
+BRACKET = 1.3  # factor of a step of the upward search for h, theory.md#reference-regret
+TOLERANCE = 1e-3  # error of log h at which the bisection stops
 LARGEST = 1e12  # the search for h stops here even without a cap
 
 
@@ -218,8 +218,8 @@ class ReferenceRegret:
     def __post_init__(self) -> None:
         for name, kind in (("estimator", Estimator), ("information", Information)):
             if getattr(self, name) not in get_args(kind):
-                allowed = " or ".join(f'"{value}"' for value in get_args(kind))
-                raise ConfigurationError(f"{name} is {allowed}, got {getattr(self, name)!r}")
+                allowed = ", ".join(f'"{value}"' for value in get_args(kind))
+                raise ConfigurationError(f"{name} is one of {allowed}, got {getattr(self, name)!r}")
         if not isinstance(self.reference, (PowerReference, AnchoredReference)):
             raise ConfigurationError(
                 f"reference is a PowerReference or an AnchoredReference, got {self.reference!r}"

@@ -26,11 +26,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from noregret.errors import ConfigurationError
 from noregret.gp import Matern
-from noregret.rkhs import PowerGrowth
+from noregret.rkhs import Estimator, PowerGrowth
 from noregret.theory.orders import (
     TOLERANCE,
     Order,
@@ -42,7 +42,6 @@ from noregret.theory.orders import (
     regret_rate,
 )
 
-Estimator = Literal["regret_bound", "one_step"]
 CONSTANT = Order()
 
 
