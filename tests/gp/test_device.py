@@ -138,7 +138,9 @@ def test_what_is_kept_changes_no_bit() -> None:
     def factor(points: Array) -> Array:
         place = device.device_for(KERNELS[0], n)
         assert place is not None
-        return device_posterior.factor(place, KERNELS[0], THETA, points, noise[: len(points)]).L
+        return device_posterior.panel_factor(
+            place, KERNELS[0], THETA, points, noise[: len(points)]
+        ).L
 
     cold = factor(P)
     device_posterior.cache.clear()

@@ -195,21 +195,17 @@ class LBGPUCB:
 
     def suspected_regret(self, index: int, plays: int, dimension: int) -> float:
         """R^θ(n) of candidate ``index`` after n = plays decisions."""
-        held = (
-            self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
-        )  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
+        start, g = self._base().initial_class(dimension), _scaling(index, dimension).g
+        held = start.widened(g, 1.0)  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
         noise_std, regulariser = self.noise_std, self.regulariser
         if regulariser is None:
             noise_std = max(noise_std, LEAST_NOISE)
             regulariser = noise_std**2
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
-        capacity = float(
-            greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)[-1]
-        )
-        ratio = noise_std / math.sqrt(regulariser)
-        return math.sqrt(plays) * (
-            held.norm_bound * math.sqrt(capacity) + ratio * capacity
-        )  # theory.md#lb-gp-ucb
+        gains = greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)
+        capacity, ratio = float(gains[-1]), noise_std / math.sqrt(regulariser)
+        per_play = held.norm_bound * math.sqrt(capacity) + ratio * capacity
+        return math.sqrt(plays) * per_play  # theory.md#lb-gp-ucb
 
     def balance(self, history: History, dimension: int) -> Balance:
         """The candidates before the next decision, from the history alone. A candidate dropped once
@@ -243,9 +239,8 @@ class LBGPUCB:
             self.suspected_regret(index, balance.plays[index].decisions + 1, d)
             for index in balance.active
         ]
-        index = balance.active[
-            int(np.argmin(regrets))
-        ]  # Algorithm 1, line 3; the longest of equals
+        # Algorithm 1, line 3; the longest of equals
+        index = balance.active[int(np.argmin(regrets))]
         scaling = _scaling(index, d)
         step = self._base().step(space, history, rng)
         choice = step.choice(scaling.g, scaling.b)
@@ -298,22 +293,19 @@ def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -
     """The candidates that fall behind another's lower bound by more than their own band and the
     noise allow, after t decisions.
     """
-    log_term = math.log(
-        introduced * math.pi**2 * t**2 / (3 * delta)
-    )  # ξ_t = 2σ² log(|A|π²t²/(3δ)), theory.md#lb-gp-ucb
+    # ξ_t = 2σ² log(|A|π²t²/(3δ)), theory.md#lb-gp-ucb
+    log_term = math.log(introduced * math.pi**2 * t**2 / (3 * delta))
     lower, upper = {}, {}
     for index, record in plays.items():
         n = len(record.values)
         if n == 0:
             continue
         mean = float(np.mean(record.values))
-        spread = math.sqrt(
-            2 * log_term * float(np.mean(record.noise_var)) / n
-        )  # √(ξ_t/n), with σ² the mean of R_s²
+        # √(ξ_t/n), with σ² the mean of R_s²
+        spread = math.sqrt(2 * log_term * float(np.mean(record.noise_var)) / n)
         lower[index] = mean - spread
-        upper[index] = (
-            mean + spread + float(np.mean(record.regret_bounds))
-        )  # (2/n) Σ β^½ σ, theory.md#lb-gp-ucb
+        width = float(np.mean(record.regret_bounds))  # (2/n) Σ β^½ σ, theory.md#lb-gp-ucb
+        upper[index] = mean + spread + width
     return frozenset(index for index in upper if upper[index] < max(lower.values()))
 
 

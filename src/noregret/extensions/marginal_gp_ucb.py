@@ -11,6 +11,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError, NumericalError
 from noregret.gp import (
+    MAP,
     SMALLEST_NOISE_VAR,
     VARIANCE_FLOOR,
     Evidence,
@@ -21,6 +22,7 @@ from noregret.gp import (
     Posterior,
     Prior,
     SquaredExponential,
+    starting_points,
 )
 from noregret.search import argmax, ucb
 from noregret.space import Array, SearchSpace
@@ -45,9 +47,7 @@ class HMC:
         for name in ("samples", "warm_up", "thin"):
             value = getattr(self, name)
             if not (isinstance(value, int) and value >= 1):
-                raise ConfigurationError(
-                    f"{name} must be a whole number of at least 1, got {value!r}"
-                )
+                raise ConfigurationError(f"{name} must be an integer of at least 1, got {value!r}")
 
 
 def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Generator) -> Array:
@@ -61,9 +61,8 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
         ) from None
 
     def negative(phi: Array) -> tuple[Array, float]:
-        inside = np.all(
-            (phi[: evidence.dimension] > LOG_RANGE[0]) & (phi[: evidence.dimension] < LOG_RANGE[1])
-        )
+        log_theta = phi[: evidence.dimension]
+        inside = np.all((log_theta > LOG_RANGE[0]) & (log_theta < LOG_RANGE[1]))
         if evidence.estimates_noise:
             inside &= phi[-1] > np.log(SMALLEST_NOISE_VAR)
         if not inside:
@@ -149,26 +148,17 @@ class MarginalGPUCB:
         d = space.dimension
         evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)
         previous = previous_fit(history.model_decisions)
-        start = np.log(
-            np.full(d, self.prior.center(d)) if previous is None else previous.lengthscales
-        )
-        if evidence.estimates_noise:
-            start = np.append(
-                start,
-                np.log(self.noise_prior.center(d) if previous is None else previous.noise_var),
-            )
+        rule = MAP(self.prior, self.noise_prior, starts=1)
+        start = starting_points(evidence, rule, previous, rng)[0]
         draws: Array = np.exp(sample(evidence, self.sampler, start, rng))
         noise = draws[:, d] if evidence.estimates_noise else np.full(len(draws), np.nan)
-        mixture = MomentMatched(
-            tuple(
-                framed.condition(self.kernel, row[:d], float(v))
-                for row, v in zip(draws, noise, strict=True)
-            )
-        )
-        typical = Fit(
-            np.exp(np.mean(np.log(draws[:, :d]), axis=0)), float(np.exp(np.mean(np.log(noise))))
-        )
-        return framed, mixture, typical
+        parts = [
+            framed.condition(self.kernel, row[:d], float(v))
+            for row, v in zip(draws, noise, strict=True)
+        ]
+        theta = np.exp(np.mean(np.log(draws[:, :d]), axis=0))
+        typical = Fit(theta, float(np.exp(np.mean(np.log(noise)))))
+        return framed, MomentMatched(tuple(parts)), typical
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)

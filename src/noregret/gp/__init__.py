@@ -16,6 +16,7 @@ from noregret.gp.fit import (
     fit_inputs,
     log_evidence_gradient,
     refit,
+    starting_points,
 )
 from noregret.gp.kernels import (
     Composed,
@@ -82,6 +83,7 @@ __all__ = [
     "log_evidence_gradient",
     "refit",
     "squared_distances",
+    "starting_points",
     "stationary",
     "use_device",
     "value_and_slope",

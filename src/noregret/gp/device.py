@@ -1,9 +1,8 @@
-"""Which device the large matrices live on: the processor (NumPy), or a GPU through PyTorch; and
-the formulas of ``kernels`` once more, as tensors.
+"""Which device the large matrices live on: the processor (NumPy), or a GPU through PyTorch.
 
 A setting of the process, never of a study: the mathematics is the same, the proposals agree to
 rounding, and a study may be begun on one and continued on the other. Why PyTorch:
-docs/decisions/0022.
+docs/decisions/0022. Below are the formulas of ``kernels`` once more, as tensors.
 """
 
 from __future__ import annotations

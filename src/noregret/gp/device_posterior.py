@@ -87,15 +87,15 @@ class PanelFactor:
         return np.append(self.device.get(last.above[:, -1]), self.device.get(last.corner[-1]))
 
     def solve(self, B: Array, *, transposed: bool = False) -> Array:
-        """L⁻¹B, or L⁻ᵀB, for a vector B."""
-        there = self.device.put(B)[:, None]
-        return self.device.get((self.unwhiten if transposed else self.whiten)(there)[:, 0])
+        """L⁻¹B for a vector B, of the first rows of L where B has fewer; or L⁻ᵀB."""
+        there = self.device.put(np.append(B, np.zeros(self.size - len(B))))[:, None]
+        solved = (self.unwhiten if transposed else self.whiten)(there)[:, 0]
+        return self.device.get(solved)[: len(B)]
 
     def append(
         self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
     ) -> PanelFactor:
-        with self.device.room_for(f"the factor of {len(X)} points"):
-            return factor(self.device, stationary(kernel), lengthscales, X, noise_var)
+        return panel_factor(self.device, stationary(kernel), lengthscales, X, noise_var)
 
     def whiten(self, B: Tensor) -> Tensor:
         """L⁻¹B for B (n, m), which is overwritten."""
@@ -143,22 +143,22 @@ def _lower_product(device: Device, M: Tensor, B: Tensor, out: Tensor) -> None:
 cache: FactorCache[tuple[Panel, ...]] = FactorCache(lambda n: n // PANEL * PANEL)
 
 
-def factor(
+def panel_factor(
     device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array
 ) -> PanelFactor:
     """L with L Lᵀ = k(X, X) + diag noise_var."""
-    n, whole = len(X), len(X) // PANEL * PANEL
-    key = device, kernel
-    cached, size = cache.take(key, lengthscales, X, noise_var)
-    panels, uses = ((), 0) if cached is None else (cached.value, cached.uses + 1)
-    noise = device.put(noise_var)
-    L = PanelFactor(device, panels[: size // PANEL], device.put(X / lengthscales))
-    for stop in range(size + PANEL, whole + 1, PANEL):
-        L = L.with_panel(kernel, noise, stop)
-    if whole:
-        data = lengthscales, X[:whole], noise_var[:whole]
-        cache.put(CachedFactor(key, *data, L.panels, uses))
-    return L.with_panel(kernel, noise, n) if whole < n else L
+    n, whole, key = len(X), len(X) // PANEL * PANEL, (device, kernel)
+    with device.room_for(f"the factor of {n} points"):
+        cached, size = cache.take(key, lengthscales, X, noise_var)
+        panels, uses = ((), 0) if cached is None else (cached.value, cached.uses + 1)
+        noise = device.put(noise_var)
+        L = PanelFactor(device, panels[: size // PANEL], device.put(X / lengthscales))
+        for stop in range(size + PANEL, whole + 1, PANEL):
+            L = L.with_panel(kernel, noise, stop)
+        if whole:
+            data = lengthscales, X[:whole], noise_var[:whole]
+            cache.put(CachedFactor(key, *data, L.panels, uses))
+        return L.with_panel(kernel, noise, n) if whole < n else L
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,11 +197,9 @@ class DevicePosterior(Posterior):
 
     def _predict(self, scaled: Tensor, many: bool) -> Tensor:
         """Mean and std (2, m)."""
-        device, torch = self.factor.device, self.factor.device.torch
-        apart = products if many else differences
-        k = values(
-            device, stationary(self.kernel), apart(device, self.factor.points, scaled)
-        )  # (n, m)
+        device, torch, points = self.factor.device, self.factor.device.torch, self.factor.points
+        sq = (products if many else differences)(device, points, scaled)  # (n, m)
+        k = values(device, stationary(self.kernel), sq)
         mean, prior = self._weights @ k + self.mean, self._prior_on(k)  # JMLR eq. (3)
         explained = torch.linalg.vector_norm(self.factor.whiten(k), dim=0)
         var = explained.square_().neg_().add_(prior)
@@ -219,9 +217,8 @@ class DevicePosterior(Posterior):
         device, torch, points = self.factor.device, self.factor.device.torch, self.factor.points
         with self._room(f"a prediction with gradients at {len(A)} points"):
             scaled = self._scaled(A)
-            k, slope = values_and_slopes(
-                device, stationary(self.kernel), differences(device, points, scaled)
-            )  # (n, m)
+            sq = differences(device, points, scaled)  # (n, m)
+            k, slope = values_and_slopes(device, stationary(self.kernel), sq)
             mean, prior = self._weights @ k + self.mean, self._prior_on(k)
             unsure = None
             if self._ones is not None:
@@ -259,27 +256,6 @@ class DevicePosterior(Posterior):
 
     def _room(self, what: str) -> AbstractContextManager[None]:
         return self.factor.device.room_for(f"{what}, given {len(self.X)},")
-
-
-def condition_on(
-    device: Device,
-    kernel: Kernel,
-    lengthscales: Array,
-    X: Array,
-    y: Array,
-    noise_var: Array,
-    *,
-    kriging: bool = False,
-) -> Posterior:
-    """The posterior given y at the first rows of X; the others are pending."""
-    n = len(y)
-    with device.room_for(f"the factor of {len(X)} points"):
-        panels = factor(device, kernel, lengthscales, X, noise_var)
-        z = panels.solve(np.append(y, np.zeros(len(X) - n)))
-        z[n:] = 0.0  # pending at the mean: innovation 0
-        return DevicePosterior.from_factor(
-            kernel, lengthscales, X, noise_var, panels, z, n, kriging=kriging
-        )
 
 
 def sweep_on(device: Device, posterior: Posterior, A: Array) -> tuple[Array, Array]:

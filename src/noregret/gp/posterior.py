@@ -21,7 +21,7 @@ import numpy as np
 from noregret.errors import ConfigurationError
 from noregret.gp import linalg
 from noregret.gp.device import device_for
-from noregret.gp.factor_cache import factor
+from noregret.gp.factor_cache import factor as cached_factor
 from noregret.gp.kernels import (
     BLOCK,
     Covariance,
@@ -78,8 +78,9 @@ class Cholesky:
         return self.L[-1]
 
     def solve(self, B: Array, *, transposed: bool = False) -> Array:
-        """L⁻¹B, or L⁻ᵀB."""
-        return linalg.solve_lower(self.L, B, transposed=transposed)
+        """L⁻¹B for a vector B, of the first rows of L where B has fewer; or L⁻ᵀB."""
+        n = len(B)
+        return linalg.solve_lower(self.L[:n, :n], B, transposed=transposed)
 
     def append(
         self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
@@ -322,7 +323,7 @@ def condition(
     """
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, dimension = X.shape
-    lam = np.broadcast_to(np.asarray(noise_var, dtype=np.float64), (n,))
+    lam = np.broadcast_to(np.asarray(noise_var, dtype=np.float64), (n,)).copy()
     lengthscales = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), (dimension,)).copy()
     if not (np.all(lengthscales > 0) and np.all(np.isfinite(lengthscales))):
         raise ConfigurationError(f"lengthscales must be positive and finite, got {lengthscales}")
@@ -339,17 +340,17 @@ def condition(
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
     device = device_for(kernel, len(X))
-    if device is not None:
-        from noregret.gp.device_posterior import condition_on
+    result: type[Posterior]
+    factor: CovarianceFactor
+    if device is None:
+        result, factor = Posterior, Cholesky(cached_factor(kernel, lengthscales, X, lam))
+    else:
+        from noregret.gp.device_posterior import DevicePosterior, panel_factor
 
-        lam = np.array(lam)
-        return condition_on(device, stationary(kernel), lengthscales, X, y, lam, kriging=kriging)
-    L = factor(kernel, lengthscales, X, lam)
-    # pending at the mean: innovation 0
-    z = np.concatenate([linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)])
-    return Posterior.from_factor(
-        kernel, lengthscales, X, lam.copy(), Cholesky(L), z, n, kriging=kriging
-    )
+        result = DevicePosterior
+        factor = panel_factor(device, stationary(kernel), lengthscales, X, lam)
+    z = np.append(factor.solve(y), np.zeros(len(X) - n))  # pending at the mean: innovation 0
+    return result.from_factor(kernel, lengthscales, X, lam, factor, z, n, kriging=kriging)
 
 
 def greedy_information(

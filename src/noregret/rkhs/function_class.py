@@ -215,9 +215,8 @@ def cube_cover(
         for each in margins:
             at = each.upper(points)
             counted &= at >= each.least
-            possible &= (
-                at[vertices].max(axis=1) + each.excess(sides) >= each.least
-            )  # theory.md#limits
+            highest = at[vertices].max(axis=1) + each.excess(sides)
+            possible &= highest >= each.least  # theory.md#limits
         if region is not None:
             counted[counted] = region.feasible(points[counted])
         if counted.any():

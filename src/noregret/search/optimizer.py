@@ -151,23 +151,18 @@ def _sweep(
         smallest = {1: 129, 2: 33}[d]
         counts = np.maximum(wanted, smallest)
         if np.prod(counts) > GRID_BUDGET:
-            counts = np.maximum(
-                smallest, np.floor(counts * (GRID_BUDGET / np.prod(counts)) ** (1 / d))
-            )
+            fewer = (GRID_BUDGET / np.prod(counts)) ** (1 / d)
+            counts = np.maximum(smallest, np.floor(counts * fewer))
         axes = [np.linspace(0.0, 1.0, int(count)) for count in counts]
-        base, shape = (
-            np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d),
-            tuple(len(axis) for axis in axes),
-        )
+        base = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+        shape = tuple(len(axis) for axis in axes)
     else:
         most = CLOUD_BUDGET if d > 2 else REGION_BUDGET
         log_count = min(float(np.sum(np.log(wanted))), math.log(most))
         base, shape = low_discrepancy(max(int(math.exp(log_count)), 1024), d, rng), ()
-    local = [incumbents]
+    local, unit = [incumbents], np.minimum(lengthscales, 1.0)
     for width in (0.05, 0.3):  # of a lengthscale
-        steps = (
-            rng.standard_normal((len(incumbents) * 8, d)) * np.minimum(lengthscales, 1.0) * width
-        )
+        steps = rng.standard_normal((len(incumbents) * 8, d)) * unit * width
         local.append(np.repeat(incumbents, 8, axis=0) + steps)
     if region is not None:  # spread over what constraints leave, not moved to its edge
         return np.vstack([region.mapped(base), space.snap(np.vstack(local))]), ()
@@ -315,17 +310,10 @@ def refine(
         uphill = np.einsum("ki,ki->k", p, g)
         going = uphill > precision
         if iteration >= PRUNE_AFTER:
-            going &= _distinct(at / unit, f[active]) & (
-                f[active] + gain_factor * promise >= f.max()
-            )
-        active, p, slope, at, free, uphill = (
-            active[going],
-            p[going],
-            slope[going],
-            at[going],
-            free[going],
-            uphill[going],
-        )
+            reachable = f[active] + gain_factor * promise
+            going &= _distinct(at / unit, f[active]) & (reachable >= f.max())
+        active, free = active[going], free[going]
+        p, slope, at, uphill = p[going], slope[going], at[going], uphill[going]
         if len(active) == 0:
             break
         back = LEAST_BACKTRACK if acquisition.is_log else BACKTRACK

@@ -59,10 +59,8 @@ def regret_bound(
             f"norm_bound must be positive and finite, got {norm_bound!r}: it bounds the regret of a"
             " step by 2·B"
         )
-    return (
-        2 * norm_bound * captured_at
-        + math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt
-    )  # JMLR eq. (11)
+    after = math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt
+    return 2 * norm_bound * captured_at + after  # JMLR eq. (11)
 
 
 def first_time(curve: Any, level: float) -> float:

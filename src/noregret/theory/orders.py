@@ -152,10 +152,8 @@ class RegretRate:
 def regret_rate(setting: Setting) -> RegretRate:
     """Theorem 1 with the capacity substituted: the corollary, for this norm power and capacity."""
     gamma_t = capacity_order(setting.kernel, setting.dimension, setting.capacity)
-    root_t = Order(t=0.5)
-    norm = (
-        root_t * Order(b=1, g=setting.dimension * setting.norm_exponent) * gamma_t**0.5
-    )  # JMLR eq. (11)
+    root_t, ball = Order(t=0.5), Order(b=1, g=setting.dimension * setting.norm_exponent)
+    norm = root_t * ball * gamma_t**0.5  # JMLR eq. (11)
     return RegretRate(norm, root_t * gamma_t)
 
 
@@ -207,9 +205,8 @@ def largest_exponent(
     limits = [math.inf]
     for share in lengthscale_shares(weight):
         for term in (rate.norm, rate.information):
-            slope = (
-                term.b * (1 - share) + term.g * share / dimension
-            )  # of the exponent of t in a, with g^d = h^u and b = h^(1−u)
+            # how the exponent of t rises with a, with g^d = h^u and b = h^(1−u)
+            slope = term.b * (1 - share) + term.g * share / dimension
             room = 1 - term.t
             limits.append(0.0 if room <= TOLERANCE else room / slope if slope > 0 else math.inf)
     return min(limits)
