@@ -24,8 +24,15 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Additive:
-    """joins: how often at most two groups are joined. margin: by how many nats a union, or a sum
-    instead of one kernel of all inputs, must be better.
+    """A sum of functions of few inputs each, for ``surrogate=`` of the default.
+
+    Args:
+        joins: how often two groups are joined, at most.
+        margin: by how many nats of the log posterior a union must be better than its parts, and a
+            sum better than one kernel of all inputs.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
     """
 
     skip_compression: ClassVar[bool] = True

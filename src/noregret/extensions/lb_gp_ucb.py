@@ -96,11 +96,22 @@ class Balance:
 class LBGPUCB:
     """GP-UCB with several lengthscales in competition.
 
-    noise_std is R and norm_bound is N, the norm bound at θ_0, both in the values' units.
-    lengthscales is θ_0 on the unit cube (None: √d). growth is g: the shortest candidate at step t
-    is about θ_0/g(t). width is a theorem's name; the authors' own is "chowdhury_gopalan" with
-    regulariser 1 + 2/T, "paper" is the one printed by Berkenkamp et al. regulariser is λ (None:
-    noise_std²).
+    Args:
+        noise_std: R, in the values' units.
+        norm_bound: N, the norm bound at θ_0, in the values' units.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        delta: the probability with which the guarantee may fail.
+        kernel: of the class, without lengthscales.
+        width: a theorem's name. The authors' own is "chowdhury_gopalan" with regulariser 1 + 2/T;
+            "paper" is the one printed by Berkenkamp et al.
+        regulariser: λ; None: noise_std².
+        growth: g; the shortest candidate at step t is about θ_0/g(t).
+        offset: a fixed prior mean, in the values' units.
+        initial_points: number of points before the model; None: as ``initial_design`` has it.
+        initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+
+    Raises:
+        ConfigurationError: a setting outside its range, or no noise_std.
     """
 
     proved: ClassVar[bool] = False

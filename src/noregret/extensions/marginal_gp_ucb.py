@@ -37,7 +37,16 @@ LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 ou
 
 @dataclass(frozen=True, slots=True)
 class HMC:
-    """warm_up adaptive iterations, then ``samples`` kept ones, ``thin`` iterations apart."""
+    """Settings of the sampler.
+
+    Args:
+        samples: number of draws.
+        warm_up: adaptive iterations before the first draw.
+        thin: iterations from one draw to the next.
+
+    Raises:
+        ConfigurationError: a setting that is not a whole number of at least 1.
+    """
 
     samples: int = 20
     warm_up: int = 30
@@ -117,6 +126,19 @@ class MomentMatched:
 class MarginalGPUCB:
     """Constant width on the moment-matched mixture of posteriors, values standardised. Needs the
     extra ``hmc``.
+
+    Args:
+        prior: of each lengthscale.
+        noise_prior: of the noise variance in units of the prior variance.
+        noise_std: R, in the values' units; None estimates it.
+        width: β^½.
+        kernel: of the class, without lengthscales.
+        sampler: how many draws, and how far apart.
+        initial_points: number of points before the model; None: as ``initial_design`` has it.
+        initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+
+    Raises:
+        ConfigurationError: a setting outside its range.
     """
 
     proved: ClassVar[bool] = False

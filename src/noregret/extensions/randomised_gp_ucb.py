@@ -49,8 +49,8 @@ PRACTICAL = AdaptiveGPUCB(
 
 @dataclass(frozen=True, slots=True)
 class OnClassOf:
-    """A random choice on the class of ``base``, whose theorem, in another form, and whose belief it
-    has. ``FORM``: where its theorem is, and what becomes of the base's.
+    """A random choice on the class of ``base``, with the belief of ``base`` and a theorem derived
+    from that of ``base``. ``FORM``: where that theorem is, and what it says.
     """
 
     FORM: ClassVar[str]
@@ -107,8 +107,12 @@ class OnClassOf:
 class RandomisedGPUCB(OnClassOf):
     """UCB on the class of ``base`` with its width times a random factor.
 
-    base: whose class, width, widening and initial points are used.
-    shift: s in [0, 1); the factor is √(s + (1 − s)E) with E exponential of mean 1.
+    Args:
+        base: the strategy whose class, width, widening and initial points are used.
+        shift: s in [0, 1); the factor is √(s + (1 − s)E) with E exponential of mean 1.
+
+    Raises:
+        ConfigurationError: a base of another kind, or a shift outside its range.
     """
 
     FORM: ClassVar[str] = (

@@ -48,8 +48,12 @@ FEATURES = 1_024  # random features of a draw in a box; its error falls with the
 class AdaptiveThompson(OnClassOf):
     """The maximiser of a function drawn from the posterior of ``base``.
 
-    base: whose class, width, widening and initial points are used; the draw's std is its width
-    times σ.
+    Args:
+        base: the strategy whose class, width, widening and initial points are used; the draw's
+            standard deviation is its width times σ.
+
+    Raises:
+        ConfigurationError: a base of another kind.
     """
 
     FORM: ClassVar[str] = (

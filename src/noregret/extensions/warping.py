@@ -86,7 +86,14 @@ class Warped:
 
 @dataclass(frozen=True, slots=True)
 class Warping:
-    """spread: the standard deviation of the logarithm of a shape before the data; 1 is no bend."""
+    """Inputs bent so that f looks stationary, for ``surrogate=`` of the default.
+
+    Args:
+        spread: prior standard deviation of the logarithm of a shape; a shape of 1 is no bend.
+
+    Raises:
+        ConfigurationError: a spread that is not positive and finite.
+    """
 
     skip_compression: ClassVar[bool] = True
 
