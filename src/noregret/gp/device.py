@@ -50,53 +50,53 @@ class Device:
 
     def put(self, array: Array) -> Tensor:
         """A copy of it on the device."""
-        kept = np.ascontiguousarray(array, dtype=np.float64)
+        array = np.ascontiguousarray(array, dtype=np.float64)
         if self.place.type == PROCESSOR:
-            return self.torch.from_numpy(kept.copy())
+            return self.torch.from_numpy(array.copy())
         with warnings.catch_warnings():  # PyTorch warns of arrays that are only to be read
             warnings.simplefilter("ignore")
-            return self.torch.from_numpy(kept).to(self.place)
+            return self.torch.from_numpy(array).to(self.place)
 
     def get(self, tensor: Tensor) -> Array:
         """A copy of it, as an array of its own."""
-        here: Array = tensor.cpu().numpy()
-        return here.copy() if self.place.type == PROCESSOR else here
+        array: Array = tensor.cpu().numpy()
+        return array.copy() if self.place.type == PROCESSOR else array
 
     def mapped(self, function: Callable[[Tensor], Tensor], A: Array, step: int) -> Array:
-        """``function`` of ``step`` rows at a time, each giving columns of the result. On a GPU the
-        next rows go there and the last columns come back while it works.
+        """``function`` of ``step`` rows at a time, (2, rows) each, side by side. On a GPU the next
+        rows go there and the last results come back while it works.
         """
+        starts = range(0, len(A), step)
         if self.place.type == PROCESSOR:
-            parts = [A[start : start + step] for start in range(0, len(A), step)]
-            return np.hstack([self.get(function(self.put(part))) for part in parts])
+            return np.hstack([self.get(function(self.put(A[s : s + step]))) for s in starts])
         cuda = self.torch.cuda
-        work, way = cuda.current_stream(self.place), cuda.Stream(self.place)
-        found = np.empty((0, 0))
-        done: list[tuple[slice, Tensor, Any]] = []
+        work, copies = cuda.current_stream(self.place), cuda.Stream(self.place)
+        result = np.empty((2, len(A)))
+        computed: list[tuple[int, Tensor, Any]] = []
 
-        def fetch() -> Array:
-            at, columns, ended = done.pop(0)
-            way.wait_event(ended)
-            with cuda.stream(way):
-                here = self.get(columns)
-            all_of_it = found if len(found) else np.empty((len(here), len(A)))
-            all_of_it[:, at] = here
-            return all_of_it
+        def upload(start: int) -> Tensor:
+            with cuda.stream(copies):
+                return self.put(A[start : start + step])
 
-        with cuda.stream(way):
-            rows = self.put(A[:step])
-        for start in range(0, len(A), step):
-            work.wait_stream(way)
+        def download() -> None:
+            start, columns, event = computed.pop(0)
+            copies.wait_event(event)
+            with cuda.stream(copies):
+                result[:, start : start + step] = self.get(columns)
+
+        rows = upload(0)
+        for start in starts:
+            work.wait_stream(copies)
             rows.record_stream(work)
             columns = function(rows)
-            columns.record_stream(way)
-            done.append((slice(start, start + step), columns, work.record_event()))
+            columns.record_stream(copies)
+            computed.append((start, columns, work.record_event()))
             if start + step < len(A):
-                with cuda.stream(way):
-                    rows = self.put(A[start + step : start + 2 * step])
-            if len(done) > 1:
-                found = fetch()
-        return fetch()
+                rows = upload(start + step)
+            if len(computed) > 1:
+                download()
+        download()
+        return result
 
     def empty(self, *shape: int) -> Tensor:
         return self.torch.empty(shape, dtype=self.torch.float64, device=self.place)

@@ -70,23 +70,24 @@ def argmax(
         A point of the unit cube (d,).
     """
     every = space.enumeration()
-    unwanted = np.empty((0, space.dimension)) if withdrawn is None else withdrawn
-    known = np.vstack([excluded, unwanted])
+    if withdrawn is None:
+        withdrawn = np.empty((0, space.dimension))
+    avoided = np.vstack([excluded, withdrawn])
     if every is not None:
-        left = unlike(space, every, known)
-        return best(every, np.where(left, acquisition.values(every), -np.inf), known)
+        left = unlike(space, every, avoided)
+        return best(every, np.where(left, acquisition.values(every), -np.inf), avoided)
     points, shape = _sweep(space, lengthscales, rng, incumbents)
-    mask = allowed(points, excluded) & apart(points, unwanted)
+    mask = allowed(points, excluded) & apart(points, withdrawn)
     values = _swept(acquisition, points, shape, mask)
     starts = _starts(points, values, shape, lengthscales)
     climbed, outside = acquisition, starts[values[starts] > -np.inf]
-    if len(unwanted) and len(outside):
-        climbed, starts = _fenced(acquisition, unwanted), outside
-    found = _refined(climbed, space, points[starts], lengthscales)
-    found = _jump(acquisition, space, found, lengthscales)
-    found = np.vstack([found, points[np.argmax(values)][None, :]])
-    mask = allowed(found, excluded) & apart(found, unwanted)
-    return best(found, np.where(mask, acquisition.values(found), -np.inf), known)
+    if len(withdrawn) and len(outside):
+        climbed, starts = _fenced(acquisition, withdrawn), outside
+    refined = _refined(climbed, space, points[starts], lengthscales)
+    refined = _jump(acquisition, space, refined, lengthscales)
+    refined = np.vstack([refined, points[np.argmax(values)][None, :]])
+    mask = allowed(refined, excluded) & apart(refined, withdrawn)
+    return best(refined, np.where(mask, acquisition.values(refined), -np.inf), avoided)
 
 
 def best(points: Array, values: Array, excluded: Array) -> Array:
