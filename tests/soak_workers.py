@@ -16,7 +16,7 @@ from sqlalchemy import event
 import noregret as nr
 from noregret.errors import NoRegretError, StudyExistsError
 from noregret.storage import SQLStorage, schema, sql
-from noregret.study import proposing
+from noregret.study import study as study_module
 
 SPACE: dict[str, Any] = {"x": nr.Float(0, 1), "c": nr.Choice(["a", "b", "c"])}
 STRATEGIES = (nr.InsuredGPUCB(), nr.RandomSearch(), nr.RandomSearch())
@@ -104,7 +104,7 @@ class Worker:
             told = datetime.now(UTC) + timedelta(seconds=jump)
             return told.isoformat(timespec="milliseconds")
 
-        for module in (schema, sql, proposing):
+        for module in (schema, sql, study_module):
             vars(module)["utc_now"] = now
         self.storage._clock = self.clock + jump
 

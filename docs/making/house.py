@@ -24,21 +24,21 @@ PRAGMA = re.compile(r"\s*# (?:type: ignore|noqa).*$")  # does not count, as for 
 SKIP = re.compile(r"# fmt: (?:skip|off)")
 MERGE = re.compile(r"^(?:<{7}|>{7}) ", re.M)  # what a merge leaves where two changes met
 # Budgets that only fall: lower one with every change that makes it possible. The aim is 137 files
-# and 20,000 code lines, 45,000 words, 20 fields of a decision, 12 constants of the default.
+# and 20,000 code lines, 45,000 words, 12 constants of the default.
 FILES = {
     "cli": 11,
     "diagnostics": 6,
     "extensions": 12,
     "gp": 9,
     "integrations": 6,
-    "plot": 6,
+    "plot": 4,
     "rkhs": 7,
     "search": 4,
-    "space": 13,
+    "space": 12,
     "storage": 8,
     "strategies": 15,
-    "study": 11,
-    "testing": 5,
+    "study": 10,
+    "testing": 4,
     "theory": 5,
     "trials": 5,
     "web": 11,
@@ -46,7 +46,7 @@ FILES = {
 CODE_LINES = 25_000
 WORDS = 48_700
 STUDY_MEMBERS = 35
-DECISION_FIELDS = 34
+DECISION_FIELDS = 12
 WRITTEN = ("src", "tests", "research", "docs", "packaging", "examples")  # folders with Python
 
 
@@ -203,9 +203,9 @@ def study_members() -> list[str]:
 def decision_fields() -> int:
     from dataclasses import fields
 
-    from noregret.trials import ModelDecision
+    from noregret.trials import Decision, ModelDecision
 
-    return len(fields(ModelDecision))
+    return len(fields(Decision)) + len(fields(ModelDecision))
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -142,7 +142,9 @@ def surveys() -> Figure:
     fitted = run(nr.LogEI(), TRIALS)
     study = run(nr.InsuredGPUCB(), TRIALS, start=fitted)
     x, _ = points(study)
-    survey = np.array([t.decision.model is not None and t.why.survey for t in study.trials])
+    survey = np.array(
+        [t.decision.model is not None and t.why.kind == "survey" for t in study.trials]
+    )
     figure, axis = plt.subplots(figsize=(8, 3.4), layout="constrained")
     stuck_x, _ = points(fitted)
     axis.axhline(float(bump().maximiser()[0]), color="0.6", lw=1, label="the maximum")

@@ -63,7 +63,7 @@ def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict
             regret = problem.maximum - problem.value(found.recommended.params)
             bound = found.certificate.regret_bound
             looks.append([decided, *(float(f"{number:.4g}") for number in (bound, regret))])
-    made = predictions(effective_trials(study.trials), study.goal)
+    made = predictions(effective_trials(study.trials), study.goal, study.strategy)
     late = [each for each in made if each is not None][FIRST - 1 :]
     checked = calibration(made)
     below = zip(checked.coverage, checked.least, strict=True)

@@ -110,12 +110,10 @@ class Board:
             return "not run"
         duels = self.duels()
         decided = [duel for duel in duels if duel.enough]
-        waiting = [NAMES[p] for p in sweep.PUBLISHED if p not in {d.peer for d in decided}]
         if not decided:
             return "not enough runs"
         ahead = [NAMES[duel.peer] for duel in decided if duel.better]
-        text = f"behind {', '.join(ahead)}" if ahead else f"**first** of {len(decided) + 1}"
-        return text + (f"; not enough runs of {', '.join(waiting)}" if waiting else "")
+        return f"behind {', '.join(ahead)}" if ahead else f"**first** of {len(decided) + 1}"
 
 
 def one_seed(runs: Runs) -> bool:
@@ -156,7 +154,7 @@ def few_boards() -> list[Board]:
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join(f"|{'|'.join(line)}|" for line in lines)
 
 
 def ratio(value: float, error: float) -> str:
@@ -324,7 +322,8 @@ def page(docs: Path) -> str:
         " away in the end (needle: half of the bump). A ratio is ours over the peer's, over the"
         f" (problem, seed) pairs that both have, with one standard error by bootstrap over"
         f" problems. *First*: no peer with at least {SEEDS} seeds (or {FUNCTIONS} functions in a"
-        " suite of one seed) is better by the error bar. Tuning never saw these instances"
+        " suite of one seed) is better by the error bar; *of N* counts the methods that ran so"
+        " often. Tuning never saw these instances"
         " ([split](decisions/0010-benchmark-split.md)).",
         "## Verdicts",
         verdict_table(own),

@@ -259,7 +259,7 @@ class Ours:
     def fill(self, study: Any, count: int) -> None:
         decision = importlib.import_module("noregret.trials").Decision("random")
         params = {"a": 0.5, "b": 0.01, "n": 7, "c": "y"}
-        study._storage.insert(
+        study._storage.append(
             NAME,
             [
                 self.nr.Trial(number, params, "complete", 1.0, decision=decision)

@@ -34,7 +34,8 @@ import numpy as np
 
 import noregret as nr
 from noregret.storage import SQLStorage
-from noregret.trials import Decision, ModelDecision, Trial
+from noregret.strategies.insured import InsuredRecord
+from noregret.trials import Decision, ModelDecision, Trial, plain
 from research.benchmarks.report import write_section
 
 TRIALS, INPUTS, VIEWERS = 5000, 10, 20
@@ -53,26 +54,27 @@ def large_study(storage: SQLStorage, name: str) -> None:
         decision = Decision("initial")
         if number >= 12:
             theta = tuple((0.3 + 0.2 * rng.random(INPUTS)).tolist())
-            model = ModelDecision(
-                t=number - 11,
+            mean = value + 0.05 * float(rng.normal())
+            record = InsuredRecord(
                 lengthscales=theta,
-                mean=value + 0.05 * float(rng.normal()),
-                std=0.05,
+                latent_std=0.1,
                 beta_sqrt=1.5,
+                exploration=1.0,
                 information_gain=3.0 * math.log1p(number),
                 noise_var=0.01,
                 noise_std=0.05,
                 fitted_lengthscales=theta,
                 searched=TRIALS,
                 improved=TRIALS,
-                instant_regret_bound=0.3,
                 scale=0.5,
                 recommended_bound=-0.2,
+                memory={},
             )
-            decision = Decision("model", model)
+            model = ModelDecision(number - 11, mean, 0.05)
+            decision = Decision("model", model, payload=plain(record))
         point = dict(zip(names, x.tolist(), strict=True))
         trials.append(Trial(number, point, "complete", value, decision=decision))
-    assert storage.insert(name, trials)
+    assert storage.append(name, trials)
 
 
 @contextmanager

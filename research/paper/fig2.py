@@ -43,7 +43,7 @@ def run(job: Job) -> Result:
     )
     x = np.array([trial.params[0] for trial in study.trials])
     y = np.array([trial.value for trial in study.trials], dtype=np.float64)
-    h = [1.0 if t.decision.model is None else t.why.h for t in study.trials]
+    h = [t.decision.payload.get("h", 1.0) for t in study.trials]
     decided = range(2, len(x))
     found = next(i for i in decided if abs(x[i] - top) < 0.05)
     widened = next(
@@ -52,11 +52,10 @@ def run(job: Job) -> Result:
     moments = {"stuck": widened - 1, "widened": widened, "found": min(found + 8, len(x) - 1)}
     result: Result = {"x": x.tolist(), "y": y.tolist(), "h": h, "moments": list(moments.values())}
     for name, index in moments.items():
-        why = study.trials[index].why
-        assert why.beta_sqrt is not None
+        recorded = study.trials[index].decision.payload
         posterior = condition(
             SquaredExponential(),
-            np.array(why.lengthscales),
+            np.array(recorded["lengthscales"]),
             x[:index, None],
             y[:index],
             job.noise**2,
@@ -64,9 +63,9 @@ def run(job: Job) -> Result:
         mean, std = posterior.predict(GRID)
         result |= {
             f"{name}_mean": mean.tolist(),
-            f"{name}_width": (why.beta_sqrt * std).tolist(),
-            f"{name}_lengthscale": why.lengthscales[0],
-            f"{name}_h": why.h,
+            f"{name}_width": (recorded["beta_sqrt"] * std).tolist(),
+            f"{name}_lengthscale": recorded["lengthscales"][0],
+            f"{name}_h": recorded["h"],
         }
     return result
 

@@ -68,8 +68,9 @@ def run(job: Job) -> Result:
     )
     decisions = study.trials[INITIAL:]
     points = np.array([study.space.encode(trial.params) for trial in decisions])
-    theta = np.array([trial.why.lengthscales for trial in decisions])
-    fitted = np.array([trial.why.fitted_lengthscales for trial in decisions])
+    recorded = [trial.decision.payload for trial in decisions]
+    theta = np.array([each["lengthscales"] for each in recorded])
+    fitted = np.array([each["fitted_lengthscales"] for each in recorded])
     losses = np.array([trial.value for trial in study.trials], dtype=np.float64)
     return {
         "loss": losses[INITIAL:].tolist(),

@@ -47,14 +47,15 @@ def regret_run(strategy: Strategy, f: RKHSFunction, job: Job) -> Result:
     )
     decisions = study.trials[initial:]
     values = np.array([float(f(trial.params)) for trial in decisions])
+    recorded = [trial.decision.payload for trial in decisions]
     return {
         "simple": simple(values, f.maximum).tolist(),
         "cumulative": cumulative(values, f.maximum).tolist(),
-        "scaling": [float(np.exp(-np.mean(np.log(trial.why.lengthscales)))) for trial in decisions],
+        "scaling": [float(np.exp(-np.mean(np.log(each["lengthscales"])))) for each in recorded],
         "x": [float(trial.params[0]) for trial in decisions],
-        "h": [trial.why.h for trial in decisions],
-        "estimate": [_number(trial.why.estimate) for trial in decisions],
-        "reference": [_number(trial.why.reference) for trial in decisions],
+        "h": [each["h"] for each in recorded],
+        "estimate": [_number(each["estimate"]) for each in recorded],
+        "reference": [_number(each["reference"]) for each in recorded],
     }
 
 

@@ -71,7 +71,7 @@ def run(
         values.append(function(points[-1]))
         study.tell(trial, values[-1])
         bar.advance(type(strategy).__name__)
-    return points, values, np.array(study.trials[0].decision.memory[SHIFT])
+    return points, values, np.array(study.trials[0].decision.payload[SHIFT])
 
 
 def patrolled(trials: int, shift: Array) -> Array:

@@ -47,12 +47,11 @@ def contains(f: RKHSFunction, decided: nr.Trial) -> bool:
     """Whether the class of a decision does; a function has no norm at lengthscales √2 times its
     own and longer.
     """
-    why = decided.why
-    theta = np.array(why.lengthscales)
-    assert why.norm_bound is not None
+    recorded = decided.decision.payload
+    theta = np.array(recorded["lengthscales"])
     if not np.all(theta < math.sqrt(2) * f.lengthscales):
         return False
-    return f.norm_at(theta) <= why.norm_bound * why.scale * (1 + 1e-9)
+    return f.norm_at(theta) <= float(recorded["norm_bound"] * recorded["scale"]) * (1 + 1e-9)
 
 
 def play(

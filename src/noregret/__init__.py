@@ -1,48 +1,10 @@
 """Bayesian optimization that keeps its promise when the hyperparameters are unknown."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from noregret.errors import GuaranteeError, NoRegretError, TransientError
-from noregret.gp import use_device
-from noregret.rkhs import NoiseFromReplicates
-from noregret.space import (
-    Branch,
-    Candidates,
-    Choice,
-    Float,
-    Forbidden,
-    Int,
-    Linear,
-    Satisfies,
-    Space,
-)
-from noregret.strategies import (
-    GPUCB,
-    AdaptiveGPUCB,
-    Assumed,
-    InsuredGPUCB,
-    LogEI,
-    RadiusGPUCB,
-    RandomSearch,
-)
-from noregret.study import (
-    Certificate,
-    CertifiedWithin,
-    Feasibility,
-    Infeasible,
-    Reached,
-    Recommendation,
-    Result,
-    Study,
-    delete_study,
-    last_study,
-    maximize,
-    minimize,
-    studies,
-)
-from noregret.trials import AtLeast, AtMost, Trial
-
 if TYPE_CHECKING:
+    from noregret.errors import GuaranteeError, NoRegretError, TransientError
     from noregret.extensions import (
         LBGPUCB,
         AdaptiveThompson,
@@ -51,6 +13,44 @@ if TYPE_CHECKING:
         RandomisedGPUCB,
         Subspace,
     )
+    from noregret.gp import use_device
+    from noregret.rkhs import NoiseFromReplicates
+    from noregret.space import (
+        Branch,
+        Candidates,
+        Choice,
+        Float,
+        Forbidden,
+        Int,
+        Linear,
+        Satisfies,
+        Space,
+    )
+    from noregret.strategies import (
+        GPUCB,
+        AdaptiveGPUCB,
+        Assumed,
+        InsuredGPUCB,
+        LogEI,
+        RadiusGPUCB,
+        RandomSearch,
+    )
+    from noregret.study import (
+        Certificate,
+        CertifiedWithin,
+        Feasibility,
+        Infeasible,
+        Reached,
+        Recommendation,
+        Result,
+        Study,
+        delete_study,
+        last_study,
+        maximize,
+        minimize,
+        studies,
+    )
+    from noregret.trials import AtLeast, AtMost, Trial
 
 __version__ = "0.1.0"
 
@@ -100,11 +100,24 @@ __all__ = [
     "use_device",
 ]
 
+# From the lowest up: a name is looked for in a room after those which that room imports anyway.
+_ROOMS = (
+    *("errors", "space", "trials", "gp", "rkhs", "search", "strategies"),
+    *("storage", "diagnostics", "study", "extensions"),
+)
+
 
 def __getattr__(name: str) -> Any:
-    """The strategies of ``noregret.extensions``, loaded when one of them is first used."""
+    """Imports a room, or a public name from its room, when it is first used."""
+    if name in _ROOMS:
+        return import_module(f"noregret.{name}")
     if name in __all__:
-        from noregret import extensions
-
-        return getattr(extensions, name)
+        for room in _ROOMS:
+            if hasattr(module := import_module(f"noregret.{room}"), name):
+                globals()[name] = value = getattr(module, name)
+                return value
     raise AttributeError(f"module 'noregret' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

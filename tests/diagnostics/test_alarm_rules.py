@@ -9,27 +9,19 @@ import pytest
 import noregret as nr
 from noregret.diagnostics import alarms, predictions
 from noregret.strategies import Strategy
-from noregret.trials import Decision, Goal, ModelDecision, Trial
+from noregret.trials import Goal, Trial
+from tests.recorded import decision
 
 SPACE = nr.Space({"x": nr.Float(0, 10), "n": nr.Int(1, 5), "c": nr.Choice(["a", "b", "c"])})
-GOOD = ModelDecision(
-    t=1,
-    lengthscales=(0.2,) * 5,
-    mean=1.0,
-    std=1.0,
-    noise_std=0.1,
-    noise_var=0.01,
-    beta_sqrt=2.0,
-    instant_regret_bound=4.0,
-)
+GOOD = {"mean": 1.0, "lengthscales": (0.2,) * 5, "noise_std": 0.1, "noise_var": 0.01}
 
 
 def planted(
     points: list[dict[str, Any]], values: list[float | None] | None = None, **reasons: Any
 ) -> list[Trial]:
-    listed, decision = values or [1.0] * len(points), Decision("model", replace(GOOD, **reasons))
+    listed, chosen = values or [1.0] * len(points), decision(**{**GOOD, **reasons})
     return [
-        Trial(i, point, "failed" if value is None else "complete", value, decision=decision)
+        Trial(i, point, "failed" if value is None else "complete", value, decision=chosen)
         for i, (point, value) in enumerate(zip(points, listed, strict=True))
     ]
 
@@ -37,7 +29,7 @@ def planted(
 def kinds(
     trials: list[Trial], strategy: Strategy | None = None, goal: Goal = "maximize"
 ) -> list[str]:
-    made = predictions(trials, goal)
+    made = predictions(trials, goal, nr.InsuredGPUCB())
     return [
         alarm.kind for alarm in alarms(SPACE, trials, made, goal, strategy or nr.InsuredGPUCB())
     ]
@@ -69,11 +61,15 @@ def test_stuck_on_one_point() -> None:
 
 def test_a_survey_between_does_not_hide_that_the_search_is_stuck() -> None:
     same: list[dict[str, Any]] = [{"x": 3.0, "n": 3, "c": "a"}]
-    looked = planted([{"x": 9.0, "n": 1, "c": "b"}], survey=True)
+    looked = planted([{"x": 9.0, "n": 1, "c": "b"}], kind="survey")
     trials = [*planted(scattered(10)), *planted(same * 16), *looked, *planted(same * 4)]
     numbered = [replace(trial, number=number) for number, trial in enumerate(trials)]
     (found,) = alarms(
-        SPACE, numbered, predictions(numbered, "maximize"), "maximize", nr.InsuredGPUCB()
+        SPACE,
+        numbered,
+        predictions(numbered, "maximize", nr.InsuredGPUCB()),
+        "maximize",
+        nr.InsuredGPUCB(),
     )
     assert found.kind == "stuck"
     assert "The last 9 proposals are one and the same point, apart from 1" in found.what
@@ -84,7 +80,7 @@ def test_a_survey_between_does_not_hide_that_the_search_is_stuck() -> None:
 def test_advice_can_be_followed() -> None:
     """Nobody is sent to the strategy that he has."""
     trials = planted([{"x": 3.0, "n": 3, "c": "a"}] * 8)
-    made = predictions(trials, "maximize")
+    made = predictions(trials, "maximize", nr.InsuredGPUCB())
     for strategy, named in ((nr.InsuredGPUCB(), False), (nr.LogEI(), True)):
         (found,) = alarms(SPACE, trials, made, "maximize", strategy)
         assert ("InsuredGPUCB" in found.action) is named
@@ -98,7 +94,13 @@ def test_advice_can_be_followed() -> None:
 def test_sitting_on_a_boundary(edge: dict[str, Any], word: str) -> None:
     points = [{**point, **edge} for point in scattered(12)]
     trials = planted(points, [float(i) for i in range(12)], mean=6.0, std=6.0)
-    found = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", nr.InsuredGPUCB())
+    found = alarms(
+        SPACE,
+        trials,
+        predictions(trials, "maximize", nr.InsuredGPUCB()),
+        "maximize",
+        nr.InsuredGPUCB(),
+    )
     assert [alarm.kind for alarm in found] == ["boundary"]
     assert word in found[0].what
     elsewhere = [
@@ -126,7 +128,11 @@ def test_exact_values_may_be_right() -> None:
     for noise_var, serious in ((1e-6, False), (0.99, True)):
         trials = planted(scattered(12), noise_var=noise_var)
         (found,) = alarms(
-            SPACE, trials, predictions(trials, "maximize"), "maximize", nr.InsuredGPUCB()
+            SPACE,
+            trials,
+            predictions(trials, "maximize", nr.InsuredGPUCB()),
+            "maximize",
+            nr.InsuredGPUCB(),
         )
         assert found.serious is serious
 
@@ -137,7 +143,9 @@ def test_coverage_below_nominal_names_what_to_do() -> None:
         (nr.AdaptiveGPUCB.rigorous(0.1), True, "norm_bound"),
     ):
         trials = planted(scattered(20), [5.0 * (-1.4) ** i for i in range(20)], proved=proved)
-        found = alarms(SPACE, trials, predictions(trials, "maximize"), "maximize", strategy)
+        found = alarms(
+            SPACE, trials, predictions(trials, "maximize", nr.InsuredGPUCB()), "maximize", strategy
+        )
         assert [alarm.kind for alarm in found] == ["coverage"]
         assert "0 of 11 values" in found[0].what
         assert advice in found[0].action
@@ -151,6 +159,6 @@ def test_many_failures() -> None:
 def test_a_study_that_really_sticks_raises_its_alarm() -> None:
     study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", strategy=nr.LogEI())
     study.run(lambda p: p["x"] + p["y"], 30, progress=False)
-    made = predictions(study.trials, "maximize")
+    made = predictions(study.trials, "maximize", study.strategy)
     found = alarms(study.space, study.trials, made, "maximize", study.strategy)
     assert {alarm.kind for alarm in found} >= {"stuck", "boundary"}

@@ -13,22 +13,14 @@ import noregret as nr
 from noregret.diagnostics import LEVEL, calibration, effective_trials, predictions
 from noregret.diagnostics.forecast_checks import ENOUGH, GAUSSIAN
 from noregret.strategies import Compression
-from noregret.trials import Decision, ModelDecision, Trial
+from noregret.trials import Decision, Trial
+from tests.recorded import decision
 
-RECORDED = ModelDecision(
-    t=1,
-    lengthscales=(0.2,),
-    mean=0.0,
-    std=1.0,
-    noise_std=0.0,
-    beta_sqrt=2.0,
-    instant_regret_bound=4.0,
-)
+DEFAULT = nr.InsuredGPUCB()
 
 
 def told(number: int, value: float, **reasons: Any) -> Trial:
-    decision = Decision("model", replace(RECORDED, **reasons))
-    return Trial(number, {"x": 0.5}, "complete", value, decision=decision)
+    return Trial(number, {"x": 0.5}, "complete", value, decision=decision(**reasons))
 
 
 def simulated(stated: float, count: int = 400, noise: float = 0.5) -> list[Trial]:
@@ -47,7 +39,7 @@ def simulated(stated: float, count: int = 400, noise: float = 0.5) -> list[Trial
 
 
 def test_right_forecasts_cover_as_often_as_they_say() -> None:
-    found = calibration(predictions(simulated(1.0), "maximize"))
+    found = calibration(predictions(simulated(1.0), "maximize", DEFAULT))
     assert found.coverage[-1] == pytest.approx(LEVEL, abs=0.03)
     assert not found.failing
     assert np.std([float(each.residual or 0) for each in found.predictions]) == pytest.approx(
@@ -60,7 +52,7 @@ def test_bands_are_as_wide_as_the_studys_own_errors_require(stated: float) -> No
     """A model that is always too sure, or never sure enough: after some values its bands hold as
     often as they say all the same.
     """
-    found = calibration(predictions(simulated(stated), "maximize"))
+    found = calibration(predictions(simulated(stated), "maximize", DEFAULT))
     late = found.predictions
     assert len(late) == 400 - ENOUGH
     assert np.mean([each.inside for each in late]) == pytest.approx(LEVEL, abs=0.04)
@@ -71,7 +63,7 @@ def test_bands_are_as_wide_as_the_studys_own_errors_require(stated: float) -> No
 def test_bands_reach_the_conformal_quantile() -> None:
     rng = np.random.default_rng(5)
     trials = [told(i, float(v)) for i, v in enumerate(rng.normal(size=40))]
-    made = predictions(trials, "maximize")
+    made = predictions(trials, "maximize", DEFAULT)
     for n, each in enumerate(made):
         assert each is not None
         past = [abs(float(trial.value or 0.0)) for trial in trials[:n]]
@@ -89,7 +81,10 @@ def test_values_under_way_calibrate_nothing() -> None:
         replace(each, decision=replace(each.decision, pending=tuple(range(5, each.number))))
         for each in trials
     ]
-    one_by_one, together = predictions(trials, "maximize")[29], predictions(batch, "maximize")[29]
+    one_by_one, together = (
+        predictions(trials, "maximize", DEFAULT)[29],
+        predictions(batch, "maximize", DEFAULT)[29],
+    )
     assert one_by_one is not None
     assert one_by_one.calibrated
     assert together is not None
@@ -100,8 +95,8 @@ def test_forecasts_that_become_ever_surer_fail() -> None:
     """Right at first, then surer with each value without reason: the negative control."""
     trials = simulated(1.0)[:40]
     trials += [told(40 + i, 3.0 + 2 * (-1) ** i, mean=3.0, std=0.8**i) for i in range(30)]
-    assert not calibration(predictions(trials[:40], "maximize")).failing
-    assert calibration(predictions(trials, "maximize")).failing
+    assert not calibration(predictions(trials[:40], "maximize", DEFAULT)).failing
+    assert calibration(predictions(trials, "maximize", DEFAULT)).failing
 
 
 def test_right_forecasts_raise_an_alarm_at_any_look_in_few_studies() -> None:
@@ -109,13 +104,13 @@ def test_right_forecasts_raise_an_alarm_at_any_look_in_few_studies() -> None:
     raised = 0
     for _ in range(200):
         trials = [told(i, float(v)) for i, v in enumerate(rng.normal(size=60))]
-        found = calibration(predictions(trials, "maximize"))
+        found = calibration(predictions(trials, "maximize", DEFAULT))
         raised += any(c < low for c, low in zip(found.coverage, found.least, strict=True))
     assert raised <= 16  # one in twenty, give or take
 
 
 def test_the_floor_is_the_naive_one() -> None:
-    found = calibration(predictions([told(i, 0.0) for i in range(60)], "maximize"))
+    found = calibration(predictions([told(i, 0.0) for i in range(60)], "maximize", DEFAULT))
     for n, least in enumerate(found.least, 1):
         k = np.arange(n + 1)
         # ∫ p^k (1 − p)^(n−k) dp over LEVEL^k (1 − LEVEL)^(n−k)
@@ -126,8 +121,8 @@ def test_the_floor_is_the_naive_one() -> None:
 
 
 def test_a_minimised_study_is_the_mirror_image() -> None:
-    up = predictions([told(0, 3.0, mean=1.0, std=0.5, noise_std=0.3)], "maximize")[0]
-    down = predictions([told(0, -3.0, mean=-1.0, std=0.5, noise_std=0.3)], "minimize")[0]
+    up = predictions([told(0, 3.0, mean=1.0, std=0.5, noise_std=0.3)], "maximize", DEFAULT)[0]
+    down = predictions([told(0, -3.0, mean=-1.0, std=0.5, noise_std=0.3)], "minimize", DEFAULT)[0]
     assert up is not None
     assert down is not None
     assert (down.mean, down.low, down.high, down.lower, down.upper) == pytest.approx(
@@ -140,7 +135,7 @@ def test_a_minimised_study_is_the_mirror_image() -> None:
 
 def test_told_noise_takes_the_place_of_the_estimate() -> None:
     loud = replace(told(0, 3.0, noise_std=0.1), noise_std=10.0)
-    made = predictions([loud, replace(loud, state="running", value=None)], "maximize")
+    made = predictions([loud, replace(loud, state="running", value=None)], "maximize", DEFAULT)
     assert made[0] is not None
     assert made[0].residual == pytest.approx(3.0 / np.hypot(1.0, 10.0))
     assert made[1] is not None
@@ -168,18 +163,18 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
                 scale=4.0,
                 compression=((-0.2, 1.3), (0.1, 0.9)),
                 beta_sqrt=1.5,
-                instant_regret_bound=3 * std,
+                latent_std=std,
             )
         )
-    made = predictions(trials, "maximize")
+    made = predictions(trials, "maximize", DEFAULT)
     residuals = np.array([each.residual for each in made if each is not None])
     assert residuals.std() == pytest.approx(1.0, abs=0.08)
     assert calibration(made).coverage[-1] == pytest.approx(LEVEL, abs=0.03)
-    uncompressed = [  # as old rows are
-        replace(trial, decision=Decision("model", replace(trial.why, compression=())))
-        for trial in trials
-    ]
-    plain = predictions(uncompressed, "maximize")
+    uncompressed = []  # negative control
+    for trial in trials:
+        payload = {**trial.decision.payload, "compression": []}
+        uncompressed.append(replace(trial, decision=replace(trial.decision, payload=payload)))
+    plain = predictions(uncompressed, "maximize", DEFAULT)
     assert (
         abs(np.std([float(each.residual or 0) for each in plain if each is not None]) - 1.0) > 0.02
     )
@@ -193,7 +188,7 @@ def test_a_strategys_own_record_is_enough(strategy: Any) -> None:
     rng = np.random.default_rng(0)
     study = nr.Study({"x": nr.Float(0, 1)}, "minimize", strategy)
     study.run(lambda p: (p["x"] - 0.3) ** 2 + 0.1 * rng.normal(), 20, progress=False)
-    made = predictions(study.trials, "minimize")
+    made = predictions(study.trials, "minimize", study.strategy)
     decided = [trial for trial in study.trials if trial.decision.model is not None]
     assert [each.number for each in made if each is not None] == [trial.number for trial in decided]
     last = made[-1]
@@ -208,13 +203,13 @@ def test_points_without_a_model_have_no_forecast() -> None:
         Trial(0, {"x": 0.1}, "complete", 1.0),
         Trial(1, {"x": 0.1}, "complete", 1.0, decision=Decision("initial")),
     ]
-    assert predictions(trials, "maximize") == [None, None]
+    assert predictions(trials, "maximize", DEFAULT) == [None, None]
     assert calibration([None]).coverage == ()
     assert not calibration([]).failing
 
 
 def test_corrections_take_the_place_of_what_they_correct() -> None:
-    study = nr.Study([(0, 1)], "maximize")
+    study = nr.Study([(0, 1)], "maximize", DEFAULT)
     for value in (1.0, 2.0, 3.0):
         study.tell(study.ask(), value)
     study.correct(1, 20.0)

@@ -8,7 +8,10 @@ import pytest
 
 import noregret as nr
 from noregret.diagnostics import convergence, predictions, why
-from noregret.trials import Decision, Goal, ModelDecision, Trial
+from noregret.trials import Decision, Goal, Trial
+from tests.recorded import decision
+
+DEFAULT = nr.InsuredGPUCB()
 
 
 def test_best_so_far_ignores_failures_and_follows_the_goal() -> None:
@@ -39,7 +42,7 @@ def test_the_recorded_certificate_is_the_studys_own(goal: Goal) -> None:
     certificate = study.certificate()
     study.ask()
     trials = study.trials
-    band = convergence(trials, predictions(trials, goal), goal)
+    band = convergence(trials, predictions(trials, goal, study.strategy), goal)
     assert band.lower[-1] is not None
     assert band.upper[-1] is not None
     found = certificate.regret_bound - certificate.slack  # what a search finds needs no slack
@@ -48,32 +51,22 @@ def test_the_recorded_certificate_is_the_studys_own(goal: Goal) -> None:
 
 
 def test_a_surveys_point_is_not_where_ucb_is_largest() -> None:
-    recorded = ModelDecision(
-        t=1,
-        lengthscales=(0.2,),
-        mean=1.0,
-        std=1.0,
-        noise_std=0.0,
-        beta_sqrt=2.0,
-        instant_regret_bound=4.0,
-        recommended_bound=0.5,
-    )
     changes: list[dict[str, Any]] = [
-        {},
-        {"mean": 9.0, "survey": True},
+        {"mean": 1.0},
+        {"mean": 9.0, "kind": "survey", "exploration": None},
         {"mean": 2.0},
         {"mean": 5.0, "exploration": 0.5},  # chosen by half the width: nor is this one
     ]
     trials = [
-        Trial(number, {}, decision=Decision("model", replace(recorded, **change)))
+        Trial(number, {}, decision=decision(**change, recommended_bound=0.5))
         for number, change in enumerate(changes)
     ]
-    made = predictions(trials, "maximize")
+    made = predictions(trials, "maximize", DEFAULT)
     band = convergence(trials, made, "maximize")
     assert (band.lower, band.upper) == ((0.5, 0.5, 0.5, 0.5), (3.0, 3.0, 4.0, 4.0))
     assert why(trials[3], made[3], "maximize").exploration == pytest.approx(0.5 * 2.0)
     mirrored = [replace(each, decision=each.decision.signed(-1.0)) for each in trials]
-    down = convergence(mirrored, predictions(mirrored, "minimize"), "minimize")
+    down = convergence(mirrored, predictions(mirrored, "minimize", DEFAULT), "minimize")
     assert (down.lower, down.upper) == ((-3.0, -3.0, -4.0, -4.0), (-0.5, -0.5, -0.5, -0.5))
 
 
@@ -85,34 +78,17 @@ def test_on_a_list_the_range_is_never_inverted(goal: Goal) -> None:
     sign = 1 if goal == "maximize" else -1
     study.run(lambda p: sign * (70 - (p["x"] - 3) ** 2), 14, progress=False)
     trials = study.trials
-    band = convergence(trials, predictions(trials, goal), goal)
+    band = convergence(trials, predictions(trials, goal, study.strategy), goal)
     seen = [(low, high) for low, high in zip(band.lower, band.upper, strict=True)]
     assert any(low is not None for low, _ in seen)
     assert all(low <= high for low, high in seen if low is not None and high is not None)
 
 
-def test_an_unmeasured_design_is_not_where_the_band_is_highest() -> None:
-    recorded = ModelDecision(
-        t=1,
-        lengthscales=(0.2,),
-        mean=1.0,
-        std=1.0,
-        beta_sqrt=2.0,
-        instant_regret_bound=4.0,
-        recommended_bound=0.5,
-        reference=0.5,
-        estimate=1.0,
-    )
-    changes: list[tuple[dict[str, Any], float | None]] = [
-        ({}, 3.0),
-        ({"reference": 2.0}, 3.0),  # the argmax itself, though it tells little
-        ({"estimate": 0.25}, None),  # it was left for another design
-        ({"recommended_bound": 3.5}, None),
-    ]
-    for change, upper in changes:
-        decision = Decision("model", replace(recorded, **change))
-        trials = [Trial(0, {}, decision=decision)]
-        assert convergence(trials, predictions(trials, "maximize"), "maximize").upper == (upper,)
+def test_a_point_that_promised_less_than_the_recommended_one_gives_no_interval() -> None:
+    for bound, upper in ((0.5, 3.0), (3.5, None)):
+        trials = [Trial(0, {}, decision=decision(1.0, recommended_bound=bound))]
+        made = predictions(trials, "maximize", DEFAULT)
+        assert convergence(trials, made, "maximize").upper == (upper,)
 
 
 def test_ucb_is_split_into_its_parts() -> None:
@@ -123,11 +99,11 @@ def test_ucb_is_split_into_its_parts() -> None:
     )
     study.run(lambda p: (p["x"] - 0.4) ** 2, 8, progress=False)
     trial = study.trials[-1]
-    reason = why(trial, predictions([trial], "minimize")[0], "minimize")
-    assert trial.why.beta_sqrt is not None
+    reason = why(trial, predictions([trial], "minimize", study.strategy)[0], "minimize")
     assert reason.mean == trial.why.mean
-    assert reason.exploration == pytest.approx(-trial.why.beta_sqrt * trial.why.std)
-    assert "lower confidence bound" in reason.rule
+    width = trial.decision.payload["beta_sqrt"] * trial.why.std
+    assert reason.exploration == pytest.approx(-width)
+    assert "confidence bound" in reason.rule
     assert reason.active is not None
     assert "schedule" in reason.active
 
@@ -150,29 +126,9 @@ def test_surveys_and_expected_improvement_are_named() -> None:
     study = nr.Study({"x": nr.Float(0, 1)}, "maximize", strategy=nr.LogEI())
     study.run(lambda p: p["x"], 6, progress=False)
     trial = study.trials[-1]
-    made = predictions([trial], "maximize")[0]
+    made = predictions([trial], "maximize", study.strategy)[0]
     reason = why(trial, made, "maximize")
     assert ("improvement" in reason.rule, reason.exploration) == (True, None)
-    surveyed = replace(trial.why, beta_sqrt=2.0, survey=True, acquisition="ucb")
-    survey = Trial(0, {}, decision=Decision("model", surveyed))
-    assert "survey" in why(survey, predictions([survey], "maximize")[0], "maximize").rule
-
-
-def test_recording_more_changes_no_proposal_and_old_rows_go_on() -> None:
-    """Rows without compression and the recommended point's bound lead to the same next point."""
-
-    def old(trial: Trial) -> Trial:
-        row = trial.to_json()
-        model = row["decision"].get("model", {})
-        kept = {k: v for k, v in model.items() if k not in ("compression", "recommended_bound")}
-        if model:
-            row["decision"]["model"] = kept
-        return Trial.from_json(row)
-
-    study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", seed=5)
-    study.run(lambda p: -((p["x"] - 0.3) ** 2) - p["y"], 15, progress=False)
-    assert study.trials[-1].why.compression
-    earlier = [old(trial) for trial in study.trials]
-    assert earlier[-1].why.compression == ()
-    again = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "maximize", seed=5, trials=earlier)
-    assert again.ask().params == study.ask().params
+    survey = Trial(0, {}, decision=decision(kind="survey", exploration=None))
+    made = predictions([survey], "maximize", DEFAULT)[0]
+    assert "survey" in why(survey, made, "maximize").rule

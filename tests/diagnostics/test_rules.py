@@ -8,17 +8,16 @@ from collections.abc import Callable
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import convergence, predictions, why
-from noregret.diagnostics.reasons import KINDS, RULES, WITHOUT_VALUE_RULES
+from noregret.diagnostics import convergence, predictions, reasons, why
 from noregret.strategies import Strategy
+from noregret.strategies.base import RULES
 
 
 def test_rules_are_said_in_words() -> None:
     """Each kind of decision has words of its own; none is said to be what it is not."""
-    texts = [*KINDS.values(), *RULES.values()]
+    texts = [*RULES.values(), *reasons.RULES.values()]
     assert len(set(texts)) == len(texts)
-    assert "patrol" in KINDS
-    assert set(WITHOUT_VALUE_RULES) == {"limits", "patrol"}
+    assert "patrol" in RULES
 
 
 def test_what_was_decided_without_a_value_is_said() -> None:
@@ -43,8 +42,8 @@ def test_no_interval_for_the_best_value_where_the_band_did_not_decide(
 ) -> None:
     study = nr.Study([(0.0, 1.0)], "maximize", make())
     study.run(lambda x: math.sin(6 * float(x[0])), 8)
-    made = convergence(study.trials, predictions(study.trials, study.goal), study.goal)
-    decided = [t.decision.model for t in study.trials]
-    for model, upper, before in zip(decided, made.upper, (None, *made.upper), strict=False):
-        if model is None or model.acquisition != "ucb" or model.exploration != 1:
+    forecasts = predictions(study.trials, study.goal, study.strategy)
+    made = convergence(study.trials, forecasts, study.goal)
+    for each, upper, before in zip(forecasts, made.upper, (None, *made.upper), strict=False):
+        if each is None or each.explanation.exploration != 1:
             assert upper == before  # nothing new is said

@@ -141,7 +141,7 @@ def test_the_reference_shows_what_a_strategy_of_ones_own_needs(site: dict[Path, 
         "strategies.Strategy.belief",
         "trials.Proposal.x",
         "trials.History.pending",
-        "trials.Decision.memory",
+        "trials.Decision.payload",
         "rkhs.Probe.one_step_regret",
         "rkhs.Scaling.h",
     ):

@@ -17,9 +17,11 @@ from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.search.optimizer import low_discrepancy
 from noregret.space.array import Array
 from noregret.storage.codec import from_json, to_json
+from noregret.strategies.adaptive_gp_ucb import ClassRecord
 from noregret.testing.problems import bump, interpolant
 from noregret.theory.bounds import cumulative, simple
-from noregret.trials import Decision, History, ModelDecision, Trial
+from noregret.trials import Decision, History, ModelDecision, Trial, plain
+from tests.recorded import recorded
 
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
 NOISE = 0.05
@@ -108,7 +110,7 @@ class Naive:
             told = [
                 trial
                 for trial in made
-                if trial.decision.memory["candidate"] == i and trial.state == "complete"
+                if trial.decision.payload["candidate"] == i and trial.state == "complete"
             ]
             if told and i not in self.dropped:
                 n, mean = len(told), sum(float(trial.value or 0) for trial in told) / len(told)
@@ -118,19 +120,22 @@ class Naive:
                     + math.sqrt(xi / n)
                     + 2
                     / n
-                    * sum((trial.why.beta_sqrt or math.nan) * trial.why.std for trial in told)
+                    * sum(
+                        (trial.decision.payload["beta_sqrt"] or math.nan) * trial.why.std
+                        for trial in told
+                    )
                 )
         self.dropped |= {i for i in lower if upper[i] < max(lower.values())}
 
     def check(self, before: list[Trial], trial: Trial) -> None:
         """The trial is what the algorithm decides after those before it."""
-        s, why, memory = self.s, trial.why, trial.decision.memory
+        s, why, memory = self.s, recorded(trial), trial.decision.payload
         made = [earlier for earlier in before if earlier.decision.source == "model"]
         if made:
             self.eliminate(made)
         active = [i for i in self.introduced(len(made) + 1) if i not in self.dropped]
         plays = {
-            i: sum(earlier.decision.memory["candidate"] == i for earlier in made) for i in active
+            i: sum(earlier.decision.payload["candidate"] == i for earlier in made) for i in active
         }
         regrets = {i: self.regret(i, plays[i] + 1) for i in active}
         assert memory["candidate"] == min(regrets, key=lambda i: (regrets[i], i))
@@ -165,7 +170,7 @@ class Naive:
         beta_sqrt = math.sqrt(
             bound**2 + np.linalg.slogdet(K / lam)[1] + 2 * math.log(2 / self.s.delta)
         )
-        assert trial.why.beta_sqrt == pytest.approx(beta_sqrt, rel=1e-6)
+        assert trial.decision.payload["beta_sqrt"] == pytest.approx(beta_sqrt, rel=1e-6)
         every = np.append(x, open_x)
         grid = np.append(np.linspace(0, 1, 2001), trial.params[0])
         mean = k(grid, x) @ np.linalg.solve(K, y)
@@ -192,7 +197,7 @@ def test_every_decision_is_the_algorithm_s(
     for trial in study.trials[2:]:
         naive.check(study.trials[: trial.number], trial)
     assert sorted(naive.dropped) == dropped
-    assert len({trial.decision.memory["candidate"] for trial in decisions(study)}) >= 2
+    assert len({trial.decision.payload["candidate"] for trial in decisions(study)}) >= 2
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -230,11 +235,11 @@ def test_candidates_are_added_on_schedule() -> None:
     7.4 and e⁴ ≈ 54.6.
     """
     study = run(BUMP, 62, f=quadratic)
-    counts = [trial.decision.memory["introduced"] for trial in decisions(study)]
+    counts = [trial.decision.payload["introduced"] for trial in decisions(study)]
     assert counts == [1] * 8 + [2] * 47 + [3] * 5
     first = {
         i: next(
-            trial.why.t for trial in decisions(study) if trial.decision.memory["candidate"] == i
+            trial.why.t for trial in decisions(study) if trial.decision.payload["candidate"] == i
         )
         for i in (0, 1, 2)
     }
@@ -258,7 +263,8 @@ def test_candidates_are_added_on_schedule() -> None:
 def test_shorter_candidates_are_played_less() -> None:
     study = run(replace(BUMP, growth=PowerGrowth(20.1, 0.1)), 80, f=quadratic)
     counts = [
-        sum(trial.decision.memory["candidate"] == i for trial in decisions(study)) for i in range(4)
+        sum(trial.decision.payload["candidate"] == i for trial in decisions(study))
+        for i in range(4)
     ]
     assert counts == sorted(counts, reverse=True)
     assert min(counts) >= 1
@@ -303,13 +309,13 @@ def test_lengthscales_per_input_shrink_together() -> None:
         nr.LBGPUCB(NOISE, 1.0, (0.8, 0.4), growth=PowerGrowth(8.0, 0.1)), 30, f=quadratic, d=2
     )
     for trial in decisions(study):
-        why, index = trial.why, trial.decision.memory["candidate"]
+        why, index = recorded(trial), trial.decision.payload["candidate"]
         np.testing.assert_allclose(why.lengthscales, np.array([0.8, 0.4]) * math.exp(-index / 2))
         assert why.norm_bound == pytest.approx(math.exp(index / 2))
         assert why.h == pytest.approx(math.exp(index))
     assert (
-        decisions(study)[-1].decision.memory["candidate"]
-        + max(trial.decision.memory["candidate"] for trial in decisions(study))
+        decisions(study)[-1].decision.payload["candidate"]
+        + max(trial.decision.payload["candidate"] for trial in decisions(study))
         > 0
     )
 
@@ -354,13 +360,13 @@ def test_a_dropped_candidate_never_comes_back() -> None:
     back.
     """
     study = run(WRONG, 40)
-    first = next(trial.number for trial in decisions(study) if trial.decision.memory["eliminated"])
-    gone = set(study.trials[first].decision.memory["eliminated"])
+    first = next(trial.number for trial in decisions(study) if trial.decision.payload["eliminated"])
+    gone = set(study.trials[first].decision.payload["eliminated"])
     assert gone == {0}
     for trial in study.trials[first:]:
-        assert gone <= set(trial.decision.memory["eliminated"])
-        assert trial.decision.memory["candidate"] not in trial.decision.memory["eliminated"]
-        gone |= set(trial.decision.memory["eliminated"])
+        assert gone <= set(trial.decision.payload["eliminated"])
+        assert trial.decision.payload["candidate"] not in trial.decision.payload["eliminated"]
+        gone |= set(trial.decision.payload["eliminated"])
     assert 1 in gone
     # the same trials with all values equal: nothing speaks against candidate 0 any more, but the
     # record does
@@ -370,16 +376,16 @@ def test_a_dropped_candidate_never_comes_back() -> None:
         strategy=WRONG,
         trials=[replace(trial, value=1.0) for trial in study.trials],
     )
-    assert set(level.ask().decision.memory["eliminated"]) == gone
+    assert set(level.ask().decision.payload["eliminated"]) == gone
     blank = [
-        replace(trial, value=1.0, decision=replace(trial.decision, memory=kept))
+        replace(trial, value=1.0, decision=replace(trial.decision, payload=kept))
         for trial in study.trials
-        for kept in [{**trial.decision.memory, "eliminated": []}]
+        for kept in [{**trial.decision.payload, "eliminated": []}]
     ]
     assert (
         nr.Study([(0, 1)], "maximize", strategy=WRONG, trials=blank)
         .ask()
-        .decision.memory["eliminated"]
+        .decision.payload["eliminated"]
         == []
     )
 
@@ -387,9 +393,13 @@ def test_a_dropped_candidate_never_comes_back() -> None:
 def told(values: Sequence[Sequence[float]], eliminated: Sequence[int] = ()) -> History:
     """One decision per value, candidate by candidate, each with 2β^½σ = 0.5."""
     pairs = [(i, value) for i, row in enumerate(values) for value in row]
-    why = ModelDecision(1, (1.0,), 0.0, 0.0, instant_regret_bound=0.5)
+    record = plain(ClassRecord(lengthscales=(1.0,), norm_bound=1.0, beta_sqrt=0.5, latent_std=0.5))
     made = [
-        Decision("model", why, memory={"candidate": i, "eliminated": list(eliminated)})
+        Decision(
+            "model",
+            ModelDecision(1, 0.0, 0.0),
+            payload={**record, "candidate": i, "eliminated": list(eliminated)},
+        )
         for i, _ in pairs
     ]
     X, y = np.arange(len(pairs))[:, None] / 100, np.array([value for _, value in pairs])
@@ -433,8 +443,8 @@ def test_a_class_that_holds_f_is_kept() -> None:
             seed,
             lambda x: float(centre(x)),
         )
-        assert study.trials[-1].decision.memory["eliminated"] == []
-        assert study.trials[-1].decision.memory["introduced"] == 4
+        assert study.trials[-1].decision.payload["eliminated"] == []
+        assert study.trials[-1].decision.payload["introduced"] == 4
 
 
 # -- which value belongs to which decision --
@@ -453,14 +463,17 @@ def test_values_told_noise_and_bounds_reach_the_candidate_that_asked() -> None:
     balance = strategy.balance(study._history(study.trials), 1)
     assert len(balance.plays) == 4
     for index, record in balance.plays.items():
-        mine = [trial for trial in decisions(study) if trial.decision.memory["candidate"] == index]
+        mine = [trial for trial in decisions(study) if trial.decision.payload["candidate"] == index]
         np.testing.assert_array_equal(record.values, [-(10.0 + trial.number) for trial in mine])
         np.testing.assert_allclose(
             record.noise_var, [(trial.noise_std or 0.1) ** 2 for trial in mine]
         )
         np.testing.assert_allclose(
             record.regret_bounds,
-            [2 * (trial.why.beta_sqrt or math.nan) * trial.why.std for trial in mine],
+            [
+                2 * (trial.decision.payload["beta_sqrt"] or math.nan) * trial.why.std
+                for trial in mine
+            ],
         )
     assert sum(record.decisions for record in balance.plays.values()) == 23
 
@@ -471,7 +484,7 @@ def test_a_batch_is_shared_among_the_candidates() -> None:
         quadratic, 5
     )
     batch = study.ask(8)
-    assert len({trial.decision.memory["candidate"] for trial in batch}) >= 3
+    assert len({trial.decision.payload["candidate"] for trial in batch}) >= 3
     balance = WRONG.balance(study._history(study.trials), 1)
     assert sum(record.decisions for record in balance.plays.values()) == 11
     assert sum(len(record.values) for record in balance.plays.values()) == 3
@@ -536,7 +549,7 @@ def test_a_study_rebuilt_from_its_trials_goes_on_bit_for_bit(strategy: nr.LBGPUC
 
 def test_elimination_survives_the_rebuilding() -> None:
     study = run(WRONG, 30)
-    assert study.trials[-1].decision.memory["eliminated"]
+    assert study.trials[-1].decision.payload["eliminated"]
     rows = json.loads(json.dumps([trial.to_json() for trial in study.trials[:20]], allow_nan=False))
     again = nr.Study(
         [(0, 1)], "maximize", strategy=WRONG, trials=[Trial.from_json(row) for row in rows]
@@ -557,9 +570,9 @@ def test_the_unit_of_the_values_does_not_matter(scale: float) -> None:
     )
     for a, b in zip(ours.trials, theirs.trials, strict=True):
         np.testing.assert_allclose(a.params, b.params, atol=1e-4)
-        assert a.decision.memory.get("candidate") == b.decision.memory.get("candidate")
-        assert a.decision.memory.get("eliminated") == b.decision.memory.get("eliminated")
-    assert ours.trials[-1].decision.memory["eliminated"]
+        assert a.decision.payload.get("candidate") == b.decision.payload.get("candidate")
+        assert a.decision.payload.get("eliminated") == b.decision.payload.get("eliminated")
+    assert ours.trials[-1].decision.payload["eliminated"]
 
 
 def test_failed_regions_are_not_proposed_again_and_again() -> None:
@@ -575,7 +588,7 @@ def test_failed_regions_are_not_proposed_again_and_again() -> None:
     assert len(failed) > 2
     assert all(b - a >= 0.0099 for a, b in itertools.pairwise(failed))
     assert (
-        len({trial.decision.memory["candidate"] for trial in decisions(study)}) > 1
+        len({trial.decision.payload["candidate"] for trial in decisions(study)}) > 1
     )  # failures do not stop the balance
 
 
@@ -586,23 +599,23 @@ def test_degenerate_data_and_many_dimensions() -> None:
     for i in range(50):
         copies.add([0.5], 1.0 + 0.1 * (i % 2))
     copies.tell(copies.ask(), 1.2)
-    assert copies.ask().decision.memory["candidate"] in (0, 1)
+    assert copies.ask().decision.payload["candidate"] in (0, 1)
     wide = nr.Study([(0, 1)] * 50, "maximize", strategy=strategy)
     for x in np.random.default_rng(0).random((200, 50)):
         wide.add(x, quadratic(x[:3]))
     assert wide.tell(wide.ask(), 0.0).decision.source == "model"
-    assert wide.ask().decision.memory["introduced"] > 50
+    assert wide.ask().decision.payload["introduced"] > 50
 
 
 def test_a_decision_carries_what_figures_and_the_page_read() -> None:
-    why = nr.maximize(quadratic, [(0, 1)], 6, nr.LBGPUCB(0.1)).trials[-1].why
+    trial = nr.maximize(quadratic, [(0, 1)], 6, nr.LBGPUCB(0.1)).trials[-1]
+    why, explanation = recorded(trial), nr.LBGPUCB(0.1).explain(trial.decision)
     assert why.t == 4
-    assert why.active == "schedule"
+    assert "schedule is in force" in str(explanation.active)
+    assert explanation.beta_sqrt == why.beta_sqrt
     assert why.fitted_lengthscales is None
-    assert why.delta == 0.05
     assert why.noise_std == pytest.approx(0.1)
-    assert why.beta_sqrt is not None
-    assert why.instant_regret_bound == pytest.approx(2 * why.beta_sqrt * why.std)
+    assert why.latent_std == pytest.approx(why.std)
     assert why.norm_bound is not None
     assert why.recommended_bound is not None
     assert not why.proved  # the candidate was chosen from the data
@@ -615,7 +628,7 @@ def test_belief_is_the_shortest_candidate_in_play() -> None:
     study = run(WRONG, 30)
     belief = study.belief()
     assert belief is not None
-    active = [i for i in range(4) if i not in study.ask().decision.memory["eliminated"]]
+    active = [i for i in range(4) if i not in study.ask().decision.payload["eliminated"]]
     assert belief.lengthscales[0] == pytest.approx(math.exp(-active[-1]))
     after = study.belief()  # with the point just asked pending
     assert after is not None

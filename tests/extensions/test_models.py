@@ -45,7 +45,7 @@ def question_of(study: nr.Study) -> FitRequest:
         study.trials, lambda t: study.space.encode(t.params), study.space.dimension, 1.0
     )
     framed = standardise_robustly(history, study.space, None, compress=False)
-    previous = previous_fit(history.model_decisions)
+    previous = previous_fit(history)
     return FitRequest(
         framed,
         Inputs.of(study.space),
@@ -206,8 +206,8 @@ def test_sums_stay_sums_and_others_are_compressed() -> None:
     plain = nr.Study(BOX, "maximize", seed=1)
     for each in (study, plain):
         each.run(lambda p: -100.0 if p["x"] < 0.5 else p["y"], trials=12)
-    assert study.trials[-1].why.compression == ()
-    assert len(plain.trials[-1].why.compression) == 1
+    assert study.trials[-1].decision.payload["compression"] == []
+    assert len(plain.trials[-1].decision.payload["compression"]) == 1
 
 
 def test_options_are_alike_whichever_two_they_are() -> None:

@@ -20,6 +20,7 @@ from noregret.search import ucb
 from noregret.space import Array
 from noregret.strategies import Strategy
 from noregret.testing.problems import rkhs_sample
+from tests.recorded import recorded
 
 SPACES: dict[str, Any] = {
     "line": {"x": nr.Float(0, 1)},
@@ -154,7 +155,7 @@ def test_the_corrected_rules_leave_the_local_optimum(rule: Any) -> None:
     study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=1)
     rng = np.random.default_rng(0)
     study.run(lambda x: float(f(np.array([x]))[0]) + 0.05 * rng.standard_normal(), trials=25)
-    decisions = [t.decision.model for t in study.trials if t.decision.model is not None]
+    decisions = [recorded(t) for t in study.trials if t.decision.model is not None]
     assert decisions[-1].g > 1
     assert all(b.g >= a.g for a, b in itertools.pairwise(decisions))
 
@@ -163,7 +164,7 @@ def test_the_corrected_rules_leave_the_local_optimum(rule: Any) -> None:
 def test_the_width_that_was_drawn_is_kept_with_the_decision(base: Any) -> None:
     study = nr.Study(SPACES["line"], "maximize", strategy=nr.RandomisedGPUCB(base), seed=4)
     study.run(value, trials=14)
-    models = [trial.decision.model for trial in study.trials if trial.decision.model is not None]
+    models = [recorded(t) for t in study.trials if t.decision.model is not None]
     drawn = {model.exploration for model in models}
     assert len(drawn) == len(models) > 3
     assert all(math.sqrt(0.5) <= factor <= MOST for factor in drawn)

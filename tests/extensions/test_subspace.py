@@ -36,13 +36,13 @@ def test_it_grows_where_nothing_gets_better_and_ends_in_the_whole_space() -> Non
     study = nr.Study([(0, 1)] * 6, "maximize", strategy=strategy, seed=1)
     study.add([0.3] * 6, 10.0)  # better than all that comes: every subspace stagnates
     study.run(lambda x: -float(np.sum((np.array(x) - 0.4) ** 2)), trials=25)
-    sizes = [t.decision.memory["directions"] for t in study.trials if t.decision.memory]
+    sizes = [t.decision.payload["directions"] for t in study.trials if t.decision.payload]
     assert sizes == sorted(sizes)
     assert set(sizes) == {2, 4, 6}
     assert sizes.count(2) == 3  # 1.5 per direction
     assert sizes.count(4) == 6
     for trial in study.trials[1:]:
-        embedding = Embedding.of(6, trial.decision.memory["directions"], 0)
+        embedding = Embedding.of(6, trial.decision.payload["directions"], 0)
         assert embedding.inwards(np.array([trial.params]))[1].all()
     assert study.belief() is not None
 
@@ -52,7 +52,7 @@ def test_it_stays_while_it_gets_better_but_not_for_ever() -> None:
     study = nr.Study([(0, 1)] * 3, "maximize", strategy=strategy, seed=1)
     clock = iter(range(10_000))
     study.run(lambda x: float(next(clock)), trials=LONGEST + 1)
-    sizes = [trial.decision.memory["directions"] for trial in study.trials]
+    sizes = [trial.decision.payload["directions"] for trial in study.trials]
     assert sizes == [1] * LONGEST + [2]
 
 

@@ -107,9 +107,9 @@ def test_it_proposes_what_the_plain_study_proposes() -> None:
 
 
 def model_of(trial: FrozenTrial) -> dict[str, Any] | None:
-    """What the model recorded with one of Optuna's trials; None if no model chose it."""
-    model: dict[str, Any] | None = trial.system_attrs.get(KEY, {}).get("decision", {}).get("model")
-    return model
+    """Forecast and payload recorded with one of Optuna's trials; None if no model chose it."""
+    decision = trial.system_attrs.get(KEY, {}).get("decision", {})
+    return {**decision["model"], **decision["payload"]} if "model" in decision else None
 
 
 def test_what_the_strategy_recorded_can_be_plotted() -> None:
@@ -119,7 +119,7 @@ def test_what_the_strategy_recorded_can_be_plotted() -> None:
     assert len(model) >= 7
     assert [entry["t"] for entry in model] == list(range(1, len(model) + 1))
     assert all(
-        entry["h"] >= 1 and len(entry["lengthscales"]) == 2 and entry["beta_sqrt"] > 0
+        entry["g"] >= 1 and len(entry["lengthscales"]) == 2 and entry["beta_sqrt"] > 0
         for entry in model
     )
 
@@ -205,7 +205,7 @@ def test_points_of_another_space_are_left_out() -> None:
 
 def test_only_what_was_decided_here_and_followed_is_a_decision() -> None:
     def recorded(x: float, space: dict[str, Any]) -> dict[str, Any]:
-        decision = Decision("model", ModelDecision(1, (0.2,), 0.0, 1.0)).to_json()
+        decision = Decision("model", ModelDecision(1, 0.0, 1.0)).to_json()
         key = adapter._fingerprint(space)
         return {KEY: {"decision": decision, "point": {"x": x}, "space": key}}
 
@@ -346,7 +346,7 @@ def test_another_strategy_and_a_pickled_sampler() -> None:
     study.optimize(bowl, n_trials=12)
     last = model_of(study.trials[-1])
     assert last is not None
-    assert (last["h"], last["acquisition"]) == (1.0, "log_ei")
+    assert (last["g"], last["exploration"]) == (1.0, None)
     random = optuna.create_study(
         sampler=NoRegretSampler(nr.RandomSearch(), seed=0, n_startup_trials=2)
     )

@@ -116,7 +116,7 @@ def test_it_has_the_attributes_of_the_built_in_searches() -> None:
     assert ours.best_score_ == ours.study_.best.value == max(ours.cv_results_["mean_test_score"])
     assert ours.best_estimator_.get_params()["svc__C"] == ours.best_params_["svc__C"]
     assert ours.score(X, Y) > 0.9
-    assert ours.study_.trials[-1].why.h >= 1
+    assert ours.study_.trials[-1].decision.payload["g"] >= 1
 
 
 def test_equal_random_states_give_equal_searches_and_clones_are_clean() -> None:

@@ -14,7 +14,8 @@ import noregret as nr
 from noregret import plot
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
 from noregret.plot.canvas import series_looks
-from noregret.trials import Decision, ModelDecision, standing
+from noregret.trials import standing
+from tests.recorded import decision, recorded
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -203,12 +204,14 @@ def test_lengthscales_and_scaling_are_those_recorded() -> None:
         ["rate", "layers", "solvent=water", "solvent=dmf", "solvent=toluene"]
     ):
         assert list(line(ax, name).get_ydata()) == [
-            trial.why.lengthscales[index] for trial in decided
+            trial.decision.payload["lengthscales"][index] for trial in decided
         ]
     assert labels(ax)[-2:] == ["fitted to the data", "in force"]
     assert ax.get_yscale() == "log"
     ax = plot.scaling(study)
-    assert list(line(ax, "h").get_ydata()) == [trial.why.h for trial in decided]
+    assert list(line(ax, "h").get_ydata()) == [
+        recorded(trial).g ** study.space.dimension for trial in decided
+    ]
 
 
 def test_every_curve_can_be_told_apart_without_colour() -> None:
@@ -247,9 +250,9 @@ def test_calibration_counts_values_inside() -> None:
             np.array([0.1 * number]),
             "complete",
             -2.0 + distance,
-            decision=Decision("model", ModelDecision(1, (0.2,), -2.0, 1.0, noise_std=0.0)),
+            decision=decision(-2.0),
         )
-        study._storage.insert(study.name, [trial])
+        study._storage.append(study.name, [trial])
     x, y = line(plot.calibration(study), "observed").get_data()
     np.testing.assert_allclose(x[1:-1], [0, 0.6826895, 0.6826895, 0.9999994], atol=1e-6)
     np.testing.assert_allclose(y[1:-1], [0.25, 0.5, 0.75, 1])

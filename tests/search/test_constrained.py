@@ -12,7 +12,8 @@ from noregret.rkhs import Bounded, covered, cube_cover
 from noregret.rkhs.function_class import searched
 from noregret.search import Acquisition, argmax, largest_empty_ball, ucb
 from noregret.search.optimizer import LinearConstraints, refine
-from noregret.space import Array, Region
+from noregret.space import Array
+from tests.space.test_region import region, uniform
 
 MIXTURE = nr.Space(
     {name: nr.Float(0, 1) for name in "abc"},
@@ -27,12 +28,6 @@ LOGS = nr.Space(
 )
 
 
-def region(space: nr.Space) -> Region:
-    found = space.region
-    assert found is not None
-    return found
-
-
 def bowl(target: Array) -> Acquisition:
     def gradients(A: Array) -> tuple[Array, Array]:
         return -((A - target) ** 2).sum(axis=1), -2 * (A - target)
@@ -45,7 +40,7 @@ def test_the_ascent_ends_where_scipy_does(seed: int) -> None:
     rng = np.random.default_rng(seed)
     target = rng.uniform(0.4, 1.5, 3)
     inside = region(MIXTURE)
-    starts = inside.uniform(5, rng)
+    starts = uniform(inside, 5, rng)
     found = refine(bowl(target), starts, np.ones(3), np.ones(3, dtype=np.bool_), inside)
     naive = minimize(
         lambda x: float(((x - target) ** 2).sum()),
@@ -69,7 +64,7 @@ def test_the_ascent_ends_where_scipy_does(seed: int) -> None:
 def test_the_ascent_follows_a_curved_constraint() -> None:
     """On a log scale the constraint is curved: the best point on it, by a fine grid."""
     inside, target = region(LOGS), np.array([0.9, 0.4, 0.3])
-    starts = inside.uniform(8, np.random.default_rng(0))
+    starts = uniform(inside, 8, np.random.default_rng(0))
     found = refine(bowl(target), starts, np.ones(3), np.ones(3, dtype=np.bool_), inside)
     values = bowl(target).values(found)
     u = np.linspace(0, 1, 161)
@@ -94,11 +89,11 @@ def test_directions_lead_out_of_nothing() -> None:
 @pytest.mark.parametrize("space", [MIXTURE, LOGS], ids=["mixture", "logs"])
 def test_the_largest_ucb_is_found_in_the_feasible_set(space: nr.Space) -> None:
     inside, rng = region(space), np.random.default_rng(4)
-    X = inside.uniform(6, rng)
+    X = uniform(inside, 6, rng)
     posterior = condition(Matern(2.5), np.full(3, 0.3), X, np.sin(7 * X[:, 0]), 0.01)
     acquisition = ucb(posterior, 2.0)
     x = argmax(acquisition, space, np.full(3, 0.3), rng, X[:2], np.empty((0, 3)))
-    brute = inside.uniform(20_000, np.random.default_rng(5))
+    brute = uniform(inside, 20_000, np.random.default_rng(5))
     assert inside.feasible(x[None, :])[0]
     assert acquisition.values(x[None, :])[0] >= acquisition.values(brute).max() - 1e-3
     cube = space.snap(rng.random((4000, 3)))  # nor at its edge, to which the cube is moved here
@@ -118,7 +113,7 @@ def test_a_cover_bounds_the_feasible_set_and_no_more() -> None:
 
     top = np.array([0.5, 0.5])
     found = covered(Bounded(f, kernel, theta, 1.0), 0.01, float(f(top[None, :])[0]), inside, top)
-    largest = f(inside.uniform(20_000, np.random.default_rng(0))).max()
+    largest = f(uniform(inside, 20_000, np.random.default_rng(0))).max()
     assert largest <= found.upper <= largest + 0.05
     assert found.proved
     assert cube_cover(Bounded(f, kernel, theta, 1.0), 0.01).upper >= 1.0  # the cube's own
@@ -130,9 +125,9 @@ def test_a_cover_bounds_the_feasible_set_and_no_more() -> None:
 @pytest.mark.parametrize("space", [MIXTURE, LOGS], ids=["mixture", "logs"])
 def test_the_largest_empty_ball_has_its_centre_in_the_feasible_set(space: nr.Space) -> None:
     inside, rng = region(space), np.random.default_rng(0)
-    X = inside.uniform(15, rng)
+    X = uniform(inside, 15, rng)
     found = largest_empty_ball(X, inside)
-    many = inside.uniform(40_000, rng)
+    many = uniform(inside, 40_000, rng)
     naive = np.sqrt(((many[:, None, :] - X[None]) ** 2).sum(axis=-1)).min(axis=1).max()
     assert inside.feasible(found.centre[None, :])[0]
     assert found.exact
@@ -159,8 +154,8 @@ def test_lists_and_functions_are_searched_too() -> None:
         inside, rng = region(space), np.random.default_rng(1)
         target = rng.random(space.dimension)
         x = argmax(
-            bowl(target), space, np.full(3, 0.5), rng, inside.uniform(2, rng), np.empty((0, 3))
+            bowl(target), space, np.full(3, 0.5), rng, uniform(inside, 2, rng), np.empty((0, 3))
         )
-        brute = inside.uniform(4000, np.random.default_rng(2))
+        brute = uniform(inside, 4000, np.random.default_rng(2))
         assert inside.feasible(x[None, :])[0]
         assert bowl(target).values(x[None, :])[0] >= bowl(target).values(brute).max() - 1e-2

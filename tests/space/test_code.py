@@ -9,7 +9,8 @@ from noregret.errors import SpaceError
 from noregret.space import Choice, Float, Space
 from noregret.space.parameters import MOST_OPTIONS, gold_code
 from noregret.strategies import Strategy
-from noregret.trials import Decision, ModelDecision, Trial
+from noregret.trials import Trial
+from tests.recorded import decision
 
 
 def named(count: int) -> list[str]:
@@ -97,9 +98,10 @@ def test_one_long_choice_is_searched_whole() -> None:
 
 def test_decisions_made_with_other_coordinates_are_passed_over() -> None:
     """As a study stored by 0.1 has them."""
-    old = ModelDecision(t=1, lengthscales=(1.0,) * 150, mean=0.0, std=1.0)
+    theta = (1.0,) * 150
+    old = decision(lengthscales=theta, fitted_lengthscales=theta, noise_var=0.1, searched=9)
     trials = [
-        Trial(number, {"c": f"o{number}"}, "complete", float(number), None, Decision("model", old))
+        Trial(number, {"c": f"o{number}"}, "complete", float(number), None, old)
         for number in range(14)
     ]
     study = nr.Study({"c": Choice(named(150))}, "maximize", trials=trials)

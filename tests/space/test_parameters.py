@@ -111,3 +111,22 @@ def test_impossible_parameters(make: Any, message: str) -> None:
 def test_values_outside(parameter: Any, value: Any) -> None:
     with pytest.raises(SpaceError):
         parameter.encode(value)
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        Float(-2, 3),
+        Float(1e-3, 10, log=True),
+        Float(0, 1, step=0.1),
+        Int(-3, 9),
+        Choice(["a", 2, None]),
+        Choice([1, 2, 4, 8], ordered=True),
+    ],
+    ids=str,
+)
+def test_the_values_of_rows_are_those_of_each_row(parameter: Any) -> None:
+    U = np.random.default_rng(0).integers(0, 9, (60, parameter.width)) / 8
+    values = parameter.values(U)
+    assert values == [parameter.decode(u) for u in U]
+    assert {type(value) for value in values} == {type(parameter.decode(u)) for u in U}

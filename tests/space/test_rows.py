@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from noregret.space import RowIndex, array
-from noregret.space.array import first_of_each, hashes
+from noregret.space.array import hashes
 
 RNG = np.random.default_rng(0)
 TABLE = np.unique(RNG.integers(0, 6, (400, 3)) / 5.0, axis=0)
@@ -31,16 +31,16 @@ def test_of_equal_rows_the_first_is_kept(colliding: bool, monkeypatch: pytest.Mo
         collide(monkeypatch)
     table = RNG.integers(0, 4, (300, 3)) / 3.0
     listed = [tuple(row) for row in table]
-    assert first_of_each(table).tolist() == [
+    assert RowIndex(table).firsts().tolist() == [
         i for i, row in enumerate(listed) if row not in listed[:i]
     ]
     distinct = np.arange(5.0)[:, None]
-    assert first_of_each(distinct).tolist() == [0, 1, 2, 3, 4]
+    assert RowIndex(distinct).firsts().tolist() == [0, 1, 2, 3, 4]
 
 
 def test_both_zeros_are_one_number() -> None:
     assert hashes(np.array([[0.0, 1.0]])) == hashes(np.array([[-0.0, 1.0]]))
-    assert first_of_each(np.array([[0.0, 1.0], [-0.0, 1.0]])).tolist() == [0]
+    assert RowIndex(np.array([[0.0, 1.0], [-0.0, 1.0]])).firsts().tolist() == [0]
 
 
 def test_hashes_do_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:

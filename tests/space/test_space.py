@@ -1,4 +1,5 @@
 import itertools
+import pickle
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,10 @@ def test_finite_spaces_of_up_to_100_000_designs_are_listed_once() -> None:
     naive = itertools.product(range(1, 501), "abcdefgh", [k / 10 for k in range(11)])
     for u, (n, c, x) in itertools.islice(zip(every, naive, strict=True), 0, None, 997):
         assert np.array_equal(u, space.encode({"n": n, "c": c, "x": x}))
+    again = pickle.loads(pickle.dumps(space))
+    assert again == space
+    assert np.array_equal(again.enumeration(), every)
+    assert len(pickle.dumps(space)) < 1000
     longest = Space({"n": Int(1, 100_000)}).enumeration()
     assert longest is not None
     assert len(longest) == 100_000
@@ -108,15 +113,6 @@ def test_candidates_of_numbers() -> None:
     assert space.dimension == 1
     np.testing.assert_array_equal(space.decode(np.array([0.4])), [2.0, 5.0])
     np.testing.assert_array_equal(space.snap(np.array([[0.1], [0.9]])), [[0.0], [1.0]])
-
-
-def test_candidates_of_a_data_frame() -> None:
-    class Frame:  # what is used of pandas
-        def to_dict(self, orient: str) -> list[dict[str, Any]]:
-            assert orient == "records"
-            return [{"a": np.float64(1.0), "b": "x"}, {"a": np.float64(2.0), "b": "y"}]
-
-    assert Candidates(Frame()).rows == ({"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"})
 
 
 @pytest.mark.parametrize(

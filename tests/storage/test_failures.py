@@ -259,7 +259,7 @@ class LostAnswers:
             nonlocal tries
             tries += 1
             result = action(connection)
-            if tries == 1 and what in ("insert", "claim", "finish", "delete"):
+            if tries == 1 and what in ("append", "claim", "finish", "delete"):
                 raise sqlalchemy.exc.OperationalError(
                     "", {}, Exception("server closed the connection unexpectedly")
                 )
@@ -303,7 +303,7 @@ def test_two_workers_with_the_same_thought_do_not_share_a_trial(
 
     def late(what: str, action: Callable[[Any], Any]) -> Any:
         def unlucky(connection: Any) -> Any:
-            if what == "insert" and not calls:
+            if what == "append" and not calls:
                 calls.append(nr.Study.open("s", storage=two).ask())
                 raise sqlalchemy.exc.OperationalError(
                     "", {}, Exception("server closed the connection unexpectedly")

@@ -25,11 +25,11 @@ random.seed(seed)
 
 
 class Noted(SQLStorage):
-    def finish(self, name, number, state, value, noise_std, *, worker=None, about=None):
-        done = super().finish(name, number, state, value, noise_std, worker=worker, about=about)
+    def finish(self, name, number, ending, worker=None):
+        done = super().finish(name, number, ending, worker)
         if done is not None:
             with open(f"{folder}/{os.getpid()}.told", "a") as notes:
-                notes.write(json.dumps([number, value]) + chr(10))
+                notes.write(json.dumps([number, ending.value]) + chr(10))
         return done
 
 

@@ -138,7 +138,7 @@ def test_a_file_that_goes_during_a_change_takes_no_value(tmp_path: Path) -> None
         def late(what: str, action: Any) -> Any:
             def change(connection: Any) -> Any:
                 result = action(connection)
-                if what == "insert":
+                if what == "append":
                     (tmp_path / "s.db").unlink()
                 return result
 

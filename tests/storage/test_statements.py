@@ -40,8 +40,7 @@ def test_a_storage_sends_few_statements(storage: SQLStorage) -> None:
     assert count(lambda: storage.open("lab")) == 1
     assert count(lambda: storage.trials(key)) == 1
     assert count(lambda: storage.trials(key)) == 1  # without news
-    assert count(lambda: storage.read(key)) == 2
-    assert count(lambda: SQLStorage(storage.url).read("lab")) == 1 + 2
+    assert count(lambda: SQLStorage(storage.url).open("lab")) == 1 + 1
     assert count(storage.summaries) == 1
 
 

@@ -20,7 +20,7 @@ from noregret.errors import StorageError
 from noregret.rkhs import Schedule
 from noregret.storage import SQLStorage, Storage, StudyRecord, storage_url
 from noregret.storage.protocol import DIED
-from noregret.trials import STATES, Decision, Limit, State, Trial
+from noregret.trials import STATES, Decision, Ending, Limit, State, Trial
 from tests.databases import KINDS, make_storage, make_url
 
 fresh = itertools.count()
@@ -55,23 +55,23 @@ class Machine(RuleBasedStateMachine):
 
     @rule(
         handle=HANDLES,
-        ahead=st.integers(-1, 1),
+        behind=st.integers(0, 1),
         xs=st.lists(st.floats(0, 1), min_size=1, max_size=3),
         state=st.sampled_from(STATES),
         worker=WORKERS,
     )
-    def insert(
-        self, handle: int, ahead: int, xs: list[float], state: State, worker: str | None
+    def append(
+        self, handle: int, behind: int, xs: list[float], state: State, worker: str | None
     ) -> None:
-        first = len(self.model) + ahead
+        first = max(len(self.model) - behind, 0)
         value = xs[0] if state == "complete" else None
         trials = [
-            Trial(first + i, {"x": x}, state, value, None, Decision(memory={"h": 1 / 3}))
+            Trial(first + i, {"x": x}, state, value, None, Decision(payload={"h": 1 / 3}))
             for i, x in enumerate(xs[: 1 if worker else 3])
         ]
-        taken = self.handles[handle].insert(self.name, trials, worker)
-        assert taken == (ahead == 0)
-        if taken:
+        added = self.handles[handle].append(self.name, trials, worker, unless=bool)
+        assert added == (trials if first == len(self.model) else None)
+        if added is not None:
             self.model += trials
             self.given_out += [int(state == "running")] * len(trials)
             self.holder += [worker if state == "running" else None] * len(trials)
@@ -109,9 +109,8 @@ class Machine(RuleBasedStateMachine):
         allowed = not self.is_over(number) and (
             worker is None or (old.state == "running" and self.holder[number] == worker)
         )
-        finished = self.handles[handle].finish(
-            self.name, number, new.state, new.value, None, worker=worker
-        )
+        ending = Ending(new.state, new.value)
+        finished = self.handles[handle].finish(self.name, number, ending, worker)
         assert finished == (new if allowed else None)
         if allowed:
             self.model[number] = new
@@ -259,7 +258,8 @@ def test_rows_are_plain_json(tmp_path: Path) -> None:
     )
     decision = json.loads(rows[-1][4])
     assert (decision["version"], decision["source"]) == (1, "model")
-    assert decision["model"]["h"] >= 1
+    assert decision["model"]["t"] >= 1
+    assert decision["payload"]["g"] >= 1
 
 
 DOSING = {"dose": nr.Float(0, 1), "weather": nr.Float(-10, 30)}

@@ -19,7 +19,9 @@ from noregret.rkhs.widening import (
     Schedule,
 )
 from noregret.space.array import Array
+from noregret.strategies.base import ACTIVE
 from noregret.testing.problems import bump
+from tests.recorded import recorded
 
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
 
@@ -39,11 +41,6 @@ def run(
 
 def points(study: nr.Study) -> Array:
     return np.array([trial.params for trial in study.trials])
-
-
-def why_of(trial: nr.Trial) -> Any:
-    """Any: what a width of a theorem always records may be missing in general."""
-    return trial.why
 
 
 # -- reduction to GP-UCB, theory.md#algorithm --
@@ -99,7 +96,7 @@ def test_gp_ucb_is_the_naive_algorithm_on_a_grid() -> None:
                 1 - np.einsum("ij,jk,ik->i", k, inverse, k)
             )
 
-        assert study.trials[t].why.beta_sqrt == pytest.approx(beta_sqrt, rel=1e-9)
+        assert study.trials[t].decision.payload["beta_sqrt"] == pytest.approx(beta_sqrt, rel=1e-9)
         assert ucb(study.trials[t].params)[0] >= ucb(grid).max() - 1e-7
 
 
@@ -115,7 +112,7 @@ def test_scalings_never_fall_and_the_estimate_meets_the_reference(
     study = run(
         nr.AdaptiveGPUCB.paper(estimator=estimator, anchored=True, estimation=estimation), 40
     )
-    whys = [why_of(trial) for trial in study.trials[2:]]
+    whys = [recorded(trial) for trial in study.trials[2:]]
     for key in ("h", "g", "b"):
         values = [getattr(why, key) for why in whys]
         assert values[0] == 1.0
@@ -139,7 +136,7 @@ def test_scalings_never_fall_and_the_estimate_meets_the_reference(
 def test_the_regret_bound_estimate_is_the_printed_formula() -> None:
     study = run(nr.AdaptiveGPUCB.paper(estimator="regret_bound", estimation=None), 30)
     for t in range(3, 30):
-        why = why_of(study.trials[t])
+        why = recorded(study.trials[t])
         assert (
             why.h == 1.0
         )  # with p = t^0.9 it does not start for hundreds of steps, theory.md#anchored
@@ -154,17 +151,17 @@ def test_the_one_step_estimate_is_the_sum_of_its_steps() -> None:
     study = run(nr.AdaptiveGPUCB.paper(estimation=None), 40)
     total = 0.0
     for trial in study.trials[2:]:
-        why = why_of(trial)
+        why = recorded(trial)
         total += 2 * why.beta_sqrt * why.std  # standardise=False: scale 1
         assert why.estimate == pytest.approx(total, rel=1e-9)
-    assert study.trials[-1].why.h > 1
+    assert study.trials[-1].decision.payload["h"] > 1
 
 
 @QUIET
 def test_the_printed_bound_first_leaves_one_late_at_moderate_noise() -> None:
     """theory.md#anchored: at t ≈ 294 for σ = .05 with the paper's settings and θ_0/g."""
     study = run(nr.AdaptiveGPUCB.paper(estimator="regret_bound", estimation=None), 340)
-    first = next(trial.why.t for trial in study.trials[2:] if trial.why.h > 1)
+    first = next(trial.why.t for trial in study.trials[2:] if trial.decision.payload["h"] > 1)
     assert 265 <= first <= 325
 
 
@@ -180,24 +177,25 @@ def test_information_variants() -> None:
     for variant in ("ratio", "printed", "exact"):
         strategy = replace(start, widening=replace(start.widening, information=variant))
         again = nr.Study([(0, 1)], "maximize", strategy, 0, trials=study.trials)
-        why = why_of(again.ask())
+        why = recorded(again.ask())
         h[variant] = why.h
-        assert why.reference == pytest.approx(study.trials[2].why.reference_scale * 44**0.9)
+        assert why.reference == pytest.approx(
+            study.trials[2].decision.payload["reference_scale"] * 44**0.9
+        )
     assert 1 < h["printed"] <= h["ratio"]
     assert h["exact"] > 1
 
 
 @QUIET
 def test_active_names_fit_or_schedule() -> None:
-    fits = {
-        trial.why.active
-        for trial in run(nr.AdaptiveGPUCB.paper(estimator="regret_bound"), 12).trials[2:]
-    }
-    assert fits <= {"fit", "schedule"}
-    assert "fit" in fits
-    scheduled = run(nr.AdaptiveGPUCB.paper(estimation=None), 6).trials[-1]
-    assert scheduled.why.active == "schedule"
-    assert scheduled.why.fitted_lengthscales is None
+    paper = nr.AdaptiveGPUCB.paper(estimator="regret_bound")
+    fits = {paper.explain(trial.decision).active for trial in run(paper, 12).trials[2:]}
+    assert fits <= {ACTIVE["fit"], ACTIVE["schedule"]}
+    assert ACTIVE["fit"] in fits
+    paper = nr.AdaptiveGPUCB.paper(estimation=None)
+    scheduled = run(paper, 6).trials[-1]
+    assert paper.explain(scheduled.decision).active == ACTIVE["schedule"]
+    assert scheduled.decision.payload["fitted_lengthscales"] is None
 
 
 @QUIET
@@ -206,9 +204,9 @@ def test_map_shrinkage_is_charged_to_the_norm_where_asked() -> None:
     as printed in JMLR Alg. 1.
     """
     plain = nr.AdaptiveGPUCB.paper(estimator="regret_bound")
-    why = why_of(run(plain, 12).trials[-1])
+    why = recorded(run(plain, 12).trials[-1])
     assert why.norm_bound == pytest.approx(2.0 * why.b * why.g)
-    charged = why_of(run(replace(plain, charge_estimate=True), 12).trials[-1])
+    charged = recorded(run(replace(plain, charge_estimate=True), 12).trials[-1])
     assert charged.norm_bound == pytest.approx(2.0 * charged.b / charged.lengthscales[0])
 
 
@@ -279,7 +277,7 @@ def test_every_width_runs(width: Any) -> None:
         widening=ReferenceRegret("regret_bound", AnchoredReference()),
         estimation=None,
     )
-    assert why_of(run(strategy, 8).trials[-1]).beta_sqrt > 1
+    assert recorded(run(strategy, 8).trials[-1]).beta_sqrt > 1
 
 
 @QUIET
@@ -289,9 +287,9 @@ def test_schedules_by_name_and_by_callable_run_in_memory() -> None:
         Schedule(lambda t: 1 + 0.1 * t, "constant"),
         Schedule(PowerGrowth(1.0, 0.3), "power"),
     ):
-        why = why_of(run(nr.AdaptiveGPUCB(widening=widening), 8).trials[-1])
+        why = recorded(run(nr.AdaptiveGPUCB(widening=widening), 8).trials[-1])
         assert why.g > 1
-        json.dumps(why.to_json(), allow_nan=False)
+        json.dumps(vars(why), allow_nan=False)
 
 
 @QUIET

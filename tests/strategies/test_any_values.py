@@ -166,7 +166,11 @@ def test_a_bound_of_values_that_are_beyond_floats_is_no_theorem() -> None:
     assert not certificate.proved
     assert "far beyond norm_bound" in certificate.condition
     assert certificate.regret_bound > 1e307
-    assert not any(trial.why.proved for trial in study.trials if trial.decision.model is not None)
+    assert not any(
+        trial.decision.payload["proved"]
+        for trial in study.trials
+        if trial.decision.model is not None
+    )
 
 
 def test_a_constant_outcome_that_breaks_its_limit() -> None:

@@ -26,6 +26,7 @@ from noregret.strategies.insured import (
     InsuredGPUCB,
 )
 from noregret.testing.problems import rkhs_sample
+from tests.recorded import recorded
 
 MIXED = Space({"a": nr.Float(0, 1), "c": nr.Choice(list("vwxyz")), "n": nr.Int(1, 6)})
 
@@ -120,12 +121,12 @@ def test_lengthscales_of_inputs_have_the_right_gradient() -> None:
 
 
 def test_the_start_is_the_first_patrols_and_one_shift_is_stored() -> None:
-    study = run([(0, 1), (0, 1)], smooth, 45, InsuredGPUCB(), seed=4)
+    study = run([(0, 1), (0, 1)], smooth, 95, InsuredGPUCB(), seed=4)
     shifts = [
-        t.decision.memory[insured.SHIFT] for t in study.trials if t.decision.memory.get("shift")
+        t.decision.payload[insured.SHIFT] for t in study.trials if t.decision.payload.get("shift")
     ]
     assert len(shifts) == 1
-    assert study.trials[0].decision.memory[insured.SHIFT] == shifts[0]
+    assert study.trials[0].decision.payload[insured.SHIFT] == shifts[0]
     inputs, shift = Inputs.of(study.space), np.array(shifts[0])
     sequence = [t for t in study.trials if t.decision.in_design or t.decision.is_patrol]
     assert any(t.decision.is_patrol for t in sequence)
@@ -139,7 +140,7 @@ def test_the_start_is_the_first_patrols_and_one_shift_is_stored() -> None:
 def test_nothing_observed_influences_the_patrols() -> None:
     points = []
     for slope in (1.0, -3.0):
-        study = run([(0, 1), (0, 1)], lambda x, a=slope: a * float(x[0]), 40)
+        study = run([(0, 1), (0, 1)], lambda x, a=slope: a * float(x[0]), 95)
         points.append([t.params for t in study.trials if t.decision.is_patrol])
     assert len(points[0]) >= 1
     np.testing.assert_array_equal(points[0], points[1])
@@ -150,10 +151,10 @@ def test_patrols_come_at_the_rate_of_t_to_two_thirds() -> None:
     for t in (*range(400), 10**4, 10**6):
         assert strategy.patrols(t) == math.floor(SHARE * t ** (2 / 3))
         assert InsuredGPUCB(0.0).patrols(t) == 0
-    study = run([(0, 1)], lambda x: float(-abs(x[0] - 0.4)), 70)
+    study = run([(0, 1)], lambda x: float(-abs(x[0] - 0.4)), 100)
     made = [t.why.kind == "patrol" for t in decided(study)]
     assert [sum(made[:t]) for t in range(1, len(made) + 1)] == [
-        math.floor(0.1 * t ** (2 / 3)) for t in range(1, len(made) + 1)
+        math.floor(t ** (2 / 3) / 20) for t in range(1, len(made) + 1)
     ]
     assert [t.why.t for t in decided(study)] == list(range(1, len(made) + 1))
 
@@ -249,24 +250,24 @@ def test_surveys_are_made_when_idle_and_within_the_budget() -> None:
         mean = made.posterior.predict(X)[0]
         if trial.why.kind == "survey":
             spent = sum(max(float(mean.max() - mean[i]), SHARE) for i in surveyed)
-            assert spent + SHARE <= trial.why.t ** (2 / 3) + 1e-6
+            assert spent + SHARE <= 0.5 * trial.why.t**0.9 + 1e-6
             x = study.space.encode(trial.params)[None, :]
             cost = float(mean.max() - made.posterior.predict(x)[0][0])
             assert spent + cost <= strategy.budget(trial.why.t) + 0.02
-            assert trial.why.survey
-            assert trial.why.g > 1
+            assert trial.why.kind == "survey"
+            assert trial.decision.payload["g"] > 1
             promise = made.argmax(made.acquisition())
             assert made.is_idle(promise)
             surveyed.append(trial.number)
         elif trial.why.kind == "promise":
-            assert trial.why.g == 1
+            assert trial.decision.payload["g"] == 1
 
 
 def test_their_number_is_sublinear() -> None:
     """p(t) over the least cost of one: a falling part of the decisions."""
     strategy = InsuredGPUCB(0.5)
-    shares = [strategy.budget(t) / SHARE / t for t in (10**3, 10**5, 10**7)]
-    assert shares[0] > 2 * shares[1] > 8 * shares[2]
+    shares = [strategy.budget(t) / SHARE / t for t in (10**3, 10**8, 10**13)]
+    assert shares[0] > 3 * shares[1] > 9 * shares[2]
 
 
 @pytest.mark.parametrize(("insurance", "surveys"), [(0.0, (0, 0)), (0.1, (0, 8)), (3.0, (4, 40))])
@@ -275,7 +276,7 @@ def test_insurance_says_how_much_is_looked_around(
 ) -> None:
     count = kinds(run([(0, 1), (0, 1)], smooth, 44, InsuredGPUCB(insurance)))
     assert surveys[0] <= count["survey"] <= surveys[1]
-    assert (count["patrol"] > 0) == (insurance > 0)
+    assert InsuredGPUCB(insurance).patrols(10**4) == (23 if insurance else 0)
 
 
 def narrow(x: Array) -> float:
@@ -308,8 +309,8 @@ def test_one_crash_neither_bans_the_optimum_nor_invents_a_value() -> None:
     study.tell(study.ask(), state="failed")
     trial = study.ask()
     assert trial.why.mean > 0.9  # a forecast in the range of the values
-    assert trial.why.chance_of_failing is not None
-    assert trial.why.chance_of_failing < 0.5
+    assert trial.decision.payload["chance_of_failing"] is not None
+    assert trial.decision.payload["chance_of_failing"] < 0.5
     assert abs(trial.params[0] - 0.52) < 0.1
     for _ in range(4):
         study.tell(trial, 1.0 - 4 * float(trial.params[0] - 0.52) ** 2)
@@ -360,11 +361,11 @@ def in_context(contexts: list[float], trials: int | None = None) -> nr.Study:
 def test_in_context_there_are_promises_alone_and_values_stay_as_they_are() -> None:
     study = in_context(np.random.default_rng(0).random(30).tolist())
     assert set(kinds(study)) == {"promise"}
-    assert all(trial.why.compression == () for trial in decided(study))
+    assert all(trial.decision.payload["compression"] == [] for trial in decided(study))
     regret = [t.value - 5 * t.params["z"] ** 2 for t in study.trials[18:] if t.value is not None]
     assert float(np.mean(regret)) < 0.005
     plain = nr.minimize(lambda x: float(x[0] - 0.3) ** 2 + x[1], [(0, 1)] * 2, trials=10, seed=1)
-    assert plain.trials[-1].why.compression != ()
+    assert plain.trials[-1].decision.payload["compression"] != []
 
 
 def test_in_context_the_width_is_a_quarter_and_the_rule_is_ucb() -> None:
@@ -400,7 +401,7 @@ def test_told_noise_and_few_values() -> None:
     for _ in range(6):
         trial = known.ask()
         known.tell(trial, float(trial.params[0]))
-    assert known.ask().why.noise_std == pytest.approx(0.1)
+    assert known.ask().decision.payload["noise_std"] == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("noisy", [False, True])
@@ -445,7 +446,9 @@ def test_an_input_that_does_nothing_may_drop_out_up_to_the_ceiling(
     for ceiling in (1.0, 1.5, 3.0):
         monkeypatch.setattr(insured, "ESTIMATION", replace(ESTIMATION, ceiling=ceiling))
         fitted = (
-            nr.Study([(0, 1)] * 2, "maximize", trials=study.trials).ask().why.fitted_lengthscales
+            nr.Study([(0, 1)] * 2, "maximize", trials=study.trials)
+            .ask()
+            .decision.payload["fitted_lengthscales"]
         )
         assert fitted is not None
         assert fitted[1] / math.sqrt(2) == pytest.approx(ceiling)
@@ -455,7 +458,7 @@ def test_an_input_that_does_nothing_may_drop_out_up_to_the_ceiling(
 def test_what_is_reported_is_in_the_values_sign_and_units() -> None:
     """The search maximises compressed values; decisions and belief are in the user's units."""
     study = nr.minimize(lambda x: float(np.exp(6 * abs(x[0] - 0.3))), [(0, 1)], 20, seed=1)
-    why = decided(study)[-1].why
+    why = recorded(decided(study)[-1])
     assert -2 < why.mean < 20  # the least value is 1
     assert why.std < 20
     assert why.compression

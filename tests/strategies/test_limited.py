@@ -20,6 +20,7 @@ from noregret.strategies.feasibility import (
     product_of,
 )
 from noregret.trials import Limit
+from tests.recorded import recorded
 
 PLANE = {"x": nr.Float(0, 1), "y": nr.Float(0, 1)}
 
@@ -149,12 +150,12 @@ def test_the_optimum_at_a_limit_is_found() -> None:
 
 def test_what_was_believed_is_recorded() -> None:
     study = studied(16)
-    why = study.trials[-1].why
-    assert [each.name for each in why.outcomes] == ["ring", "wall"]
-    assert why.chance_feasible == pytest.approx(np.prod([o.chance for o in why.outcomes]))
-    assert why.acquisition == "limited"
+    why = recorded(study.trials[-1])
+    assert [each["name"] for each in why.outcomes] == ["ring", "wall"]
+    assert why.chance_feasible == pytest.approx(np.prod([o["chance"] for o in why.outcomes]))
+    assert why.exploration is None  # log-EI chose the point
     told = np.array([[t.outcomes["ring"] for t in study.trials[-8:]]])
-    forecast = np.array([[t.why.outcomes[0].mean for t in study.trials[-8:]]])
+    forecast = np.array([[t.decision.payload["outcomes"][0]["mean"] for t in study.trials[-8:]]])
     assert np.abs(told - forecast).mean() < 0.1  # in the outcome's own units
 
 
@@ -203,7 +204,7 @@ def edge(p: dict[str, float], noise: float = 0.0) -> tuple[float, dict[str, floa
 
 
 def surveyed(study: nr.Study) -> int:
-    return sum(t.why.survey for t in study.trials if t.decision.model is not None)
+    return sum(t.why.kind == "survey" for t in study.trials if t.decision.model is not None)
 
 
 def test_a_survey_waits_until_neither_value_nor_outcomes_are_to_be_learnt() -> None:
@@ -211,7 +212,9 @@ def test_a_survey_waits_until_neither_value_nor_outcomes_are_to_be_learnt() -> N
     study.run(edge, 24)
     assert 1.0 - float(study.best.value or 0) < 1e-4
     values = [float(t.value or 0) if t.feasible else 0.0 for t in study.trials]
-    first = next((t.number for t in study.trials if t.decision.model and t.why.survey), 24)
+    first = next(
+        (t.number for t in study.trials if t.decision.model and t.why.kind == "survey"), 24
+    )
     assert 1.0 - max(values[:first]) < 1e-2
 
 

@@ -72,7 +72,7 @@ def test_the_point_is_the_best_of_what_may_be_feasible() -> None:
         _, band = replace(rule, delta=rule.share).followed(study.space, history)
         upper = band.with_pending(history.pending).upper(np.vstack([x[None, :], fine]))
         assert upper[0] >= upper[1:][margin >= 0].max() - 1e-4
-        assert trial.why.acquisition == "optimistic"
+        assert trial.decision.payload["rule"] == "optimistic"
 
 
 def held(seeds: int, trials: int) -> int:
@@ -132,7 +132,7 @@ def test_infeasibility_is_declared_where_it_is_so_and_only_there() -> None:
         assert nr.Infeasible()(study)
         with pytest.raises(nr.NoRegretError, match="nothing in the space keeps all limits"):
             study.certificate()
-        assert study.ask().why.acquisition == "infeasible"
+        assert study.ask().decision.payload["rule"] == "infeasible"
         assert played(seed, 20, limit=lowest + 0.02).feasibility().state != "infeasible"
 
 
@@ -176,7 +176,7 @@ def test_a_study_goes_on_where_no_value_exists_yet() -> None:
         study.tell(study.ask(), outcomes={"g": 0.5})
     assert study.feasibility().state == "unknown"
     assert [t.why.t for t in study.trials if t.decision.model is not None][-1] >= 3
-    assert study.trials[-1].why.acquisition == "optimistic"
+    assert study.trials[-1].decision.payload["rule"] == "optimistic"
     assert study.belief() is None
     assert study.replay().number is None
 
@@ -194,7 +194,7 @@ def test_infeasibility_is_declared_without_a_value_too(valued: bool) -> None:
         g = 0.3 + 0.4 * math.sin(5 * trial.params["x"]) ** 2
         study.tell(trial, 1.0 if valued else None, outcomes={"g": g})
     assert study.feasibility().state == "infeasible"
-    assert study.ask().why.acquisition == "infeasible"
+    assert study.ask().decision.payload["rule"] == "infeasible"
 
 
 def test_withdrawn_points_are_left_alone_by_limits_too() -> None:
@@ -213,7 +213,7 @@ def test_withdrawn_points_are_left_alone_by_limits_too() -> None:
     history = study._history(study.trials[:-1])
     bands = outcome_bands(strategy, study.space, history)
     low, high = bands[0].band.bounds(study.space.encode(asked.params)[None, :])
-    recorded = asked.why.outcomes[0]
-    assert recorded.upper is not None
-    assert recorded.lower is not None
-    assert recorded.upper - recorded.lower == pytest.approx(float(high[0] - low[0]))
+    recorded = asked.decision.payload["outcomes"][0]
+    assert recorded["upper"] is not None
+    assert recorded["lower"] is not None
+    assert recorded["upper"] - recorded["lower"] == pytest.approx(float(high[0] - low[0]))

@@ -60,7 +60,7 @@ def test_what_is_proved_says_so_everywhere(name: str) -> None:
     assert strategy.proved
     assert belief.proved
     assert certificate.proved
-    assert study.ask().why.proved
+    assert study.ask().decision.payload["proved"]
     assert "not proved" not in certificate.condition
     assert certificate.condition.startswith("with probability at least 0.9 if f")
     assert not strategy.theorem.startswith("none")
@@ -75,7 +75,7 @@ def test_what_is_not_proved_says_so_everywhere(name: str) -> None:
     assert not strategy.proved
     assert not belief.proved
     assert not certificate.proved
-    assert not study.ask().why.proved
+    assert not study.ask().decision.payload["proved"]
     assert certificate.condition.startswith(
         ("not proved", "none", "a guess by the data, not proved")
     )

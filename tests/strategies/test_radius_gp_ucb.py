@@ -19,8 +19,15 @@ from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.space.array import Array
 from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
 from tests.naive import equal_values
+from tests.recorded import recorded
 
 GRID = np.linspace(0, 1, 101)[:, None]
+
+
+def upper_end(trial: nr.Trial) -> float:
+    """Of the band where it was asked, for an offset of 0."""
+    why = recorded(trial)
+    return float(why.mean + why.beta_sqrt * why.std)
 
 
 @cache
@@ -128,8 +135,8 @@ def test_withdrawn_points_cost_no_width_and_are_not_proposed_again() -> None:
     assert len(history.under_way) == 0
     _, band = strategy.followed(study.space, history)
     asked = study.ask()
-    below, above = band.bounds(study.space.encode(asked.params)[None, :])
-    assert asked.why.instant_regret_bound == pytest.approx(float(above[0] - below[0]))
+    _, above = band.bounds(study.space.encode(asked.params)[None, :])
+    assert upper_end(asked) == pytest.approx(float(above[0]))
     xs = [float(trial.params[0]) for trial in [*gone, asked]]
     gaps = np.abs(np.subtract.outer(xs, xs))[np.triu_indices(4, 1)]
     assert gaps.min() > 0.01
@@ -201,7 +208,7 @@ def test_a_decision_records_class_and_band_and_can_be_derived_by_hand(goal: Any)
     study.run(lambda x: 3.0 + sign * float(np.sin(6 * x[0])), 8)
     X = np.array([t.params for t in study.trials[:7]])
     y = sign * (np.array([t.value for t in study.trials[:7]]) - 3.0) / 2.0
-    why, x = study.trials[7].why, np.asarray(study.trials[7].params)
+    why, x = recorded(study.trials[7]), np.asarray(study.trials[7].params)
     values, theta = equal_values(X, y, 0.05), np.array(why.lengthscales)
     mixture = Mixture.around(SquaredExponential(), FunctionClass(np.array([1.0]), 1.0))
     radius_sq = mixture.radius_squared(values, 0.1)
@@ -221,8 +228,7 @@ def test_a_decision_records_class_and_band_and_can_be_derived_by_hand(goal: Any)
     assert why.mean == pytest.approx(3.0 + sign * 2 * mean)
     assert why.std == pytest.approx(2 * std)
     assert why.beta_sqrt == pytest.approx((upper[0] - mean) / std)
-    assert why.instant_regret_bound == pytest.approx(upper[0] - lower[0])
-    assert why.recommended_bound == pytest.approx(3.0 + sign * 2 * lower[1:].max())
+    assert why.recommended_bound == pytest.approx(sign * 3.0 + 2 * lower[1:].max())
     assert band.bounds(GRID)[1].max() <= upper[0] + 1e-6  # the argmax of the upper end
 
 
@@ -233,7 +239,7 @@ def test_points_under_way_narrow_the_variance_and_widen_the_band_in_return() -> 
     X, y = np.array([t.params for t in study.trials]), np.array([t.value for t in study.trials])
     asked = study.ask(3)
     for count, trial in enumerate(asked):
-        why, x = trial.why, np.asarray(trial.params)[None, :]
+        why, x = recorded(trial), np.asarray(trial.params)[None, :]
         assert why.proved
         assert why.norm_bound is not None
         pending = np.array([t.params for t in asked[:count]]).reshape(-1, 1)
@@ -242,15 +248,14 @@ def test_points_under_way_narrow_the_variance_and_widen_the_band_in_return() -> 
         held = FunctionClass(theta, why.norm_bound)
         radius_sq = mixture.radius_squared(values, 0.1)
         band = radius_band(SquaredExponential(), held, values, radius_sq)
-        lowers, uppers = [], []
+        uppers = []
         for c, width in zip(SCALES, band.widths, strict=True):
             every = condition(SquaredExponential(), theta, X, y, c * 0.01, pending, c * 0.01)
             inflation = math.exp(every.pending_information)
             assert (inflation > 1.0) == (count > 0)
             mean, std = every.predict(x)
-            lowers.append(mean[0] - width * inflation * std[0])
             uppers.append(mean[0] + width * inflation * std[0])
-        assert why.instant_regret_bound == pytest.approx(min(uppers) - max(lowers))
+        assert upper_end(trial) == pytest.approx(min(uppers))
     places = [float(t.params[0]) for t in asked]
     assert np.min(np.abs(np.subtract.outer(places, places))[np.triu_indices(3, 1)]) > 0.01
 
@@ -331,6 +336,6 @@ def test_failed_trials_and_points_under_way_do_not_move_the_class() -> None:
     study.tell(study.ask(), state="failed")
     third = study.ask()
     assert (first.why.t, third.why.t) == (1, 3)
-    assert third.why.norm_bound == first.why.norm_bound
+    assert third.decision.payload["norm_bound"] == first.decision.payload["norm_bound"]
     study.tell(first, 0.4)
-    assert study.ask().why.norm_bound != first.why.norm_bound
+    assert study.ask().decision.payload["norm_bound"] != first.decision.payload["norm_bound"]

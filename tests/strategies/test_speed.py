@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from noregret.gp.kernels import Matern
 from noregret.gp.priors import LogNormal
 from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.surrogate import estimate
-from noregret.trials import History, ModelDecision
+from noregret.trials import History
+from tests.recorded import decision, recorded
 
 ASK = """
 import json, sys, numpy as np, noregret as nr
@@ -64,7 +66,7 @@ def test_nothing_is_remembered_between_asks() -> None:
 
 def test_estimates_are_improved_as_the_data_grow_and_searched_less_often() -> None:
     study = nr.minimize(lambda x: float((x[0] - 0.3) ** 2), [(0, 1)], 90, seed=1)
-    whys = [each.decision.model for each in study.trials if each.decision.model is not None]
+    whys = [recorded(each) for each in study.trials if each.decision.model is not None]
     improved = sorted({why.improved for why in whys})
     searched = sorted({why.searched for why in whys})
     assert (
@@ -81,9 +83,9 @@ def test_the_search_on_a_part_ends_at_the_estimate_on_all(monkeypatch: pytest.Mo
     history = History(X, y, np.full(120, np.nan), np.empty((0, 2)), np.empty((0, 2)))
     framed = standardise(history, rescale=True, offset=0.0, noise_std=None, regulariser=None)
     rule = MAP(prior=LogNormal(1.4, 1.7, dimension_scaled=True))
-    whole = estimate(framed, Matern(2.5), rule, np.full(2, 1.5), (), np.random.default_rng(1))
+    whole = estimate(framed, Matern(2.5), rule, np.full(2, 1.5), history, np.random.default_rng(1))
     monkeypatch.setattr(fit, "COARSE", 40)
-    parted = estimate(framed, Matern(2.5), rule, np.full(2, 1.5), (), np.random.default_rng(1))
+    parted = estimate(framed, Matern(2.5), rule, np.full(2, 1.5), history, np.random.default_rng(1))
     assert whole is not None
     assert parted is not None
     np.testing.assert_allclose(parted.lengthscales, whole.lengthscales, rtol=1e-3)
@@ -124,28 +126,28 @@ def test_an_estimate_never_factorises_more_than_enough(monkeypatch: pytest.Monke
     monkeypatch.setattr(fit, "ENOUGH", 80)
     framed, rule = noisy_waves(200), MAP(prior=LogNormal(1.4, 1.7, True), patience=9.0)
     rng, widest = np.random.default_rng(1), np.full(2, 1.5)
-    found = estimate(framed, Matern(2.5), rule, widest, (), rng)
+    nothing = History.empty(2)
+    found = estimate(framed, Matern(2.5), rule, widest, nothing, rng)
     assert found is not None
     assert (found.searched, found.improved) == (200, 200)
     assert set(sizes) == {41, 81}  # one more, so that the noise stays unknown
     sizes.clear()
     lengthscales = tuple(found.lengthscales.tolist())
-    earlier = ModelDecision(
-        t=1,
+    earlier = decision(
         lengthscales=lengthscales,
         fitted_lengthscales=lengthscales,
         noise_var=found.noise_var,
         searched=150,
         improved=150,
-        mean=0.0,
-        std=1.0,
     )
-    better = estimate(framed, Matern(2.5), rule, widest, (earlier,), rng)
+    better = estimate(
+        framed, Matern(2.5), rule, widest, replace(nothing, decisions=(earlier,)), rng
+    )
     assert better is not None
     assert (better.searched, better.improved) == (150, 200)
     assert set(sizes) == {81}
     monkeypatch.setattr(fit, "ENOUGH", 1000)
-    whole = estimate(framed, Matern(2.5), rule, widest, (), np.random.default_rng(1))
+    whole = estimate(framed, Matern(2.5), rule, widest, nothing, np.random.default_rng(1))
     assert whole is not None
     ratio = found.lengthscales / whole.lengthscales
     assert np.all((ratio > 0.5) & (ratio < 2))

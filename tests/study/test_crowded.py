@@ -43,14 +43,15 @@ class Busy(MemoryStorage):
     taken = 0
     repeats = False
 
-    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        if trials and trials[0].state == "running" and self.taken < 1000:
+    def append(self, name: str, trials: Sequence[Trial], *args: Any, **named: Any) -> Any:
+        first_attempt = trials[0].state == "running" and bool in args
+        if first_attempt and self.taken < 1000:
             self.taken += 1
             first = len(self.trials(name))
             params = trials[0].params if self.repeats else {"x": 0.001 * self.taken}
             other = Trial(first, params, "complete", 0.5, None, Decision("added"))
-            assert super().insert(name, [other])
-        return super().insert(name, trials, worker)
+            assert super().append(name, [other])
+        return super().append(name, trials, *args, **named)
 
 
 @pytest.mark.parametrize("repeats", [False, True])

@@ -142,11 +142,11 @@ def test_an_interrupt_at_any_moment_leaves_no_trial_running(tmp_path: Path) -> N
 
 def test_an_interrupt_right_after_the_trial_was_made(tmp_path: Path) -> None:
     class Interrupted(SQLStorage):
-        def insert(self, *arguments: Any, **named: Any) -> bool:
-            done = super().insert(*arguments, **named)
-            if done and arguments[1] and arguments[1][0].state == "running":
+        def append(self, *arguments: Any, **named: Any) -> Any:
+            added = super().append(*arguments, **named)
+            if added and added[0].state == "running":
                 raise KeyboardInterrupt
-            return done
+            return added
 
     storage = Interrupted(tmp_path / "s.db")
     study = nr.Study(SPACE, "maximize", storage=storage)

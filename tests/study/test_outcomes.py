@@ -1,6 +1,7 @@
 """A study whose outcomes have limits: told, stored, corrected, derived, run by workers, read."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
-from noregret.study.result import violation, violation_units
+from noregret.study.result import violations
 from noregret.testing.problems import rkhs_sample
 from noregret.trials import Limit
 
@@ -77,11 +78,8 @@ def test_violations_are_counted_in_each_outcomes_unit() -> None:
         nr.Trial(0, {}, "complete", outcomes={"sum": 2.0, "x²": 0.04}),
         nr.Trial(1, {}, "complete", outcomes={"sum": 1.5, "x²": 0.03}),
     ]
-    units = violation_units(trials, LIMITS)
-    assert units == pytest.approx({"sum": 1.0, "x²": 0.01})
-    assert violation(trials[0], LIMITS, units) == pytest.approx(1.0)
-    assert violation(trials[1], LIMITS, units) == pytest.approx(1.5)
-    assert violation(nr.Trial(2, {}), LIMITS, units) == float("inf")
+    # units: 1.0 of the sum, 0.01 of x²
+    assert violations([*trials, nr.Trial(2, {})], LIMITS) == pytest.approx([1.0, 1.5, math.inf])
 
 
 def test_a_correction_keeps_the_outcomes_unless_told() -> None:

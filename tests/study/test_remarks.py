@@ -74,7 +74,7 @@ def test_negative_control_the_point_that_was_run_is_not_the_one_derived() -> Non
 def test_a_value_elsewhere_says_nothing_about_the_forecast() -> None:
     study = laboratory(16)
     trials = effective_trials(study.trials)
-    made = predictions(trials, "maximize")
+    made = predictions(trials, "maximize", study.strategy)
     model = [trial for trial in trials if trial.decision.model is not None]
     moved = [trial.number for trial in model if trial.asked is not None]
     assert moved

@@ -207,10 +207,10 @@ def test_points_under_way_do_not_narrow_a_proved_bound() -> None:
         before = study.certificate()
         assert before.proved
         assert nr.CertifiedWithin(before.regret_bound)(study)
-        assert study.ask().why.proved
+        assert study.ask().decision.payload["proved"]
         assert study.certificate() == before
         assert nr.CertifiedWithin(before.regret_bound)(study)
-        assert study.ask().why.proved is proved
+        assert study.ask().decision.payload["proved"] is proved
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_value_that_is_no_number_stops_the_run() -> None:
 def dead_worker(study: nr.Study, number: int) -> Trial:
     """A trial whose worker has not been heard of since it began."""
     trial = Trial(number, study.space.decode(np.full(2, 0.5)), decision=Decision("random"))
-    assert study._storage.insert(study.name, [trial], "dead")
+    assert study._storage.append(study.name, [trial], "dead")
     return trial
 
 
@@ -447,11 +447,11 @@ def test_a_full_storage_is_waited_for_only_with_a_value_in_hand(
     )
     tries = []
 
-    def full(*arguments: Any) -> bool:
+    def full(*arguments: Any, **named: Any) -> bool:
         tries.append(arguments)
         raise UnavailableError("the disk is full")
 
-    monkeypatch.setattr(study._storage, "insert", full)
+    monkeypatch.setattr(study._storage, "append", full)
     with pytest.raises(UnavailableError):
         study.run(bowl, 1)
     assert len(tries) == 1

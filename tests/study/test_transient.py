@@ -240,7 +240,7 @@ def test_many_of_them_are_an_alarm_about_the_machine() -> None:
             study.tell(trial, state="failed", transient=True)
         else:
             study.tell(trial, value(trial.params))
-    made = predictions(study.trials, study.goal)
+    made = predictions(study.trials, study.goal, study.strategy)
     rules = alarms(study.space, study.trials, made, study.goal, study.strategy)
     found = {each.kind: each for each in rules}
     assert "nothing to do with their points" in found["failures"].what

@@ -64,7 +64,7 @@ def test_counts_and_alarms_leave_it_out(storage: Storage) -> None:
     assert (summary.trials, summary.complete, summary.withdrawn) == (10, 4, 6)
     assert "6 withdrawn" in study._repr_html_() + repr(study)
     trials = effective_trials(study.trials)
-    made = predictions(trials, study.goal)
+    made = predictions(trials, study.goal, study.strategy)
     found = alarms(study.space, trials, made, study.goal, study.strategy)
     assert "failures" not in {alarm.kind for alarm in found}
     assert len([t for t in study.trials if t.state == "withdrawn"]) == 6

@@ -1,7 +1,8 @@
 """The contracts for others, run on everything that is built in; and each of them can fail."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from noregret.space import Array, SearchSpace
 from noregret.storage import MemoryStorage, SQLStorage, Storage
 from noregret.strategies import Belief, Strategy
 from noregret.testing import KernelContract, StorageContract, StrategyContract
-from noregret.trials import About, Decision, History, Proposal, State, Trial
+from noregret.trials import Decision, Ending, Explanation, History, Proposal, Trial
 from tests.databases import KINDS, make_storage
 
 STRATEGIES: dict[str, Strategy] = {
@@ -66,6 +67,37 @@ class TestStorages(StorageContract):
         self.opened.append(make_storage(self.kind, self.request))
         return self.opened[-1]
 
+    # Races of our own storages, beyond what every storage must show.
+
+    def test_of_many_that_look_first_only_one_appends_the_same(self) -> None:
+        storage = self.filled()
+
+        def add(index: int) -> bool:
+            def is_there(others: Sequence[Trial]) -> bool:
+                return any(other.params == {"x": 0.5} for other in others)
+
+            return storage.append("s", [Trial(0, {"x": 0.5})], unless=is_there) is not None
+
+        with ThreadPoolExecutor(4) as pool:
+            assert sum(pool.map(add, range(8))) == 1
+        assert len(storage.trials("s")) == 1
+
+    def test_many_threads_share_one_study(self) -> None:
+        storage = self.filled()
+
+        def insert(value: int) -> None:
+            made = None
+            while made is None:
+                number = len(storage.trials("s"))
+                trial = Trial(number, {"x": value / 100}, "complete", float(value))
+                made = storage.append("s", [trial], unless=bool)
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(insert, range(100)))
+        trials = storage.trials("s")
+        assert [t.number for t in trials] == list(range(100))
+        assert sorted(float(t.value or 0.0) for t in trials) == [float(v) for v in range(100)]
+
 
 # -- each contract can fail --
 
@@ -92,6 +124,9 @@ class Forgetful:
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
         return None
+
+    def explain(self, decision: Decision) -> Explanation:
+        return Explanation("a random point")
 
 
 class OfForgetful(StrategyContract):
@@ -137,18 +172,10 @@ def test_a_kernel_with_a_wrong_slope_fails() -> None:
 def test_a_storage_that_lets_two_tells_win_fails() -> None:
     class Careless(MemoryStorage):
         def finish(
-            self,
-            name: str,
-            number: int,
-            state: State,
-            value: float | None,
-            noise_std: float | None,
-            *,
-            worker: str | None = None,
-            about: About | None = None,
+            self, name: str, number: int, ending: Ending, worker: str | None = None
         ) -> Trial | None:
-            done = super().finish(name, number, state, value, noise_std, worker=worker, about=about)
             trials = self.trials(name)
+            done = super().finish(name, number, ending, worker)
             return done or (trials[number] if number < len(trials) else None)
 
     class OfCareless(StorageContract):

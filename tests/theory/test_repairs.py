@@ -14,6 +14,7 @@ import noregret as nr
 from noregret.gp import SMALLEST_NOISE_VAR, Matern, SquaredExponential
 from noregret.rkhs import confidence
 from noregret.testing.problems import RKHSFunction, rkhs_sample
+from tests.recorded import recorded
 
 ROOT = Path(__file__).parents[2]
 GRID = np.linspace(0, 1, 101)[:, None]
@@ -147,7 +148,7 @@ def test_5_the_class_contains_f_in_two_inputs_after_forty_trials() -> None:
     strategy = nr.AdaptiveGPUCB.rigorous(noise, norm_bound=1.0, lengthscales=1.0)
     study = nr.Study([(0, 1), (0, 1)], "maximize", strategy=strategy, seed=1)
     study.run(lambda x: float(f(np.asarray(x))) + noise * float(rng.standard_normal()), 40)
-    last = study.trials[-1].why
+    last = recorded(study.trials[-1])
     theta = np.array(last.lengthscales)
     assert last.norm_bound is not None
     assert np.all(theta < 0.2 * np.sqrt(2))  # above, f has no norm

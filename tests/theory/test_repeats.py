@@ -23,6 +23,7 @@ from noregret.rkhs.noise_bound import (
 from noregret.space import Array
 from noregret.testing.problems import rkhs_sample
 from tests.naive import equal_values
+from tests.recorded import recorded
 
 LAWS: dict[str, Any] = {
     "gaussian": lambda rng, size: rng.standard_normal(size),
@@ -138,9 +139,7 @@ def test_the_band_holds_although_nobody_told_the_noise(noise: float) -> None:
         assert belief is not None
         lower, upper = belief.band(grid)
         held += bool(np.all((lower - 1e-9 <= f(grid)) & (f(grid) <= upper + 1e-9)))
-        model = study.trials[-1].why
-        assert model.noise_std is not None
-        assert noise * 0.9 < model.noise_std < 6 * noise
+        assert noise * 0.9 < recorded(study.trials[-1]).noise_std < 6 * noise
         small = nr.AdaptiveGPUCB.rigorous(noise / 50, norm_bound=0.3, lengthscales=0.25)
         other = nr.Study([(0, 1)], "minimize", strategy=small, seed=seed)
         for trial in study.trials:
@@ -165,8 +164,8 @@ def test_pairs_come_first_and_nothing_is_claimed_before() -> None:
         assert n % 2 == 0 or np.allclose(trial.params, study.trials[-2].params, rtol=1e-9)
     asked = study.ask()
     assert asked.decision.source == "model"
-    assert asked.why.noise_std is not None
-    assert asked.why.noise_std < 5.0
+    assert asked.decision.payload["noise_std"] is not None
+    assert asked.decision.payload["noise_std"] < 5.0
     belief = study.belief()
     assert belief is not None
     assert "first 3 repeats" in belief.condition
@@ -209,27 +208,27 @@ def test_a_repeat_that_is_told_late_changes_nothing() -> None:
     asked = study.ask()
     pairs = [values[0] - values[1], values[2] - values[3]]
     naive = math.sqrt(sum(d * d for d in pairs) / 2 / chi2.ppf(0.05, 2))
-    assert asked.why.noise_std == pytest.approx(naive)
+    assert asked.decision.payload["noise_std"] == pytest.approx(naive)
     tell(asked)
     assert study.belief() is not None
     study.tell(late, 50.0)
     for _ in range(2):
         following = study.ask()
-        assert following.why.noise_std == pytest.approx(naive)
+        assert following.decision.payload["noise_std"] == pytest.approx(naive)
         tell(following)
     assert study.replay().number is None
     slip = study.trials[2]
     study.correct(slip, values[0] + 0.3)  # a corrected value counts as it is now
     pairs[0] += 0.3
     corrected = math.sqrt(sum(d * d for d in pairs) / 2 / chi2.ppf(0.05, 2))
-    assert study.ask().why.noise_std == pytest.approx(corrected)
+    assert study.ask().decision.payload["noise_std"] == pytest.approx(corrected)
 
 
 def test_values_without_noise() -> None:
     strategy = nr.AdaptiveGPUCB.rigorous(NoiseFromReplicates(2), norm_bound=2.0)
     study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=3)
     study.run(lambda x: float(np.sin(3 * x[0])), trials=8)
-    assert study.trials[-1].why.noise_std == pytest.approx(2e-4)
+    assert study.trials[-1].decision.payload["noise_std"] == pytest.approx(2e-4)
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,16 @@ from hypothesis import strategies as st
 
 import noregret as nr
 from noregret.errors import StorageError, TrialError
-from noregret.trials import Decision, ModelDecision, Trial
+from noregret.trials import Decision, ModelDecision, Trial, payload_as, plain
 from noregret.trials.decision import CHOSEN, VERSION
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 models = st.builds(
     ModelDecision,
     t=st.integers(1, 100),
-    lengthscales=st.lists(numbers, min_size=1, max_size=3).map(tuple),
     mean=numbers,
     std=numbers,
-    beta_sqrt=st.none() | numbers,
-    recommended_bound=st.none() | numbers,
-    fitted_lengthscales=st.none() | st.lists(numbers, min_size=1, max_size=3).map(tuple),
-    compression=st.lists(st.tuples(numbers, numbers), max_size=2).map(tuple),
-    survey=st.booleans(),
-    proved=st.booleans(),
+    kind=st.sampled_from(["promise", "survey", "patrol"]),
 )
 decisions = st.builds(
     Decision,
@@ -34,7 +28,7 @@ decisions = st.builds(
     model=st.none() | models,
     pending=st.lists(st.integers(0, 50), max_size=3).map(tuple),
     fixed=st.none() | st.dictionaries(st.text(max_size=3), st.integers() | st.text(max_size=3)),
-    memory=st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=2)),
+    payload=st.dictionaries(st.text(max_size=3), st.lists(st.integers(), max_size=2)),
 )
 
 
@@ -55,13 +49,7 @@ def test_the_sign_is_changed_in_the_forecast_alone_and_back(decision: Decision) 
         return
     assert turned.model is not None
     assert turned.model.mean == -decision.model.mean
-    if decision.model.recommended_bound is not None:
-        assert turned.model.recommended_bound == -decision.model.recommended_bound
-    kept = {"mean": 0.0, "recommended_bound": None}
-    before, after = (
-        dataclasses.replace(each, **kept)  # type: ignore[arg-type]
-        for each in (decision.model, turned.model)
-    )
+    before, after = (dataclasses.replace(each, mean=0.0) for each in (decision.model, turned.model))
     assert before == after
 
 
@@ -79,7 +67,7 @@ def test_a_newer_form_is_refused() -> None:
 
 def test_what_a_later_version_may_add_to_a_model_is_left_alone() -> None:
     """A field more needs no new form: whoever does not know it goes on without."""
-    decision = Decision("model", ModelDecision(1, (0.5,), 0.0, 1.0))
+    decision = Decision("model", ModelDecision(1, 0.0, 1.0))
     data = decision.to_json()
     data["model"]["temperature"] = 3.0
     assert Decision.from_json(data) == decision
@@ -115,8 +103,6 @@ def test_forecasts_have_the_sign_of_the_values() -> None:
         assert one.decision.signed(-1.0) == two.decision
         if two.decision.model is not None:
             assert 5 < two.why.mean < 15
-            assert two.why.recommended_bound is not None
-            assert 5 < two.why.recommended_bound < 15
     # what a preview and a result say is in that sign too
     assert down.preview().why.mean == -up.preview().why.mean
     prediction = down.result().prediction
@@ -129,3 +115,36 @@ def test_a_form_without_a_version_is_refused() -> None:
     for version in ({}, {"version": 0}, {"version": "1"}):
         with pytest.raises(ValueError, match="a decision's version is"):
             Decision.from_json({"source": "initial", **version})
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Note:
+    level: float
+    rows: tuple[tuple[int, float], ...] = ()
+    inner: ModelDecision | None = None
+
+
+def test_a_payload_is_read_as_what_its_strategy_made_of_it() -> None:
+    note = Note(0.5, ((1, 0.1), (2, 0.2)), ModelDecision(1, 0.0, 1.0))
+    stored = Decision.from_json(
+        json.loads(json.dumps(Decision("model", payload=plain(note)).to_json()))
+    )
+    assert payload_as(Note, stored) == note
+    assert payload_as(Note, Decision("model", payload={**stored.payload, "more": 1})) == note
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {},
+        {"level": "high"},
+        {"level": math.inf},
+        {"level": True},
+        {"level": 0.5, "rows": [[1, 2, 3]]},
+        {"level": 0.5, "rows": [[-1, 2.0]]},
+        {"level": 0.5, "inner": {"t": 1}},
+        {"level": 0.5, "inner": [1]},
+    ],
+)
+def test_the_payload_of_another_strategy_is_none(payload: dict[str, Any]) -> None:
+    assert payload_as(Note, Decision("model", payload=payload)) is None

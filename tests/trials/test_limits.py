@@ -8,7 +8,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
-from noregret.trials import Limit, check_limits, check_measured, keeps, margin, returned
+from noregret.trials import Ending, Limit, check_limits, keeps, margin, returned
 
 LIMITS: dict[str, Limit] = {"toxicity": nr.AtMost(0.3), "purity": nr.AtLeast(50)}
 
@@ -106,8 +106,8 @@ def test_a_value_may_be_missing_only_where_a_limit_is_not_kept() -> None:
 )
 def test_what_an_objective_may_return(result: Any, value: float | None, noise: Any) -> None:
     got = returned(result, {"c": nr.AtMost(1.0)})
-    assert got[:2] == (value, noise)
-    assert got[2].feasible is (value is not None)
+    assert (got.value, got.noise_std) == (value, noise)
+    assert got.feasible is (value is not None)
 
 
 @pytest.mark.parametrize("result", [1.5, None, (1.5, 0.1), {"value": 1.5}, {"c": 0.1}, (1.5, {})])
@@ -117,4 +117,4 @@ def test_what_it_may_not(result: Any) -> None:
 
 
 def test_without_limits_nothing_is_measured() -> None:
-    assert returned((1.0, 0.5), {}) == (1.0, 0.5, check_measured(None, {}, "complete"))
+    assert returned((1.0, 0.5), {}) == Ending("complete", 1.0, 0.5)

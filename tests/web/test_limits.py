@@ -143,7 +143,7 @@ def test_the_throttle_forgets_in_time_and_in_number(monkeypatch: pytest.MonkeyPa
     assert not throttle.refuses("a")
     for number in range(5000):
         throttle.wrong(str(number))
-    assert len(throttle._tries) == security.MOST_ADDRESSES
+    assert len(throttle._buckets) == security.MAX_ADDRESSES
 
 
 def logged_in(client: TestClient) -> str:
@@ -155,7 +155,7 @@ def logged_in(client: TestClient) -> str:
 def test_a_cookie_does_not_outlive_its_log_out(clients: Clients) -> None:
     client = clients(token=TOKEN)
     flags = logged_in(client)
-    assert all(word in flags for word in ("HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="))
+    assert all(word in flags for word in ("HttpOnly", "SameSite=strict", "Path=/", "Max-Age="))
     stolen = dict(client.cookies)
     page = client.get("/").text
     csrf = page.split('name="csrf-token" content="')[1][:64]
@@ -165,14 +165,13 @@ def test_a_cookie_does_not_outlive_its_log_out(clients: Clients) -> None:
     assert client.get("/api/studies").status_code == 401
 
 
-def test_too_many_log_outs_end_every_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "MOST_REVOKED", 10)
+def test_too_many_sessions_end_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "MAX_SESSIONS", 10)
     access = Access(token=TOKEN)
-    kept = access.new_session()
-    for _ in range(11):
-        access.end_session(access.new_session())
-    assert len(access.ended) <= 10
-    assert access.session(kept) is None
+    opened = [access.new_session() for _ in range(11)]
+    assert len(access.sessions) == 10
+    assert access.session(opened[0]) is None
+    assert all(access.session(each) for each in opened[1:])
 
 
 def test_the_log_is_bounded() -> None:
@@ -184,7 +183,7 @@ def test_the_log_is_bounded() -> None:
 
     passed = [limit.filter(record()) for _ in range(10_000)]
     assert sum(passed) <= app.LINES + 2
-    limit._at -= 5.0
+    limit.bucket._at -= 5.0
     last = record()
     assert limit.filter(last)
     assert "lines before it were dropped" in last.getMessage()

@@ -9,6 +9,7 @@ import sqlalchemy
 
 import noregret as nr
 from noregret.storage import SQLStorage
+from noregret.web.fitting import Summary
 from noregret.web.library import Library, Snapshot
 from noregret.web.models import Models
 from tests.web.conftest import Clients
@@ -47,8 +48,8 @@ def test_every_change_of_a_trial_is_a_new_version(storage: SQLStorage) -> None:
 
 def test_the_model_of_a_deleted_study_is_not_shown_for_a_new_one() -> None:
     class Canned(Models):
-        async def _call(self, function: Any, name: str, *arguments: Any) -> dict[str, Any]:
-            return {"version": "1", "seconds": 0.0, "recommended": {"number": 3}}
+        async def call(self, function: Any, name: str, *arguments: Any) -> Any:
+            return Summary("1", recommended={"number": 3})
 
     async def look() -> None:
         models = Canned("sqlite://")

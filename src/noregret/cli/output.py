@@ -13,7 +13,7 @@ from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, nam
 from noregret.storage import codec
 from noregret.strategies import display_name
 from noregret.study import Study, algorithms, understood, units_of
-from noregret.trials import STATES, AtLeast, AtMost, Trial, standing
+from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, standing
 
 LONGEST = 60  # characters of a remark in a table
 STATE_WORDS: dict[str, str] = {
@@ -186,7 +186,7 @@ def reason(trial: Trial) -> str:
         return f"corrects trial {trial.corrects}"
     model = trial.decision.model
     if model is not None:
-        kind = "survey of a wider class" if model.survey else "model"
+        kind = "survey of a wider class" if model.kind == "survey" else "model"
         return f"{kind}, expects {plus_minus(model.mean, model.std)}"
     return "initial design" if trial.decision.source == "initial" else trial.decision.source
 
@@ -212,21 +212,22 @@ def trial_text(study: Study, trial: Trial) -> str:
     cells = [[name, text] for name, text in rows.items() if text]
     cells += [[name, text_of(value)] for name, value in point.items()]
     text = table([f"trial {trial.number}", ""], cells)
-    if trial.decision.model is None:
+    model = trial.decision.model
+    if model is None:
         return text
-    recorded = trial.decision.model.to_json()
-    reasons = [
+    explanation = study.strategy.explain(trial.decision)
+    reasons = [[name, text_of(value)] for name, value in plain(model).items()]
+    reasons += [
         [
-            f"expected {outcome['name']}",
-            f"{plus_minus(outcome['mean'], outcome['std'])},"
-            f" {outcome['chance']:.0%} likely within its limit",
+            f"expected {outcome.name}",
+            f"{plus_minus(outcome.mean, outcome.std)},"
+            f" {outcome.chance:.0%} likely within its limit",
         ]
-        for outcome in recorded.pop("outcomes", ())
+        for outcome in explanation.outcomes
     ]
-    for name, value in recorded.items():
-        if value is not None:
-            values = value if isinstance(value, (list, tuple)) else [value]
-            reasons.append([name, ", ".join(map(text_of, values))])
+    for name, value in explanation.numbers.items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        reasons.append([name, ", ".join(map(text_of, values))])
     return f"{text}\n\n{table(['decision', ''], reasons)}"
 
 

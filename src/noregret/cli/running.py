@@ -198,12 +198,13 @@ def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -
     params = study.preview(context=context).params
     words = objective.arguments(params) if isinstance(objective, objectives.Program) else None
     try:
-        value, noise_std, outcomes = returned(objective(params), study.outcomes)
+        outcomes = returned(objective(params), study.outcomes)
     except Exception as error:
         raise NoRegretError(
             f"it failed at {output.point_text(study, params)}: {reason(error)}."
             " Nothing was recorded"
         ) from None
+    value, noise_std = outcomes.value, outcomes.noise_std
     document = {
         "study": study.name,
         "params": named_params(study.space, params),

@@ -174,14 +174,12 @@ def serve(
         import uvicorn
 
         from noregret.web.app import bounded, create_app
-        from noregret.web.pages import plotly_file
         from noregret.web.security import Access
     except ImportError as error:
         raise MissingExtraError(
             f"the page needs {error.name}: install it with `pip install noregret[web]`"
         ) from None
 
-    plotly_file()
     access = Access(write, token or os.environ.get("NOREGRET_TOKEN") or None, host)
     app = create_app(SQLStorage(target.storage if write else target.existing()), access)
     server = uvicorn.Server(bounded(app, host=host, port=port, log_level="warning"))

@@ -13,8 +13,6 @@ from noregret.diagnostics.importances import Importance, importances
 from noregret.diagnostics.presentation import best_so_far, check_count, values_along
 from noregret.diagnostics.reasons import Convergence, Reason, convergence, why
 
-outcomes = effective_trials  # the former name, until the pictures use the new one
-
 __all__ = [
     "LEVEL",
     "Alarm",
@@ -30,7 +28,6 @@ __all__ = [
     "convergence",
     "effective_trials",
     "importances",
-    "outcomes",
     "predictions",
     "values_along",
     "why",

@@ -10,7 +10,7 @@ import numpy as np
 from noregret.diagnostics.forecast_checks import LEVEL, Prediction, calibration
 from noregret.space import Array, Choice, SearchSpace, Space
 from noregret.strategies import InsuredGPUCB, Strategy
-from noregret.trials import Goal, Trial, sign_of
+from noregret.trials import Explanation, Goal, Trial, sign_of
 
 RECENT = 8  # latest proposals that are checked
 FROM_THIS = "start a study from this one (its trials come along)"  # on the page, or derived()
@@ -53,12 +53,13 @@ def alarms(
     """
     chosen = [trial for trial in trials if trial.decision.model is not None]
     decided = chosen[-RECENT:]
+    last = next((each.explanation for each in reversed(made) if each is not None), None)
     points = _points(space, decided)
     found = [
-        _coverage(made, bool(decided) and decided[-1].why.proved),
+        _coverage(made, last is not None and last.proved),
         _stuck(space, chosen, strategy),
         *_edges(space, points, trials, goal),
-        _noise(decided, strategy),
+        _noise(last, strategy),
         _failures(trials),
     ]
     return [alarm for alarm in found if alarm is not None]
@@ -93,7 +94,7 @@ def _coverage(made: Sequence[Prediction | None], proved: bool) -> Alarm | None:
 
 def _stuck(space: SearchSpace, chosen: Sequence[Trial], strategy: Strategy) -> Alarm | None:
     """Surveys do not end a row of repeats: they explore elsewhere on purpose."""
-    repeated = [trial for trial in chosen if not trial.why.survey]
+    repeated = [trial for trial in chosen if trial.why.kind != "survey"]
     points = _points(space, repeated[-RECENT:])
     if len(points) < RECENT or np.ptp(points, axis=0).max() > STUCK:
         return None
@@ -141,10 +142,10 @@ def _edges(space: SearchSpace, points: Array, trials: Sequence[Trial], goal: Goa
     return found
 
 
-def _noise(decided: Sequence[Trial], strategy: Strategy) -> Alarm | None:
-    if not decided or getattr(strategy, "noise_std", None) is not None:
+def _noise(last: Explanation | None, strategy: Strategy) -> Alarm | None:
+    if last is None or getattr(strategy, "noise_std", None) is not None:
         return None
-    noise_var = decided[-1].why.noise_var
+    noise_var = last.numbers.get("noise_var")
     if noise_var is None:
         return None
     if noise_var <= EXACT:

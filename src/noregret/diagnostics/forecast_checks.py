@@ -10,15 +10,15 @@ model's, and says so.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import betaln, ndtri
 
 from noregret.space import Array, Indices
-from noregret.strategies import Compression
-from noregret.trials import Goal, ModelDecision, Trial, corrections, latest, sign_of
+from noregret.strategies import Compression, Strategy
+from noregret.trials import Explanation, Goal, Trial, corrections, latest, sign_of
 
 LEVEL = 0.9  # of the band that values are held against
 CHANCE = 0.05  # that an alarm is ever raised where forecasts are right, however often one looks
@@ -34,7 +34,7 @@ class Prediction:
     expected with probability ``LEVEL``, ``multiple`` of the forecast's standard deviations away;
     calibrated: whether earlier errors of the study say how many, or the model alone. (lower,
     upper): the strategy's band of f, None without a width. residual: in standard deviations of a
-    value, None before it is known.
+    value, None before it is known. explanation: what the strategy says of the decision.
     """
 
     number: int
@@ -45,6 +45,7 @@ class Prediction:
     lower: float | None
     upper: float | None
     residual: float | None
+    explanation: Explanation
     multiple: float = GAUSSIAN
     calibrated: bool = False
 
@@ -76,35 +77,40 @@ def effective_trials(trials: Sequence[Trial]) -> list[Trial]:
     return effective
 
 
-def predictions(trials: Sequence[Trial], goal: Goal) -> list[Prediction | None]:
-    """One per trial; None if its point came from no model: an initial design, a random point, or
-    one measured elsewhere.
+def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list[Prediction | None]:
+    """What each proposal expected, by the words and numbers of the study's strategy.
+
+    Args:
+        trials: The trials as ``effective_trials`` gives them.
+        goal: "maximize" or "minimize".
+        strategy: The study's strategy.
+
+    Returns:
+        One entry per trial; None if its point came from no model: an initial design, a random
+        point, or one measured elsewhere.
     """
-    forecasts: dict[int, _Forecasts] = {}
-    place: dict[int, tuple[int, int]] = {}
-    for passes, rows in _by_compression(trials).items():
-        forecasts[passes] = _Forecasts.of([trials[row] for row in rows], goal, passes)
-        place |= {row: (passes, at) for at, row in enumerate(rows)}
-    residuals = {row: float(forecasts[passes].residual[at]) for row, (passes, at) in place.items()}
-    multiples = _multiples(trials, residuals)
-    for passes, each in forecasts.items():
-        rows = [row for row, (other, _) in place.items() if other == passes]
-        each.finish(np.array([multiples[row] or GAUSSIAN for row in rows]))
-    return [
-        None
-        if row not in place
-        else forecasts[place[row][0]].prediction(trial, place[row][1], multiples[row] is not None)
+    explained = {
+        row: strategy.explain(trial.decision)
         for row, trial in enumerate(trials)
-    ]
-
-
-def _by_compression(trials: Sequence[Trial]) -> dict[int, list[int]]:
-    """Rows of the trials that a model chose, by how often their values were compressed."""
-    groups: dict[int, list[int]] = {}
-    for row, trial in enumerate(trials):
-        if trial.decision.model is not None:
-            groups.setdefault(len(trial.decision.model.compression), []).append(row)
-    return groups
+        if trial.decision.model is not None
+    }
+    groups: list[tuple[list[int], _Forecasts]] = []
+    for passes in {len(each.compression) for each in explained.values()}:
+        rows = [row for row, each in explained.items() if len(each.compression) == passes]
+        chosen = [trials[row] for row in rows]
+        groups.append((rows, _Forecasts.of(chosen, [explained[row] for row in rows], goal)))
+    residuals = {
+        row: residual
+        for rows, group in groups
+        for row, residual in zip(rows, group.residual.tolist(), strict=True)
+    }
+    multiples = _multiples(trials, residuals)
+    found: list[Prediction | None] = [None] * len(trials)
+    for rows, group in groups:
+        made = group.predictions([multiples[row] for row in rows])
+        for row, prediction in zip(rows, made, strict=True):
+            found[row] = prediction
+    return found
 
 
 def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int, float | None]:
@@ -132,40 +138,29 @@ def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int
     return found
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Forecasts:
     """Forecasts of proposals whose values were compressed equally often; all of them at once, since
     a study may have thousands. Model units, to be maximised.
     """
 
+    trials: list[Trial]
+    explanations: list[Explanation]
     sign: float
-    offset: Array
-    scale: Array
     bend: Compression
     mean: Array
     std: Array  # of f
     spread: Array  # of a value
     residual: Array  # NaN: not known; in the values' sign
-    columns: list[list[float | None]]
 
     @staticmethod
-    def of(trials: list[Trial], goal: Goal, passes: int) -> _Forecasts:
+    def of(trials: list[Trial], explanations: list[Explanation], goal: Goal) -> _Forecasts:
         sign, models = sign_of(goal), [trial.why for trial in trials]
-        offset, scale = _column(models, "offset"), _column(models, "scale")
-        bend = Compression(
-            tuple(
-                (
-                    np.array([model.compression[k][0] for model in models]),
-                    np.array([model.compression[k][1] for model in models]),
-                )
-                for k in range(passes)
-            )
-        )
-        width = _column(models, "beta_sqrt")
-        # compressed forecasts are Gaussian in the model's units only, and there 2β^½σ was recorded
-        std = _column(models, "std") / scale
-        if passes:
-            std = _column(models, "instant_regret_bound") / (2 * width)
+        offset, scale = _column(explanations, "offset"), _column(explanations, "scale")
+        passes = np.array([each.compression for each in explanations])  # (n, passes, 2)
+        bend = Compression(tuple((row[:, 0], row[:, 1]) for row in np.moveaxis(passes, 1, 0)))
+        std = _column(explanations, "latent_std")
+        std = np.where(np.isnan(std), _column(models, "std") / scale, std)
         mean = bend.forward((sign * _column(models, "mean") - offset) / scale)
         values = [
             # a value at another point says nothing about the forecast
@@ -175,55 +170,50 @@ class _Forecasts:
             for trial in trials
         ]
         z = (np.array(values, dtype=np.float64) - offset) / scale
-        told = np.array([trial.noise_std for trial in trials], dtype=np.float64)
+        told = _column(trials, "noise_std")
         known = np.isfinite(told) & np.isfinite(z)
         slope = bend.slope(np.where(known, z, 1.0))
-        noise_std = np.where(known, told, np.nan_to_num(_column(models, "noise_std")))
+        noise_std = np.where(known, told, _column(explanations, "noise_std"))
         spread = np.hypot(std, noise_std / scale * slope)
         residual = sign * (bend.forward(z) - mean) / spread
-        made = _Forecasts(sign, offset, scale, bend, mean, std, spread, residual, [])
-        made.columns = [*made._ends(width, std), _listed(residual)]
-        return made
+        return _Forecasts(trials, explanations, sign, bend, mean, std, spread, residual)
 
-    def finish(self, multiple: Array) -> None:
-        """With bands that reach so far."""
-        self.columns = [*self._ends(multiple, self.spread), *self.columns, _listed(multiple)]
+    def predictions(self, multiples: list[float | None]) -> Iterator[Prediction]:
+        """With bands of a value that reach so many standard deviations."""
+        reach = np.array([each or GAUSSIAN for each in multiples])
+        low, high = self._ends(reach * self.spread)
+        lower, upper = self._ends(_column(self.explanations, "beta_sqrt") * self.std)
+        for row, (trial, explanation) in enumerate(
+            zip(self.trials, self.explanations, strict=True)
+        ):
+            yield Prediction(
+                trial.number,
+                trial.why.mean,
+                trial.why.std,
+                float(low[row]),
+                float(high[row]),
+                _number(lower[row]),
+                _number(upper[row]),
+                _number(self.residual[row]),
+                explanation,
+                float(reach[row]),
+                multiples[row] is not None,
+            )
 
-    def _ends(self, multiple: Array, std: Array) -> list[list[float | None]]:
-        """(low, high) in the values' units and sign, None where there is no width."""
-        ends = [
-            self.sign * (self.offset + self.scale * self.bend.inverse(self.mean + side * std))
-            for side in (-multiple, multiple)
-        ]
-        return [_listed(end) for end in np.sort(ends, axis=0)]
-
-    def prediction(self, trial: Trial, at: int, calibrated: bool) -> Prediction:
-        low, high, lower, upper, residual, multiple = (column[at] for column in self.columns)
-        assert low is not None
-        assert high is not None
-        assert multiple is not None
-        made = trial.why
-        return Prediction(
-            trial.number,
-            made.mean,
-            made.std,
-            low,
-            high,
-            lower,
-            upper,
-            residual,
-            multiple,
-            calibrated,
-        )
+    def _ends(self, half: Array) -> Array:
+        """(2, n): mean ± half in the values' units and sign, NaN where there is no width."""
+        offset, scale = _column(self.explanations, "offset"), _column(self.explanations, "scale")
+        ends = [self.bend.inverse(self.mean + side * half) for side in (-1.0, 1.0)]
+        return np.sort([self.sign * (offset + scale * end) for end in ends], axis=0)
 
 
-def _listed(numbers: Array) -> list[float | None]:
-    return [None if np.isnan(number) else float(number) for number in numbers]
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
 
 
-def _column(models: list[ModelDecision], name: str) -> Array:
+def _column(values: Sequence[object], name: str) -> Array:
     """One field of all of them, NaN where there is none."""
-    return np.array([getattr(model, name) for model in models], dtype=np.float64)
+    return np.array([getattr(value, name) for value in values], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.space import Choice, Int, Parameter
-from noregret.trials import Goal
+from noregret.space import (
+    Array,
+    Candidates,
+    Choice,
+    Int,
+    Parameter,
+    SearchSpace,
+    named_params,
+    slice_points,
+)
+from noregret.strategies import Belief
+from noregret.trials import Goal, sign_of
 
 DIGITS = 6  # significant digits of a number in a text
+MAX_DESIGNS = 2_000  # largest number of designs of a list at which the model is computed
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
@@ -74,6 +87,83 @@ def values_along(parameter: Parameter, count: int) -> list[Any]:
         return list(range(parameter.low, parameter.high + 1, parameter.step))
     values = [parameter.decode(np.array([u])) for u in np.linspace(0, 1, count)]
     return list(dict.fromkeys(values))  # rounding to a level repeats values
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSlice:
+    """The model along one input or two, in the values' units and sign.
+
+    Args:
+        values: Where it was computed, along each input; of a list, the values of each design.
+        mean: The expected values, one per value. Along two inputs an array with one row per value
+            of the second, and NaN where a constraint does not hold.
+        std: Posterior standard deviations, shaped as ``mean``.
+        lower: Lower ends of the band, shaped as ``mean``.
+        upper: Upper ends of the band, shaped as ``mean``.
+    """
+
+    values: tuple[list[Any], ...]
+    mean: Array
+    std: Array
+    lower: Array
+    upper: Array
+
+
+def model_slice(
+    belief: Belief, space: SearchSpace, goal: Goal, at: Any, counts: Mapping[str, int]
+) -> ModelSlice:
+    """The model along one input or two.
+
+    Args:
+        belief: The model.
+        space: The search space. Of a list every design is taken, or MAX_DESIGNS of a long one:
+            there is nothing between them.
+        goal: "maximize" or "minimize".
+        at: The point that holds the values of the other inputs.
+        counts: The largest number of values along each input, by name.
+    """
+    names = list(counts)
+    shape: tuple[int, ...] = (-1,)
+    if isinstance(space, Candidates):
+        rows = space.spread(MAX_DESIGNS)
+        values = [space.columns[name].take(rows).tolist() for name in names]
+        points, feasible = space.enumeration()[rows], np.ones(len(rows), dtype=np.bool_)
+    else:
+        values = [values_along(space.parameters[name], count) for name, count in counts.items()]
+        held = named_params(space, at)
+        grid = itertools.product(*reversed(values))  # the first input varies fastest
+        encoded = [space.encode({**held, **dict(zip(names, v[::-1], strict=True))}) for v in grid]
+        points, feasible = slice_points(space, np.array(encoded), names)
+        if len(names) == 1:
+            values = [list(itertools.compress(values[0], feasible))]
+            points, feasible = points[feasible], feasible[feasible]
+        else:
+            shape = (len(values[1]), len(values[0]))
+    mean, std = belief.predict(points)
+    lower, upper = np.sort(sign_of(goal) * np.array(belief.band(points)), axis=0)
+    columns = (sign_of(goal) * mean, std, lower, upper)
+    surfaces = [np.where(feasible, column, np.nan).reshape(shape) for column in columns]
+    return ModelSlice(tuple(values), *surfaces)
+
+
+def distances_to_slice(
+    belief: Belief, space: SearchSpace, at: Any, names: Sequence[str], points: Sequence[Any]
+) -> Array:
+    """How far points lie from a slice, in lengthscales; on a list, 0.
+
+    Args:
+        belief: The model.
+        space: The search space.
+        at: The point that holds the values of the other inputs.
+        names: The inputs along which the slice runs.
+        points: The points.
+    """
+    if isinstance(space, Candidates):
+        return np.zeros(len(points))
+    held = [np.full(each.width, name not in names) for name, each in space.parameters.items()]
+    encoded = np.array([space.encode(point) for point in points]).reshape(-1, space.dimension)
+    away = (encoded - space.encode(at)) / belief.lengthscales
+    return np.asarray(np.linalg.norm(away[:, np.concatenate(held)], axis=1))
 
 
 def best_so_far(values: Sequence[float | None], goal: Goal) -> list[float | None]:

@@ -57,11 +57,11 @@ from noregret.gp import Kernel, SquaredExponential, greedy_information
 from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.base import Belief, Design, initial_proposal
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step, WidthName
+from noregret.strategies.base import Belief, Design, initial_proposal, noting
 from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
-from noregret.strategies.validation import WIDTHS, check_positive, needs
-from noregret.trials import Decision, History, Proposal
+from noregret.strategies.validation import WIDTHS, check_positive, needs, settle_lengthscales
+from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ
 ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
@@ -145,10 +145,7 @@ class LBGPUCB:
                 "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
                 f" noregret.rkhs.widening, got {self.growth!r}"
             )
-        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            object.__setattr__(
-                self, "lengthscales", tuple(float(v) for v in np.ravel(self.lengthscales))
-            )
+        settle_lengthscales(self)
         self._base()
 
     def _base(self) -> AdaptiveGPUCB:
@@ -226,7 +223,7 @@ class LBGPUCB:
         t = len(decisions)
         plays = _plays(history, self.noise_std, self.introduced(t + 1, dimension))
         eliminated = frozenset(
-            int(index) for each in history.decisions for index in each.memory.get("eliminated", ())
+            int(index) for each in history.decisions for index in each.payload.get("eliminated", ())
         )
         if t:
             before = self.introduced(t, dimension)
@@ -253,16 +250,18 @@ class LBGPUCB:
         # Algorithm 1, line 3; the longest of equals
         index = balance.active[int(np.argmin(regrets))]
         scaling = _scaling(index, d)
-        step = self._base().step(space, history, rng)
-        choice = step.choice(scaling.g, scaling.b)
-        memory = {
+        step = Step(self._base(), space, history, rng)
+        notes = {
+            "proved": False,
             "candidate": index,
             "introduced": balance.introduced,
             "eliminated": sorted(balance.eliminated),
             "suspected_regret": min(regrets),
         }
-        reasons = replace(step.reasons(scaling, choice), proved=False)
-        return Proposal(choice.x, Decision("model", reasons, memory=memory))
+        return noting(step.proposal(scaling, step.choice(scaling.g, scaling.b)), notes)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self._base().explain(decision)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -274,7 +273,7 @@ class LBGPUCB:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
         scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
-        step = chosen._base().step(space, history.observed, np.random.default_rng(0))
+        step = Step(chosen._base(), space, history.observed, np.random.default_rng(0))
         model = step.model(scaling.g, scaling.b)
         held, scale = model.function_class, step.framed.scale
         refuted = step.strategy.refutes(step.framed, held)
@@ -332,14 +331,14 @@ def _plays(history: History, noise_std: float, introduced: int) -> dict[int, Pla
     record = {}
     for index in range(introduced):
         mine = [
-            (decision.model, row)
+            (payload_as(ClassRecord, decision), row)
             for decision, row in zip(history.decisions, history.rows, strict=True)
-            if decision.memory.get("candidate") == index
+            if decision.payload.get("candidate") == index
         ]
         told = [(model, row) for model, row in mine if row is not None]
         at = np.array([row for _, row in told], dtype=np.intp)
         bounds = np.array(
-            [(each.instant_regret_bound or 0.0) * each.scale if each else 0.0 for each, _ in told],
+            [each.instant_regret_bound * each.scale if each else 0.0 for each, _ in told],
             dtype=np.float64,
         )
         record[index] = Plays(len(mine), history.y[at] / unit, noise_var[at], bounds / unit)

@@ -5,7 +5,6 @@ paper's HMC baseline. Needs the extra ``hmc`` (the sampler library mici).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -26,11 +25,25 @@ from noregret.gp import (
 )
 from noregret.search import argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.base import Belief, Design, check_initial_points, initial_proposal
+from noregret.strategies.base import (
+    UNEXPLAINED,
+    Belief,
+    Design,
+    Record,
+    check_initial_points,
+    decision_of,
+    initial_proposal,
+)
 from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.surrogate import previous_fit
 from noregret.strategies.validation import check_kernel, check_positive
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    Proposal,
+    payload_as,
+)
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside
 
@@ -56,7 +69,9 @@ class HMC:
         for name in ("samples", "warm_up", "thin"):
             value = getattr(self, name)
             if not (isinstance(value, int) and value >= 1):
-                raise ConfigurationError(f"{name} must be an integer of at least 1, got {value!r}")
+                raise ConfigurationError(
+                    f"{name} must be a whole number of at least 1, got {value!r}"
+                )
 
 
 def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Generator) -> Array:
@@ -70,8 +85,9 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
         ) from None
 
     def negative(phi: Array) -> tuple[Array, float]:
-        log_theta = phi[: evidence.dimension]
-        inside = np.all((log_theta > LOG_RANGE[0]) & (log_theta < LOG_RANGE[1]))
+        inside = np.all(
+            (phi[: evidence.dimension] > LOG_RANGE[0]) & (phi[: evidence.dimension] < LOG_RANGE[1])
+        )
         if evidence.estimates_noise:
             inside &= phi[-1] > np.log(SMALLEST_NOISE_VAR)
         if not inside:
@@ -126,25 +142,7 @@ class MomentMatched:
 class MarginalGPUCB:
     """Constant width on the moment-matched mixture of posteriors, values standardised. Needs the
     extra ``hmc``.
-
-    Args:
-        prior: of each lengthscale.
-        noise_prior: of the noise variance in units of the prior variance.
-        noise_std: R, in the values' units; None estimates it.
-        width: β^½.
-        kernel: of the class, without lengthscales.
-        sampler: how many draws, and how far apart.
-        initial_points: number of points before the model; None: as ``initial_design`` has it.
-        initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
-
-    Raises:
-        ConfigurationError: a setting outside its range.
     """
-
-    proved: ClassVar[bool] = False
-    theorem: ClassVar[str] = (
-        "none: averaging over lengthscales does not help where the data look smooth (JMLR sec. 3.3)"
-    )
 
     prior: Prior = Gamma()
     noise_prior: Prior = LogNormal(-4.0, 1.0)
@@ -161,6 +159,17 @@ class MarginalGPUCB:
         check_positive("width", self.width)
         check_initial_points(self.initial_points)
 
+    @property
+    def theorem(self) -> str:
+        return (
+            "none: averaging over lengthscales does not help where the data look smooth (JMLR"
+            " sec. 3.3)"
+        )
+
+    @property
+    def proved(self) -> bool:
+        return False
+
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
     ) -> tuple[ModelData, MomentMatched, Fit]:
@@ -169,18 +178,21 @@ class MarginalGPUCB:
         )
         d = space.dimension
         evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)
-        previous = previous_fit(history.model_decisions)
+        previous = previous_fit(history)
         rule = MAP(self.prior, self.noise_prior, starts=1)
         start = starting_points(evidence, rule, previous, rng)[0]
         draws: Array = np.exp(sample(evidence, self.sampler, start, rng))
         noise = draws[:, d] if evidence.estimates_noise else np.full(len(draws), np.nan)
-        parts = [
-            framed.condition(self.kernel, row[:d], float(v))
-            for row, v in zip(draws, noise, strict=True)
-        ]
-        theta = np.exp(np.mean(np.log(draws[:, :d]), axis=0))
-        typical = Fit(theta, float(np.exp(np.mean(np.log(noise)))))
-        return framed, MomentMatched(tuple(parts)), typical
+        mixture = MomentMatched(
+            tuple(
+                framed.condition(self.kernel, row[:d], float(v))
+                for row, v in zip(draws, noise, strict=True)
+            )
+        )
+        typical = Fit(
+            np.exp(np.mean(np.log(draws[:, :d]), axis=0)), float(np.exp(np.mean(np.log(noise))))
+        )
+        return framed, mixture, typical
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
@@ -192,22 +204,22 @@ class MarginalGPUCB:
         acquisition, theta = ucb(mixture, self.width), typical.lengthscales
         x = argmax(acquisition, space, theta, argmax_rng, incumbents, history.failed)
         mean, std = mixture.predict(x[None, :])
-        _, noise_var = framed.known_noise(typical.noise_var)
-        value, spread = framed.in_values(float(mean[0]), float(std[0]))
-        reasons = ModelDecision(
-            t=len(history.model_decisions) + 1,
+        decision = decision_of(
+            Record,
+            framed,
+            len(history.model_decisions) + 1,
+            float(mean[0]),
+            float(std[0]),
+            typical,
             lengthscales=tuple(theta.tolist()),
             beta_sqrt=self.width,
-            noise_var=noise_var,
-            noise_std=framed.noise_in_values(noise_var),
-            fitted_lengthscales=tuple(theta.tolist()),
-            mean=value,
-            std=spread,
-            offset=framed.offset,
-            scale=framed.scale,
-            acquisition="ucb",
+            exploration=1.0,
         )
-        return Proposal(x, Decision("model", reasons))
+        return Proposal(x, decision)
+
+    def explain(self, decision: Decision) -> Explanation:
+        record = payload_as(Record, decision)
+        return UNEXPLAINED if record is None else record.explanation(decision, "ucb", "fit")
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.rkhs import MinimumStd
-from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.base import Belief
+from noregret.strategies.base import Delegating
 from noregret.strategies.validation import check_positive
-from noregret.trials import History, Proposal
 
 SE = SquaredExponential()
 
 
 @dataclass(frozen=True, slots=True)
-class MinimumUncertainty:
+class MinimumUncertainty(Delegating):
     """GP-UCB with lengthscales just short enough that σ at the next point is at least kappa.
 
     Args:
@@ -46,8 +43,6 @@ class MinimumUncertainty:
         ConfigurationError: a setting outside its range.
     """
 
-    proved: ClassVar[bool] = False
-
     kappa: float = 0.1
     lengthscales: float | tuple[float, ...] = 1.0
     norm_bound: float = 2.0
@@ -66,9 +61,9 @@ class MinimumUncertainty:
                 f"shortest bounds the lengthscales from below, got {self.shortest!r} above"
                 f" lengthscales={self.lengthscales!r}: they start there and only shrink"
             )
-        self._adaptive()
+        self.inner(1)
 
-    def _adaptive(self) -> AdaptiveGPUCB:
+    def inner(self, inputs: int) -> AdaptiveGPUCB:
         return AdaptiveGPUCB(
             kernel=self.kernel,
             lengthscales=self.lengthscales,
@@ -105,11 +100,3 @@ class MinimumUncertainty:
             "none: without a known lower bound on the lengthscales the rule forces σ ≥ κ for ever,"
             " which is linear regret (JMLR sec. 4.1)"
         )
-
-    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self._adaptive().propose(space, history, rng)
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self._adaptive().belief(space, history, delta)

@@ -9,19 +9,17 @@ and m ≥ 1 with probability 1/e, which is all that the proof needs. theory.md#r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import MAP, LogNormal, Matern, Posterior
-from noregret.rkhs import AnchoredReference, RadiusBand, ReferenceRegret
+from noregret.gp import MAP, LogNormal, Matern
+from noregret.rkhs import AnchoredReference, ReferenceRegret
 from noregret.search import Acquisition, ucb
 from noregret.space import SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-from noregret.strategies.base import Belief
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
+from noregret.strategies.base import Delegating
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.trials import History, Proposal
 
@@ -47,64 +45,16 @@ PRACTICAL = AdaptiveGPUCB(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class OnClassOf:
-    """A random choice on the class of ``base``, with the belief of ``base`` and a theorem derived
-    from that of ``base``. ``FORM``: where that theorem is, and what it says.
-    """
-
-    FORM: ClassVar[str]
-
-    base: AdaptiveGPUCB | RadiusGPUCB
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.base, (AdaptiveGPUCB, RadiusGPUCB)):
-            raise ConfigurationError(
-                "base is the strategy whose class and width are used: an AdaptiveGPUCB or"
-                f" AdaptiveGPUCB.rigorous(noise_bound), got {self.base!r}"
-            )
-
-    @property
-    def theorem(self) -> str:
-        if not self.base.proved:
-            return f"none, because its base has none: {self.base.theorem}"
-        return f"{self.FORM} The base: {self.base.theorem}"
-
-    @property
-    def proved(self) -> bool:
-        return self.base.proved
-
-    def decided(
-        self,
-        space: SearchSpace,
-        history: History,
-        own: np.random.Generator,
-        rest: np.random.Generator,
-        acquisition_of: Callable[[Posterior | RadiusBand, float], Acquisition],
-        **recorded: Any,
-    ) -> Proposal:
-        """The argmax of what ``acquisition_of`` makes of the class in force and its width.
-        recorded: what else the decision says.
-        """
-        if isinstance(self.base, RadiusGPUCB):
-            made = self.base.decided(space, history, rest, lambda band: acquisition_of(band, 1.0))
-        else:
-            made = self.base.decided(
-                space, history, rest, lambda m: acquisition_of(m.posterior, m.beta_sqrt), own
-            )
-        if made.decision.model is None:
-            return made
-        model = replace(made.decision.model, **recorded)
-        return replace(made, decision=replace(made.decision, model=model))
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self.base.belief(space, history, delta)
+def check_base(base: object) -> None:
+    if not isinstance(base, (AdaptiveGPUCB, RadiusGPUCB)):
+        raise ConfigurationError(
+            "base is the strategy whose class and width are used: an AdaptiveGPUCB or"
+            f" AdaptiveGPUCB.rigorous(noise_bound), got {base!r}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class RandomisedGPUCB(OnClassOf):
+class RandomisedGPUCB(Delegating):
     """UCB on the class of ``base`` with its width times a random factor.
 
     Args:
@@ -115,21 +65,28 @@ class RandomisedGPUCB(OnClassOf):
         ConfigurationError: a base of another kind, or a shift outside its range.
     """
 
-    FORM: ClassVar[str] = (
-        "docs/theory.md#random-widths: the regret bound of its base times a constant, with"
-        " probability over the factors too."
-    )
-
     base: AdaptiveGPUCB | RadiusGPUCB = PRACTICAL
     shift: float = 0.5
 
     def __post_init__(self) -> None:
-        OnClassOf.__post_init__(self)
+        check_base(self.base)
         if not 0 <= self.shift < 1:
             raise ConfigurationError(
                 f"shift is the part of the squared width that is not random, in [0, 1), got"
                 f" {self.shift!r}"
             )
+
+    @property
+    def theorem(self) -> str:
+        if not self.base.proved:
+            return f"none, because its base has none: {self.base.theorem}"
+        return (
+            "docs/theory.md#random-widths: the regret bound of its base times a constant, with"
+            f" probability over the factors too. The base: {self.base.theorem}"
+        )
+
+    def inner(self, inputs: int) -> AdaptiveGPUCB | RadiusGPUCB:
+        return self.base
 
     def factor(self, rng: np.random.Generator) -> float:
         """m, at most ``MOST``."""
@@ -137,10 +94,13 @@ class RandomisedGPUCB(OnClassOf):
         return min(math.sqrt(squared), MOST)  # theory.md#random-widths
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        base = self.base
         own, rest = rng.spawn(2)
         factor = self.factor(own)
 
-        def acquisition(predictor: Posterior | RadiusBand, width: float) -> Acquisition:
-            return ucb(predictor, factor * width)
+        def of_class(model: Model) -> Acquisition:
+            return ucb(model.posterior, factor * model.beta_sqrt)
 
-        return self.decided(space, history, own, rest, acquisition, exploration=factor)
+        if isinstance(base, RadiusGPUCB):
+            return base.decided(space, history, rest, lambda shown: ucb(shown, factor), factor)
+        return base.decided(space, history, rest, of_class, own, factor)

@@ -10,15 +10,15 @@ with). docs/extensions.md#subspaces
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.space import Array, Indices, SearchSpace, Space
-from noregret.strategies.base import Belief
+from noregret.strategies.base import Belief, noting
 from noregret.strategies.insured import InsuredGPUCB
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.trials import Decision, Explanation, History, Proposal
 
 SAME = 1e-6  # a point so close to the subspace belongs to it
 LONGEST = 20  # decisions per bin after which a subspace is enlarged in any case
@@ -73,8 +73,6 @@ class Subspace:
         ConfigurationError: a setting outside its range.
     """
 
-    proved: ClassVar[bool] = False
-
     inner: InsuredGPUCB = InsuredGPUCB()
     start: int = 4
     patience: float = 2.5
@@ -99,6 +97,10 @@ class Subspace:
             f" {self.inner.theorem}"
         )
 
+    @property
+    def proved(self) -> bool:
+        return False
+
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         if not space.continuous.all():
             raise ConfigurationError(
@@ -110,19 +112,21 @@ class Subspace:
         plane = Space.from_bounds([(0.0, 1.0)] * embedding.count)
         found = self.inner.propose(plane, inside, rng)
         x = embedding.outwards(found.x[None, :])[0]
-        decision, memory = found.decision, {**found.decision.memory, "directions": embedding.count}
-        model = None if decision.model is None else _spread(decision.model, embedding.bins)
-        return Proposal(x, replace(decision, model=model, memory=memory))
+        notes = {"directions": embedding.count, **_of_inputs(found.decision, embedding.bins)}
+        return noting(replace(found, x=x), notes)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self.inner.explain(decision)
 
     def directions(self, space: SearchSpace, history: History) -> int:
         """How many there are now: doubled when the last ones brought nothing better."""
         count = min(self.start, space.dimension)
         earlier = list(zip(history.decisions, history.rows, strict=True))
         for decision, _ in earlier:
-            count = max(count, int(decision.memory.get("directions", 0)))
+            count = max(count, int(decision.payload.get("directions", 0)))
         if count >= space.dimension:
             return space.dimension
-        here = [row for d, row in earlier if d.memory.get("directions") == count]
+        here = [row for d, row in earlier if d.payload.get("directions") == count]
         told = [row for row in here if row is not None]
         quiet = len(told)
         if told:
@@ -144,7 +148,7 @@ class Subspace:
         failed, broken = embedding.inwards(history.failed)
         decisions, rows = [], []
         for decision, row in zip(history.decisions, history.rows, strict=True):
-            own = decision.memory.get("directions") == embedding.count
+            own = decision.payload.get("directions") == embedding.count
             decisions.append(_gathered(decision, embedding.bins) if own else Decision("added"))
             rows.append(None if row is None or not kept[row] else int(at[row]))
         return replace(
@@ -166,20 +170,14 @@ class Subspace:
         return self.inner.belief(space, history, delta)
 
 
-def _spread(model: ModelDecision, bins: Indices) -> ModelDecision:
-    """Lengthscales of directions written to their inputs."""
-    fitted = model.fitted_lengthscales
-    return replace(
-        model,
-        lengthscales=tuple(np.array(model.lengthscales)[bins].tolist()),
-        fitted_lengthscales=None if fitted is None else tuple(np.array(fitted)[bins].tolist()),
-    )
+def _of_inputs(decision: Decision, bins: Indices) -> dict[str, Any]:
+    """What the inner strategy records of each direction, written to the inputs ``bins``."""
+    names = ("lengthscales", "fitted_lengthscales")
+    recorded = {name: decision.payload.get(name) for name in names}
+    return {name: np.array(row)[bins].tolist() for name, row in recorded.items() if row}
 
 
 def _gathered(decision: Decision, bins: Indices) -> Decision:
     """And back."""
-    model = decision.model
-    if model is None:
-        return decision
     first = np.unique(bins, return_index=True)[1]
-    return replace(decision, model=_spread(model, first))
+    return replace(decision, payload={**decision.payload, **_of_inputs(decision, first)})

@@ -17,12 +17,11 @@ exponential, Student's t with 2ν degrees of freedom for Matérn.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.extensions.randomised_gp_ucb import PRACTICAL, OnClassOf
+from noregret.extensions.randomised_gp_ucb import PRACTICAL, check_base
 from noregret.gp import (
     Kernel,
     Matern,
@@ -36,16 +35,17 @@ from noregret.gp import (
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
+from noregret.strategies.base import Delegating
 from noregret.strategies.rigorous import RadiusGPUCB
-from noregret.trials import History, Proposal
+from noregret.trials import Decision, Explanation, History, Proposal
 
 EXACT = 1_000  # designs of a list for which the joint draw is exact
 FEATURES = 1_024  # random features of a draw in a box; its error falls with their square root
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveThompson(OnClassOf):
+class AdaptiveThompson(Delegating):
     """The maximiser of a function drawn from the posterior of ``base``.
 
     Args:
@@ -56,24 +56,44 @@ class AdaptiveThompson(OnClassOf):
         ConfigurationError: a base of another kind.
     """
 
-    FORM: ClassVar[str] = (
-        f"docs/theory.md#thompson, in a list of at most {EXACT} designs: the regret bound of"
-        " its base times √log of their number, with probability over the draws too. In a box"
-        " none: functions are then drawn by features, which is not the posterior exactly."
-    )
-
     base: AdaptiveGPUCB | RadiusGPUCB = replace(PRACTICAL, width=1.0)
 
+    def __post_init__(self) -> None:
+        check_base(self.base)
+
+    @property
+    def theorem(self) -> str:
+        if not self.base.proved:
+            return f"none, because its base has none: {self.base.theorem}"
+        return (
+            f"docs/theory.md#thompson, in a list of at most {EXACT} designs: the regret bound of"
+            " its base times √log of their number, with probability over the draws too. In a box"
+            " none: functions are then drawn by features, which is not the posterior exactly. The"
+            f" base: {self.base.theorem}"
+        )
+
+    def inner(self, inputs: int) -> AdaptiveGPUCB | RadiusGPUCB:
+        return self.base
+
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        base = self.base
         own, rest = rng.spawn(2)
+        if isinstance(base, RadiusGPUCB):
 
-        def acquisition(predictor: Posterior | RadiusBand, width: float) -> Acquisition:
-            if isinstance(predictor, Posterior):
-                return thompson(space, predictor, width, own)
-            at = predictor.reference
-            return thompson(space, predictor.posteriors[at], predictor.widths[at], own)
+            def drawn(shown: RadiusBand) -> Acquisition:
+                at = shown.reference
+                return thompson(space, shown.posteriors[at], shown.widths[at], own)
 
-        return self.decided(space, history, own, rest, acquisition, acquisition="thompson")
+            return base.decided(space, history, rest, drawn)
+
+        def of_class(model: Model) -> Acquisition:
+            return thompson(space, model.posterior, model.beta_sqrt, own)
+
+        return base.decided(space, history, rest, of_class, own, None)
+
+    def explain(self, decision: Decision) -> Explanation:
+        rule = "The best point of a function drawn from what is believed."
+        return replace(self.base.explain(decision), rule=rule)
 
 
 def thompson(

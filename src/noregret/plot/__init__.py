@@ -5,10 +5,18 @@ Values have the user's units and sign. Colours differ in lightness, and curves i
 marker, so that a grey copy can be read.
 """
 
-from noregret.plot.beliefs import slice  # noqa: A004 — called as plot.slice
-from noregret.plot.decisions import calibration, lengthscales, scaling
-from noregret.plot.overviews import contour, importance, parallel, slices, studies, timeline
-from noregret.plot.results import certificate, convergence, outcomes, policy
+from noregret.plot.model import (
+    calibration,
+    certificate,
+    contour,
+    importance,
+    lengthscales,
+    policy,
+    scaling,
+    slice,  # noqa: A004 — called as plot.slice
+    slices,
+)
+from noregret.plot.trials import convergence, outcomes, parallel, studies, timeline
 
 __all__ = [
     "calibration",

@@ -1,4 +1,4 @@
-"""Shared by all pictures: figures, the look of each kind of trial, and parameters as axes."""
+"""Shared by all pictures: figures, the look of each kind of trial, and inputs as axes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from noregret.diagnostics.presentation import values_along
+from noregret.diagnostics.presentation import spans_decades
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.space import Candidates, Choice, Int
+from noregret.space import Candidates, Choice, Int, named_params
 from noregret.study import Study
 from noregret.trials import Trial, standing
 
@@ -27,39 +27,25 @@ LOOK: dict[str, dict[str, Any]] = {
     "withdrawn": {"marker": "_", "color": "0.5", "label": "withdrawn"},
     "waiting": {"marker": ">", "color": "0.5", "label": "waiting"},
 }
-DESIGNS = 2_000  # largest number of designs of a list that are drawn
-SMOOTH = 241  # points of a curve
+UNMEASURED = ("failed", "running", "waiting")  # states without a value that are drawn
+BEYOND: dict[str, Any] = {"marker": "s", "mfc": "none", "color": RED, "label": "beyond a limit"}
 LEVELS = 200  # a range of more integers is drawn as a curve
 
-# colours of the first series; for more, colours are spread over a map
 SERIES = (BLUE, ORANGE, GREEN, RED, "#cc79a7", "#56b4e9", "#5b3a8c", "#8a6d3b")
+GOLDEN = 0.381966  # share of the colour circle between the series after those
 LINES = ("-", "--", "-.", ":")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h")
 
 
 def series_looks(count: int) -> list[dict[str, Any]]:
     """Colour, line and marker of ``count`` series, all different."""
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
+    from matplotlib.colors import hsv_to_rgb, to_hex
 
-    if count <= len(SERIES):
-        colors = list(SERIES[:count])
-    else:
-        spread = colormaps["turbo"](np.linspace(0.03, 0.97, count))
-        # neighbouring series are far apart on the map, and every other one is darker
-        step = next(n for n in range(count // 3 + 1, count + 2) if np.gcd(n, count) == 1)
-        chosen = [spread[(index * step) % count] for index in range(count)]
-        colors = [
-            to_hex(tuple(part * (0.65 if index % 2 else 1.0) for part in rgb[:3]))
-            for index, rgb in enumerate(chosen)
-        ]
+    more = [(GOLDEN * i % 1, 0.85, 0.5 if i % 2 else 0.85) for i in range(count - len(SERIES))]
+    hues = [to_hex(tuple(hsv_to_rgb(color))) for color in more]
     return [
-        {
-            "color": color,
-            "ls": LINES[index % len(LINES)],
-            "marker": MARKERS[index % len(MARKERS)],
-        }
-        for index, color in enumerate(colors)
+        {"color": color, "ls": LINES[i % len(LINES)], "marker": MARKERS[i % len(MARKERS)]}
+        for i, color in enumerate([*SERIES, *hues][:count])
     ]
 
 
@@ -79,30 +65,39 @@ def new_axes(ax: Axes | None) -> Axes:
     return new_figure().subplots() if ax is None else ax
 
 
+def finish(ax: Axes, title: str, *, below: bool = False, **labels: Any) -> Axes:
+    """Set title and labels, and draw the legend."""
+    ax.set(title=title, **labels)
+    legend(ax, below=below)
+    return ax
+
+
+def legend(ax: Axes, *, below: bool = False) -> None:
+    """A legend beside the axes or below them, where it covers nothing."""
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+    if below:
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 5}
+    ax.legend(frameon=False, fontsize=9, **place)
+
+
 def measured(study: Study) -> list[Trial]:
     """The trials with a value, without those that were corrected."""
     return [trial for trial in standing(study.trials) if trial.value is not None]
 
 
-def mark_points(ax: Axes, points: Sequence[tuple[float, float | None]], **look: Any) -> None:
+def mark_points(ax: Axes, points: Sequence[tuple[float | None, ...]], **look: Any) -> None:
     """Marks at pairs of x and y, without a line."""
-    ax.plot([x for x, _ in points], [float(y or 0.0) for _, y in points], ls="none", **look)
+    columns = [[float(pair[side] or 0.0) for pair in points] for side in (0, 1)]
+    ax.plot(*columns, ls="none", **look)
 
 
-def legend(ax: Axes, *, below: bool = False) -> None:
-    """A legend beside the axes or below them, where it covers nothing."""
-    if below:
-        ax.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=5, frameon=False, fontsize=9
-        )
-    else:
-        ax.legend(
-            loc="upper left",
-            bbox_to_anchor=(1.01, 1.0),
-            borderaxespad=0.0,
-            frameon=False,
-            fontsize=9,
-        )
+def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
+    """Marks of trials without a value along the lower edge."""
+    ax.margins(y=0.12)
+    if positions:
+        edge = ax.get_xaxis_transform()
+        points = [(position, 0.03) for position in positions]
+        mark_points(ax, points, ms=7, clip_on=False, transform=edge, **LOOK[state])
 
 
 def by_trial(ax: Axes, label: str = "trial") -> None:
@@ -111,6 +106,12 @@ def by_trial(ax: Axes, label: str = "trial") -> None:
 
     ax.set_xlabel(label, wrap=True)
     ax.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
+
+
+def scale_values(ax: Axes, values: Sequence[float]) -> None:
+    """A log scale if the values span decades."""
+    if spans_decades(values):
+        ax.set_yscale("log")
 
 
 def log_values(ax: Axes) -> None:
@@ -123,53 +124,48 @@ def log_values(ax: Axes) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
-    """Marks of trials without a value along the lower edge."""
-    ax.margins(y=0.12)
-    if positions:
-        ax.plot(
-            positions,
-            [0.03] * len(positions),
-            ls="none",
-            ms=7,
-            clip_on=False,
-            transform=ax.get_xaxis_transform(),
-            **LOOK[state],
-        )
-
-
-# -- parameters as axes --
+# -- inputs as axes --
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinate:
-    """A parameter as an axis: positions of its values, and those at which the model is drawn."""
+    """An input as an axis.
+
+    Args:
+        name: The input.
+        options: The options of a choice, which stand at 0, 1, …
+        log: Whether the axis is logarithmic.
+        smooth: Whether there are values between those that are drawn.
+    """
 
     name: str
-    values: tuple[Any, ...]
-    options: tuple[Any, ...] | None = None  # of a parameter without order
+    options: tuple[Any, ...] | None = None
     log: bool = False
-    smooth: bool = False  # the values stand for all between them
+    smooth: bool = False
 
     def position(self, value: Any) -> float:
+        """Where a value stands."""
         return float(value) if self.options is None else float(self.options.index(value))
 
+    def positions(self, values: Sequence[Any]) -> list[float]:
+        """Where values stand."""
+        return [self.position(value) for value in values]
+
     def dress(self, ax: Axes, side: Literal["x", "y"]) -> None:
+        """Set label, ticks and scale of an axis."""
         axis = ax.xaxis if side == "x" else ax.yaxis
         axis.set_label_text(self.name)
         if self.options is not None:
             texts = [str(option) for option in self.options]
-            axis.set_ticks(
-                range(len(texts)),
-                texts,
-                rotation=30 if side == "x" and len("".join(texts)) > 40 else 0,
-            )
+            crowded = side == "x" and len("".join(texts)) > 40
+            axis.set_ticks(np.arange(len(texts)), texts, rotation=30 if crowded else 0)
             ax.set(**{f"{side}lim": (-0.5, len(texts) - 0.5)})
         elif self.log:
             ax.set(**{f"{side}scale": "log"})
 
 
 def coordinate(study: Study, name: str) -> Coordinate:
+    """An input of a study as an axis; raises ConfigurationError if there is none."""
     parameters = study.space.parameters
     if name not in parameters:
         raise ConfigurationError(
@@ -177,10 +173,16 @@ def coordinate(study: Study, name: str) -> Coordinate:
         )
     parameter = parameters[name]
     if isinstance(parameter, Choice):
-        return Coordinate(name, parameter.options, parameter.options)
+        return Coordinate(name, parameter.options)
     if isinstance(study.space, Candidates):
-        shown = study.space.columns[name].take(study.space.spread(DESIGNS))
-        return Coordinate(name, tuple(sorted(set(shown.tolist()))))
+        return Coordinate(name)
     smooth = not isinstance(parameter, Int) or parameter.size > LEVELS
-    values = values_along(parameter, SMOOTH if smooth else LEVELS)
-    return Coordinate(name, tuple(values), log=parameter.log, smooth=smooth)
+    return Coordinate(name, log=parameter.log, smooth=smooth)
+
+
+def places(
+    study: Study, axes: Sequence[Coordinate], points: Sequence[Any]
+) -> list[tuple[float, ...]]:
+    """The positions of points along some axes; a point has ``params``."""
+    named = [named_params(study.space, point.params) for point in points]
+    return [tuple(axis.position(point[axis.name]) for axis in axes) for point in named]

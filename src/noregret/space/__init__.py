@@ -1,15 +1,15 @@
 """Search spaces and their encoding to the unit cube.
 
-parameters  Float, Int, Choice              space        named parameters; the SearchSpace protocol
-conditions  inputs that do not always exist candidates   a finite list of designs
-tables      its columns, read from files    subspace     a space with some inputs fixed
-constraints what is known to be impossible  parsing      constraints and conditions from text
-region      the feasible part of a space    blocks       inputs that constraints tie together
-polytope    linear constraints, sampled     array        array types, rows found by content
+parameters  Float, Int, Choice               space        SearchSpace, and a box of parameters
+conditions  inputs that do not always exist  candidates   a finite list of designs, its columns
+constraints what is known to be impossible   subspace     a space with some inputs fixed
+region      the points of a space            parsing      constraints and conditions from text
+blocks      inputs tied by constraints       polytope     linear constraints, sampled
+array       array types, rows found by content
 """
 
 from noregret.space.array import Array, Indices, Mask, RowIndex
-from noregret.space.candidates import Candidates, as_space
+from noregret.space.candidates import Candidates, Column, as_space
 from noregret.space.conditions import ONLY_FOR, ActiveWhen, Branch
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.parameters import Choice, Float, Int, Parameter
@@ -26,7 +26,6 @@ from noregret.space.space import (
     spread_points,
 )
 from noregret.space.subspace import FixedInputs, fix
-from noregret.space.tables import Column
 
 SPACES: tuple[type, ...] = (
     Float,

@@ -37,7 +37,7 @@ def hashes(U: Array) -> NDArray[np.uint64]:
 
 
 class RowIndex:
-    """Positions of rows in a table of distinct rows.
+    """Positions of rows in a table; of equal rows the first counts.
 
     Args:
         table: The rows, (n, d).
@@ -48,6 +48,12 @@ class RowIndex:
         keys = hashes(table)
         self._order = np.argsort(keys, kind="stable")
         self._sorted = keys[self._order]
+
+    def firsts(self) -> Indices:
+        """The first position of every distinct row, in order."""
+        starts = range(0, len(self._table), BLOCK)
+        positions = [self.find(self._table[start : start + BLOCK]) for start in starts]
+        return np.unique(np.concatenate(positions))
 
     def find(self, U: Array) -> Indices:
         """The position of each row, −1 for rows that the table does not have."""
@@ -64,22 +70,6 @@ class RowIndex:
             at[left] += 1
             left = left[at[left] < len(self._sorted)]
         return positions
-
-
-def first_of_each(table: Array) -> Indices:
-    """The first position of every distinct row, in order."""
-    keys = hashes(table)
-    order = np.argsort(keys, kind="stable")
-    ordered = keys[order]
-    starts = np.ones(len(order), dtype=np.bool_)
-    starts[1:] = ordered[1:] != ordered[:-1]
-    again = np.flatnonzero(~starts)
-    if len(again) == 0:
-        return np.arange(len(table))
-    leader = order[np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))]
-    if np.any(table[order[again]] != table[leader[again]]):  # different rows, equal hashes
-        return np.sort(np.unique(table + 0.0, axis=0, return_index=True)[1])
-    return np.sort(order[starts])
 
 
 def nearest_rows(U: Array, table: Array) -> Indices:

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from noregret.errors import SpaceError
 from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, nearest_rows
 from noregret.space.constraints import Constraint, Forbidden, Linear
 from noregret.space.parameters import Choice, Parameter
-from noregret.space.polytope import SWEEPS, Polytope, Solved, chord, seeded, solve
+from noregret.space.polytope import SWEEPS, Polytope, Solved, chord, hit_and_run, seeded, solve
 
 INSIDE = 1e-7  # in units of a constraint: the tolerance of a search
 EXACT = 1e-9  # in units of a constraint: rounding
@@ -55,9 +56,8 @@ class LinearSystem:
             for name, coefficient in each.coefficients.items():
                 parameter = parameters[name]
                 assert not isinstance(parameter, Choice)
-                low, high = float(parameter.low), float(parameter.high)
-                C[row, position[name]] = coefficient * (high - low) / unit
-                below += coefficient * low
+                C[row, position[name]] = coefficient * parameter.span / unit
+                below += coefficient * float(parameter.low)
             ends[:, row] = [(end - below) / unit for end in each.bounds]
         forbidden = tuple(
             {position[name]: _share(parameters[name], value) for name, value in each.values.items()}
@@ -66,14 +66,15 @@ class LinearSystem:
         )
         return LinearSystem(C, ends[0], ends[1], forbidden)
 
-    def given(self, w: Array, kept: Sequence[int]) -> LinearSystem:
-        """The system of the parameters at positions ``kept``, the others fixed at shares w (k,)."""
-        others = [j for j in range(len(w)) if j not in kept]
-        fixed, C = self.C[:, others] @ w[others], self.C[:, kept]
+    def restricted(self, w: Array, positions: Sequence[int]) -> LinearSystem:
+        """The system of the parameters at these positions, the others fixed at shares w (k,)."""
+        others = [j for j in range(len(w)) if j not in positions]
+        fixed, C = self.C[:, others] @ w[others], self.C[:, positions]
         size = np.abs(C).max(axis=1, initial=0.0)
         size = np.where(size > 0, size, 1.0)
         words = [
-            {kept.index(j): v for j, v in word.items() if j in kept} for word in self.forbidden
+            {positions.index(j): v for j, v in word.items() if j in positions}
+            for word in self.forbidden
         ]
         low, high = (self.low - fixed) / size, (self.high - fixed) / size
         return LinearSystem(C / size[:, None], low, high, tuple(words))
@@ -103,7 +104,15 @@ class LinearSystem:
 
     @property
     def is_equality(self) -> Mask:
+        """Which rows are equalities, (m,)."""
         return self.low == self.high
+
+    def inequalities(self) -> tuple[Array, Array]:
+        """The other rows as G w ≤ h; one that is bounded on both sides counts twice."""
+        above = np.isfinite(self.high) & ~self.is_equality
+        below = np.isfinite(self.low) & ~self.is_equality
+        h = np.concatenate([self.high[above], -self.low[below]])
+        return np.vstack([self.C[above], -self.C[below]]), h
 
 
 def slices_of(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
@@ -113,6 +122,12 @@ def slices_of(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
         name: slice(int(stop) - parameter.width, int(stop))
         for (name, parameter), stop in zip(parameters.items(), stops, strict=True)
     }
+
+
+def coordinate_mask(parameters: Mapping[str, Parameter], flags: Sequence[bool]) -> Mask:
+    """The flags of the parameters for each of their coordinates, (d,)."""
+    widths = [parameter.width for parameter in parameters.values()]
+    return np.repeat(np.array(flags, dtype=np.bool_), widths)
 
 
 def _share(parameter: Parameter, value: object) -> float:
@@ -138,8 +153,8 @@ class Block(ABC):
         """Points near rows; points of the block stay."""
 
     @abstractmethod
-    def through(self, U: Array, kept: Mask) -> Array:
-        """As ``repair``, but the kept columns stay as they are even if no point has them."""
+    def through(self, U: Array, held: Mask) -> Array:
+        """As ``repair``, but the held columns stay as they are even if no point has them."""
 
     def jumps(self, u: Array) -> Array:
         """Points near one that no gradient leads to."""
@@ -198,9 +213,9 @@ class ListBlock(Block):
     def repair(self, U: Array) -> Array:
         return self.table[nearest_rows(U, self.table)]
 
-    def through(self, U: Array, kept: Mask) -> Array:
-        weight = np.where(kept, 1e6, 1.0)  # the kept columns come first
-        return np.where(kept, U, self.table[nearest_rows(U * weight, self.table * weight)])
+    def through(self, U: Array, held: Mask) -> Array:
+        weight = np.where(held, 1e6, 1.0)  # the held columns come first
+        return np.where(held, U, self.table[nearest_rows(U * weight, self.table * weight)])
 
     def jumps(self, u: Array) -> Array:
         distance = ((self.table - u) ** 2).sum(axis=1)
@@ -217,10 +232,7 @@ class PolytopeBlock(Block):
     def solve(self, system: LinearSystem) -> bool:
         """Whether there is a point."""
         same = system.is_equality
-        above, below = ~same & np.isfinite(system.high), ~same & np.isfinite(system.low)
-        G = np.vstack([system.C[above], -system.C[below]])
-        h = np.concatenate([system.high[above], -system.low[below]])
-        polytope = Polytope.of(G, h, system.C[same], system.high[same])
+        polytope = Polytope.of(*system.inequalities(), system.C[same], system.high[same])
         if polytope is not None:
             self.system, self.polytope = system, polytope
         return polytope is not None
@@ -231,17 +243,17 @@ class PolytopeBlock(Block):
     def repair(self, U: Array) -> Array:
         return self.polytope.repair(U)
 
-    def through(self, U: Array, kept: Mask) -> Array:
+    def through(self, U: Array, held: Mask) -> Array:
         """By projections on the constraints in turn."""
         system = self.system
-        U, C = U.copy(), np.where(kept, 0.0, system.C)
+        U, C = U.copy(), np.where(held, 0.0, system.C)
         length = (C**2).sum(axis=1)
         for _ in range(4 * SWEEPS):
             for row in np.flatnonzero(length > 0):
                 total = U @ system.C[row]
                 miss = total - np.clip(total, system.low[row], system.high[row])
                 U -= (miss / length[row])[:, None] * C[row]
-            U[:, ~kept] = np.clip(U[:, ~kept], 0.0, 1.0)
+            U[:, ~held] = np.clip(U[:, ~held], 0.0, 1.0)
         return U
 
 
@@ -267,20 +279,14 @@ class MixedIntegerBlock(Block):
         if solved is None or starts is None:
             return False
         self.solved, self._starts = solved, starts
-        # of the walking shares z: G z ≤ h
+        G, h = system.inequalities()
         k = len(self.parameters)
-        C = np.vstack([system.C, np.eye(k)])
-        low = np.concatenate([system.low, np.zeros(k)])
-        high = np.concatenate([system.high, np.ones(k)])
-        inner, at = C @ solved.basis, C @ solved.start
-        self._G = np.vstack([inner[np.isfinite(high)], -inner[np.isfinite(low)]])
-        self._h = np.concatenate([(high - at)[np.isfinite(high)], (at - low)[np.isfinite(low)]])
+        G, h = np.vstack([G, np.eye(k), -np.eye(k)]), np.concatenate([h, np.ones(k), np.zeros(k)])
+        self._G, self._h = G @ solved.basis, h - G @ solved.start  # of the walking shares
         return True
 
     def _programmed(self) -> Array | None:
         """Points of the block by mixed-integer programming; None: there is none."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
         system = self.system
         whole = np.array([kind == "levels" for kind in self._kinds])
         unit = np.where(whole, self._steps, 1.0)
@@ -344,8 +350,7 @@ class MixedIntegerBlock(Block):
             for _ in range(2 * len(lines)):
                 directions = np.zeros_like(Z)
                 directions[:, lines] = rng.standard_normal((len(Z), len(lines)))
-                low, high = chord(self._G, self._h, Z, directions)
-                Z = Z + (low + rng.random(len(Z)) * (high - low))[:, None] * directions
+                Z = hit_and_run(self._G, self._h, Z, directions, rng)
         return Z
 
     def _interval(self, Z: Array, i: int) -> tuple[Array, Array]:
@@ -398,10 +403,10 @@ class MixedIntegerBlock(Block):
             points[~good] = drawn[nearest_rows(U[~good], drawn)]
         return points
 
-    def through(self, U: Array, kept: Mask) -> Array:
-        fixed = np.array([bool(kept[place].any()) for place in self.places])
+    def through(self, U: Array, held: Mask) -> Array:
+        fixed = np.array([bool(held[place].any()) for place in self.places])
         W, _ = self._clamped(self.shares(U), fixed)
-        return np.where(kept, U, self.from_shares(W))
+        return np.where(held, U, self.from_shares(W))
 
     def jumps(self, u: Array) -> Array:
         """Each parameter with levels moved, and the others after it."""
@@ -471,7 +476,7 @@ def decompose(
     def block_of(group: Sequence[str], mine: Sequence[Constraint]) -> Block | None:
         inner = {name: parameters[name] for name in group}
         columns = np.concatenate([np.arange(slices[n].start, slices[n].stop) for n in group])
-        system = LinearSystem.of(parameters, mine).given(w, [names.index(n) for n in group])
+        system = LinearSystem.of(parameters, mine).restricted(w, [names.index(n) for n in group])
         kinds = {parameter.kind for parameter in inner.values()}
         if kinds == {"levels"}:
             listed = ListBlock(inner, columns)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,8 @@ class Conditions:
 
     def settled(self, U: Array) -> Array:
         """Rows with every input that does not exist where it rests."""
+        if not self.owned:
+            return U
         U, absent = U.copy(), dict[str, Mask]()
         for each in self.owned:
             choice, place = self.parameters[each.choice], self.slices[each.name]
@@ -210,17 +213,13 @@ class Conditions:
 
 def _outer_first(owned: Sequence[ActiveWhen]) -> tuple[ActiveWhen, ...]:
     """Each after the one that decides where its choice exists."""
-    names, rest = {each.name for each in owned}, list(owned)
-    placed: list[ActiveWhen] = []
-    while rest:
-        before = {each.name for each in placed}
-        ready = [each for each in rest if each.choice not in names or each.choice in before]
-        if not ready:
-            circle = ", ".join(repr(str(each)) for each in rest)
-            raise SpaceError(
-                f"{circle} form a circle: an input cannot decide whether the choice exists that"
-                " decides about it"
-            )
-        placed += ready
-        rest = [each for each in rest if each not in ready]
-    return tuple(placed)
+    of = {each.name: each for each in owned}
+    try:
+        order = list(TopologicalSorter({each.name: [each.choice] for each in owned}).static_order())
+    except CycleError as error:
+        circle = ", ".join(repr(str(of[name])) for name in dict.fromkeys(error.args[1]))
+        raise SpaceError(
+            f"{circle} form a circle: an input cannot decide whether the choice exists that decides"
+            " about it"
+        ) from None
+    return tuple(of[name] for name in order if name in of)

@@ -9,8 +9,9 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from noregret.space.parameters import Choice, Float, Parameter
 TOLERANCE = 1e-6  # of a linear constraint's range: by how much what was run may miss it
 FORM = "Linear({'a': 1, 'b': 1}, at_most=1.0)"
 FUNCTIONS = "NOREGRET_FUNCTIONS"  # modules whose functions stored studies may name, by commas
+Predicate: TypeAlias = Callable[[dict[str, Any]], Any]  # whether a point may be run
 _named_here: set[str] = set()  # paths that this program named itself
 
 
@@ -112,7 +114,7 @@ class Linear:
                     f"the constraint {self} counts {name!r}, which is a choice: a linear"
                     " constraint needs numbers; Forbidden(…) and Satisfies(…) are for choices"
                 )
-            if not math.isfinite(float(parameter.high) - float(parameter.low)):
+            if not math.isfinite(parameter.span):
                 raise SpaceError(
                     f"the constraint {self} counts {name!r}, whose range is too wide to be added"
                     f" up, {parameter}: narrow it"
@@ -120,11 +122,7 @@ class Linear:
 
     def unit(self, parameters: Mapping[str, Parameter]) -> float:
         """The largest change that one input can make: the sum's own scale."""
-        return max(
-            abs(c)
-            * (float(_numeric(parameters[name]).high) - float(_numeric(parameters[name]).low))
-            for name, c in self.coefficients.items()
-        )
+        return max(abs(c) * _span(parameters[name]) for name, c in self.coefficients.items())
 
     def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
         """What is wrong with a point, in words; None: nothing."""
@@ -178,7 +176,7 @@ class Forbidden:
         return "this combination is forbidden" if same else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Satisfies:
     """A function of a point's dict that says whether it may be run: ``Satisfies("lab:is_safe")``,
     or the function itself.
@@ -189,17 +187,14 @@ class Satisfies:
     module.
     """
 
-    function: str | Callable[[dict[str, Any]], Any]
-    _called: list[Callable[[dict[str, Any]], Any]] = field(
-        init=False, repr=False, compare=False, default_factory=list
-    )
+    function: str | Predicate
 
     def __post_init__(self) -> None:
         if isinstance(self.function, str):
             _check_path(self.function)
             _named_here.add(self.function)
         elif callable(self.function):
-            self._called.append(self.function)
+            self.__dict__["_called"] = self.function
             path = import_path(self.function)
             if path is not None:
                 _named_here.add(path)
@@ -213,10 +208,9 @@ class Satisfies:
     @staticmethod
     def stored(function: str) -> Satisfies:
         """From a study's row, which names a function and is not trusted to have it called."""
-        made = object.__new__(Satisfies)
-        object.__setattr__(made, "function", function)
-        object.__setattr__(made, "_called", [])
-        return made
+        constraint = object.__new__(Satisfies)
+        object.__setattr__(constraint, "function", function)
+        return constraint
 
     def __str__(self) -> str:
         if isinstance(self.function, str):
@@ -228,18 +222,16 @@ class Satisfies:
         return ()
 
     def check(self, parameters: Mapping[str, Parameter]) -> None:
-        self._resolved()
+        self._called  # noqa: B018  # a function that cannot be imported is an error here
 
-    def _resolved(self) -> Callable[[dict[str, Any]], Any]:
-        if not self._called:
-            assert isinstance(self.function, str)
-            self._called.append(_imported(self.function))
-        return self._called[0]
+    @cached_property
+    def _called(self) -> Predicate:
+        return _imported(self.function) if isinstance(self.function, str) else self.function
 
     def holds(self, values: Mapping[str, Any]) -> bool:
         """What the function says of a point."""
         try:
-            return bool(self._resolved()(dict(values)))
+            return bool(self._called(dict(values)))
         except SpaceError:
             raise
         except Exception as error:
@@ -263,10 +255,10 @@ def import_path(function: Callable[..., Any]) -> str | None:
         return None
     if module.partition(".")[0] in sys.stdlib_module_names:
         return None
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return f"{module}:{name}" if found is function else None
+        value = getattr(value, part, None)
+    return f"{module}:{name}" if value is function else None
 
 
 def _check_path(path: str) -> None:
@@ -284,7 +276,7 @@ def _check_path(path: str) -> None:
         )
 
 
-def _imported(path: str) -> Callable[[dict[str, Any]], Any]:
+def _imported(path: str) -> Predicate:
     _check_path(path)
     module, _, name = path.partition(":")
     allowed = [each.strip() for each in os.environ.get(FUNCTIONS, "").split(",")]
@@ -295,18 +287,18 @@ def _imported(path: str) -> Callable[[dict[str, Any]], Any]:
             " before it opens the study"
         )
     try:
-        found: Any = importlib.import_module(module)
+        value: Any = importlib.import_module(module)
         for part in name.split("."):
-            found = getattr(found, part)
+            value = getattr(value, part)
     except (ImportError, AttributeError) as error:
         raise SpaceError(
             f"the constraint 'satisfies {path}' cannot be loaded here ({error}): put the module"
             " where Python finds it (PYTHONPATH, or install it); nothing was changed"
         ) from error
-    if not callable(found):
-        raise SpaceError(f"the constraint 'satisfies {path}' is no function but {found!r}")
-    checked: Callable[[dict[str, Any]], Any] = found
-    return checked
+    if not callable(value):
+        raise SpaceError(f"the constraint 'satisfies {path}' is no function but {value!r}")
+    function: Predicate = value
+    return function
 
 
 def _check_names(constraint: Constraint, parameters: Mapping[str, Parameter]) -> None:
@@ -318,9 +310,9 @@ def _check_names(constraint: Constraint, parameters: Mapping[str, Parameter]) ->
         )
 
 
-def _numeric(parameter: Parameter) -> Any:
+def _span(parameter: Parameter) -> float:
     assert not isinstance(parameter, Choice)
-    return parameter
+    return parameter.span
 
 
 def _is_number(value: Any) -> bool:

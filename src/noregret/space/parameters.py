@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noregret.errors import SpaceError
 from noregret.space.array import Array, Indices
@@ -28,21 +29,36 @@ CODE_LENGTH = 127  # coordinates of a Gold code word
 MOST_OPTIONS = 2**14  # words of the Gold code
 DISTANCE_BLOCK = 2**22  # entries of a distance table that are computed at once
 
+NUMBERS = (int, float, np.integer, np.floating)
+OPTIONAL = ("step", "digits", "ordered")  # arguments that are not written unless they are used
+
 Kind: TypeAlias = Literal["line", "log", "levels"]
 
 
-class _Number(ABC):
+class _Parameter:
+    """What all parameters share."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """The call that makes the parameter, without optional arguments that are not used."""
+        shown = [
+            f"{each.name}={getattr(self, each.name)!r}"
+            for each in fields(self)  # type: ignore[arg-type]  # a dataclass
+            if each.repr and (each.name not in OPTIONAL or getattr(self, each.name) != each.default)
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class Number(_Parameter, ABC):
     """What Float and Int share."""
 
     __slots__ = ()
-    low: float
-    high: float
+    width: ClassVar[int] = 1  # coordinates of the unit cube
+    type: ClassVar[type[float]]  # of its values
+    low: Any
+    high: Any
     log: bool
-
-    @property
-    def width(self) -> int:
-        """Number of coordinates."""
-        return 1
 
     @property
     @abstractmethod
@@ -61,6 +77,11 @@ class _Number(ABC):
             return "levels"
         return "log" if self.log else "line"
 
+    @property
+    def span(self) -> float:
+        """The length of the range."""
+        return float(self.high) - float(self.low)
+
     def _value(self, u: Array) -> Array:
         if self.log:
             return np.asarray(self.low * (self.high / self.low) ** u)
@@ -69,22 +90,20 @@ class _Number(ABC):
     def _position(self, value: Array) -> Array:
         value = np.asarray(value, dtype=np.float64)
         if self.log:
-            return np.asarray(np.log(value / self.low) / math.log(self.high / self.low))
+            return np.asarray(np.log(value / self.low) / self._log_ratio)
         return np.asarray((value - self.low) / (self.high - self.low))
 
     def _index(self, u: Array) -> Array:
         """Indices of the levels nearest to coordinates."""
-        step = self.resolution
-        assert step is not None
-        return np.clip(np.rint((self._value(u) - self.low) / step), 0, self.size - 1)
+        assert self.resolution is not None
+        index = np.rint((self._value(u) - self.low) / self.resolution)
+        return np.clip(index, 0, self.size - 1)
 
-    @abstractmethod
-    def _level(self, index: Any) -> Array:
-        """Values of the levels with these indices."""
-
-    def _nearest(self, u: Array) -> Array:
-        """Values of the levels nearest to coordinates."""
-        return self._level(self._index(u))
+    def _level(self, index: NDArray[Any]) -> Array:
+        """Values of the levels with these indices, rounded: 0.3, not 0.30000000000000004."""
+        assert self.resolution is not None
+        decimals = max(_decimals(self.low), _decimals(self.resolution))
+        return np.asarray(np.round(self.low + index * self.resolution, decimals))
 
     def levels(self) -> Array:
         """Coordinates of all levels, (size, 1)."""
@@ -96,24 +115,12 @@ class _Number(ABC):
         """Coordinates of the levels next to u, and of a few farther away."""
         return self._position(self._level(near_levels(self.size, int(self._index(u)[0]))))[:, None]
 
-    @abstractmethod
-    def decode(self, u: Array) -> Any:
-        """The value at coordinates."""
-
-    def values(self, U: Array) -> list[Any]:
-        """The values at rows of coordinates; equal coordinates are decoded once."""
-        u, row = np.unique(U, return_inverse=True)
-        values = [self.decode(each) for each in u[:, None]]
-        return [values[index] for index in row.ravel()]
-
     def snap(self, U: Array) -> Array:
         """Coordinates of the levels nearest to rows."""
-        return U if self.resolution is None else self._position(self._nearest(U))
+        return U if self.resolution is None else self._position(self._level(self._index(U)))
 
     def _checked(self, value: Any) -> float:
-        if isinstance(value, (bool, np.bool_)) or not isinstance(
-            value, (int, float, np.integer, np.floating)
-        ):
+        if isinstance(value, bool | np.bool_) or not isinstance(value, NUMBERS):
             raise SpaceError(f"{self} needs a number, got {value!r}")
         if not is_finite(value):
             raise SpaceError(f"{self} needs a finite number, got {shortened(value)}")
@@ -124,12 +131,44 @@ class _Number(ABC):
             )
         return float(value)
 
+    def encode(self, value: Any) -> list[float]:
+        """The coordinates of a value."""
+        number, low, high = self._checked(value), self.low, self.high
+        if self.resolution is not None:
+            return [float(self._position(np.asarray(number)))]
+        if self.log:
+            return [(math.log(number) - math.log(low)) / (math.log(high) - math.log(low))]
+        if self.span == math.inf:  # the range overflows: halve it
+            return [(number / 2 - low / 2) / (high / 2 - low / 2)]
+        return [number / self.span - low / self.span]
+
+    def decode(self, u: Array) -> Any:
+        """The value at coordinates."""
+        low, high, place = self.low, self.high, float(u[0])
+        if self.resolution is not None:
+            return self.type(self._level(self._index(np.asarray(place))))
+        if self.log:
+            value = math.exp(math.log(low) + place * (math.log(high) - math.log(low)))
+        else:
+            value = low * (1 - place) + high * place
+        return min(max(value, low), high)
+
+    def values(self, U: Array) -> list[Any]:
+        """The values at rows of coordinates; equal coordinates are decoded once."""
+        u, row = np.unique(U, return_inverse=True)
+        values = [self.decode(each) for each in u[:, None]]
+        return [values[index] for index in row.ravel()]
+
+    def exact(self, value: Any) -> float:
+        """A value as a study keeps it: unrounded."""
+        return self.type(value)
+
     # -- shares of the range --
 
     @property
     def share_step(self) -> float:
         """The distance of neighbouring levels in w."""
-        return float(self.resolution or 0.0) / (float(self.high) - float(self.low))
+        return float(self.resolution or 0.0) / self.span
 
     @property
     def _log_ratio(self) -> float:
@@ -159,9 +198,53 @@ class _Number(ABC):
         """Rows of the parameter's coordinates at shares of the range, snapped."""
         return self.snap(self.coordinates(w)[:, None])
 
+    # -- checks --
+
+    def _check_bounds(self) -> None:
+        kind, low, high = type(self).__name__, self.low, self.high
+        for name, bound in (("low", low), ("high", high)):
+            if isinstance(bound, bool) or not isinstance(bound, NUMBERS):
+                raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
+            if not is_finite(bound):
+                raise SpaceError(
+                    f"{kind} {name} must be finite, got {shortened(bound)}: the search needs a"
+                    " bounded box; choose the widest values you would accept"
+                )
+        if low >= high:
+            raise SpaceError(
+                f"{kind} needs low < high, got low={low!r}, high={high!r}: swap them, or drop a"
+                " parameter that cannot vary"
+            )
+        if self.log and low <= 0:
+            raise SpaceError(
+                f"{kind} on a log scale needs low > 0, got low={low!r}: use a small positive bound,"
+                " or log=False"
+            )
+
+    def _check_step(self, step: Any, name: str = "step") -> None:
+        """Checks that high is a whole number of steps above low."""
+        kind, low, high = type(self).__name__, self.low, self.high
+        if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < math.inf:
+            raise SpaceError(f"{kind} {name} must be a positive number, got {step!r}")
+        steps = (high - low) / float(step)
+        if steps > LARGEST_GRID:
+            raise SpaceError(
+                f"{kind} with {name}={step!r} has {steps:.3g} levels between {low!r} and {high!r}:"
+                f" at most {LARGEST_GRID:.0e} are possible; leave it out"
+            )
+        if abs(steps - round(steps)) > TOLERANCE or round(steps) < 1:
+            decimals = max(_decimals(low), _decimals(float(step)))
+            below = round(low + math.floor(steps + TOLERANCE) * float(step), decimals)
+            above = round(low + math.ceil(steps) * float(step), decimals)
+            fitting = f"high={above:g}" if below <= low else f"high={below:g} or high={above:g}"
+            raise SpaceError(
+                f"{kind} needs high a whole number of steps above low, got low={low!r},"
+                f" high={high!r}, step={step!r}: write {fitting}, or another step"
+            )
+
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Float(_Number):
+class Float(Number):
     """A real number in ``[low, high]``.
 
     Observed values may lie between the levels of ``step`` or ``digits``.
@@ -177,6 +260,7 @@ class Float(_Number):
         SpaceError: The bounds are not finite numbers in order, or fit no grid.
     """
 
+    type: ClassVar[type[float]] = float
     low: float
     high: float
     log: bool = False
@@ -184,23 +268,23 @@ class Float(_Number):
     digits: int | None = None
 
     def __post_init__(self) -> None:
-        _check_bounds("Float", self.low, self.high, self.log)
+        self._check_bounds()
         object.__setattr__(self, "low", float(self.low))
         object.__setattr__(self, "high", float(self.high))
         if self.digits is not None:
-            self._check_digits()
+            self._check_digits(self.digits)
+            object.__setattr__(self, "digits", int(self.digits))
         if self.step is not None:
-            _check_step("Float", self.low, self.high, self.step, "step")
+            self._check_step(self.step)
             object.__setattr__(self, "step", float(self.step))
 
-    def _check_digits(self) -> None:
+    def _check_digits(self, digits: Any) -> None:
         if self.step is not None:
             raise SpaceError(
-                f"Float takes a step or digits, got step={self.step!r} and digits={self.digits!r}:"
+                f"Float takes a step or digits, got step={self.step!r} and digits={digits!r}:"
                 " leave one out"
             )
-        digits: Any = self.digits
-        if isinstance(digits, bool) or not isinstance(digits, (int, np.integer)) or digits < 0:
+        if isinstance(digits, bool) or not isinstance(digits, int | np.integer) or digits < 0:
             raise SpaceError(
                 f"Float digits must be a whole number of at least 0, got {digits!r}: it is the"
                 " number of decimals"
@@ -211,11 +295,7 @@ class Float(_Number):
                     f"Float with digits={digits} has a {name} of more digits, {bound!r}: round it,"
                     " or allow more digits"
                 )
-        _check_step("Float", self.low, self.high, 10.0**-digits, "digits")
-        object.__setattr__(self, "digits", int(digits))
-
-    def __repr__(self) -> str:
-        return _written(self, {"step": None, "digits": None})
+        self._check_step(10.0**-digits, "digits")
 
     @property
     def resolution(self) -> float | None:
@@ -228,45 +308,9 @@ class Float(_Number):
         step = self.resolution
         return math.inf if step is None else round((self.high - self.low) / step) + 1
 
-    def _level(self, index: Any) -> Array:
-        """Rounded to the decimals of the grid: 0.3, not 0.30000000000000004."""
-        step = self.resolution
-        assert step is not None
-        decimals = max(_decimals(self.low), _decimals(step))
-        return np.asarray(np.round(self.low + np.asarray(index, dtype=np.float64) * step, decimals))
-
-    def encode(self, value: Any) -> list[float]:
-        """The coordinates of a value."""
-        number = self._checked(value)
-        if self.resolution is not None:
-            return [float(self._position(np.asarray(number)))]
-        if self.log:
-            return [
-                (math.log(number) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
-            ]
-        if self.high - self.low == math.inf:  # the range overflows: halve it
-            return [(number / 2 - self.low / 2) / (self.high / 2 - self.low / 2)]
-        return [number / (self.high - self.low) - self.low / (self.high - self.low)]
-
-    def decode(self, u: Array) -> float:
-        """The value at coordinates."""
-        if self.resolution is not None:
-            return float(self._nearest(np.asarray(u[0])))
-        if self.log:
-            value = math.exp(
-                math.log(self.low) + float(u[0]) * (math.log(self.high) - math.log(self.low))
-            )
-        else:
-            value = self.low * (1 - float(u[0])) + self.high * float(u[0])
-        return min(max(value, self.low), self.high)
-
-    def exact(self, value: Any) -> float:
-        """A value as a study keeps it: unrounded."""
-        return float(value)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Int(_Number):
+class Int(Number):
     """An integer in ``[low, high]``, both ends included.
 
     Observed values may lie between the levels of ``step``.
@@ -281,16 +325,14 @@ class Int(_Number):
         SpaceError: The bounds are not integers in order within ±2^53, or fit no grid.
     """
 
+    type: ClassVar[type[float]] = int
     low: int
     high: int
     log: bool = False
     step: int = 1
 
-    def __repr__(self) -> str:
-        return _written(self, {"step": 1})
-
     def __post_init__(self) -> None:
-        _check_bounds("Int", self.low, self.high, self.log)
+        self._check_bounds()
         if max(abs(self.low), abs(self.high)) > LARGEST_INT:
             raise SpaceError(
                 f"Int needs bounds within ±2^53, beyond which neighbouring whole numbers are one"
@@ -305,7 +347,7 @@ class Int(_Number):
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
         if self.step != 1 or isinstance(self.step, bool):  # a step of 1 has no longest grid
-            _check_step("Int", self.low, self.high, self.step, "step")
+            self._check_step(self.step)
         if int(self.step) != self.step:
             raise SpaceError(
                 f"Int needs a whole step, got {self.step!r}: round it or use Float(step=…)"
@@ -322,37 +364,20 @@ class Int(_Number):
         """Number of levels."""
         return (self.high - self.low) // self.step + 1
 
-    def _level(self, index: Any) -> Array:
-        return np.asarray(self.low + index * self.step)
-
-    def _nearest(self, u: Array) -> Array:
+    def _index(self, u: Array) -> Array:
         if self.step == 1:  # halves round to even values, not to even indices
-            return np.clip(np.rint(self._value(u)), self.low, self.high)
-        return self._level(self._index(u))
+            return np.clip(np.rint(self._value(u)), self.low, self.high) - self.low
+        return Number._index(self, u)
 
-    def around(self, u: Array) -> Array:
-        """Coordinates of the levels next to u, and of a few farther away."""
-        index = (self.decode(u) - self.low) // self.step
-        return self._position(self._level(near_levels(self.size, index)))[:, None]
-
-    def encode(self, value: Any) -> list[float]:
-        """The coordinates of a value."""
-        number = self._checked(value)
+    def _checked(self, value: Any) -> float:
+        number = Number._checked(self, value)
         if number != round(number):
             raise SpaceError(f"{value!r} is not a whole number: this parameter is an Int")
-        return [float(self._position(np.asarray(number)))]
-
-    def decode(self, u: Array) -> int:
-        """The value at coordinates."""
-        return int(self._nearest(np.asarray(u[0])))
-
-    def exact(self, value: Any) -> int:
-        """A value as a study keeps it: unrounded."""
-        return int(value)
+        return number
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Choice:
+class Choice(_Parameter):
     """One of several options, unordered or, with ``ordered``, as levels of a scale.
 
     Two options take one coordinate, more take one coordinate each, so that all are equally far
@@ -370,9 +395,6 @@ class Choice:
     options: tuple[Any, ...]
     ordered: bool = False
     _places: dict[tuple[type, Any], int] = field(init=False, repr=False, compare=False)
-
-    def __repr__(self) -> str:
-        return _written(self, {"ordered": False})
 
     def __init__(self, options: Sequence[Any], ordered: bool = False) -> None:
         if isinstance(options, str) or not isinstance(options, Sequence):
@@ -457,13 +479,8 @@ class Choice:
             for kind in (type(plain), other):
                 index = self._places.get((kind, plain))
                 if index is not None:
-                    return self._coordinates(index)
+                    return [float(u) for u in self.levels()[index]]
         raise SpaceError(f"{value!r} is not one of the options {_shown(self.options)}")
-
-    def _coordinates(self, index: int) -> list[float]:
-        if self._coded or self.width <= 1:
-            return [float(v) for v in self.levels()[index]]
-        return [float(place == index) for place in range(self.width)]
 
     def decode(self, u: Array) -> Any:
         """The option at coordinates."""
@@ -576,38 +593,10 @@ def shortened(number: Any) -> str:
     return repr(number)
 
 
-def _written(parameter: Any, defaults: Mapping[str, Any]) -> str:
-    """The call that makes a parameter, without arguments that have these defaults."""
-    pairs = ((each.name, getattr(parameter, each.name)) for each in fields(parameter) if each.repr)
-    shown = (f"{name}={value!r}" for name, value in pairs if defaults.get(name, ...) != value)
-    return f"{type(parameter).__name__}({', '.join(shown)})"
-
-
 def _shown(options: Sequence[Any]) -> str:
     if len(options) <= SHOWN:
         return repr(list(options))
     return f"{list(options[:SHOWN])!r} and {len(options) - SHOWN} more"
-
-
-def _check_bounds(kind: str, low: float, high: float, log: bool) -> None:
-    for name, bound in (("low", low), ("high", high)):
-        if isinstance(bound, bool) or not isinstance(bound, (int, float, np.integer, np.floating)):
-            raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
-        if not is_finite(bound):
-            raise SpaceError(
-                f"{kind} {name} must be finite, got {shortened(bound)}: the search needs a bounded"
-                " box; choose the widest values you would accept"
-            )
-    if low >= high:
-        raise SpaceError(
-            f"{kind} needs low < high, got low={low!r}, high={high!r}: swap them, or drop a"
-            " parameter that cannot vary"
-        )
-    if log and low <= 0:
-        raise SpaceError(
-            f"{kind} on a log scale needs low > 0, got low={low!r}: use a small positive bound, or"
-            " log=False"
-        )
 
 
 def _decimals(number: float) -> int:
@@ -615,25 +604,3 @@ def _decimals(number: float) -> int:
     exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
     assert isinstance(exponent, int)
     return max(0, -exponent)
-
-
-def _check_step(kind: str, low: float, high: float, given: Any, written: str) -> None:
-    """Checks that high is a whole number of steps above low."""
-    is_number = isinstance(given, (int, float, np.integer, np.floating))
-    step = float(given) if is_number and not isinstance(given, bool) else math.nan
-    if not 0 < step < math.inf:
-        raise SpaceError(f"{kind} {written} must be a positive number, got {given!r}")
-    steps = (high - low) / step
-    if steps > LARGEST_GRID:
-        raise SpaceError(
-            f"{kind} with {written}={given!r} has {steps:.3g} levels between {low!r} and {high!r}:"
-            f" at most {LARGEST_GRID:.0e} are possible; leave it out"
-        )
-    if abs(steps - round(steps)) > TOLERANCE or round(steps) < 1:
-        below = round(low + math.floor(steps + TOLERANCE) * step, max(map(_decimals, (low, step))))
-        above = round(low + math.ceil(steps) * step, max(map(_decimals, (low, step))))
-        fitting = f"high={above:g}" if below <= low else f"high={below:g} or high={above:g}"
-        raise SpaceError(
-            f"{kind} needs high a whole number of steps above low, got low={low!r}, high={high!r},"
-            f" step={given!r}: write {fitting}, or another step"
-        )

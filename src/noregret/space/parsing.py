@@ -13,9 +13,12 @@ from noregret.space.conditions import ONLY_FOR, ActiveWhen
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.parameters import Choice, Float, Parameter
 
-RELATION = re.compile(r"<=|>=|==|≤|≥|=|<|>")
-NUMBER = re.compile(r"\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+")
-AT_MOST, AT_LEAST = ("<=", "≤", "<"), (">=", "≥", ">")
+RELATIONS = {
+    **dict.fromkeys(("<=", "≤", "<"), "at_most"),
+    **dict.fromkeys((">=", "≥", ">"), "at_least"),
+    **dict.fromkeys(("==", "="), "equals"),
+}
+NUMBER = r"\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+"
 
 
 def read_constraint(
@@ -37,103 +40,70 @@ def read_constraint(
 
 def read_linear(text: str, parameters: Mapping[str, Parameter]) -> Linear:
     """``a + 2 b <= 1``, ``a + b + c = 1``, ``0.2 <= a - b <= 1``, ``a <= 2 b``."""
-    sides, signs = _sides(text, parameters)
-    if not signs or len(signs) > 2 or (len(signs) == 2 and any(sign == "=" for sign in signs)):
+    sides, kinds = _sides(text, parameters)
+    if not kinds or len(kinds) > 2 or (len(kinds) == 2 and "equals" in kinds):
         raise _unclear(text, "it needs one <=, >= or =, or two of the same direction")
-    parts = [_side(side, parameters, text) for side in sides]
-    if len(signs) == 2:
-        if signs[0] != signs[1] or parts[0][0] or parts[2][0]:
+    if len(kinds) == 2:
+        (left, low), (middle, constant), (right, high) = sides
+        if kinds[0] != kinds[1] or left or right:
             raise _unclear(text, "between two relations stands the sum, around them numbers")
-        ends = sorted([parts[0][1] - parts[1][1], parts[2][1] - parts[1][1]])
-        return Linear(parts[1][0], at_least=ends[0], at_most=ends[1])
-    (left, below), (right, above) = parts
-    total = {**left}
-    for name, coefficient in right.items():
-        total[name] = total.get(name, 0.0) - coefficient
+        ends = sorted([low - constant, high - constant])
+        return Linear(middle, at_least=ends[0], at_most=ends[1])
+    (left, below), (right, above) = sides
+    total = {name: left.get(name, 0.0) - right.get(name, 0.0) for name in {**left, **right}}
     total = {name: coefficient for name, coefficient in total.items() if coefficient != 0}
     if not total:
         raise _unclear(text, f"it names no input; there are {', '.join(parameters)}")
-    kind = {"<": "at_most", ">": "at_least", "=": "equals"}[signs[0]]
-    return Linear(total, **{kind: above - below})
+    return Linear(total, **{kinds[0]: above - below})
 
 
-def _sides(text: str, parameters: Mapping[str, Parameter]) -> tuple[list[str], list[str]]:
-    """What stands between relations, and these; a name may hold anything."""
-    sides, signs, at = [""], list[str](), 0
-    names = sorted(parameters, key=len, reverse=True)
-    while at < len(text):
-        name = _name_at(text, at, names)
-        found = RELATION.match(text, at)
-        if name is not None:
-            sides[-1] += name
-            at += len(name)
-        elif found:
-            word = found.group()
-            signs.append("<" if word in AT_MOST else ">" if word in AT_LEAST else "=")
+def _sides(
+    text: str, parameters: Mapping[str, Parameter]
+) -> tuple[list[tuple[dict[str, float], float]], list[str]]:
+    """The sums between the relations, each as coefficients by name and the number beside them; and
+    what the relations say. A name may hold anything.
+    """
+    names = "|".join(map(re.escape, sorted(parameters, key=len, reverse=True)))
+    word = rf"(?<![^\W\d])(?:{names})(?!\w)"  # by itself; a number may stand before it: 2a
+    relation = "|".join(RELATIONS)
+    pieces = re.findall(rf"({word})|({relation})|(.)", text, re.DOTALL)
+    sides, kinds = [""], []
+    for name, sign, other in pieces:
+        if sign:
+            kinds.append(RELATIONS[sign])
             sides.append("")
-            at = found.end()
-        else:
-            sides[-1] += text[at]
-            at += 1
-    return sides, signs
+        sides[-1] += name or other
+    term = re.compile(rf"({word})|({NUMBER})(?:\s*[*·]?\s*({word}))?")
+    return [_sum(side.strip(), term, text, parameters) for side in sides], kinds
 
 
-def _name_at(text: str, at: int, names: list[str]) -> str | None:
-    """The longest name that stands here as a word of its own."""
-    if at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_") and not text[at - 1].isdigit():
-        return None
-    for name in names:
-        end = at + len(name)
-        if text.startswith(name, at) and not (
-            end < len(text) and (text[end].isalnum() or text[end] == "_")
-        ):
-            return name
-    return None
-
-
-def _side(
-    side: str, parameters: Mapping[str, Parameter], text: str
+def _sum(
+    rest: str, term: re.Pattern[str], text: str, parameters: Mapping[str, Parameter]
 ) -> tuple[dict[str, float], float]:
-    """Coefficients by name, and the number beside them."""
-    names = sorted(parameters, key=len, reverse=True)
     total: dict[str, float] = {}
-    constant, at, first = 0.0, 0, True
-    while True:
-        at = _skip(side, at)
-        if at == len(side):
-            if first:
-                raise _unclear(text, "something is missing beside a relation")
-            return total, constant
-        sign = 1.0
-        if side[at] in "+-−":
-            sign = 1.0 if side[at] == "+" else -1.0
-            at = _skip(side, at + 1)
-        elif not first:
-            raise _unclear(text, f"a + or − is missing before {side[at:].strip()!r}")
-        first = False
-        name = _name_at(side, at, names)
-        number = None if name is not None else NUMBER.match(side, at)
-        factor = 1.0
-        if number:
-            factor = float(number.group().replace(",", "."))
-            at = _skip(side, number.end())
-            starred = at < len(side) and side[at] in "*·"
-            at = _skip(side, at + 1) if starred else at
-            name = _name_at(side, at, names)
-        if name is not None:
-            total[name] = total.get(name, 0.0) + sign * factor
-            at += len(name)
-        elif number:
-            constant += sign * factor
+    constant, first = 0.0, True
+    if not rest:
+        raise _unclear(text, "something is missing beside a relation")
+    while rest:
+        signed = rest[0] in "+-−"
+        if not (signed or first):
+            raise _unclear(text, f"a + or − is missing before {rest!r}")
+        body = rest[1:].lstrip() if signed else rest
+        match = term.match(body)
+        if not match:
+            named = ", ".join(parameters)
+            raise _unclear(text, f"{body or 'the end'!r} is no input; there are {named}")
+        alone, number, of = match.groups()
+        amount = float(number.replace(",", ".")) if number else 1.0
+        if signed and rest[0] != "+":
+            amount = -amount
+        name = alone or of
+        if name:
+            total[name] = total.get(name, 0.0) + amount
         else:
-            rest = side[at:].strip() or "the end"
-            raise _unclear(text, f"{rest!r} is no input; there are {', '.join(parameters)}")
-
-
-def _skip(side: str, at: int) -> int:
-    while at < len(side) and side[at].isspace():
-        at += 1
-    return at
+            constant += amount
+        rest, first = body[match.end() :].strip(), False
+    return total, constant
 
 
 def read_forbidden(text: str, parameters: Mapping[str, Parameter]) -> Forbidden:
@@ -157,8 +127,8 @@ def read_forbidden(text: str, parameters: Mapping[str, Parameter]) -> Forbidden:
 
 def _value(word: str, parameter: Parameter, text: str) -> Any:
     if isinstance(parameter, Choice):
-        found = [option for option in parameter.options if str(option) == word]
-        return found[0] if found else word  # what is no option is refused with the others named
+        options = [option for option in parameter.options if str(option) == word]
+        return options[0] if options else word  # Forbidden refuses a word that is no option
     try:
         number = float(word)
     except ValueError:

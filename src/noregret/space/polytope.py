@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.spatial import ConvexHull, Delaunay, HalfspaceIntersection, QhullError
 
-from noregret.space.array import Array, Indices
+from noregret.space.array import Array, Indices, Mask
 
 FLAT = 1e-9  # a constraint that cannot be missed by more is an equality
 ROUNDING = 1e-10  # of a coordinate
@@ -91,12 +93,11 @@ class Polytope:
             inner, room = inner[kept] / size[kept, None], room[kept] / size[kept]
             if len(solved.free) == 0:
                 return Polytope(solved, inner, room, np.zeros(0))
-            centre, radius = _deepest(inner, room)
+            centre, radius, tight = _deepest(inner, room)
             if radius < -FLAT:
                 return None
             if radius > FLAT:
                 return Polytope(solved, inner, room, centre)
-            tight = _always_tight(inner, room)
             rows = np.flatnonzero(kept)[tight]
             E, e = np.vstack([E, G[rows]]), np.append(e, h[rows])
 
@@ -140,14 +141,6 @@ class Polytope:
         return _triangulated(G, h, self.centre)
 
     @cached_property
-    def vertices(self) -> Array:
-        """Corners, if the polytope was cut into simplices; else none."""
-        if self.dimension == 0 or self.simplices is None:
-            return np.empty((0, len(self.solved.start)))
-        corners = np.unique(self.simplices[0].reshape(-1, self.dimension).round(9), axis=0)
-        return self._lifted(corners)
-
-    @cached_property
     def _reservoir(self) -> tuple[Array, Array]:
         """Points of a long walk, and a factor of their covariance that shapes the directions."""
         rng = np.random.default_rng(0)
@@ -169,12 +162,7 @@ class Polytope:
         return Z
 
     def _step(self, Z: Array, factor: Array, rng: np.random.Generator) -> Array:
-        """Uniform on the chord in a random direction (Smith 1984): leaves the uniform
-        distribution as it is.
-        """
-        directions = rng.standard_normal(Z.shape) @ factor.T
-        low, high = chord(self.G, self.h, Z, directions)
-        return np.asarray(Z + (low + rng.random(len(Z)) * (high - low))[:, None] * directions)
+        return hit_and_run(self.G, self.h, Z, rng.standard_normal(Z.shape) @ factor.T, rng)
 
     # -- the way back --
 
@@ -210,6 +198,14 @@ def chord(G: Array, h: Array, Z: Array, directions: Array) -> tuple[Array, Array
     return np.where(np.isfinite(low), low, 0.0), np.where(np.isfinite(high), high, 0.0)
 
 
+def hit_and_run(G: Array, h: Array, Z: Array, directions: Array, rng: np.random.Generator) -> Array:
+    """A uniform point of the chord through each point of G z ≤ h (Smith 1984): leaves the uniform
+    distribution as it is.
+    """
+    low, high = chord(G, h, Z, directions)
+    return np.asarray(Z + (low + rng.random(len(Z)) * (high - low))[:, None] * directions)
+
+
 def seeded(V: Array) -> np.random.Generator:
     """A generator that depends on the rows and nothing else."""
     digest = hashlib.blake2b(np.ascontiguousarray(V).tobytes(), digest_size=16).digest()
@@ -235,16 +231,14 @@ def _through(simplices: tuple[Array, Array], V: Array) -> Array:
 
 
 def _triangulated(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | None:
-    from scipy.spatial import ConvexHull, Delaunay, HalfspaceIntersection, QhullError
-
     try:
-        found = HalfspaceIntersection(np.column_stack([G, -h]), centre).intersections
-        found = np.unique(found.round(12), axis=0)
-        if len(found) == G.shape[1] + 1:
-            return found[None, :, :], np.ones(1)
-        corners = found[Delaunay(found).simplices]
+        vertices = HalfspaceIntersection(np.column_stack([G, -h]), centre).intersections
+        vertices = np.unique(vertices.round(12), axis=0)
+        if len(vertices) == G.shape[1] + 1:
+            return vertices[None, :, :], np.ones(1)
+        corners = vertices[Delaunay(vertices).simplices]
         volume = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1]))
-        whole = ConvexHull(found).volume
+        whole = ConvexHull(vertices).volume
     except QhullError:
         return None
     factorial = float(np.prod(np.arange(1, G.shape[1] + 1)))
@@ -254,46 +248,33 @@ def _triangulated(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | No
     return corners[kept], volume[kept] / volume[kept].sum()
 
 
-def _deepest(G: Array, h: Array) -> tuple[Array, float]:
-    """The centre and radius of the largest ball inside; rows have length 1. Negative: none."""
-    from scipy.optimize import linprog
-
+def _deepest(G: Array, h: Array) -> tuple[Array, float, Mask]:
+    """The centre and radius of the largest ball inside; rows have length 1. Negative: none. Also
+    the constraints that bound it: if the radius is 0, no point can miss them by anything.
+    """
     k = G.shape[1]
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(k), -1.0),
         A_ub=np.column_stack([G, np.ones(len(G))]),
         b_ub=h,
         bounds=[(None, None)] * k + [(-10.0, 10.0)],
         method="highs",
     )
-    return np.asarray(found.x[:k]), float(found.x[k])
-
-
-def _always_tight(G: Array, h: Array) -> Indices:
-    """Constraints that no point of a flat polytope can miss by anything."""
-    from scipy.optimize import linprog
-
-    slack = [
-        h[row] - linprog(G[row], A_ub=G, b_ub=h + FLAT, bounds=(None, None), method="highs").fun
-        for row in range(len(G))
-    ]
-    return np.flatnonzero(np.array(slack) <= 10 * FLAT)
+    return np.asarray(solution.x[:k]), float(solution.x[k]), solution.ineqlin.marginals < -FLAT
 
 
 def _needed(G: Array, h: Array) -> Indices:
     """Constraints without which the polytope would be larger."""
-    from scipy.optimize import linprog
-
     kept = list(range(len(G)))
     for row in range(len(G)):
         rest = [other for other in kept if other != row]
-        found = linprog(
+        solution = linprog(
             -G[row],
             A_ub=np.vstack([G[rest], G[row]]),
             b_ub=np.append(h[rest], h[row] + 1.0),
             bounds=(None, None),
             method="highs",
         )
-        if found.status == 0 and -found.fun <= h[row] + FLAT:
+        if solution.status == 0 and -solution.fun <= h[row] + FLAT:
             kept = rest
     return np.array(kept, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""The feasible part of a box: the points that satisfy its constraints, sampled, searched and shown.
+"""The points of a box, or those that satisfy its constraints: sampled, searched and shown.
 
 Constraints tie inputs together to blocks (``decompose``); other inputs are as they were. Functions
 (``Satisfies``) come last: rejected points are drawn again. So does a constraint between inputs that
@@ -21,6 +21,7 @@ from noregret.space.blocks import (
     INSIDE,
     LinearSystem,
     ListBlock,
+    coordinate_mask,
     decompose,
     slices_of,
 )
@@ -35,13 +36,13 @@ ROUNDS = 200  # how often rejected points are drawn again
 
 
 class Region:
-    """The points of a box that satisfy its constraints.
+    """The points of a box that satisfy its constraints; all of them if it has none.
 
     Args:
         parameters: The parameters of the box.
-        constraints: Its constraints.
-        fixed: Coordinates of the parameters whose values are given.
+        constraints: Its constraints, maybe none.
         conditions: Where inputs exist that do not always.
+        fixed: Coordinates of the parameters whose values are given.
 
     Raises:
         SpaceError: A constraint does not fit the parameters, or no point is feasible.
@@ -51,8 +52,8 @@ class Region:
         self,
         parameters: Mapping[str, Parameter],
         constraints: Sequence[Constraint],
+        conditions: Conditions,
         fixed: Mapping[str, Array] | None = None,
-        conditions: Conditions | None = None,
     ) -> None:
         self.parameters, self.constraints = parameters, tuple(constraints)
         self.conditions, self._fixed = conditions, dict(fixed or {})
@@ -63,8 +64,7 @@ class Region:
         self._checked = [
             each
             for each in constraints
-            if isinstance(each, Satisfies)
-            or (conditions is not None and not conditions.together(each.names))
+            if isinstance(each, Satisfies) or not conditions.together(each.names)
         ]  # at each point; the others are solved
         solved = [each for each in constraints if each not in self._checked]
         self._system = LinearSystem.of(parameters, solved)
@@ -73,21 +73,12 @@ class Region:
         self._tied = np.zeros(self.dimension, dtype=np.bool_)
         for block in self.blocks:
             self._tied[block.columns] = True
-        if conditions is not None and not self._fixed:
+        if not self._fixed:
             rest = conditions.rest.copy()
             for block in self.blocks:
                 rest[block.columns] = block.repair(rest[None, block.columns])[0]
             self.conditions = replace(conditions, rest=rest)
         self._check_not_empty()
-
-    def _settled(self, U: Array) -> Array:
-        return U if self.conditions is None else self.conditions.settled(U)
-
-    def _counts(self, constraint: Constraint, values: Mapping[str, Any]) -> bool:
-        """Whether all inputs that a constraint names exist."""
-        if self.conditions is None:
-            return True
-        return all(self.conditions.exists(name, values) for name in constraint.names)
 
     def _shares(self, U: Array) -> Array:
         """Shares of the ranges (n, parameters); zeros for parameters in no solved constraint."""
@@ -96,6 +87,12 @@ class Region:
             if name in self._named:
                 W[:, j] = parameter.shares(U[:, self._slices[name]])
         return W
+
+    def _outside(self, U: Array, tolerance: float) -> Indices:
+        """Positions of the rows that violate a solved constraint."""
+        if not self.blocks:
+            return np.empty(0, dtype=np.intp)
+        return np.flatnonzero(~self._system.holds(self._shares(U), tolerance))
 
     # -- feasibility --
 
@@ -115,22 +112,20 @@ class Region:
         points = (
             dict(zip(self.parameters, row, strict=True)) for row in zip(*columns, strict=True)
         )
-        accepted = [self._violated(self._checked, values) is None for values in points]
-        return np.flatnonzero(~np.array(accepted, dtype=np.bool_))
+        return np.flatnonzero([self.broken(values, self._checked) is not None for values in points])
 
-    def _violated(
-        self, constraints: Sequence[Constraint], values: Mapping[str, Any]
-    ) -> tuple[Constraint, str] | None:
-        for each in constraints:
-            why = each.broken(values, self.parameters) if self._counts(each, values) else None
-            if why is not None:
-                return each, why
+    def broken(
+        self, values: Mapping[str, Any], constraints: Sequence[Constraint] | None = None
+    ) -> str | None:
+        """The first constraint that a point violates, and how; None: it is feasible. A constraint
+        counts where all inputs that it names exist.
+        """
+        for each in self.constraints if constraints is None else constraints:
+            if all(self.conditions.exists(name, values) for name in each.names):
+                why = each.broken(values, self.parameters)
+                if why is not None:
+                    return f"breaks the constraint '{each}': {why}"
         return None
-
-    def broken(self, values: Mapping[str, Any]) -> str | None:
-        """The first constraint that a point violates, and how; None: it is feasible."""
-        violated = self._violated(self.constraints, values)
-        return None if violated is None else f"breaks the constraint '{violated[0]}': {violated[1]}"
 
     # -- points --
 
@@ -151,34 +146,31 @@ class Region:
         U[bad] = self._accepted[rng.integers(len(self._accepted), size=len(bad))]
         return U
 
-    def uniform(self, count: int, rng: np.random.Generator) -> Array:
-        """Independent uniform feasible points."""
-        every = self.enumeration()
-        if every is not None:
-            return every[rng.integers(len(every), size=count)]
-        return self.mapped(rng.random((count, self.dimension)))
-
     def _placed(self, V: Array) -> Array:
         """Points that satisfy the solved constraints."""
-        U = self._snapped(V)
+        U = self._snap(np.array(V))
         for block in self.blocks:
             U[:, block.columns] = block.mapped(V[:, block.columns])
-        return self._settled(U)
+        return self.conditions.settled(U)
 
-    def _snapped(self, V: Array) -> Array:
-        U = np.hstack([p.snap(V[:, self._slices[name]]) for name, p in self.parameters.items()])
-        for name, u in self._fixed.items():
-            U[:, self._slices[name]] = u
-        return np.array(U)
+    def _snap(self, U: Array) -> Array:
+        """Snaps each input by itself, in place."""
+        for name, parameter in self.parameters.items():
+            place = self._slices[name]
+            if name in self._fixed:
+                U[:, place] = self._fixed[name]
+            elif parameter.kind == "levels":
+                U[:, place] = parameter.snap(U[:, place])
+        return U
 
     def repair(self, U: Array) -> Array:
         """Each row, moved to a feasible point nearby unless it is feasible."""
-        U = self._snapped(np.clip(U, 0.0, 1.0))
-        rows = np.flatnonzero(~self._system.holds(self._shares(U), 1e-12))
+        U = self._snap(np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0))
+        rows = self._outside(U, 1e-12)
         for block in self.blocks if len(rows) else ():
             part = np.ix_(rows, block.columns)
             U[part] = block.repair(U[part])
-        U = self._settled(U)
+        U = self.conditions.settled(U)
         bad = self._rejected(U)
         if len(bad):
             U[bad] = self._accepted[nearest_rows(U[bad], self._accepted)]
@@ -192,11 +184,11 @@ class Region:
         for name in names:
             kept[self._slices[name]] = True
         U = np.array(U, dtype=np.float64)
-        rows = np.flatnonzero(~self._system.holds(self._shares(U), INSIDE))
+        rows = self._outside(U, INSIDE)
         for block in self.blocks if len(rows) else ():
             part = np.ix_(rows, block.columns)
             U[part] = block.through(U[part], kept[block.columns])
-        U = self._settled(U)
+        U = self.conditions.settled(U)
         return U, self.feasible(U, 1e-6)
 
     def jumps(self, u: Array) -> Array:
@@ -212,7 +204,7 @@ class Region:
             moved = np.repeat(u[None, :], len(near), axis=0)
             moved[:, columns] = near
             rows.append(moved)
-        around = self._settled(np.vstack(rows) if rows else np.empty((0, self.dimension)))
+        around = self.conditions.settled(np.vstack(rows) if rows else np.empty((0, self.dimension)))
         return around[self.feasible(around)]
 
     def _untied(self) -> dict[str, Parameter]:
@@ -226,8 +218,8 @@ class Region:
     @property
     def tied(self) -> Mask:
         """Coordinates in blocks whose parameters move by levels only."""
-        levels = [p.kind == "levels" for p in self.parameters.values() for _ in range(p.width)]
-        return self._tied & np.array(levels, dtype=np.bool_)
+        levels = [parameter.kind == "levels" for parameter in self.parameters.values()]
+        return self._tied & coordinate_mask(self.parameters, levels)
 
     @cached_property
     def _every(self) -> Array | None:
@@ -243,9 +235,11 @@ class Region:
             fixed = self._fixed.get(name)
             tables.append(parameter.levels() if fixed is None else fixed[None, :])
             order.append(np.arange(self._slices[name].start, self._slices[name].stop))
-        every = product(tables)[:, np.argsort(np.concatenate(order))]
-        if self.conditions is not None:
-            every = np.unique(self._settled(every), axis=0)
+        every = product(tables)
+        if self.blocks:
+            every = every[:, np.argsort(np.concatenate(order))]
+        if self.conditions.owned:
+            every = np.unique(self.conditions.settled(every), axis=0)
         return every[self.feasible(every)] if self._checked else every
 
     def enumeration(self) -> Array | None:
@@ -288,10 +282,8 @@ class Region:
         for j, (name, parameter) in enumerate(self.parameters.items()):
             if not isinstance(parameter, Choice):
                 column = self._slices[name].start
-                C[:, column], slopes[:, column] = (
-                    system.C[:, j],
-                    parameter.share_slope(X[:, column]),
-                )
+                C[:, column] = system.C[:, j]
+                slopes[:, column] = parameter.share_slope(X[:, column])
         total = self._shares(X) @ system.C.T
         same = system.is_equality
         above, below = np.isfinite(system.high), np.isfinite(system.low) & ~same

@@ -1,4 +1,4 @@
-"""Search spaces: the protocol that strategies and studies use, and a box of named parameters.
+"""Search spaces: the base class that strategies and studies use, and a box of named parameters.
 
 A strategy sees points of ``[0, 1]^d`` only. Integers and choices are rounded by ``snap`` before the
 model sees them, so two encodings of one point are one point to the kernel.
@@ -7,16 +7,17 @@ model sees them, so two encodings of one point are one point to the kernel.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, product
-from noregret.space.blocks import slices_of
+from noregret.space.array import Array, Indices, Mask
+from noregret.space.blocks import coordinate_mask, slices_of
 from noregret.space.conditions import ActiveWhen, Branch, Conditions, flatten
 from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
 from noregret.space.parameters import Choice, Float, Int, Parameter
@@ -25,78 +26,89 @@ from noregret.space.region import Region
 Params = dict[str, Any] | Array
 
 
-class SearchSpace(Protocol):
-    """What a strategy and a study need of a space."""
+class SearchSpace(ABC):
+    """What a strategy and a study need of a space. Unless a space says otherwise, no input is fixed
+    and nothing is constrained.
+    """
 
-    @property
-    def parameters(self) -> dict[str, Parameter]:
-        """The parameters by name."""
+    parameters: dict[str, Parameter]  # by name
+    constraints: tuple[Constraint, ...] = ()  # known before anything is measured
+    branches: tuple[ActiveWhen, ...] = ()  # which inputs exist only for some options of a choice
+    is_context = False  # whether inputs are fixed because they are context, not for a single ask
 
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        """Constraints known before anything is measured."""
+    @cached_property
+    def slices(self) -> dict[str, slice]:
+        """The coordinates of each parameter."""
+        return slices_of(self.parameters)
 
-    @property
-    def branches(self) -> tuple[ActiveWhen, ...]:
-        """Which inputs exist only for some options of a choice."""
-
-    @property
-    def region(self) -> Region | None:
-        """The part of the box that satisfies the constraints; None: all of it."""
-
-    @property
-    def inputs(self) -> Inputs:
-        """The inputs, to which the coordinates of the unit cube belong."""
-
-    @property
-    def whole(self) -> SearchSpace:
-        """The space without fixed inputs."""
-
-    @property
-    def fixed(self) -> dict[str, Any]:
-        """Values of the fixed inputs by name; empty if none is fixed."""
-
-    @property
-    def held(self) -> Mask:
-        """Which coordinates belong to fixed inputs."""
-
-    @property
-    def at(self) -> Array:
-        """The coordinates of the fixed inputs, zero elsewhere."""
-
-    @property
-    def is_context(self) -> bool:
-        """Whether inputs are fixed because they are context, not for a single ask."""
-
-    @property
+    @cached_property
     def dimension(self) -> int:
         """Number of coordinates of the unit cube."""
+        return sum(parameter.width for parameter in self.parameters.values())
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The inputs, to which the coordinates of the unit cube belong."""
+        return Inputs.of(self)
+
+    @cached_property
+    def region(self) -> Region | None:
+        """The part of the box that satisfies the constraints; None: all of it."""
+        return None
+
+    @cached_property
+    def whole(self) -> SearchSpace:
+        """The space without fixed inputs."""
+        return self
+
+    @cached_property
+    def fixed(self) -> dict[str, Any]:
+        """Values of the fixed inputs by name; empty if none is fixed."""
+        return {}
+
+    @cached_property
+    def held(self) -> Mask:
+        """Which coordinates belong to fixed inputs."""
+        return coordinate_mask(self.parameters, [name in self.fixed for name in self.parameters])
+
+    @cached_property
+    def at(self) -> Array:
+        """The coordinates of the fixed inputs, zero elsewhere."""
+        return np.zeros(self.dimension)
 
     @property
+    @abstractmethod
     def continuous(self) -> Mask:
-        """Which coordinates may take any value; the others jump."""
+        """Which coordinates may take any value; the others jump or are fixed."""
 
     @property
+    @abstractmethod
     def movable(self) -> Mask:
         """Which coordinates an ascent may move: the continuous ones, and those with a resolution,
         which are snapped afterwards.
         """
 
+    @abstractmethod
     def encode(self, params: Any) -> Array:
         """The coordinates of a point."""
 
+    @abstractmethod
     def decode(self, u: Array) -> Params:
         """The point at coordinates."""
 
+    @abstractmethod
     def canonical(self, params: Any) -> Params:
         """The point as a study keeps it: checked, of plain Python types, numbers unrounded."""
 
+    @abstractmethod
     def snap(self, U: Array) -> Array:
         """Each row moved to the encoding of the point it decodes to."""
 
+    @abstractmethod
     def jumps(self, u: Array) -> Array:
         """The rows next to ``u`` that differ from it in one discrete parameter."""
 
+    @abstractmethod
     def enumeration(self) -> Array | None:
         """All points, encoded, if they are finitely many and few enough to try each; else None."""
 
@@ -167,38 +179,8 @@ class Inputs:
         return self.is_choice[self.group]
 
 
-class Unfixed:
-    """A space in which no input is fixed."""
-
-    is_context = False
-
-    @property
-    def dimension(self) -> int:
-        raise NotImplementedError
-
-    @property
-    def whole(self) -> Self:
-        """The space itself."""
-        return self
-
-    @property
-    def fixed(self) -> dict[str, Any]:
-        """No input is fixed."""
-        return {}
-
-    @property
-    def held(self) -> Mask:
-        """No coordinate is fixed."""
-        return np.zeros(self.dimension, dtype=np.bool_)
-
-    @property
-    def at(self) -> Array:
-        """Zeros."""
-        return np.zeros(self.dimension)
-
-
 @dataclass(frozen=True, init=False)
-class Space(Unfixed):
+class Space(SearchSpace):
     """A box of named parameters, and the constraints on them.
 
     ``Space({"lr": Float(1e-6, 1, log=True), "batch": Int(20, 2000)})``
@@ -238,14 +220,10 @@ class Space(Unfixed):
         return space
 
     def _fill(
-        self,
-        parameters: Mapping[str, Parameter | Branch] | Sequence[tuple[str, Parameter | Branch]],
-        vector: bool = False,
-        constraints: Sequence[Constraint] = (),
-        branches: Sequence[ActiveWhen] = (),
+        self, parameters: Any, vector: Any = False, constraints: Any = (), branches: Any = ()
     ) -> None:
-        given = list(parameters.items()) if isinstance(parameters, Mapping) else list(parameters)
-        pairs, owned = flatten(given)
+        listed = parameters.items() if isinstance(parameters, Mapping) else parameters
+        pairs, owned = flatten(list(listed))
         names = [name for name, _ in pairs]
         if not pairs:
             raise SpaceError("a space needs at least one parameter, got none")
@@ -300,79 +278,53 @@ class Space(Unfixed):
                 raise SpaceError(f"bounds at position {index}: {error}") from None
         return Space(parameters, vector=True)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is computed once: the list of all points may be long."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     # -- computed once --
 
     @cached_property
-    def slices(self) -> dict[str, slice]:
-        """The coordinates of each parameter."""
-        return slices_of(self.parameters)
+    def _conditions(self) -> Conditions:
+        return Conditions.of(self.branches, self.parameters, self.slices)
 
     @cached_property
-    def _conditions(self) -> Conditions | None:
-        if not self.branches:
-            return None
-        return Conditions.of(self.branches, self.parameters, self.slices)
+    def _points(self) -> Region:
+        return Region(self.parameters, self.constraints, self._conditions)
 
     @cached_property
     def region(self) -> Region | None:
         """The part of the box that satisfies the constraints; None: all of it."""
-        if not self.constraints:
-            return None
-        return Region(self.parameters, self.constraints, conditions=self._conditions)
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The inputs, to which the coordinates of the unit cube belong."""
-        return Inputs.of(self)
+        return self._points if self.constraints else None
 
     @property
-    def branching(self) -> Conditions | None:
-        """Where inputs exist that do not always; None: all always do."""
-        if self._conditions is None or self.region is None:
-            return self._conditions
-        return self.region.conditions
-
-    @cached_property
-    def dimension(self) -> int:
-        """Number of coordinates of the unit cube."""
-        return sum(parameter.width for parameter in self.parameters.values())
+    def branching(self) -> Conditions:
+        """Where inputs exist that do not always."""
+        return self._points.conditions if self.branches else self._conditions
 
     @cached_property
     def continuous(self) -> Mask:
         """Which coordinates may take any value; the others jump."""
-        free = [p.size == math.inf for p in self.parameters.values() for _ in range(p.width)]
-        mask = np.array(free, dtype=np.bool_)
-        return mask if self.branching is None else mask & ~self.branching.coordinates
+        free = [parameter.size == math.inf for parameter in self.parameters.values()]
+        mask = coordinate_mask(self.parameters, free)
+        return mask & ~self.branching.coordinates if self.branches else mask
 
     @cached_property
     def movable(self) -> Mask:
         """Which coordinates an ascent may move."""
-        leading = [isinstance(p, Float) for p in self.parameters.values() for _ in range(p.width)]
-        mask = np.array(leading, dtype=np.bool_)
+        is_float = [isinstance(parameter, Float) for parameter in self.parameters.values()]
+        mask = coordinate_mask(self.parameters, is_float)
         return mask if self.region is None else mask & ~self.region.tied
-
-    @cached_property
-    def _every(self) -> Array | None:
-        if self.region is not None:
-            return self.region.enumeration()
-        parameters = self.parameters.values()
-        if math.prod(p.size for p in parameters) > ENUMERATION_LIMIT:
-            return None
-        every = product([parameter.levels() for parameter in parameters])
-        return every if self.branching is None else np.unique(self._settled(every), axis=0)
 
     def enumeration(self) -> Array | None:
         """All points, encoded, if they are finitely many and few enough to try each; else None."""
-        return self._every
-
-    def _settled(self, U: Array) -> Array:
-        return U if self.branching is None else self.branching.settled(U)
+        return None if self.continuous.any() else self._points.enumeration()
 
     # -- points --
 
     def active(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """A point without the inputs that do not exist for its choices."""
-        return dict(params) if self.branching is None else self.branching.active(params)
+        return self.branching.active(params)
 
     def encode(self, params: Any) -> Array:
         """The coordinates of a point."""
@@ -387,7 +339,7 @@ class Space(Unfixed):
 
     def _values(self, params: Any) -> Mapping[str, Any]:
         if isinstance(params, Mapping):
-            params = params if self.branching is None else self.branching.filled(params)
+            params = self.branching.filled(params) if self.branches else params
             missing = [name for name in self.parameters if name not in params]
             unknown = [name for name in params if name not in self.parameters]
             if missing or unknown:
@@ -436,28 +388,13 @@ class Space(Unfixed):
 
     def snap(self, U: Array) -> Array:
         """Each row moved to the encoding of the point it decodes to."""
-        U = np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
-        if self.region is not None:
-            return self.region.repair(U)
-        if self.continuous.all():
-            return U
-        snapped = [p.snap(U[:, self.slices[name]]) for name, p in self.parameters.items()]
-        return self._settled(np.hstack(snapped))
+        if self.region is None and self.continuous.all():
+            return np.clip(np.asarray(U, dtype=np.float64), 0.0, 1.0)
+        return self._points.repair(U)
 
     def jumps(self, u: Array) -> Array:
         """The rows next to ``u`` that differ from it in one discrete parameter."""
-        if self.region is not None:
-            return self.region.jumps(u)
-        rows = []
-        for name, parameter in self.parameters.items():
-            place = self.slices[name]
-            if parameter.size == math.inf or parameter.width == 0:
-                continue
-            levels = parameter.around(u[place])
-            block = np.repeat(u[None, :], len(levels), axis=0)
-            block[:, place] = levels
-            rows.append(block[~np.all(block == u, axis=1)])
-        return self._settled(np.vstack(rows) if rows else np.empty((0, self.dimension)))
+        return self._points.jumps(u)
 
 
 def spread_points(space: SearchSpace, V: Array) -> Array:

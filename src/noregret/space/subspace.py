@@ -4,63 +4,62 @@ and fewer that move.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space.array import ENUMERATION_LIMIT, Array, Mask, nearest_rows, product
+from noregret.space.array import Array, Mask, nearest_rows
 from noregret.space.candidates import Candidates
-from noregret.space.conditions import ActiveWhen
-from noregret.space.constraints import Constraint
-from noregret.space.parameters import Parameter
 from noregret.space.region import Region
-from noregret.space.space import Inputs, Params, Space
+from noregret.space.space import Params, SearchSpace, Space
 
 
-@dataclass(frozen=True)
-class FixedInputs:
+class FixedInputs(SearchSpace):
     """The part of a space on which some inputs have given values; made by ``fix``.
 
-    held: coordinates of the fixed inputs; at: their values there; points: all points, if few.
+    Args:
+        whole: The space without fixed inputs.
+        fixed: Values of the fixed inputs by name.
+        encoded: Their coordinates by name.
+        is_context: Whether they are fixed because they are context, not for a single ask.
+
+    Raises:
+        SpaceError: No point has these values.
     """
 
-    whole: Space | Candidates
-    fixed: dict[str, Any]
-    held: Mask
-    at: Array
-    points: Array | None
-    region: Region | None
-    is_context: bool
+    def __init__(
+        self,
+        whole: Space | Candidates,
+        fixed: dict[str, Any],
+        encoded: dict[str, Array],
+        is_context: bool,
+    ) -> None:
+        self.parameters, self.constraints = whole.parameters, whole.constraints
+        self.branches, self.is_context = whole.branches, is_context
+        self.whole, self.fixed = whole, fixed
+        self.at = np.zeros(self.dimension)
+        for name, u in encoded.items():
+            self.at[self.slices[name]] = u
+        self._region: Region | None = None
+        self._every: Array | None
+        if isinstance(whole, Candidates):
+            self._every = self._matching(whole.enumeration())
+            if len(self._every) == 0:
+                raise SpaceError(
+                    f"none of the {len(whole)} candidates has {fixed!r}: choose values of a"
+                    " listed design"
+                )
+        else:
+            region = Region(self.parameters, self.constraints, whole.branching, encoded)
+            self._region, self._every = region, region.enumeration()
+            self.region = region if self.constraints else None
 
-    @property
-    def parameters(self) -> dict[str, Parameter]:
-        """The parameters of the whole space."""
-        return self.whole.parameters
-
-    @property
-    def constraints(self) -> tuple[Constraint, ...]:
-        """The constraints of the whole space."""
-        return self.whole.constraints
-
-    @property
-    def branches(self) -> tuple[ActiveWhen, ...]:
-        """The branches of the whole space."""
-        return self.whole.branches
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """The inputs, to which the coordinates of the unit cube belong."""
-        return Inputs.of(self)
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates of the unit cube."""
-        return self.whole.dimension
+    def _matching(self, U: Array) -> Array:
+        """The rows that have the fixed values."""
+        return U[np.all(U[:, self.held] == self.at[self.held], axis=1)]
 
     @cached_property
     def continuous(self) -> Mask:
@@ -79,7 +78,7 @@ class FixedInputs:
     def decode(self, u: Array) -> Params:
         """The point at coordinates, with the fixed values exactly as given."""
         params = self.whole.decode(u)
-        if isinstance(self.whole, Candidates):
+        if self._region is None:
             return params  # a listed design has its own values: 20, not 20.0
         if isinstance(params, dict):
             return params | self.fixed
@@ -93,25 +92,20 @@ class FixedInputs:
 
     def snap(self, U: Array) -> Array:
         """Each row moved to the encoding of the point it decodes to."""
-        U = np.asarray(U, dtype=np.float64)
-        if self.points is not None:
-            return self.points[nearest_rows(U, self.points)]
-        if self.region is not None:
-            return self.region.repair(U)
-        if self.branches:  # a fixed choice decides which inputs exist
-            U = np.where(self.held, self.at, U)
-        return np.where(self.held, self.at, self.whole.snap(U))
+        if self._every is not None:
+            return self._every[nearest_rows(np.asarray(U, dtype=np.float64), self._every)]
+        assert self._region is not None
+        return self._region.repair(U)
 
     def jumps(self, u: Array) -> Array:
         """The rows next to ``u`` that differ from it in one discrete parameter."""
-        if self.region is not None:
-            return self.region.jumps(u)
-        around = self.whole.jumps(u)
-        return around[np.all(around[:, self.held] == self.at[self.held], axis=1)]
+        if self._region is None:
+            return self._matching(self.whole.jumps(u))
+        return self._region.jumps(u)
 
     def enumeration(self) -> Array | None:
         """All points, encoded, if they are finitely many and few enough to try each; else None."""
-        return self.points
+        return self._every
 
 
 def fix(
@@ -137,8 +131,14 @@ def fix(
             f"fixed names {unknown!r}, which this space does not have: its parameters are"
             f" {list(space.parameters)!r}"
         )
-    if isinstance(space, Space):
-        _check_existing(space, values)
+    for name in values:
+        for each in space.branching.above(name) if isinstance(space, Space) else ():
+            if values.get(each.choice, each) not in each.options:
+                where = str(each).removeprefix(f"{each.name} ")
+                raise SpaceError(
+                    f"fixed names {name!r}, which exists {where}: fix {each.choice!r} to that as"
+                    " well"
+                )
     encoded: dict[str, Array] = {}
     for name, value in values.items():
         try:
@@ -147,41 +147,4 @@ def fix(
             noun = "context" if is_context else "fixed parameter"
             raise SpaceError(f"{noun} {name!r}: {error}") from None
     fixed = {name: space.parameters[name].exact(value) for name, value in values.items()}
-    widths = {name: parameter.width for name, parameter in space.parameters.items()}
-    held = np.concatenate([np.full(width, name in values) for name, width in widths.items()])
-    at = np.concatenate([encoded.get(name, np.zeros(width)) for name, width in widths.items()])
-    points, region = None, None
-    if isinstance(space, Candidates):
-        every = space.enumeration()
-        points = every[np.all(every[:, held] == at[held], axis=1)]
-        if len(points) == 0:
-            raise SpaceError(
-                f"none of the {len(space)} candidates has {dict(values)!r}: choose values of a"
-                " listed design"
-            )
-    elif space.constraints:
-        region = Region(space.parameters, space.constraints, encoded, space.branching)
-        points = region.enumeration()
-    else:
-        free = (p.size for name, p in space.parameters.items() if name not in values)
-        if math.prod(free) <= ENUMERATION_LIMIT:
-            points = product(
-                [
-                    encoded[name][None, :] if name in values else parameter.levels()
-                    for name, parameter in space.parameters.items()
-                ]
-            )
-            if space.branching is not None:
-                points = np.unique(space.branching.settled(points), axis=0)
-    return FixedInputs(space, fixed, held, at, points, region, is_context)
-
-
-def _check_existing(space: Space, values: Mapping[str, Any]) -> None:
-    for name in values if space.branching is not None else ():
-        assert space.branching is not None
-        for each in space.branching.above(name):
-            if values.get(each.choice, each) not in each.options:
-                raise SpaceError(
-                    f"fixed names {name!r}, which exists {str(each).removeprefix(each.name + ' ')}:"
-                    f" fix {each.choice!r} to that as well"
-                )
+    return FixedInputs(space, fixed, encoded, is_context)

@@ -1,7 +1,8 @@
 """Where trials live: one protocol, in memory, and in SQLite or PostgreSQL."""
 
-from noregret.storage import codec
-from noregret.storage.database import backup, storage_file, storage_url
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from noregret.storage.memory import MemoryStorage
 from noregret.storage.protocol import (
     STORE_IT,
@@ -11,9 +12,13 @@ from noregret.storage.protocol import (
     StudyRecord,
     StudySummary,
 )
-from noregret.storage.recovery import recover
-from noregret.storage.schema import upgrade
-from noregret.storage.sql import SQLStorage
+
+if TYPE_CHECKING:
+    from noregret.storage import codec
+    from noregret.storage.database import backup, storage_file, storage_url
+    from noregret.storage.recovery import recover
+    from noregret.storage.schema import upgrade
+    from noregret.storage.sql import SQLStorage
 
 __all__ = [
     "STORE_IT",
@@ -31,3 +36,19 @@ __all__ = [
     "storage_url",
     "upgrade",
 ]
+# A study in memory needs none of these: each is imported when it is first used.
+_LAZY = {
+    "database": ("backup", "storage_file", "storage_url"),
+    "recovery": ("recover",),
+    "schema": ("upgrade",),
+    "sql": ("SQLStorage",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "codec":
+        return import_module("noregret.storage.codec")
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(f"noregret.storage.{module}"), name)
+    raise AttributeError(f"module 'noregret.storage' has no attribute {name!r}")

@@ -36,14 +36,14 @@ MIN_COMPRESSION = 0.5  # compress a column whose sample shrinks below this share
 COMPRESSION_LEVEL = 1
 HEADER_BYTES = 8  # bytes that hold the header's length
 
-# Errors that malformed content can raise while a list is rebuilt.
+# Errors that malformed content can raise while a list, a record or a trial is rebuilt.
 MALFORMED = (
-    *(ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError, MemoryError),
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, MemoryError),
     *(StopIteration, zlib.error),
 )
 
 # Lists in use in this process, by digest: a study that is read often unpacks its list once.
-_open_lists: WeakValueDictionary[str, Candidates] = WeakValueDictionary()
+open_lists: WeakValueDictionary[str, Candidates] = WeakValueDictionary()
 
 
 # -- spaces and strategies --
@@ -218,7 +218,7 @@ def pack(space: Candidates) -> tuple[str, bytes]:
     if len(content) > MAX_LIST_BYTES:
         raise _too_long(len(content))
     key = digest.hexdigest()
-    _open_lists[key] = space
+    open_lists[key] = space
     return key, content
 
 
@@ -227,11 +227,6 @@ def _too_long(size: int) -> StorageError:
         f"a list of {size / 1e9:.1f} GB is too long to be stored: leave out columns, or keep the"
         " study in memory"
     )
-
-
-def open_list(key: str) -> Candidates | None:
-    """Returns the list with this digest if this process has it in use."""
-    return _open_lists.get(key)
 
 
 def unpack(key: str, content: bytes) -> Candidates:
@@ -257,7 +252,7 @@ def unpack(key: str, content: bytes) -> Candidates:
             f"a stored list of designs is damaged ({error}). The trials are not concerned:"
             " `noregret recover` exports every one that can be read"
         ) from None
-    _open_lists[key] = space
+    open_lists[key] = space
     return space
 
 

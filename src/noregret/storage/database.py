@@ -35,7 +35,7 @@ MAX_LOCKED_PAUSE = 0.1  # the same where SQLite reports a lock, which is held br
 # Readers and a writer at once, one flush per change. SQLite does not call its busy handler here.
 WRITE_AHEAD = "PRAGMA journal_mode=WAL"
 
-CALL_AGAIN = "nothing was changed as far as is known; call again once the database answers"
+CALL_AGAIN = "probably nothing was changed; call again once the database answers"
 DISK_FULL = "the disk is full; nothing was changed, free some space and call again"
 DAMAGED = (
     "the file is damaged, or no database at all. Keep it as it is and work on a copy: `noregret"
@@ -49,8 +49,6 @@ UNDECODABLE = "Could not decode to UTF-8"  # sqlite3's text, which has no code
 TRANSIENT_READONLY = (264, 1288)  # SQLITE_READONLY_RECOVERY, SQLITE_READONLY_CANTINIT
 UNIQUE_CODES, FOREIGN_KEY_CODE = (1555, 2067), 787  # SQLite's extended codes
 UNIQUE_STATE, FOREIGN_KEY_STATE = "23505", "23503"  # PostgreSQL's
-
-CREDENTIALS = re.compile("://[^@/]*@")  # user and password of a URL
 
 T = TypeVar("T")
 
@@ -110,6 +108,18 @@ class SQLite(IntEnum):
     CORRUPT, FULL, CANTOPEN, NOTADB = 11, 13, 14, 26
 
 
+# What to do about an error that a retry does not cure.
+ADVICE: dict[int, str] = {
+    SQLite.READONLY: "the file or its folder cannot be written; nothing was changed",
+    SQLite.FULL: DISK_FULL,
+    SQLite.CANTOPEN: "the folder does not exist or cannot be read; or it cannot be written and the"
+    " last changes are still in the file's -wal: copy both to a folder that can",
+    SQLite.CORRUPT: DAMAGED,
+    SQLite.NOTADB: DAMAGED,
+    SQLite.ERROR: CALL_AGAIN,  # a table is missing
+}
+
+
 class TakenError(Exception):
     """A row with this key exists."""
 
@@ -125,7 +135,7 @@ class GoneError(Exception):
 class Database:
     """One database and its connections.
 
-    Every statement is a transaction of its own, so that none is left open; several go through
+    Every statement is a separate transaction, so that none is left open; several go through
     ``transaction``. A forked child gets its own connections: two processes on one connection would
     mix up their answers.
     """
@@ -144,7 +154,7 @@ class Database:
         kind = self.url.split("://")[0].split("+")[0]
         if kind not in ("sqlite", "postgresql"):
             raise StorageError(
-                f"{kind} is not supported, got {CREDENTIALS.sub('://', self.url)!r}: studies are"
+                f"{kind} is not supported, got {self.shown}: studies are"
                 " kept in SQLite (a file, or sqlite:///study.db) for one machine, or in PostgreSQL"
                 " (postgresql://user@host/db) for several"
             )
@@ -425,21 +435,8 @@ def _advice(error: BaseException | None) -> str | None:
     """What to do about a driver's error that a retry does not cure; None if one may."""
     code = getattr(error, "sqlite_errorcode", None)
     if code is not None:
-        match code & 0xFF:  # an extended code has its primary one in the last byte
-            case SQLite.READONLY if code not in TRANSIENT_READONLY:
-                return "the file or its folder cannot be written; nothing was changed"
-            case SQLite.FULL:
-                return DISK_FULL
-            case SQLite.CANTOPEN:
-                return (
-                    "the folder does not exist or cannot be read; or it cannot be written and the"
-                    " last changes are still in the file's -wal: copy both to a folder that can"
-                )
-            case SQLite.CORRUPT | SQLite.NOTADB:
-                return DAMAGED
-            case SQLite.ERROR:
-                return CALL_AGAIN  # a table is missing
-        return None
+        # an extended code has its primary one in the last byte
+        return None if code in TRANSIENT_READONLY else ADVICE.get(code & 0xFF)
     state = getattr(error, "sqlstate", None)
     if state is not None:
         return DISK_FULL if state == DISK_FULL_STATE else None
@@ -464,12 +461,7 @@ class SQLiteFile:
         self.frozen = not can_write(path)  # this process cannot write it
         self._had_log = self._log.exists()
         self._identity: tuple[int, int] | None = None
-        self._lacks_log: bool | None = None
-
-    @property
-    def lacks_log(self) -> bool:
-        """Whether it looked like a copy without its log when it was first opened."""
-        return bool(self._lacks_log)
+        self.lacks_log = False  # it looked like a copy without its log when it was first opened
 
     def opened(self, mode: str, is_empty: bool) -> None:
         """Records what a new connection found. Only the first one counts: afterwards the state may
@@ -481,8 +473,7 @@ class SQLiteFile:
         """
         if self._identity is None:
             self._identity = self._current_identity()
-        if self._lacks_log is None:
-            self._lacks_log = mode == "wal" and is_empty and not self._had_log
+            self.lacks_log = mode == "wal" and is_empty and not self._had_log
 
     @property
     def was_replaced(self) -> bool:
@@ -496,17 +487,12 @@ class SQLiteFile:
     @property
     def written(self) -> tuple[int, ...]:
         """Size and time of the file and of its log: they change when somebody writes."""
-        statuses = [_status(path) for path in (self.path, self._log)]
-        return tuple(
-            number
-            for status in statuses
-            if status is not None
-            for number in (status.st_size, status.st_mtime_ns)
-        )
+        there = filter(None, map(_status, (self.path, self._log)))
+        return tuple(part for status in there for part in (status.st_size, status.st_mtime_ns))
 
     @property
     def settled(self) -> tuple[int, ...] | None:
-        """Inode, size and time of a file that cannot be written here and has no log: nobody is
+        """Inode, size and time of a file that cannot be written here and has no log: no process is
         writing it. None while a log exists, and where the file can be written.
         """
         if not self.frozen:
@@ -518,7 +504,7 @@ class SQLiteFile:
 
     def read_only_address(self) -> str:
         """The URI that reads it now. SQLite must not take locks in a folder that it cannot write:
-        ``immutable`` does without them, and is right only while nobody writes.
+        ``immutable`` does without them, and is right only while no process writes.
         """
         immutable = "" if self.settled is None else "&immutable=1"
         return f"file:{quote(str(self.path))}?mode=ro{immutable}"

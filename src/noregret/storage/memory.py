@@ -26,7 +26,7 @@ from noregret.storage.protocol import (
     study_replaced,
     unknown_study,
 )
-from noregret.trials import STATES, About, State, Trial, merged, standing, utc_now
+from noregret.trials import STATES, Ending, State, Trial, merged, standing, utc_now
 
 
 @dataclass(slots=True)
@@ -135,11 +135,6 @@ class MemoryStorage:
     def open(self, name: str) -> StudyRecord:
         return self._find(name).record
 
-    def read(self, name: str) -> tuple[StudyRecord, list[Trial]]:
-        with self._lock:
-            study = self._find(name)
-            return study.record, list(study.trials)
-
     def key(self, name: str) -> StudyKey:
         key = self._find(name).record.key
         assert key is not None  # since ``create``
@@ -161,14 +156,6 @@ class MemoryStorage:
     def trials(self, name: str) -> list[Trial]:
         with self._lock:
             return list(self._find(name).trials)
-
-    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        with self._changing(name) as study:
-            first = len(study.trials)
-            if [trial.number for trial in trials] != list(range(first, first + len(trials))):
-                return False
-            study.add(trials, worker)
-            return True
 
     def append(
         self,
@@ -195,38 +182,15 @@ class MemoryStorage:
             return study.change(number, state="running", worker=worker, started=utc_now())
 
     def finish(
-        self,
-        name: str,
-        number: int,
-        state: State,
-        value: float | None,
-        noise_std: float | None,
-        *,
-        worker: str | None = None,
-        about: About | None = None,
+        self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
-        about = about or About()
         with self._changing(name) as study:
             trial = study.get(number, "running", "waiting")
             if trial is None or (worker is not None and trial.worker != worker):
                 return None
-            if about.params is not None:
-                study.change(number, params=about.params, asked=trial.params)
-            return study.change(
-                number,
-                state=state,
-                value=value,
-                noise_std=noise_std,
-                finished=utc_now(),
-                worker=None,
-                error=about.error,
-                note=about.note or trial.note,
-                attributes=merged(trial.attributes, about.attributes),
-                outcomes=about.outcomes,
-                outcome_noise=about.outcome_noise,
-                feasible=about.feasible,
-                transient=about.transient,
-            )
+            ended = replace(trial.ended(ending), finished=utc_now(), worker=None)
+            study.trials[number] = ended
+            return ended
 
     def annotate(
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import About, Goal, Limit, State, Trial
+from noregret.trials import Ending, Goal, Limit, Trial
 
 UNLIMITED = 2**31 - 1  # attempts: the trial was returned on purpose, which is no failed attempt
 DIED = "its worker gave no sign of life, or it was taken back"  # error of a reclaimed trial
@@ -154,9 +154,6 @@ class Storage(Protocol):
     def open(self, name: str) -> StudyRecord:
         """Returns the study's record, with its key."""
 
-    def read(self, name: str) -> tuple[StudyRecord, list[Trial]]:
-        """Returns the record and all trials by number, in at most two short queries."""
-
     def key(self, name: str) -> StudyKey:
         """Returns the key of the study that has this name now."""
 
@@ -171,13 +168,6 @@ class Storage(Protocol):
 
     def trials(self, name: str) -> list[Trial]:
         """Returns all trials by number."""
-
-    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        """Adds trials under their own numbers, which must be the next free ones.
-
-        Returns:
-            True if all were added; False if none was, because a number is taken.
-        """
 
     def append(
         self,
@@ -194,8 +184,9 @@ class Storage(Protocol):
             trials: The trials. Their numbers are replaced.
             worker: Who evaluates them.
             below: No number may reach this limit.
-            unless: Called with the trials that were added meanwhile, from the number of the first
-                new trial on; True cancels. No trial is added between this call and the new ones.
+            unless: Called with the trials that were added meanwhile, if any: those from the number
+                of the first new trial on. True cancels, so that ``bool`` always does. No trial is
+                added between this call and the new ones.
 
         Returns:
             The trials with their numbers; None if nothing was added.
@@ -205,29 +196,19 @@ class Storage(Protocol):
         """Sets a waiting trial to running and returns it; None if it is not waiting any more."""
 
     def finish(
-        self,
-        name: str,
-        number: int,
-        state: State,
-        value: float | None,
-        noise_std: float | None,
-        *,
-        worker: str | None = None,
-        about: About | None = None,
+        self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         """Ends a running or waiting trial.
 
         Args:
             name: The study.
             number: The trial.
-            state: "complete", "failed" or "withdrawn".
-            value: The objective's value.
-            noise_std: The value's standard error, if known.
+            ending: Its result, and what is told beside it.
             worker: If given, the trial must still be running there.
-            about: What else was told. Attributes are merged; None removes one.
 
         Returns:
-            The finished trial; None if it has ended already or does not exist.
+            The finished trial, as ``Trial.ended`` makes it; None if it has ended already or does
+            not exist.
         """
 
     def annotate(

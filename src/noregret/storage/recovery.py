@@ -12,22 +12,16 @@ from urllib.parse import quote
 from noregret.errors import MissingExtraError, StorageError
 from noregret.storage import codec
 from noregret.storage.database import storage_file, storage_url
-from noregret.storage.schema import TIMES, check_corrects, check_row, check_time, read_outcomes
-from noregret.trials import Decision, Trial
+from noregret.storage.schema import trial_of
 
 NEEDED = ("number", "state", "params", "value", "noise_std")  # without these there is no trial
-OPTIONAL = (  # each is lost alone
-    *("decision", "corrects", "created", "finished", "started", "asked"),
-    *("error", "note", "attributes", "transient", "outcomes", "feasible"),
-)
+INTERNAL = ("study", "worker", "heartbeat", "attempts", "revision")  # mean nothing elsewhere
 STUDY = (
     *("name", "space", "goal", "strategy", "seed", "created", "library", "version", "note"),
     *("attributes", "origin", "outcomes", "context"),
 )
-STUDY_DOCUMENTS = ("space", "strategy", "attributes", "origin", "outcomes", "context")  # JSON texts
-TRIAL_DOCUMENTS = ("decision", "asked", "attributes")
-EMPTY = Trial(0, {}, "waiting").to_json()
-UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, StorageError)
+DOCUMENTS = ("space", "strategy", "attributes", "origin", "outcomes", "context")  # JSON texts
+UNREADABLE = (*codec.MALFORMED, StorageError)
 
 
 @dataclass(slots=True)
@@ -95,79 +89,92 @@ class _Reader:
         self.lost = self.result.lost
 
     def read(self) -> Recovered:
-        lists = dict(self._rows("noregret_lists", ("digest", "content")))
-        rows = self._rows("noregret_studies", ("id", *STUDY))
-        studies = {row[0]: self._study(row, lists) for row in rows if isinstance(row[0], int)}
-        owners = [row[0] for row in self._rows("noregret_trials", ("study",))]
-        self.lost += [
-            f"trials of a study without a number ({owner!r})"
-            for owner in owners
-            if not isinstance(owner, int)
-        ]
-        for number in sorted({*studies, *(owner for owner in owners if isinstance(owner, int))}):
-            if number not in studies:
+        lists = {row["digest"]: row["content"] for row in self._rows("noregret_lists")}
+        rows = {row["id"]: row for row in self._rows("noregret_studies")}
+        owners: dict[Any, list[dict[str, Any]]] = {}
+        for row in self._rows("noregret_trials"):
+            owners.setdefault(row["study"], []).append(row)
+        for number in sorted({*rows, *owners}, key=lambda each: (str(type(each)), each)):
+            if not isinstance(number, int):
+                self.lost.append(f"trials of a study without a number ({number!r})")
+                continue
+            if number not in rows:
                 self.lost.append(f"all that was kept of study {number} besides its trials")
-            study = studies.get(number) or {"study": number, **dict.fromkeys(STUDY)}
-            self.result.studies.append({**study, "trials": self._trials(study)})
+            study = {"study": number, **self._study(rows.get(number, {}), number, lists)}
+            trials = self._trials(owners.get(number, []), study["name"] or number)
+            self.result.studies.append({**study, "trials": trials})
         return self.result
 
-    def _rows(
-        self, table: str, columns: tuple[str, ...], where: str = "TRUE"
-    ) -> list[tuple[Any, ...]]:
+    def _rows(self, table: str) -> list[dict[str, Any]]:
         import sqlite3
 
-        rows: dict[tuple[Any, ...], None] = {}
+        rows: dict[tuple[Any, ...], dict[str, Any]] = {}
         for order in ("ASC", "DESC"):
-            query = f"SELECT {', '.join(columns)} FROM {table} NOT INDEXED WHERE {where}"
+            query = f"SELECT * FROM {table} NOT INDEXED ORDER BY rowid {order}"
             try:
-                cursor = self.connection.execute(f"{query} ORDER BY rowid {order}")
+                cursor = self.connection.execute(query)
+                names = [column[0] for column in cursor.description]
                 while (row := cursor.fetchone()) is not None:
-                    rows[row] = None
+                    rows[row] = dict(zip(names, row, strict=True))
             except sqlite3.DatabaseError as error:
                 if "no such table" in str(error) or "not a database" in str(error):
                     raise
                 self.lost.append(f"rows of {table} ({error})")
             else:
                 break
-        return sorted(rows, key=lambda row: (str(type(row[0])), row[0]))
+        return list(rows.values())
 
-    def _study(self, row: tuple[Any, ...], lists: dict[str, bytes]) -> dict[str, Any]:
+    def _study(self, row: dict[str, Any], number: int, lists: dict[str, bytes]) -> dict[str, Any]:
         """What a study's row says; each column is read alone."""
-        columns = dict(zip(("study", *STUDY), row, strict=True))
-        name = columns["name"]
-        of = f"study {name!r}" if isinstance(name, str) else f"study {columns['study']}"
-        study = columns.copy()
+        name, study = row.get("name"), dict[str, Any]()
+        of = f"study {name!r}" if isinstance(name, str) else f"study {number}"
         for column in STUDY:
-            value = columns[column]
+            stored = study[column] = row.get(column)
             try:
-                study[column] = _read(column, value, STUDY_DOCUMENTS)
-                if column == "seed" and value is not None:
-                    study[column] = int(value)
-                elif column == "space":
+                if isinstance(stored, bytes):
+                    raise ValueError("a text in it cannot be read")
+                if column in DOCUMENTS and stored is not None:
+                    study[column] = codec.load(stored)
+                if column == "seed" and stored is not None:
+                    study[column] = int(stored)
+                if column == "space":
                     study[column] = _space(study[column], lists)
             except UNREADABLE as error:
-                study[column] = value if isinstance(value, str) else None
+                study[column] = stored if isinstance(stored, str) else None
                 self.lost.append(f"the {column} of {of}: {error}")
         return study
 
-    def _trials(self, study: dict[str, Any]) -> list[dict[str, Any]]:
-        columns, trials, numbers = (*NEEDED, *OPTIONAL), [], set()
-        of = f"of study {study['name'] or study['study']!r}"
-        for row in self._rows("noregret_trials", columns, f"study = {study['study']}"):
-            errors: dict[str, Exception] = {}
+    def _trials(self, rows: list[dict[str, Any]], study: Any) -> list[dict[str, Any]]:
+        trials, numbers = dict[int, dict[str, Any]](), set[int]()
+        for row in rows:
+            number = row["number"]
+            if isinstance(number, int) and number >= 0:
+                numbers.add(number)
             try:
-                trials.append(_trial(dict(zip(columns, row, strict=True)), errors))
+                trials[number] = self._trial(row, f"trial {number} of study {study!r}")
             except UNREADABLE as error:
-                self.lost.append(f"trial {row[0]} {of}: {error}")
-            else:
-                self.lost += [
-                    f"the {name} of trial {row[0]} {of}: {error}" for name, error in errors.items()
-                ]
-            numbers.add(row[0])
-        gaps = _gaps(sorted(each for each in numbers if isinstance(each, int) and each >= 0))
+                self.lost.append(f"trial {number} of study {study!r}: {error}")
+        gaps = _gaps(sorted(numbers))
         if gaps:
-            self.lost.append(f"the rows of trials {', '.join(gaps)} {of}")
-        return trials
+            self.lost.append(f"the rows of trials {', '.join(gaps)} of study {study!r}")
+        return [trials[number] for number in sorted(trials)]
+
+    def _trial(self, row: dict[str, Any], of: str) -> dict[str, Any]:
+        """A trial as JSON values, without the optional columns that cannot be read."""
+        columns = {name: value for name, value in row.items() if name not in INTERNAL}
+        try:
+            return trial_of(columns).to_json()
+        except UNREADABLE:
+            readable = {name: row[name] if name in NEEDED else None for name in columns}
+            trial_of(readable)  # raises if the trial itself cannot be read
+        for name in columns:
+            try:
+                trial_of({**readable, name: row[name]})
+            except UNREADABLE as error:
+                self.lost.append(f"the {name} of {of}: {error}")
+            else:
+                readable[name] = row[name]
+        return trial_of(readable).to_json()
 
 
 def _space(space: Any, lists: dict[str, bytes]) -> Any:
@@ -183,46 +190,3 @@ def _gaps(numbers: list[int]) -> list[str]:
     """The missing numbers as ranges: a damaged row can leave 2⁶² of them."""
     gaps = [(low + 1, high - 1) for low, high in pairwise([-1, *numbers]) if high > low + 1]
     return [str(low) if low == high else f"{low} to {high}" for low, high in gaps]
-
-
-def _read(name: str, value: Any, documents: tuple[str, ...]) -> Any:
-    if isinstance(value, bytes):
-        raise ValueError("a text in it cannot be read")
-    return codec.load(value) if name in documents and value is not None else value
-
-
-def _trial(row: dict[str, Any], errors: dict[str, Exception]) -> dict[str, Any]:
-    """A trial as JSON values. Optional columns that cannot be read are left out, with the error."""
-    if any(isinstance(row[name], bytes) for name in NEEDED):
-        raise ValueError("a text in it cannot be read")
-    trial: dict[str, Any] = {name: row[name] for name in NEEDED}
-    check_row(trial)
-    trial["params"] = codec.load(trial["params"])
-    if not isinstance(trial["params"], dict | list):
-        raise ValueError(f"its point is {trial['params']!r}")
-    for name in OPTIONAL:
-        try:
-            trial |= _optional(name, row[name], trial["number"])
-        except UNREADABLE as error:
-            errors[name] = error
-    return Trial.from_json({"decision": {}, **trial}).to_json()
-
-
-def _optional(name: str, stored: Any, number: int) -> dict[str, Any]:
-    value = _read(name, stored, TRIAL_DOCUMENTS)
-    match name:
-        case "decision":
-            value = Decision.from_json(value).to_json()
-        case "outcomes":
-            return read_outcomes(value)
-        case "feasible" | "transient":
-            value = None if value is None else bool(value)
-        case "corrects":
-            check_corrects(number, value)
-        case "attributes" | "asked":
-            Trial.from_json({**EMPTY, name: value}).to_json()
-        case _ if name in TIMES:
-            check_time(name, value)
-        case _ if not isinstance(value, str | None):
-            raise ValueError(f"it is {value!r}")
-    return {name: value}

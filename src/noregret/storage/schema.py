@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
 from noregret.space import Candidates, Space
 from noregret.storage import codec
 from noregret.storage.codec import load, load_dict
-from noregret.storage.database import WRITE_AHEAD, Database, TakenError, storage_file
+from noregret.storage.database import WRITE_AHEAD, Database, TakenError
 from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary
 from noregret.strategies import Strategy
 from noregret.trials import LIMITS, STATES, Trial, utc_now
@@ -34,6 +33,11 @@ SET_UP_LOOKS, SET_UP_PAUSE = 40, 0.05
 NUMBERS = ("value", "noise_std")
 TIMES = ("created", "finished", "started")
 TEXTS = ("note", "error")
+# what ``finish`` sets
+ENDING_COLUMNS = (
+    *("state", "value", "noise_std", "finished"),
+    *("error", "transient", "outcomes", "feasible"),
+)
 OVERVIEW_INDEX = "noregret_overview"
 
 
@@ -142,7 +146,12 @@ def prepare(database: Database, metadata: MetaData) -> None:
                 break
             time.sleep(SET_UP_PAUSE)
         else:
-            raise _without_log(database)
+            raise StorageError(
+                f"{database.shown} has no tables, but was in use: it looks like a copy of a"
+                f" database without {database.file.path.name}-wal, the file beside it with the"
+                " latest changes. Copy with `noregret backup`, or copy both files while nothing"
+                " writes; if this file is new, delete it"
+            )
     if not layout:
         try:
             database.attempt("set up", create)
@@ -163,15 +172,6 @@ def prepare(database: Database, metadata: MetaData) -> None:
         (index,) = metadata.tables["noregret_trials"].indexes
         with suppress(TakenError, StorageError):
             database.attempt("index", index.create)
-
-
-def _without_log(database: Database) -> StorageError:
-    name = Path(storage_file(database.url) or "").name
-    return StorageError(
-        f"{database.shown} has no tables, but was in use: it looks like a copy of a database"
-        f" without {name}-wal, the file beside it with the latest changes. Copy with `noregret"
-        " backup`, or copy both files while nothing writes; if this file is new, delete it"
-    )
 
 
 def check_version(number: Any, holder: str) -> int:
@@ -241,11 +241,11 @@ def study_row(record: StudyRecord, digest: str | None) -> dict[str, Any]:
         "library": version("noregret"),
         "version": VERSION,
         "note": record.note,
-        "attributes": attributes_text(record.attributes),
-        "origin": None if record.origin is None else json.dumps(dict(record.origin)),
+        "attributes": _text(dict(record.attributes)),
+        "origin": _text(dict(record.origin or {})),
         "list": digest,
-        "outcomes": json.dumps(codec.to_json(record.outcomes)) if record.outcomes else None,
-        "context": json.dumps(record.context) if record.context else None,
+        "outcomes": _text(codec.to_json(record.outcomes) if record.outcomes else None),
+        "context": _text(record.context),
     }
 
 
@@ -279,13 +279,17 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
         "outcomes": isinstance(record.outcomes, dict)
         and all(isinstance(limit, LIMITS) for limit in record.outcomes.values()),
     }
-    for name, is_valid in valid.items():
-        if not is_valid:
-            raise ValueError(f"its {name} is {str(getattr(record, name))[:80]}")
+    _refuse_invalid(valid, row)
     unknown = [name for name in record.context if name not in record.space.parameters]
     if unknown:
         raise ValueError(f"its context names {unknown!r}")
     return record
+
+
+def _refuse_invalid(valid: Mapping[str, bool], row: Mapping[str, Any]) -> None:
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise ValueError(f"its {name} is {row[name]!r:.80}")
 
 
 def summary_of(row: Any) -> StudySummary:
@@ -314,7 +318,7 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     Raises:
         StorageError: The trial holds something that cannot be stored.
     """
-    data, now = trial.to_json(), utc_now()
+    data, measured, now = trial.to_json(), trial.outcomes, utc_now()
     try:
         row = {
             "study": study,
@@ -330,14 +334,16 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
             "heartbeat": None,
             "attempts": int(trial.state == "running"),
             "corrects": trial.corrects,
-            "asked": None if trial.asked is None else json.dumps(data["asked"], allow_nan=False),
+            "asked": _text(data["asked"]),
             "error": trial.error,
             "note": trial.note,
-            "attributes": attributes_text(trial.attributes),
+            "attributes": _text(data["attributes"]),
             "started": trial.started or (now if trial.state == "running" else None),
             "revision": 0,
             "transient": trial.transient,
-            "outcomes": outcomes_text(trial.outcomes, trial.outcome_noise),
+            "outcomes": _text(
+                {name: [value, trial.outcome_noise.get(name)] for name, value in measured.items()}
+            ),
             "feasible": None if trial.feasible is None else int(trial.feasible),
         }
         check_row(row)  # what is written can be read
@@ -348,14 +354,9 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     return row
 
 
-def attributes_text(attributes: Mapping[str, Any]) -> str | None:
-    return json.dumps(dict(attributes), allow_nan=False) if attributes else None
-
-
-def outcomes_text(values: Mapping[str, float], noise: Mapping[str, float]) -> str | None:
-    if not values:
-        return None
-    return json.dumps({name: [value, noise.get(name)] for name, value in values.items()})
+def _text(value: Any) -> str | None:
+    """Returns JSON; None for nothing and for what is empty."""
+    return json.dumps(value, allow_nan=False) if value else None
 
 
 def read_outcomes(text: str | None) -> dict[str, Any]:
@@ -385,43 +386,45 @@ def check_time(name: str, text: Any) -> None:
         raise ValueError(f"its {name} is {text!r}")
 
 
-def check_corrects(number: Any, corrects: Any) -> None:
-    """Raises ValueError unless a trial corrects an earlier one: so corrections form no cycle."""
-    valid = corrects is None or (type(corrects) is int and 0 <= corrects < number)
-    if not valid:
+def check_row(row: Mapping[str, Any]) -> None:
+    """Raises ValueError for values that this library never writes: SQLite keeps any in a column."""
+    number, corrects = row["number"], row["corrects"]
+    valid = {
+        "number": isinstance(number, int) and number >= 0,
+        "revision": isinstance(row.get("revision", 0), int) and row.get("revision", 0) >= 0,
+        "state": row["state"] in STATES,
+        **{name: row[name] is None or is_number(row[name]) for name in NUMBERS},
+        **{name: isinstance(row[name], str | None) for name in TEXTS},
+    }
+    _refuse_invalid(valid, row)
+    for name in TIMES:
+        check_time(name, row[name])
+    # so that corrections form no cycle
+    if corrects is not None and not (type(corrects) is int and 0 <= corrects < number):
         raise ValueError(f"it corrects trial {corrects!r}, which is none before it")
 
 
-def check_row(row: Mapping[str, Any]) -> None:
-    """Raises ValueError for values that this library never writes: SQLite keeps any in a column."""
-    for name in ("number", "revision"):
-        if name in row and (not isinstance(row[name], int) or row[name] < 0):
-            raise ValueError(f"its {name} is {row[name]!r}")
-    if row["state"] not in STATES:
-        raise ValueError(f"its state is {row['state']!r}")
-    for name in NUMBERS:
-        if row[name] is not None and not is_number(row[name]):
-            raise ValueError(f"its {name} is {row[name]!r}")
-    for name in TIMES:
-        check_time(name, row.get(name))
-    for name in TEXTS:
-        if not isinstance(row.get(name), str | None):
-            raise ValueError(f"its {name} is {row[name]!r}")
-    check_corrects(row["number"], row.get("corrects"))
+def trial_of(row: Mapping[str, Any]) -> Trial:
+    """Returns the trial of a row.
 
-
-def trial_of(row: Any) -> Trial:
-    """Returns the trial of a row."""
-    check_row(row._mapping)
+    Raises:
+        ValueError, or what else malformed content raises: see ``codec.MALFORMED``.
+    """
+    check_row(row)
+    params, transient = load(row["params"]), row["transient"]
+    if not isinstance(params, dict | list):
+        raise ValueError(f"its point is {params!r}")
+    if transient not in (None, False, True):
+        raise ValueError(f"its transient is {transient!r}")
     return Trial.from_json(
         {
-            **row._mapping,
-            "params": load(row.params),
-            "decision": load_dict(row.decision),
-            "worker": row.attended_by,
-            "asked": None if row.asked is None else load(row.asked),
-            "attributes": load_dict(row.attributes),
-            **read_outcomes(row.outcomes),
-            "feasible": None if row.feasible is None else bool(row.feasible),
+            **row,
+            "params": params,
+            "decision": load_dict(row["decision"]),
+            "worker": row.get("attended_by"),
+            "asked": None if row["asked"] is None else load(row["asked"]),
+            "attributes": load_dict(row["attributes"]),
+            **read_outcomes(row["outcomes"]),
+            "feasible": None if row["feasible"] is None else bool(row["feasible"]),
         }
     )

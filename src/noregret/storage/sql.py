@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
@@ -32,9 +33,9 @@ from noregret.storage.protocol import (
     unknown_study,
 )
 from noregret.storage.schema import (
+    ENDING_COLUMNS,
     check_version,
     key_of,
-    outcomes_text,
     prepare,
     record_of,
     row_of,
@@ -43,15 +44,13 @@ from noregret.storage.schema import (
     tables,
     trial_of,
 )
-from noregret.trials import STATES, About, State, Trial, merged, utc_now
+from noregret.trials import STATES, Ending, Trial, merged, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 ADVISORY = 0x6E6F5265  # the first key of our advisory locks in PostgreSQL
 LIST_ATTEMPTS = 20  # to create a study whose list of designs others delete at the same moment
-# What malformed content can raise while a record or a trial is rebuilt.
-MALFORMED = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError, IndexError)
 
 
 @dataclass(slots=True)
@@ -100,7 +99,7 @@ class SQLStorage:
 
     def __reduce__(self) -> tuple[Callable[[str], SQLStorage], tuple[str]]:
         """A copy, here or in another process, is opened by the address."""
-        return _reopen, (self._database.address,)
+        return partial(SQLStorage, must_exist=True), (self._database.address,)
 
     def close(self) -> None:
         """Closes the connections. The storage can be used again."""
@@ -132,17 +131,20 @@ class SQLStorage:
             .where(s.id == bind("study_id"), s.created == bind("study_created"))
             .order_by(t.number)
         )
-        self._insert_next = self._insert_after_last({})
-        self._insert_attended = self._insert_after_last({"heartbeat": self._clock})
+        self._insert_next = self._insert_after_last()
 
-    def _insert_after_last(self, fixed: Mapping[str, Any]) -> Any:
+    def _insert_after_last(self) -> Any:
         """Inserts a trial if the number before its own exists, in one statement."""
         sql, t, before = self._sql, self._trials.c, self._trials.alias("before").c
-        values = {column.name: sql.bindparam(column.name, type_=column.type) for column in t}
+        values: dict[str, Any] = {
+            column.name: sql.bindparam(column.name, type_=column.type) for column in t
+        }
+        attended = sql.bindparam("attended", type_=sql.Boolean)
+        values["heartbeat"] = sql.case((attended, self._clock))
         follows = sql.exists().where(
             before.study == values["study"], before.number == values["number"] - 1
         )
-        row = sql.select(*(item.label(name) for name, item in {**values, **fixed}.items()))
+        row = sql.select(*(item.label(name) for name, item in values.items()))
         row = row.where(sql.or_(values["number"] == 0, follows))
         if not self._database.is_sqlite:  # after those that wait for a number, not before them
             row = row.select_from(sql.select(self._turn(values["study"]).label("turn")).subquery())
@@ -192,11 +194,6 @@ class SQLStorage:
 
     def open(self, name: str) -> StudyRecord:
         return self._record(self._row(name))
-
-    def read(self, name: str) -> tuple[StudyRecord, list[Trial]]:
-        row = self._row(name)
-        key = key_of(row["name"], row["id"], row["created"])
-        return self._record(row), self._read_trials(key)
 
     def key(self, name: str) -> StudyKey:
         row = self._row(name)
@@ -306,7 +303,7 @@ class SQLStorage:
         space = None if row["list"] is None else self._read_list(row["list"])
         try:
             return record_of(row, space)
-        except MALFORMED as error:
+        except codec.MALFORMED as error:
             why = str(error) if isinstance(error, ValueError) else _described(error)
             raise StorageError(
                 f"the row of study {name!r} in {self._database.shown} is damaged ({why}). Its"
@@ -330,7 +327,7 @@ class SQLStorage:
             connection.execute(insert, {"digest": digest, "content": content})
 
     def _read_list(self, digest: str) -> Candidates:
-        space = codec.open_list(digest)
+        space = codec.open_lists.get(digest)
         if space is not None:
             return space
         query = self._sql.select(self._lists.c.content).where(self._lists.c.digest == digest)
@@ -344,9 +341,7 @@ class SQLStorage:
     # -- reading trials --
 
     def trials(self, name: str) -> list[Trial]:
-        return self._read_trials(name if isinstance(name, StudyKey) else self.key(name))
-
-    def _read_trials(self, key: StudyKey) -> list[Trial]:
+        key = name if isinstance(name, StudyKey) else self.key(name)
         study, created = self._identify(key)
         with self._lock:
             cache = self._cache.setdefault(study, _Cache())
@@ -377,8 +372,8 @@ class SQLStorage:
 
     def _trial(self, row: Any, name: str) -> Trial:
         try:
-            return trial_of(row)
-        except MALFORMED as error:
+            return trial_of(row._mapping)
+        except codec.MALFORMED as error:
             raise self._damaged(name, row.number, _described(error)) from None
 
     def _damaged(self, name: str, number: Any, why: str) -> StorageError:
@@ -388,53 +383,7 @@ class SQLStorage:
             " read"
         )
 
-    def _holder(self, study: int, number: int) -> str | None:
-        """The ticket of a trial."""
-        t = self._trials.c
-        rows = self._fetch(
-            "read", self._sql.select(t.worker).where(t.study == study, t.number == number)
-        )
-        return rows[0][0] if rows else None
-
     # -- adding trials --
-
-    def insert(self, name: str, trials: Sequence[Trial], worker: str | None = None) -> bool:
-        if not trials:
-            return True
-        study, first = self._id(name), trials[0].number
-        if first < 0 or [trial.number - first for trial in trials] != list(range(len(trials))):
-            return False
-        ticket = worker or uuid.uuid4().hex
-        rows = [row_of(study, trial, ticket) for trial in trials]
-        statement = self._insert_next if worker is None else self._insert_attended
-
-        def add(connection: Connection) -> bool:
-            if len(rows) == 1:
-                return connection.execute(statement, rows[0]).rowcount == 1
-            with self._database.transaction(connection):
-                done = connection.execute(statement, rows[0]).rowcount == 1
-                if done:
-                    self._insert_rows(connection, rows[1:], worker)
-            return done
-
-        try:
-            done, attempts = self._database.counted("insert", add)
-        except TakenError as taken:
-            done, attempts = False, taken.attempts
-        except GoneError:
-            done, attempts = False, 1
-        if not done:
-            self._must_exist(name, study)
-        return done or (attempts > 1 and self._holder(study, first) == ticket)
-
-    def _insert_rows(
-        self, connection: Connection, rows: Sequence[dict[str, Any]], worker: str | None
-    ) -> None:
-        insert = self._trials.insert()
-        if worker is not None:
-            insert = insert.values(heartbeat=self._clock)
-            rows = [{name: row[name] for name in row if name != "heartbeat"} for row in rows]
-        connection.execute(insert, rows)
 
     def append(
         self,
@@ -447,34 +396,40 @@ class SQLStorage:
         if not trials:
             return []
         sql, t, study, expected = self._sql, self._trials.c, self._id(name), trials[0].number
-        rows = [row_of(study, trial, worker or uuid.uuid4().hex) for trial in trials]
-        lock = sql.select(self._turn(study))
-        last_number = sql.select(sql.func.max(t.number)).where(t.study == study)
+        ticket, attended = worker or uuid.uuid4().hex, worker is not None
+        rows = [{**row_of(study, trial, ticket), "attended": attended} for trial in trials]
+        # one statement is enough where the expected number is still free
+        may_be_quick = unless is not None and len(rows) == 1 and 0 <= expected < below
         same = ("study", "worker", "created", "params", "decision")
-        own = sql.select(t.number).where(*(t[column] == rows[0][column] for column in same))
-        newer = sql.select(*self._columns).where(t.study == study, t.number >= expected)
         tried = False
 
         def add(connection: Connection) -> int | None:
             nonlocal tried
+            if may_be_quick and not tried:
+                tried = True
+                if connection.execute(self._insert_next, rows[0]).rowcount == 1:
+                    return expected
             with self._database.transaction(connection):
                 if not self._database.is_sqlite:
-                    connection.execute(lock)
+                    connection.execute(sql.select(self._turn(study)))
                 if tried:  # an attempt whose answer got lost may have succeeded
+                    own = sql.select(t.number).where(*(t[each] == rows[0][each] for each in same))
                     number: int | None = connection.execute(own).scalars().first()
                     if number is not None:
                         return number
                 tried = True
+                last_number = sql.select(sql.func.max(t.number)).where(t.study == study)
                 last = connection.execute(last_number).scalar_one()
                 first: int = 0 if last is None else last + 1
                 if first + len(rows) > below:
                     return None
                 if unless is not None and first > expected:
+                    newer = sql.select(*self._columns).where(t.study == study, t.number >= expected)
                     others = connection.execute(newer.order_by(t.number)).all()
                     if unless([self._trial(row, name) for row in others]):
                         return None
                 numbered = [{**row, "number": first + index} for index, row in enumerate(rows)]
-                self._insert_rows(connection, numbered, worker)
+                connection.execute(self._insert_next, numbered)
             return first
 
         while True:
@@ -520,59 +475,44 @@ class SQLStorage:
         )
         if row is not None:
             return self._trial(row, name)
-        if attempts > 1 and self._holder(study, number) == ticket:
-            return self.trials(name)[number]
-        return None
+        if attempts == 1:
+            return None
+        own = (t.study == study, t.number == number, t.worker == ticket)
+        rows = self._fetch("read", self._sql.select(*self._columns).where(*own))
+        return self._trial(rows[0], name) if rows else None
 
     def finish(
-        self,
-        name: str,
-        number: int,
-        state: State,
-        value: float | None,
-        noise_std: float | None,
-        *,
-        worker: str | None = None,
-        about: About | None = None,
+        self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         study, sql, t = self._id(name), self._sql, self._trials.c
-        about, now = about or About(), utc_now()
+        row = row_of(study, Trial(0, {}).ended(ending), "")
         at = sql.and_(t.study == study, t.number == number)
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:
             allowed = sql.and_(t.worker == worker, t.state == "running")
-        new: dict[str, Any] = {
-            "state": state,
-            "value": value,
-            "noise_std": noise_std,
-            "finished": now,
-            "error": about.error,
-            "transient": about.transient,
-            "outcomes": outcomes_text(about.outcomes, about.outcome_noise),
-            "feasible": None if about.feasible is None else int(about.feasible),
-        }
-        if about.note is not None:
-            new["note"] = about.note
-        if about.params is not None:
-            new |= {"params": _params_text(about.params), "asked": t.params}
+        new: dict[str, Any] = {column: row[column] for column in ENDING_COLUMNS}
+        if ending.note is not None:
+            new["note"] = ending.note
+        if ending.params is not None:
+            new |= {"params": row["params"], "asked": t.params}
 
         def end(connection: Connection) -> Any:
             update = self._trials.update().where(at, allowed).values(new)
             update = update.returning(*self._columns)
-            if not about.attributes:
+            if not ending.attributes:
                 return connection.execute(update).one_or_none()
             with self._database.transaction(connection):
-                both = self._merged(connection, t.attributes, at, about.attributes)
+                both = self._merged(connection, t.attributes, at, ending.attributes)
                 return connection.execute(update.values(attributes=both)).one_or_none()
 
-        row, attempts = self._database.counted("finish", end)
-        if row is not None:
-            return self._trial(row, name)
+        ended, attempts = self._database.counted("finish", end)
+        if ended is not None:
+            return self._trial(ended, name)
         self._must_exist(name, study)
         if attempts > 1:  # an attempt whose answer got lost may have succeeded
             for trial in self.trials(name)[number : number + 1]:
                 stored = (trial.state, trial.value, trial.noise_std, trial.finished)
-                if stored == (state, value, noise_std, now):
+                if stored == (ending.state, ending.value, ending.noise_std, row["finished"]):
                     return trial
         return None
 
@@ -656,15 +596,6 @@ class SQLStorage:
         )
         rows = self._fetch("reclaim", statement)
         return sorted((self._trial(row, name) for row in rows), key=lambda trial: trial.number)
-
-
-def _reopen(address: str) -> SQLStorage:
-    return SQLStorage(address, must_exist=True)
-
-
-def _params_text(params: Any) -> str:
-    plain = params.tolist() if hasattr(params, "tolist") else dict(params)
-    return json.dumps(plain, allow_nan=False)
 
 
 def _described(error: Exception) -> str:

@@ -11,23 +11,21 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from functools import cache
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, GuaranteeWarning
-from noregret.gp import MAP, Fit, Kernel, Posterior, SquaredExponential
+from noregret.gp import MAP, Kernel, Posterior, SquaredExponential
 from noregret.rkhs import (
     AnchoredReference,
     Estimator,
-    EvidenceClass,
     FunctionClass,
     Information,
-    Ladder,
     Mixture,
-    NoiseFromReplicates,
     NormPower,
     NoWidening,
     PowerReference,
@@ -40,48 +38,60 @@ from noregret.rkhs import (
 )
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.base import Belief, Design, initial_proposal
+from noregret.strategies.base import (
+    UNEXPLAINED,
+    Belief,
+    Design,
+    Record,
+    decision_of,
+    initial_proposal,
+    records_of,
+)
 from noregret.strategies.data import LEAST_NOISE, ModelData, standardise
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.strategies.surrogate import estimate
 from noregret.strategies.validation import (
-    Assumed,
     check_settings,
     fixed_class_theorem,
     needs,
     start_lengthscales,
 )
-from noregret.trials import Decision, History, ModelDecision, Proposal
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    Proposal,
+    payload_as,
+)
 
 LARGEST_GAIN = 1e150  # nats, of an extrapolated information gain in hundreds of inputs
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassRecord(Record):
+    """The payload of a decision."""
+
+    h: float = 1.0  #: growth of the class as the rule computed it: g^d·b but for rounding
+    g: float = 1.0  #: the lengthscales' share of it
+    b: float = 1.0  #: the norm ball's share of it
+    norm_bound: float  #: B_t
+    reference: float | None = None  #: what a widening rule compared with
+    reference_scale: float | None = None  #: its unit, fixed at the first decision
+    estimate: float | None = None  #: what it compared
+
+    @property
+    def instant_regret_bound(self) -> float:
+        return 2 * (self.beta_sqrt or 0.0) * (self.latent_std or 0.0)  # JMLR eq. (16)
+
+
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A function class with the data: posterior, width, and the class's share of delta.
-
-    fitted: μ at the evaluated points.
-    """
+    """A function class with the data: posterior, width, and μ at the evaluated points."""
 
     function_class: FunctionClass
     posterior: Posterior
-    delta: float
     beta_sqrt: float
     fitted: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A point chosen in a model, with what was predicted there."""
-
-    x: Array
-    mean: float
-    std: float
-
-    @staticmethod
-    def at(x: Array, posterior: Posterior) -> Candidate:
-        mean, std = posterior.predict(x[None, :])
-        return Candidate(x, float(mean[0]), float(std[0]))
 
 
 class Step:
@@ -92,22 +102,29 @@ class Step:
         strategy: AdaptiveGPUCB,
         space: SearchSpace,
         history: History,
-        start: FunctionClass,
-        framed: ModelData,
-        fit: Fit | None,
-        seed: int,
+        rng: np.random.Generator,
     ) -> None:
+        fit_rng, argmax_rng = rng.spawn(2)
         self.strategy, self.space, self.history = strategy, space, history
-        self.framed, self.fit, self.seed = framed, fit, seed
-        decisions = history.model_decisions
-        self.t = len(decisions) + 1
-        self.initial = len(history.decisions) - len(decisions)
+        self.framed = standardise(
+            history,
+            rescale=strategy.standardise,
+            offset=strategy.offset,
+            noise_std=strategy.noise_std,
+            regulariser=strategy.regulariser,
+        )
+        self.start, kernel = strategy.initial_class(space.dimension), strategy.kernel
+        theta = self.start.lengthscales
+        self.fit = estimate(self.framed, kernel, strategy.estimation, theta, history, fit_rng)
+        self.seed = int(argmax_rng.integers(2**63))
+        decided = len(history.model_decisions)
+        self.t = decided + 1
+        self.initial = len(history.decisions) - decided
         self.dimension = space.dimension
-        self.previous = _widest(decisions)
-        self.start = start
-        self._frozen_regret = sum(each.instant_regret_bound or 0.0 for each in decisions)
-        self._models: dict[tuple[float, float], Model] = {}
-        self._choices: dict[tuple[float, float], Candidate] = {}
+        records = list(records_of(ClassRecord, history))[::-1]
+        self.previous = _widest(records)
+        self._frozen_regret = sum(each.instant_regret_bound for each in records)
+        self.model, self.choice = cache(self._model), cache(self._choice)
 
     @property
     def proved(self) -> bool:
@@ -129,38 +146,28 @@ class Step:
         bound = self.start.widened(g, b, s.norm_power).norm_bound
         return FunctionClass(lengthscales, bound)  # as in JMLR Alg. 1
 
-    def model(self, g: float, b: float) -> Model:
-        if (g, b) not in self._models:
-            function_class = self.function_class(g, b)
-            posterior = self.framed.condition(
-                self.strategy.kernel, function_class.lengthscales, self._noise_var
-            )
-            delta = self.strategy.delta
-            width = self.strategy.beta_sqrt(
-                function_class.norm_bound, posterior.information_gain, delta
-            )
-            fitted = self.framed.fitted_mean(posterior)
-            self._models[g, b] = Model(function_class, posterior, delta, width, fitted)
-        return self._models[g, b]
+    def _model(self, g: float, b: float) -> Model:
+        function_class, s = self.function_class(g, b), self.strategy
+        posterior = self.framed.condition(s.kernel, function_class.lengthscales, self._noise_var)
+        width = s.beta_sqrt(function_class.norm_bound, posterior.information_gain)
+        return Model(function_class, posterior, width, self.framed.fitted_mean(posterior))
 
     @property
     def _noise_var(self) -> float:
         return math.nan if self.fit is None else self.fit.noise_var
 
-    def choice(self, g: float, b: float) -> Candidate:
+    def _choice(self, g: float, b: float) -> Array:
         """x_{t+1} for this scaling; every scaling sees the same random candidates."""
-        if (g, b) not in self._choices:
-            model = self.model(g, b)
-            x = maximise(
-                ucb(model.posterior, model.beta_sqrt),
-                self.space,
-                self.history,
-                model.posterior,
-                model.fitted,
-                np.random.default_rng(self.seed),
-            )
-            self._choices[g, b] = Candidate.at(x, model.posterior)
-        return self._choices[g, b]
+        model = self.model(g, b)
+        acquisition = ucb(model.posterior, model.beta_sqrt)
+        return self.maximise(acquisition, model, np.random.default_rng(self.seed))
+
+    def maximise(self, acquisition: Acquisition, model: Model, rng: np.random.Generator) -> Array:
+        """The argmax, searched around the three evaluated points with the best mean."""
+        posterior = model.posterior
+        incumbents = posterior.X[np.argsort(-model.fitted, kind="stable")[:3]]
+        failed = self.history.failed
+        return argmax(acquisition, self.space, posterior.lengthscales, rng, incumbents, failed)
 
     # -- widening.Probe --
 
@@ -184,109 +191,61 @@ class Step:
             gain = min(gain * growth, LARGEST_GAIN)
         per_point, common = self.framed.known_noise(self._noise_var)
         c_1 = 8 / math.log1p(1 / max(float(per_point.max()), common))
-        return math.sqrt(c_1 * self.t * gain) * self.strategy.beta_sqrt(
-            function_class.norm_bound, gain, self.strategy.delta
-        )
+        width = self.strategy.beta_sqrt(function_class.norm_bound, gain)
+        return math.sqrt(c_1 * self.t * gain) * width
 
     def one_step_regret(self, g: float, b: float) -> float:
         """Σ_{j<t} 2β_j^½σ_j(x_{j+1}), frozen, plus this step's, theory.md#one-step."""
-        return self._frozen_regret + self._instant(g, b)
+        instant = 2 * self.model(g, b).beta_sqrt * self.std_at_argmax(g, b)  # JMLR eq. (16)
+        return self._frozen_regret + instant
 
     def std_at_argmax(self, g: float, b: float) -> float:
-        return self.choice(g, b).std
-
-    def _instant(self, g: float, b: float) -> float:
-        return (
-            2 * self.model(g, b).beta_sqrt * self.choice(g, b).std
-        )  # JMLR eq. (16), theory.md#one-step
+        return float(self.model(g, b).posterior.predict(self.choice(g, b)[None, :])[1][0])
 
     # -- the proposal --
 
-    def propose(self) -> Proposal:
-        scaling = self.strategy.widening.scaling(self)
-        choice = self.choice(scaling.g, scaling.b)
-        return Proposal(choice.x, Decision("model", self.reasons(scaling, choice)))
-
-    def decided(
-        self, acquisition: Callable[[Model], Acquisition], rng: np.random.Generator
-    ) -> Proposal:
-        """The argmax of what ``acquisition`` makes of the class in force."""
-        scaling = self.strategy.widening.scaling(self)
-        model = self.model(scaling.g, scaling.b)
-        x = maximise(
-            acquisition(model), self.space, self.history, model.posterior, model.fitted, rng
+    def proposal(self, scaling: Scaling, x: Array, exploration: float | None = 1.0) -> Proposal:
+        """x with what is recorded of it."""
+        s, framed, model = self.strategy, self.framed, self.model(scaling.g, scaling.b)
+        mean, std = (float(part[0]) for part in model.posterior.predict(x[None, :]))
+        given: dict[str, Any] = (
+            {} if s.regulariser is None else {"noise_std": float(s.noise_std or 0.0)}
         )
-        reasons = self.reasons(scaling, Candidate.at(x, model.posterior))
-        return Proposal(x, Decision("model", reasons))
-
-    def reasons(self, scaling: Scaling, choice: Candidate) -> ModelDecision:
-        s, framed, fit = self.strategy, self.framed, self.fit
-        model = self.model(scaling.g, scaling.b)
-        noise_var = framed.known_noise(self._noise_var)[1]
-        mean, std = framed.in_values(choice.mean, choice.std)
-        in_values = framed.noise_in_values(noise_var) if s.regulariser is None else s.noise_std
-        return ModelDecision(
-            t=self.t,
+        decision = decision_of(
+            ClassRecord,
+            framed,
+            self.t,
+            mean,
+            std,
+            self.fit,
             h=scaling.h,
             g=scaling.g,
             b=scaling.b,
             lengthscales=tuple(model.function_class.lengthscales.tolist()),
             norm_bound=model.function_class.norm_bound,
-            delta=model.delta,
             beta_sqrt=model.beta_sqrt,
+            exploration=exploration,
             proved=self.proved and not model.function_class.is_full,
             information_gain=model.posterior.information_gain,
-            noise_var=noise_var,
-            noise_std=in_values,
-            fitted_lengthscales=None if fit is None else tuple(fit.lengthscales.tolist()),
-            searched=0 if fit is None else fit.searched,
-            improved=0 if fit is None else fit.improved,
-            active=self._active(scaling.g),
-            instant_regret_bound=2 * model.beta_sqrt * choice.std,
-            mean=mean,
-            std=std,
-            offset=framed.offset,
-            scale=framed.scale,
             recommended_bound=framed.recommended_bound(
                 model.posterior, model.fitted[: len(self.history.X)], model.beta_sqrt
             ),
             reference=scaling.reference,
             reference_scale=scaling.reference_scale,
             estimate=scaling.estimate,
+            **given,
         )
-
-    def _active(self, g: float) -> str:
-        """Which of fit and schedule set the lengthscales."""
-        rule = self.strategy.estimation
-        if rule is None or self.fit is None:
-            return "schedule"
-        if rule.combine == "scale":
-            return "fit" if g == 1 else "both"
-        by_fit = self.fit.lengthscales <= self.start.lengthscales / g
-        return "fit" if by_fit.all() else ("both" if by_fit.any() else "schedule")
+        return Proposal(x, decision)
 
 
-def _widest(decisions: tuple[ModelDecision, ...]) -> Scaling:
+def _widest(records: Sequence[ClassRecord]) -> Scaling:
     """The widest scaling decided so far, whichever worker decided it, and the first decision's
     reference scale.
     """
-    if not decisions:
+    if not records:
         return Scaling(1.0, 1.0, 1.0)
-    widest = max(decisions, key=lambda each: each.h)
-    return Scaling(widest.h, widest.g, widest.b, None, decisions[0].reference_scale, None)
-
-
-def maximise(
-    acquisition: Acquisition,
-    space: SearchSpace,
-    history: History,
-    posterior: Posterior,
-    fitted: Array,
-    rng: np.random.Generator,
-) -> Array:
-    """The acquisition's argmax, searched around the three evaluated points with the best mean."""
-    incumbents = posterior.X[np.argsort(-fitted, kind="stable")[:3]]
-    return argmax(acquisition, space, posterior.lengthscales, rng, incumbents, history.failed)
+    widest = max(records, key=lambda each: each.h)
+    return Scaling(widest.h, widest.g, widest.b, None, records[0].reference_scale, None)
 
 
 WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
@@ -328,11 +287,9 @@ class AdaptiveGPUCB:
     offset: float = 0.0
     initial_points: int | None = None
     initial_design: Design = "uniform"
+    rigorous: ClassVar = RadiusGPUCB  #: the repaired theorem, a strategy of its own
 
     def __post_init__(self) -> None:
-        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
-            object.__setattr__(self, "lengthscales", lengthscales)
         check_settings(self)
         if self.width == "paper" and not self._width_is_proved:
             warnings.warn(
@@ -372,40 +329,20 @@ class AdaptiveGPUCB:
             initial_points=initial_points,
         )
 
-    @staticmethod
-    def rigorous(
-        noise_bound: float | NoiseFromReplicates = NoiseFromReplicates(),
-        delta: float = 0.1,
-        *,
-        norm_bound: float = 1.0,
-        lengthscales: float | tuple[float, ...] | None = None,
-        kernel: Kernel | Ladder = SquaredExponential(),
-        offset: float = 0.0,
-        following: EvidenceClass = EvidenceClass(),
-        initial_points: int | None = None,
-        outcomes: Mapping[str, Assumed] | None = None,
-    ) -> RadiusGPUCB:
-        """The repaired theorem: for R-sub-Gaussian noise with R = noise_bound the band holds with
-        probability 1 − delta while the class contains f, which it does from some time on, and the
-        regret is sublinear. noise_bound, norm_bound and offset are in the values' units; where R
-        is not known it is found from repeats, see ``NoiseFromReplicates``.
-        """
-        return RadiusGPUCB(
-            noise_bound,
-            delta,
-            norm_bound,
-            lengthscales,
-            kernel,
-            offset,
-            following,
-            initial_points,
-            outcomes or (),
-        )
-
     @property
     def theorem(self) -> str:
         if self.proved:
             return fixed_class_theorem(str(self.width), self.kernel, self.lengthscales)
+        if isinstance(self.width, str) and isinstance(self.widening, NoWidening):
+            if self.estimation is not None:
+                return (
+                    "none: with estimated lengthscales the band may miss f, and the search may"
+                    " stick for ever (Bull 2011)"
+                )
+            if self.width == "chowdhury_gopalan":
+                return (
+                    f"none: the {self.width} width is proved for a regulariser of at least 1 only"
+                )
         if self.width == "paper":
             return (
                 "Theorem 1 of Berkenkamp et al. 2019 as printed. Its width is a confidence bound"
@@ -438,13 +375,14 @@ class AdaptiveGPUCB:
         theta = start_lengthscales(self.lengthscales, dimension)
         return FunctionClass(theta, self.norm_bound)
 
-    def beta_sqrt(self, norm_bound: float, information_gain: float, delta: float) -> float:
+    def beta_sqrt(self, norm_bound: float, information_gain: float) -> float:
         """The width of the chosen theorem."""
         if not isinstance(self.width, str):
             return float(self.width)
         if self.noise_std is None:
             raise ConfigurationError(f"the width {self.width!r} needs noise_std")
         bound = self._noise_bound
+        delta = self.delta
         gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
         if self.width == "paper":
             return confidence.paper(norm_bound, gain, noise_std=bound, delta=delta)
@@ -472,35 +410,47 @@ class AdaptiveGPUCB:
         return max(self.noise_std, LEAST_NOISE) if self.regulariser is None else self.noise_std
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
-        return start or self.step(space, history, rng).propose()
+        return self.decided(space, history, rng)
 
     def decided(
         self,
         space: SearchSpace,
         history: History,
         rng: np.random.Generator,
-        acquisition: Callable[[Model], Acquisition],
-        argmax_rng: np.random.Generator,
+        acquisition: Callable[[Model], Acquisition] | None = None,
+        argmax_rng: np.random.Generator | None = None,
+        exploration: float | None = 1.0,
     ) -> Proposal:
-        """The next initial point, or the argmax of what ``acquisition`` makes of the class."""
+        """The next initial point, or the argmax of what ``acquisition`` makes of the class in
+        force; None: its upper confidence bound. exploration: by how much it multiplies the width,
+        None if it is no upper confidence bound.
+        """
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
-        return start or self.step(space, history, rng).decided(acquisition, argmax_rng)
+        if start is not None:
+            return start
+        step = Step(self, space, history, rng)
+        scaling = self.widening.scaling(step)
+        if acquisition is None:
+            return step.proposal(scaling, step.choice(scaling.g, scaling.b))
+        model = step.model(scaling.g, scaling.b)
+        x = step.maximise(acquisition(model), model, argmax_rng or rng)
+        return step.proposal(scaling, x, exploration)
 
-    def step(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Step:
-        """The decision to be made now."""
-        fit_rng, argmax_rng = rng.spawn(2)
-        framed = standardise(
-            history,
-            rescale=self.standardise,
-            offset=self.offset,
-            noise_std=self.noise_std,
-            regulariser=self.regulariser,
-        )
-        start = self.initial_class(space.dimension)
-        decisions = history.model_decisions
-        fit = estimate(framed, self.kernel, self.estimation, start.lengthscales, decisions, fit_rng)
-        return Step(self, space, history, start, framed, fit, int(argmax_rng.integers(2**63)))
+    def explain(self, decision: Decision) -> Explanation:
+        record = payload_as(ClassRecord, decision)
+        if record is None:
+            return UNEXPLAINED
+        return record.explanation(decision, "ucb", self._active(record))
+
+    def _active(self, record: ClassRecord) -> str:
+        """Which of fit and schedule set the lengthscales."""
+        if self.estimation is None or record.fitted_lengthscales is None:
+            return "schedule"
+        if self.estimation.combine == "scale":
+            return "fit" if record.g == 1 else "both"
+        start = self.initial_class(len(record.lengthscales)).lengthscales
+        by_fit = np.array(record.fitted_lengthscales) <= start / record.g
+        return "fit" if by_fit.all() else ("both" if by_fit.any() else "schedule")
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -511,7 +461,7 @@ class AdaptiveGPUCB:
         if len(history.X) == 0:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
-        step = chosen.step(space, history.observed, np.random.default_rng(0))
+        step = Step(chosen, space, history.observed, np.random.default_rng(0))
         model = step.model(step.previous.g, step.previous.b)
         held, framed = model.function_class, step.framed
         condition = "none: a constant width is a rule of thumb, not a confidence bound"

@@ -1,21 +1,36 @@
-"""What a strategy is: the protocol, its belief about f, and the initial design they share."""
+"""The protocol of a strategy, its belief about f, its record of a decision, the initial design."""
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Predictor
+from noregret.gp import Fit, Kernel, Predictor
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
-from noregret.trials import Decision, History, Limit, Proposal, html_table
+from noregret.strategies.data import ModelData
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    Kind,
+    Limit,
+    ModelDecision,
+    OutcomeDecision,
+    Proposal,
+    html_table,
+    payload_as,
+    plain,
+)
 
 Design = Literal["uniform", "spread"]
 TRIES = 100  # random points that may lie too close to a failed one
@@ -44,6 +59,34 @@ class Strategy(Protocol):
         """What it holds about f now, without a new decision; None: it has no model, or no
         data yet.
         """
+
+    def explain(self, decision: Decision) -> Explanation:
+        """A decision of its model in words and numbers, from what it recorded in the payload."""
+
+
+class Delegating:
+    """A strategy that believes and decides as another one with settings of its own."""
+
+    __slots__ = ()
+
+    def inner(self, inputs: int) -> Strategy:
+        """The other one, for that many inputs."""
+        raise NotImplementedError
+
+    @property
+    def proved(self) -> bool:
+        return self.inner(1).proved
+
+    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+        return self.inner(space.dimension).propose(space, history, rng)
+
+    def belief(
+        self, space: SearchSpace, history: History, delta: float | None = None
+    ) -> Belief | None:
+        return self.inner(space.dimension).belief(space, history, delta)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self.inner(len(decision.payload.get("lengthscales", (1,)))).explain(decision)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -144,6 +187,152 @@ class OutcomeBelief:
         """That its limit is kept."""
         mean, std = self.margin.predict(A)
         return np.asarray(ndtr(mean / np.maximum(std, TINY)))
+
+
+# -- what a decision records --
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """The payload of a strategy with a Gaussian process; each adds what it alone knows. In model
+    units, where nothing else is said.
+    """
+
+    lengthscales: tuple[float, ...]  #: θ_t of the class in force, on the unit cube
+    fitted_lengthscales: tuple[float, ...] | None = None  #: the estimate, None if none was made
+    searched: int = 0  #: points at the last search from all starts
+    improved: int = 0  #: points at the last improvement of the estimate
+    noise_var: float | None = None  #: of a value to come
+    noise_std: float = 0.0  #: the same in the values' units
+    information_gain: float | None = None  #: I_t in nats
+    latent_std: float | None = None  #: of f at the point
+    beta_sqrt: float | None = None  #: what multiplied it; None: no band decided
+    exploration: float | None = None  #: the part of it that UCB used; None: UCB did not choose
+    recommended_bound: float | None = None  #: safe end of the band, in the units of f
+    proved: bool = False  #: whether the width is a theorem's, under the strategy's condition
+    offset: float = 0.0  #: of the values
+    scale: float = 1.0  #: of the values
+    compression: tuple[tuple[float, float], ...] = ()  #: (mean, std) of each pass
+    outcomes: tuple[OutcomeDecision, ...] = ()  #: of a study with limits
+    chance_feasible: float | None = None  #: that all are within their limits
+
+    @property
+    def fit(self) -> Fit | None:
+        """The estimate, where the next search for one starts."""
+        if self.fitted_lengthscales is None or self.noise_var is None:
+            return None
+        fitted = np.array(self.fitted_lengthscales)
+        return Fit(fitted, float(self.noise_var), self.searched, self.improved)
+
+    def explanation(
+        self, decision: Decision, rule: str, active: str | None, **numbers: float
+    ) -> Explanation:
+        """The decision in the words of ``RULES`` and ``ACTIVE``, or in others. numbers: what
+        follows from the record and is shown beside it.
+        """
+        recorded = {**decision.payload, **numbers}
+        return Explanation(
+            RULES.get(rule, rule),
+            None if active is None else ACTIVE.get(active, active),
+            **{name: getattr(self, name) for name in SHARED},
+            numbers={
+                name: value
+                for name, value in recorded.items()
+                if name not in ("outcomes", "memory") and value not in (None, [])
+            },
+        )
+
+
+# what the edges compute with, and a record therefore has as fields
+SHARED = {each.name for each in fields(Explanation)} & {each.name for each in fields(Record)}
+
+
+def decision_of(
+    record: Callable[..., Record],
+    data: ModelData,
+    t: int,
+    mean: float,
+    std: float,
+    fit: Fit | None,
+    kind: Kind = "promise",
+    **own: Any,
+) -> Decision:
+    """The last station: what is expected at the point that was chosen, and the payload.
+
+    Args:
+        record: The type of the payload.
+        data: The data as the model saw them.
+        t: Counts the model's decisions from 1.
+        mean: The posterior mean at the point, in model units.
+        std: The posterior std of f there.
+        fit: The estimate; None if there is none.
+        kind: What the decision was for.
+        **own: The other fields of the payload.
+    """
+    noise_var = data.known_noise(math.nan if fit is None else fit.noise_var)[1]
+    estimate: dict[str, Any] = {}
+    if fit is not None:
+        estimate = {"searched": fit.searched, "improved": fit.improved}
+        estimate["fitted_lengthscales"] = tuple(fit.lengthscales.tolist())
+    units: dict[str, Any] = {"offset": data.offset, "scale": data.scale}
+    units["compression"] = tuple((float(m), float(s)) for m, s in data.compression.passes)
+    noise = {"noise_var": noise_var, "noise_std": data.noise_in_values(noise_var)}
+    payload = plain(record(latent_std=std, **{**estimate, **units, **noise, **own}))
+    return Decision("model", ModelDecision(t, *data.in_values(mean, std), kind), payload=payload)
+
+
+def noting(proposal: Proposal, notes: Mapping[str, Any]) -> Proposal:
+    """With more in the payload, or something else under the same name."""
+    decision = proposal.decision
+    return replace(proposal, decision=replace(decision, payload={**decision.payload, **notes}))
+
+
+R = TypeVar("R", bound=Record)
+
+
+def records_of(kind: type[R], history: History) -> Iterator[R]:
+    """What the decisions of models recorded, newest first; without those of other strategies or of
+    another number of inputs.
+    """
+    for decision in reversed(history.decisions):
+        record = None if decision.model is None else payload_as(kind, decision)
+        if record is not None and len(record.lengthscales) == history.X.shape[1]:
+            yield record
+
+
+RULES = {
+    "ucb": (
+        "What is expected here and what might be here, taken together, promised the most of all"
+        " points: its confidence bound was the best."
+    ),
+    "log_ei": "Expected improvement is largest here.",
+    "limited": (
+        "Expected improvement, times the chance to keep all limits, is largest here; as long as"
+        " nothing feasible is known, the chance alone."
+    ),
+    "optimistic": (
+        "Of all points that may keep the limits this one promised the most: its confidence bound"
+        " was the best."
+    ),
+    "infeasible": "No point seems to keep all limits: this one comes closest, at best.",
+    "survey": (
+        "A survey, a look around: the search had stopped learning, so this point was chosen for"
+        " what it can teach, not for its value."
+    ),
+    "patrol": (
+        "A patrol: the next point of a fixed sequence that comes everywhere in time, whatever the"
+        " data say."
+    ),
+}
+ACTIVE = {
+    "fit": "The lengthscales estimated from the data are in force.",
+    "schedule": (
+        "The widening schedule is in force: it asks for shorter lengthscales than the data suggest."
+    ),
+    "both": "Both are in force: lengthscales estimated from the data, shortened by the widening.",
+}
+# of a payload that is not the strategy's own, or damaged
+UNEXPLAINED = Explanation("A model chose this point; what it recorded is of another strategy.")
 
 
 TINY = 1e-300

@@ -30,9 +30,9 @@ from noregret.gp import (
 )
 from noregret.search import Acquisition, argmax
 from noregret.space import Array, Indices, Mask, SearchSpace
-from noregret.strategies.base import Belief, OutcomeBelief
+from noregret.strategies.base import Belief, OutcomeBelief, Record, records_of
 from noregret.strategies.data import scaled, standard_units
-from noregret.trials import History, Margins, ModelDecision, OutcomeDecision
+from noregret.trials import History, Margins, OutcomeDecision
 
 KERNEL = Matern(2.5)
 LENGTHSCALES = LogNormal(math.sqrt(2), math.sqrt(3), dimension_scaled=True)
@@ -250,7 +250,7 @@ class Feasibility:
         if not told:
             return Feasibility(failures)
         unknown = np.vstack([history.pending, history.failed])
-        earlier = previous_fits(history.model_decisions)
+        earlier = previous_fits(history)
         models = tuple(
             OutcomeModel.fit(margins, unknown, group, earlier.get(margins.name), stream)
             for margins, stream in zip(told, rng.spawn(len(told)), strict=True)
@@ -342,16 +342,14 @@ def consecutive_violations(outcomes: Sequence[Margins]) -> int:
     return int(np.argmax(met[::-1])) if met.any() else 0
 
 
-def previous_fits(decisions: Sequence[ModelDecision]) -> Mapping[str, Fit]:
+def previous_fits(history: History) -> Mapping[str, Fit]:
     """The last recorded fit of each outcome."""
-    for decision in reversed(decisions):
-        if decision.outcomes:
-            return {
-                o.name: Fit(np.array(o.lengthscales), float(o.noise_var), o.searched, o.improved)
-                for o in decision.outcomes
-                if o.noise_var is not None
-            }
-    return {}
+    last = next((each.outcomes for each in records_of(Record, history) if each.outcomes), ())
+    return {
+        o.name: Fit(np.array(o.lengthscales), float(o.noise_var), o.searched, o.improved)
+        for o in last
+        if o.noise_var is not None
+    }
 
 
 def log_above(gain: Acquisition, worst: float) -> Acquisition:

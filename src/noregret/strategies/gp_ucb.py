@@ -7,21 +7,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from noregret.gp import MAP, Kernel, SquaredExponential
 from noregret.rkhs import NoWidening
-from noregret.space import SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.base import Belief, Design
-from noregret.strategies.validation import fixed_class_theorem
-from noregret.trials import History, Proposal
+from noregret.strategies.base import Delegating, Design
 
 WIDEST = 10.0  # estimated lengthscales are sought up to this multiple of the cube's diameter
 
 
 @dataclass(frozen=True, slots=True)
-class GPUCB:
+class GPUCB(Delegating):
     """Known hyperparameters (lengthscales, norm_bound, noise_std), or estimated ones where they are
     None.
 
@@ -42,14 +37,14 @@ class GPUCB:
     initial_design: Design = "uniform"
 
     def __post_init__(self) -> None:
-        self._adaptive(1)
+        self.inner(1)
 
-    def _adaptive(self, dimension: int) -> AdaptiveGPUCB:
+    def inner(self, inputs: int) -> AdaptiveGPUCB:
         estimated = self.lengthscales is None
         return AdaptiveGPUCB(
             kernel=self.kernel,
             lengthscales=(
-                WIDEST * math.sqrt(dimension) if self.lengthscales is None else self.lengthscales
+                WIDEST * math.sqrt(inputs) if self.lengthscales is None else self.lengthscales
             ),
             norm_bound=self.norm_bound,
             noise_std=self.noise_std,
@@ -68,30 +63,4 @@ class GPUCB:
 
     @property
     def theorem(self) -> str:
-        if not isinstance(self.width, str):
-            return "none: a constant width with standardised values is a rule of thumb"
-        if self.lengthscales is None:
-            return (
-                "none: with estimated lengthscales the band may miss f, and the search may stick"
-                " for ever (Bull 2011)"
-            )
-        if self.width == "paper":
-            return (
-                "as printed in Berkenkamp et al. 2019, Lemma 1: a confidence bound only for"
-                " noise_std ≥ 0.354; no guarantee is claimed below"
-            )
-        if not self.proved:
-            return f"none: the {self.width} width is proved for a regulariser of at least 1 only"
-        return fixed_class_theorem(self.width, self.kernel, self.lengthscales)
-
-    @property
-    def proved(self) -> bool:
-        return self._adaptive(1).proved
-
-    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self._adaptive(space.dimension).propose(space, history, rng)
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self._adaptive(space.dimension).belief(space, history, delta)
+        return self.inner(1).theorem

@@ -25,9 +25,18 @@ import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, LogNormal, Matern, Posterior
+from noregret.rkhs import merge
 from noregret.search import Acquisition, argmax, log_ei, ucb
 from noregret.space import Array, Inputs, SearchSpace
-from noregret.strategies.base import Belief, check_initial_points, default_initial_points
+from noregret.strategies.base import (
+    UNEXPLAINED,
+    Belief,
+    Record,
+    check_initial_points,
+    decision_of,
+    default_initial_points,
+    noting,
+)
 from noregret.strategies.data import cloud_of, standardise_robustly
 from noregret.strategies.exploration import (
     UNKNOWN,
@@ -51,7 +60,15 @@ from noregret.strategies.surrogate import (
     previous_fit,
 )
 from noregret.strategies.validation import check_positive
-from noregret.trials import WITHOUT_VALUE, Decision, History, Kind, Limit, ModelDecision, Proposal
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    Kind,
+    Limit,
+    Proposal,
+    payload_as,
+)
 
 KERNEL = Matern(2.5)
 ESTIMATION = MAP(
@@ -74,7 +91,16 @@ SHARE = 0.05
 BUDGET_GROWTH = 0.9  # exponent of the surveys' budget p(t); 1 would make regret linear
 DELTA = 0.1  # failure probability of the band that is shown
 Promise = Literal["in turn", "ucb", "log_ei"]
-SHIFT = "shift"  # in a decision's memory: where the sequence of this study starts
+SHIFT = "shift"  # in a decision's payload: where the sequence of this study starts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InsuredRecord(Record):
+    """The payload of a decision."""
+
+    g: float = 1.0  #: by which the fitted lengthscales were divided, in a survey
+    chance_of_failing: float | None = None  #: learnt from failures; None: there were none
+    memory: Mapping[str, Any]  #: the surrogate's
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +181,7 @@ class InsuredGPUCB:
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         inputs = space.inputs
-        shifts = [each.memory[SHIFT] for each in history.decisions if SHIFT in each.memory]
+        shifts = [each.payload[SHIFT] for each in history.decisions if SHIFT in each.payload]
         shift = np.array(shifts[0]) if shifts else rng.random(space.dimension)
         memory = {} if shifts else {SHIFT: shift.tolist()}
         count = self.initial_points
@@ -165,12 +191,21 @@ class InsuredGPUCB:
         if known == 0 or known + len(history.pending) < count:
             number = patrolled(history)
             return Proposal(
-                patrol_point(space, inputs, number, shift), Decision("initial", memory=memory)
+                patrol_point(space, inputs, number, shift), Decision("initial", payload=memory)
             )
         if len(history.X) == 0:  # no limit was kept yet, and there is no value
             x = Feasibility.fit(history, inputs.group, rng).search(space, rng)
-            return Proposal(x, Decision("initial", memory={WITHOUT_VALUE: "limits", **memory}))
+            return Proposal(x, Decision("feasibility", payload=memory))
         return Asked(self, space, inputs, history, rng).propose(shift, memory)
+
+    def explain(self, decision: Decision) -> Explanation:
+        record = payload_as(InsuredRecord, decision)
+        if record is None or decision.model is None:
+            return UNEXPLAINED
+        promise = "limited" if record.outcomes else "ucb" if record.exploration else "log_ei"
+        rule = promise if decision.model.kind == "promise" else decision.model.kind
+        h = merge(record.g, 1.0, len(record.lengthscales))
+        return record.explanation(decision, rule, "fit" if record.g == 1 else "both", h=h, b=1.0)
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
         """Any limits will do: everything about them is estimated."""
@@ -238,7 +273,7 @@ class Asked:
                 inputs,
                 ESTIMATION,
                 KERNEL,
-                previous_fit(self.earlier),
+                previous_fit(history),
                 last_memory(history),
                 fit_rng,
             )
@@ -266,7 +301,7 @@ class Asked:
     # -- the decision --
 
     def propose(self, shift: Array, memory: Mapping[str, Any]) -> Proposal:
-        self.memory = {**self.memory, **memory}
+        self.start = memory
         strategy, t = self.strategy, self.t
         if strategy.patrols(t) > strategy.patrols(t - 1) and not self.inputs.in_context:
             number = patrolled(self.history)
@@ -361,7 +396,8 @@ class Asked:
         the mean there, by today's model.
         """
         decided = zip(self.history.decisions, self.history.rows, strict=True)
-        done = [row for each, row in decided if each.model and each.model.kind == "survey"]
+        surveys = [pair for pair in decided if pair[0].model and pair[0].model.kind == "survey"]
+        done = [row for _, row in surveys]
         told = [row for row in done if row is not None]
         best = float(self.fitted.max())
         cost = np.maximum(best - self.fitted[told], SHARE).sum()
@@ -371,8 +407,8 @@ class Asked:
         cloud = cloud_of(self.space, self.seed)
         if mean_std(self.posterior, cloud) > UNKNOWN:
             return None  # the fitted class is wide by itself: what it promises explores
-        last = next((each.g for each in reversed(self.earlier) if each.kind == "survey"), 1.0)
-        g = widening_scale(self.widened, cloud, last)
+        last = payload_as(InsuredRecord, surveys[-1][0]) if surveys else None
+        g = widening_scale(self.widened, cloud, 1.0 if last is None else last.g)
         if g == WIDEST:
             return None  # every design is known: no class leaves much open
         widened = self.widened(g)
@@ -392,33 +428,22 @@ class Asked:
     ) -> Proposal:
         used, data = posterior or self.posterior, self.data
         mean, std = (float(v[0]) for v in used.predict(x[None, :]))
-        value, spread = data.in_values(mean, std)
         fitted = self.fitted if used is self.posterior else data.fitted_mean(used)
-        chosen_by = "ucb" if self.takes_ucb or kind != "promise" else "log_ei"
-        reasons = ModelDecision(
-            t=self.t,
-            kind=kind,
-            survey=kind == "survey",
-            h=g**self.space.dimension if math.log(g) * self.space.dimension < 700 else 1e300,
-            g=g,
+        decision = decision_of(
+            InsuredRecord,
+            data,
+            self.t,
+            mean,
+            std,
+            self.fit,
+            kind,
             lengthscales=tuple(used.lengthscales.tolist()),
-            fitted_lengthscales=tuple(self.fit.lengthscales.tolist()),
-            searched=self.fit.searched,
-            improved=self.fit.improved,
-            active="fit" if g == 1 else "both",
-            beta_sqrt=WIDTH,
-            exploration=self.width / WIDTH,
             information_gain=used.information_gain,
-            noise_var=self.noise_var,
-            noise_std=data.noise_in_values(self.noise_var),
-            instant_regret_bound=2 * WIDTH * std,
-            mean=value,
-            std=spread,
-            offset=data.offset,
-            scale=data.scale,
-            compression=tuple((float(m), float(s)) for m, s in data.compression.passes),
+            beta_sqrt=WIDTH,
+            exploration=self.width / WIDTH if kind == "promise" and self.takes_ucb else None,
             recommended_bound=data.recommended_bound(used, fitted[: len(self.history.X)], WIDTH),
-            acquisition="limited" if self.feasibility.outcomes else chosen_by,
+            g=g,
+            memory=self.memory,
             **self.feasibility.recorded(x),
         )
-        return Proposal(x, Decision("model", reasons, memory=self.memory))
+        return noting(Proposal(x, decision), self.start)

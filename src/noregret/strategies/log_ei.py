@@ -15,7 +15,7 @@ from noregret.space import SearchSpace
 from noregret.strategies.base import Belief
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.surrogate import SurrogateModel
-from noregret.trials import History, Limit, Proposal
+from noregret.trials import Decision, Explanation, History, Limit, Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,9 @@ class LogEI:
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self._fitted.propose(space, history, rng)
+
+    def explain(self, decision: Decision) -> Explanation:
+        return self._fitted.explain(decision)
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
         """Any limits will do: everything about them is estimated."""

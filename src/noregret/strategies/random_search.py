@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from noregret.space import SearchSpace
-from noregret.strategies.base import Belief, random_point
-from noregret.trials import Decision, History, Limit, Proposal
+from noregret.strategies.base import UNEXPLAINED, Belief, random_point
+from noregret.trials import Decision, Explanation, History, Limit, Proposal
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,9 @@ class RandomSearch:
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return Proposal(random_point(space, rng, history.failed), Decision("random"))
+
+    def explain(self, decision: Decision) -> Explanation:
+        return UNEXPLAINED
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,22 +26,33 @@ from noregret.rkhs import (
     RadiusBand,
     Values,
     first_pairs,
+    merge,
     pairs_at,
     radius_band,
     unpaired,
 )
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
-from noregret.strategies.base import Belief, OutcomeBelief, initial_proposal, random_point
-from noregret.strategies.data import LEAST_NOISE, number, scaled, unit_for
+from noregret.strategies.base import (
+    ACTIVE,
+    UNEXPLAINED,
+    Belief,
+    OutcomeBelief,
+    Record,
+    decision_of,
+    initial_proposal,
+    noting,
+    random_point,
+)
+from noregret.strategies.data import LEAST_NOISE, ModelData, number, scaled, unit_for
 from noregret.strategies.rigorous_outcomes import (
+    OutcomeBand,
     hope,
     may_be_feasible,
     of_outcome,
     optimistic,
     outcome_bands,
     outcome_beliefs,
-    propose_without_value,
     search,
 )
 from noregret.strategies.validation import (
@@ -52,9 +63,42 @@ from noregret.strategies.validation import (
     needs,
     start_lengthscales,
 )
-from noregret.trials import Decision, History, Limit, ModelDecision, Proposal
+from noregret.trials import (
+    Decision,
+    Explanation,
+    History,
+    Limit,
+    Proposal,
+    payload_as,
+)
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RadiusRecord(Record):
+    """The payload of a decision."""
+
+    rule: str  #: "ucb"; with outcome constraints "optimistic" or "infeasible"
+    g: float = 1.0  #: the lengthscales' share of the growth
+    b: float = 1.0  #: the norm ball's share of it
+    norm_bound: float | None = None  #: B_t
+    norm_lower_bound: float | None = None  #: what the data require of ‖f‖ at θ_t
+
+    @property
+    def h(self) -> float:
+        return merge(self.g, self.b, len(self.lengthscales))
+
+    @property
+    def active(self) -> str:
+        """What set the class, and the data's lower bound on the norm."""
+        if self.norm_lower_bound is None or self.norm_bound is None:
+            return ACTIVE["both"]
+        least, most = self.scale * self.norm_lower_bound, self.scale * self.norm_bound
+        return (
+            f"{ACTIVE['both']} The data require a norm of {least:.3g} at least; the class allows"
+            f" {most:.3g}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +130,6 @@ class RadiusGPUCB:
     algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
 
     def __post_init__(self) -> None:
-        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
-            object.__setattr__(self, "lengthscales", lengthscales)
         if isinstance(self.noise_bound, NoiseFromReplicates):
             check_common(self, ("norm_bound",))
             self.noise_bound.check(self.delta / 2)
@@ -102,7 +143,7 @@ class RadiusGPUCB:
         for kernel in self._kernels:
             check_proved_kernel(kernel)
         check_following(self.following)
-        given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes
+        given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes or ()
         object.__setattr__(self, "outcomes", tuple((name, each) for name, each in given))
         if not all(isinstance(each, Assumed) for each in self.assumed.values()):
             raise ConfigurationError(
@@ -224,7 +265,7 @@ class RadiusGPUCB:
         return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0))
+        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0), 1.0)
 
     def decided(
         self,
@@ -232,115 +273,109 @@ class RadiusGPUCB:
         history: History,
         rng: np.random.Generator,
         acquisition: Callable[[RadiusBand], Acquisition],
+        exploration: float | None = None,
     ) -> Proposal:
-        """The next initial point, or the argmax of what ``acquisition`` makes of the band."""
+        """The next initial point, or the argmax of what ``acquisition`` makes of the band.
+        exploration: by how much it multiplies the width, if it is an upper confidence bound.
+        """
         self.initial_class(space.dimension)  # what does not fit the space is refused at once
         known = self.known(history)
         if known is None:
             again = unpaired(history.X, history.pending)
             x = random_point(space, rng, history.failed) if again is None else again
             return Proposal(x, Decision("initial"))
-        if known[0] != self:
-            found = known[0].decided(space, known[1], rng, acquisition)
-            model = found.decision.model
-            if model is not None and known[0].norm_bound != self.norm_bound:
-                found = replace(
-                    found, decision=replace(found.decision, model=replace(model, proved=False))
-                )
-            if isinstance(self.noise_bound, NoiseFromReplicates):
-                return keeping(found, history, self.noise_bound.pairs)
-            return found
-        first = initial_proposal(space, history, rng, self.initial_points, "uniform")
+        me, usable = known
+        first = initial_proposal(space, usable, rng, self.initial_points, "uniform")
         if first is not None:
             return first
         if history.outcomes:
-            return self._propose_limited(space, history, rng)
-        chosen, band = self.followed(space, history)
-        lower, upper = band.bounds(history.X)
-        incumbents = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-        shown = band.with_pending(history.under_way)
-        theta = chosen.function_class.lengthscales
-        avoided = history.failed, history.given_up
-        x = argmax(acquisition(shown), space, theta, rng, incumbents, *avoided)
-        return Proposal(
-            x, Decision("model", self._reasons(space, history, x, chosen, band, shown, lower))
-        )
+            proposal = me._limited(space, usable, rng)
+        else:
+            estimate = me.followed(space, usable)
+            shown = estimate[1].with_pending(usable.under_way)
+            theta = estimate[0].function_class.lengthscales
+            avoided = usable.failed, usable.given_up
+            top = _best_middles(estimate[1], usable.X)
+            x = argmax(acquisition(shown), space, theta, rng, top, *avoided)
+            proposal = me._proposal(usable, x, theta, "ucb", estimate, exploration=exploration)
+        if me.norm_bound != self.norm_bound:
+            proposal = noting(proposal, {"proved": False})
+        if isinstance(self.noise_bound, NoiseFromReplicates):
+            return keeping(proposal, history, self.noise_bound.pairs)
+        return proposal
 
-    def _propose_limited(
-        self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> Proposal:
+    def _limited(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         """By the classes of the decisions; where these leave nothing feasible, by those of the
-        beliefs; where these leave nothing either, what comes closest. theory.md#limits
+        beliefs; where these leave nothing either, what comes closest. While no value is known its
+        upper end is the same everywhere: any point of the optimistic set is then an argmax, and the
+        one with the best hope is taken. theory.md#limits
         """
         me, seed = replace(self, delta=self.share), int(rng.integers(2**31))
-        if len(history.X) == 0:  # no limit was kept yet, and there is no value
-            return propose_without_value(self, space, history, rng)
-        limits = outcome_bands(self, space, history)
-        chosen, band = me.followed(space, history)
-        rule = "optimistic"
+        estimate, top = None, history.without_value[:3]
         for least in (0.0, 1.0):
-            if least:
-                limits = outcome_bands(self, space, history, least)
-                chosen, band = me.followed(space, history, least)
-            shown = band.with_pending(history.under_way)
-            theta = chosen.function_class.lengthscales
-            lower, upper = band.bounds(history.X)
-            top = history.X[np.argsort(-(lower + upper), kind="stable")[:3]]
-            x = search(optimistic(shown, limits, space, seed), space, theta, rng, top, history)
+            limits = outcome_bands(self, space, history, least)
+            theta = shortest = np.min([each.lengthscales for each in limits], axis=0)
+            acquisition = hope(limits)
+            if len(history.X):
+                estimate = me.followed(space, history, least)
+                theta, top = (
+                    estimate[0].function_class.lengthscales,
+                    _best_middles(estimate[1], history.X),
+                )
+                shown = estimate[1].with_pending(history.under_way)
+                acquisition = optimistic(shown, limits, space, seed)
+            x = search(acquisition, space, theta, rng, top, history)
             if may_be_feasible(limits, x[None, :])[0]:
-                break
-        else:
-            rule = "infeasible"
-            theta = np.min([each.chosen.function_class.lengthscales for each in limits], axis=0)
-            x = search(hope(limits), space, theta, rng, top, history)
-        told = tuple(each.decision(x) for each in limits)
-        reasons = replace(
-            me._reasons(space, history, x, chosen, band, shown, lower),
-            acquisition=rule,
-            outcomes=told,
-            chance_feasible=math.prod(each.chance for each in told),
-        )
-        return Proposal(x, Decision("model", reasons))
+                return me._proposal(history, x, theta, "optimistic", estimate, limits)
+        if len(history.X):
+            x = search(hope(limits), space, shortest, rng, top, history)
+        return me._proposal(history, x, theta, "infeasible", estimate, limits)
 
-    def _reasons(
+    def _proposal(
         self,
-        space: SearchSpace,
         history: History,
         x: Array,
-        chosen: ClassEstimate,
-        band: RadiusBand,
-        shown: RadiusBand,
-        lower: Array,
-    ) -> ModelDecision:
-        """The forecast is that of the Gaussian process at c = 1; the width makes its upper end the
-        band's.
+        theta: Array,
+        rule: str,
+        estimate: tuple[ClassEstimate, RadiusBand] | None,
+        limits: tuple[OutcomeBand, ...] = (),
+        exploration: float | None = None,
+    ) -> Proposal:
+        """x with what is recorded of it. The forecast is that of the Gaussian process at c = 1,
+        before any value that of the class; the width makes its upper end the band's.
         """
-        reference = band.posteriors[band.reference]
-        mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-        below, above = (float(part[0]) for part in shown.bounds(x[None, :]))
-        offset, scale = history.sign * self.offset, self.norm_bound
-        return ModelDecision(
-            t=len(history.model_decisions) + 1,
-            h=chosen.g**space.dimension * chosen.b,
-            g=chosen.g,
-            b=chosen.b,
-            lengthscales=tuple(chosen.function_class.lengthscales.tolist()),
-            norm_bound=chosen.function_class.norm_bound,
-            norm_lower_bound=chosen.norm_lower_bound,
-            delta=self.delta,
-            beta_sqrt=(above - mean) / std,
-            proved=True,  # with points under way too: the width pays for them
-            information_gain=reference.information_gain,
-            noise_var=(self._bound / scale) ** 2,
-            noise_std=self._bound,
-            active="both",
-            instant_regret_bound=above - below,
-            mean=number(offset + scale * mean),
-            std=number(scale * std),
-            offset=offset,
-            scale=scale,
-            recommended_bound=number(offset + scale * float(lower.max())),
-        )
+        outcomes = tuple(each.decision(x) for each in limits)
+        record: dict[str, Any] = {"rule": rule, "exploration": exploration, "outcomes": outcomes}
+        if outcomes:
+            record["chance_feasible"] = math.prod(each.chance for each in outcomes)
+        offset, unit = history.sign * self.offset, self.norm_bound
+        mean, std = 0.0, 1.0
+        if estimate is not None:
+            chosen, band = estimate
+            reference = band.posteriors[band.reference]
+            mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
+            above = float(band.with_pending(history.under_way).upper(x[None, :])[0])
+            record |= {
+                "g": chosen.g,
+                "b": chosen.b,
+                "norm_bound": chosen.function_class.norm_bound,
+                "norm_lower_bound": chosen.norm_lower_bound,
+                "beta_sqrt": (above - mean) / std,
+                "proved": True,  # with points under way too: the width pays for them
+                "information_gain": reference.information_gain,
+                "recommended_bound": number(offset + unit * float(band.bounds(history.X)[0].max())),
+            }
+        bound = self._bound / unit
+        data = ModelData(history.X, history.y, history.y, bound**2, history.X[:0], offset, unit, 0)
+        t = len(history.model_decisions) + 1
+        own = {"lengthscales": tuple(theta.tolist()), **record}
+        return Proposal(x, decision_of(RadiusRecord, data, t, mean, std, None, **own))
+
+    def explain(self, decision: Decision) -> Explanation:
+        record = payload_as(RadiusRecord, decision)
+        if record is None:
+            return UNEXPLAINED
+        return record.explanation(decision, record.rule, record.active, h=record.h)
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
@@ -411,13 +446,19 @@ class RadiusGPUCB:
         return f"refuted by the data: {text}" if band.refuted else text
 
 
-REPEATED = "repeated"  # in the memory of a decision: the points of the pairs
+def _best_middles(band: RadiusBand, X: Array) -> Array:
+    """The three points at which the middle of the band is highest."""
+    lower, upper = band.bounds(X)
+    return X[np.argsort(-(lower + upper), kind="stable")[:3]]
+
+
+REPEATED = "repeated"  # in the payload of a decision: the points of the pairs
 
 
 def kept_places(history: History, count: int) -> Array | None:
     """(count, d): the points of the pairs that the first decision of the model kept, if any did."""
     for each in history.decisions:
-        places = np.array(each.memory.get(REPEATED, ()), dtype=np.float64)
+        places = np.array(each.payload.get(REPEATED, ()), dtype=np.float64)
         if places.shape == (count, history.X.shape[1]):
             return places
     return None
@@ -432,9 +473,7 @@ def pairs(history: History, count: int) -> list[tuple[int, int]]:
 
 def keeping(proposal: Proposal, history: History, count: int) -> Proposal:
     """With the points of the pairs, if it is the first of a model."""
-    decision = proposal.decision
-    if decision.model is None or kept_places(history, count) is not None:
+    if proposal.decision.model is None or kept_places(history, count) is not None:
         return proposal
     places = history.X[[first for first, _ in pairs(history, count)]]
-    memory = {**decision.memory, REPEATED: places.tolist()}
-    return replace(proposal, decision=replace(decision, memory=memory))
+    return noting(proposal, {REPEATED: places.tolist()})

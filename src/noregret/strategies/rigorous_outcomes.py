@@ -7,7 +7,6 @@ Svetozarevic and Jones 2022) with the band of one radius. theory.md#limits
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,13 +20,10 @@ from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.base import OutcomeBelief
 from noregret.trials import (
-    Decision,
     History,
     Limit,
     Margins,
-    ModelDecision,
     OutcomeDecision,
-    Proposal,
 )
 
 if TYPE_CHECKING:
@@ -59,7 +55,7 @@ def of_outcome(strategy: RadiusGPUCB, name: str, limit: Limit) -> RadiusGPUCB:
     )
 
 
-def history_of(history: History, margins: Margins) -> History:
+def margin_history(history: History, margins: Margins) -> History:
     """The history of a margin, which is told whenever the trial ended."""
     return replace(
         history,
@@ -83,6 +79,10 @@ class OutcomeBand:
     shown: RadiusBand
 
     @property
+    def lengthscales(self) -> Array:
+        return self.chosen.function_class.lengthscales
+
+    @property
     def least(self) -> float:
         """A margin of zero in the model's units."""
         return -self.strategy.offset / self.strategy.norm_bound
@@ -98,7 +98,7 @@ class OutcomeBand:
             mean=self.margins.in_values(offset + unit * mean),
             std=unit * std,
             chance=float(ndtr((mean - self.least) / std)),
-            lengthscales=tuple(self.chosen.function_class.lengthscales.tolist()),
+            lengthscales=tuple(self.lengthscales.tolist()),
             noise_std=self.strategy._bound,
             lower=lower,
             upper=upper,
@@ -112,7 +112,7 @@ def outcome_bands(
     made = []
     for margins in history.outcomes:
         own = of_outcome(strategy, margins.name, margins.limit)
-        known = own.known(history_of(history, margins)) if len(margins.y) else None
+        known = own.known(margin_history(history, margins)) if len(margins.y) else None
         if known is not None:
             own = known[0]
             chosen, band = own.followed(space, known[1], least)
@@ -204,37 +204,6 @@ def search(
     return x
 
 
-def propose_without_value(
-    strategy: RadiusGPUCB, space: SearchSpace, history: History, rng: np.random.Generator
-) -> Proposal:
-    """While no value is known its upper end is the same everywhere, so that any point of the
-    optimistic set is an argmax: the one with the best hope. theory.md#limits
-    """
-    rule = "infeasible"
-    for least in (0.0, 1.0):
-        bands = outcome_bands(strategy, space, history, least)
-        theta = np.min([each.chosen.function_class.lengthscales for each in bands], axis=0)
-        x = search(hope(bands), space, theta, rng, history.without_value[:3], history)
-        if may_be_feasible(bands, x[None, :])[0]:
-            rule = "optimistic"
-            break
-    told = tuple(each.decision(x) for each in bands)
-    reasons = ModelDecision(
-        t=len(history.model_decisions) + 1,
-        lengthscales=tuple(theta.tolist()),
-        mean=history.sign * strategy.offset,  # before any value: that of the class
-        std=strategy.norm_bound,
-        delta=strategy.share,
-        active="both",
-        offset=history.sign * strategy.offset,
-        scale=strategy.norm_bound,
-        acquisition=rule,
-        outcomes=told,
-        chance_feasible=math.prod(each.chance for each in told),
-    )
-    return Proposal(x, Decision("model", reasons))
-
-
 def outcome_beliefs(
     strategy: RadiusGPUCB, space: SearchSpace, history: History
 ) -> tuple[OutcomeBelief, ...]:
@@ -245,7 +214,7 @@ def outcome_beliefs(
         own = of_outcome(strategy, margins.name, margins.limit)
         offset = margins.in_values(own.offset)
         what = f"{margins.name} − {offset:g}"
-        belief = own.belief_about(what, space, history_of(observed, margins))
+        belief = own.belief_about(what, space, margin_history(observed, margins))
         if belief is not None:
             made.append(OutcomeBelief(margins.name, margins.limit, belief))
     return tuple(made)

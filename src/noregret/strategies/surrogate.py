@@ -37,8 +37,9 @@ from noregret.rkhs import (
     radius_band,
 )
 from noregret.space import Array, Indices, Inputs
+from noregret.strategies.base import Record, records_of
 from noregret.strategies.data import ModelData
-from noregret.trials import History, ModelDecision
+from noregret.trials import History
 
 EXACT = 1e-11  # smallest estimated noise variance, in prior variances: exact values stay exact
 
@@ -110,10 +111,11 @@ PLAIN = Plain()
 
 
 def last_memory(history: History) -> Mapping[str, Any]:
-    """What the last decision of a model noted."""
+    """What the model of the last decision noted."""
     for each in reversed(history.decisions):
         if each.model is not None:
-            return each.memory
+            memory: Mapping[str, Any] = each.payload.get("memory", {})
+            return memory
     return {}
 
 
@@ -125,13 +127,9 @@ def log_posterior_at(evidence: Evidence, fit: Fit, first: Indices) -> float:
     return evidence.log_posterior(phi, jacobian=False)[0]
 
 
-def previous_fit(decisions: tuple[ModelDecision, ...]) -> Fit | None:
+def previous_fit(history: History) -> Fit | None:
     """The last estimate recorded in the history: where the next search starts."""
-    for each in reversed(decisions):
-        if each.fitted_lengthscales is not None and each.noise_var is not None:
-            fitted = np.array(each.fitted_lengthscales)
-            return Fit(fitted, float(each.noise_var), each.searched, each.improved)
-    return None
+    return next((each.fit for each in records_of(Record, history) if each.fit), None)
 
 
 def estimate(
@@ -139,7 +137,7 @@ def estimate(
     kernel: Kernel,
     estimation: MAP | None,
     initial: Array,
-    decisions: tuple[ModelDecision, ...],
+    history: History,
     rng: np.random.Generator,
 ) -> Fit | None:
     """MAP lengthscales and noise; with fixed lengthscales only the noise, if unknown; None when
@@ -154,7 +152,7 @@ def estimate(
         if estimation is None
         else (estimation.truncation * initial, estimation.ceiling * initial)
     )
-    return refit(evidence, rule, lower, upper, previous_fit(decisions), rng)
+    return refit(evidence, rule, lower, upper, previous_fit(history), rng)
 
 
 @dataclass(frozen=True, slots=True)

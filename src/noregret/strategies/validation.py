@@ -38,6 +38,21 @@ def check_positive(name: str, value: float | None) -> None:
         raise ConfigurationError(f"{name} must be positive and finite, got {value!r}{hint}")
 
 
+def settle_lengthscales(settings: Any) -> None:
+    """Makes a tuple of several lengthscales, and checks that each is positive."""
+    given = settings.lengthscales
+    if np.ndim(given) > 0:
+        given = tuple(float(value) for value in np.ravel(given))
+        object.__setattr__(settings, "lengthscales", given)
+    for value in given if isinstance(given, tuple) else (given,):
+        check_positive("lengthscales", value)
+
+
+def check_one_of(name: str, value: Any, choices: Sequence[str], more: str = "") -> None:
+    if value not in choices:
+        raise ConfigurationError(f"{name} is one of {', '.join(choices)}{more}, got {value!r}")
+
+
 def check_kernel(kernel: Any) -> None:
     if isinstance(kernel, type) or not isinstance(kernel, Kernel):
         raise ConfigurationError(
@@ -53,8 +68,7 @@ def check_common(s: AdaptiveGPUCB | RadiusGPUCB, positive: Sequence[str]) -> Non
         check_positive(name, getattr(s, name))
     if s.norm_bound is None:
         raise ConfigurationError("norm_bound must be a positive number, got None")
-    for value in s.lengthscales if isinstance(s.lengthscales, Sequence) else [s.lengthscales]:
-        check_positive("lengthscales", value)
+    settle_lengthscales(s)
     if not 0 < s.delta < 1:
         raise ConfigurationError(
             f"delta is a failure probability in (0, 1), got {s.delta!r}: 0.1 means that the band"
@@ -68,11 +82,7 @@ def check_common(s: AdaptiveGPUCB | RadiusGPUCB, positive: Sequence[str]) -> Non
 def check_settings(s: AdaptiveGPUCB) -> None:
     check_common(s, ("norm_bound", "noise_std", "regulariser"))
     if isinstance(s.width, str):
-        if s.width not in WIDTHS:
-            raise ConfigurationError(
-                f"width is one of {', '.join(WIDTHS)}, or a number for a constant β^½, got"
-                f" {s.width!r}"
-            )
+        check_one_of("width", s.width, WIDTHS, ", or a number for a constant β^½")
         if s.noise_std is None:
             raise ConfigurationError(
                 f"the width {s.width!r} comes from a theorem that needs noise_std; give it, or use"
@@ -99,12 +109,8 @@ def check_settings(s: AdaptiveGPUCB) -> None:
         raise ConfigurationError(
             f"widening must be a rule such as NoWidening() or Schedule(), got {s.widening!r}"
         )
-    if s.norm_power not in ("paper", "tight"):
-        raise ConfigurationError(f'norm_power is "paper" or "tight", got {s.norm_power!r}')
-    if s.initial_design not in ("uniform", "spread"):
-        raise ConfigurationError(
-            f'initial_design is "uniform" or "spread", got {s.initial_design!r}'
-        )
+    check_one_of("norm_power", s.norm_power, ("paper", "tight"))
+    check_one_of("initial_design", s.initial_design, ("uniform", "spread"))
 
 
 def check_proved_kernel(kernel: Kernel) -> None:
@@ -210,15 +216,10 @@ class Assumed:
     offset: float | None = None
 
     def __post_init__(self) -> None:
-        if self.lengthscales is not None and np.ndim(self.lengthscales) > 0:
-            lengthscales = tuple(float(v) for v in np.ravel(self.lengthscales))
-            object.__setattr__(self, "lengthscales", lengthscales)
         if self.noise_bound is None or self.norm_bound is None:
             raise ConfigurationError("noise_bound and norm_bound must be positive numbers")
         for name in ("noise_bound", "norm_bound"):
             check_positive(name, getattr(self, name))
-        given = self.lengthscales
-        for value in given if isinstance(given, tuple) else (given,):
-            check_positive("lengthscales", value)
+        settle_lengthscales(self)
         if self.offset is not None and not math.isfinite(self.offset):
             raise ConfigurationError(f"offset must be finite, got {self.offset!r}")

@@ -1,28 +1,34 @@
 """The one mutable object, and what belongs to it: running, stopping, files."""
 
-from noregret.study.files import designs, parsed
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from noregret.study.isolated import Isolated, was_killed
-from noregret.study.numerals import (
-    numbers,
-    read_limits,
-    read_number,
-    read_value,
-    understood,
-    units_of,
-)
-from noregret.study.one_call import last_study, maximize, minimize
 from noregret.study.progress_bar import Progress
-from noregret.study.proposing import Replay, algorithms
 from noregret.study.result import (
     Certificate,
     Feasibility,
     Policy,
     Recommendation,
+    Replay,
     Result,
+    algorithms,
     policy_of,
 )
 from noregret.study.running import CertifiedWithin, Infeasible, Reached
 from noregret.study.study import Callback, Study, delete_study, snapshot, studies
+
+if TYPE_CHECKING:
+    from noregret.study.files import designs, parsed
+    from noregret.study.numerals import (
+        numbers,
+        read_limits,
+        read_number,
+        read_value,
+        understood,
+        units_of,
+    )
+    from noregret.study.one_call import last_study, maximize, minimize
 
 __all__ = [
     "Callback",
@@ -56,3 +62,16 @@ __all__ = [
     "units_of",
     "was_killed",
 ]
+# What reads files and typed numbers, and the calls of one line, are imported when first used.
+_LAZY = {
+    "files": ("designs", "parsed"),
+    "numerals": ("numbers", "read_limits", "read_number", "read_value", "understood", "units_of"),
+    "one_call": ("last_study", "maximize", "minimize"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _LAZY.items():
+        if name in names:
+            return getattr(import_module(f"noregret.study.{module}"), name)
+    raise AttributeError(f"module 'noregret.study' has no attribute {name!r}")

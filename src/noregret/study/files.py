@@ -9,9 +9,9 @@ import io
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
@@ -35,6 +35,7 @@ from noregret.study.numerals import (
 from noregret.trials import (
     STATES,
     Decision,
+    Ending,
     Limit,
     Trial,
     check_attributes,
@@ -52,155 +53,187 @@ AFTER = (
     *("value", "noise_std", "corrects", "created", "finished", "started", "duration"),
     *("error", "note", "attributes", "transient"),
 )
-SAID = ("error", "note", "attributes")
+TEXTS = ("error", "note", "attributes")
 # suffixes by which a program would expect another format than text
 BINARY = {"xls", "xlsx", "ods", "feather", "arrow", "pkl", "pickle", "h5", "hdf5", "db", "zip"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters that make a spreadsheet run a cell
 
 
-def column(name: str, outcomes: Iterable[str] = ()) -> str:
-    """The column of a parameter: its name, unless a trial's own columns have it."""
-    taken = {*BEFORE, *AFTER, *_measured_columns(outcomes)}
-    return f"params.{name}" if name in taken else name
+def _place_of(target: Any, mode: str) -> Any:
+    """A file by its name, as text and unchanged line by line; or the open file that was given."""
+    if isinstance(target, (str, os.PathLike)):
+        return open(target, mode, encoding="utf-8", errors="surrogatepass", newline="")
+    return nullcontext(target)
 
 
-def outcome_columns(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """For each outcome the columns of its value and of its noise."""
-    taken = (*BEFORE, *AFTER, "feasible")
-    places = {name: f"outcomes.{name}" if name in taken else name for name in names}
-    return {name: (place, f"{place}.noise_std") for name, place in places.items()}
+@dataclass(frozen=True, slots=True)
+class TrialTable:
+    """A study's trials as a table: columns for parameters and outcomes between those of a trial."""
 
+    space: Space | Candidates
+    limits: Mapping[str, Limit]
 
-def _measured_columns(outcomes: Iterable[str]) -> list[str]:
-    pairs = outcome_columns(outcomes).values()
-    return [*(name for pair in pairs for name in pair), *(["feasible"] if pairs else [])]
+    @property
+    def outcome_columns(self) -> dict[str, tuple[str, str]]:
+        """For each outcome the columns of its value and of its noise."""
+        taken = (*BEFORE, *AFTER, "feasible")
+        places = {name: f"outcomes.{name}" if name in taken else name for name in self.limits}
+        return {name: (place, f"{place}.noise_std") for name, place in places.items()}
 
+    @property
+    def measured_columns(self) -> list[str]:
+        pairs = self.outcome_columns.values()
+        return [*(name for pair in pairs for name in pair), *(["feasible"] if pairs else [])]
 
-def _measured(trial: Trial, outcomes: Iterable[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {}
-    for name, (value, noise) in outcome_columns(outcomes).items():
-        row |= {value: trial.outcomes.get(name), noise: trial.outcome_noise.get(name)}
-    return row | {"feasible": trial.feasible} if row else {}
+    @property
+    def param_columns(self) -> dict[str, str]:
+        """For each parameter its column: its name, unless another column has it."""
+        taken = {*BEFORE, *AFTER, *self.measured_columns}
+        names = self.space.parameters
+        return {name: f"params.{name}" if name in taken else name for name in names}
 
+    @property
+    def columns(self) -> list[str]:
+        return [*BEFORE, *self.param_columns.values(), *self.measured_columns, *AFTER]
 
-def records(
-    space: Space | Candidates, trials: Sequence[Trial], outcomes: Iterable[str] = ()
-) -> list[dict[str, Any]]:
-    """A flat row per trial."""
-    outcomes = list(outcomes)
-    rows = []
-    for trial in trials:
-        params = named_params(space, trial.params)
-        row = {
-            "number": trial.number,
-            "state": trial.state,
-            **{column(name, outcomes): params[name] for name in space.parameters},
+    # -- writing --
+
+    def rows(self, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+        """A flat row per trial."""
+        places, measured, rows = self.param_columns, self.outcome_columns, []
+        for trial in trials:
+            params = named_params(self.space, trial.params)
+            row: dict[str, Any] = {"number": trial.number, "state": trial.state}
+            row |= {place: params[name] for name, place in places.items()}
+            for name, (value, noise) in measured.items():
+                row |= {value: trial.outcomes.get(name), noise: trial.outcome_noise.get(name)}
+            if measured:
+                row["feasible"] = trial.feasible
+            row |= {name: getattr(trial, name) for name in AFTER}
+            row["attributes"] = json.dumps(dict(trial.attributes)) if trial.attributes else None
+            rows.append(row)
+        return rows
+
+    def write(self, target: Target, kind: Format | None, trials: Sequence[Trial]) -> None:
+        is_path = isinstance(target, (str, os.PathLike))
+        suffix = Path(str(target)).suffix.lstrip(".").lower() if is_path else ""
+        if kind is None and suffix in BINARY:
+            raise ConfigurationError(
+                f"{Path(str(target)).name!r} names a kind of file that is not written here: end it"
+                ' in .csv, .json or .parquet, or say format="csv"'
+            )
+        chosen = kind or (suffix if suffix in get_args(Format) else "csv")
+        if chosen not in get_args(Format):
+            raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
+        if chosen == "parquet":
+            self._write_parquet(target, trials)
+            return
+        with _place_of(target, "w") as file:
+            if chosen == "csv":
+                self._write_csv(file, trials)
+            else:
+                json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
+                file.write("\n")
+
+    def _write_csv(self, file: IO[Any], trials: Sequence[Trial]) -> None:
+        names = [guarded(name) for name in (*self.param_columns.values(), *self.measured_columns)]
+        lines: list[list[Any]] = [[*BEFORE, *names, *AFTER]]
+        parameters = self.space.parameters
+        cells = {
+            place: option_cells(parameters[name]) for name, place in self.param_columns.items()
         }
-        said = json.dumps(dict(trial.attributes)) if trial.attributes else None
-        after = {name: getattr(trial, name) for name in AFTER}
-        rows.append(row | _measured(trial, outcomes) | after | {"attributes": said})
-    return rows
+        for row in self.rows(trials):
+            for name, value in row.items():
+                if cells.get(name):
+                    row[name] = cells[name].get((type(value), value), value)
+            row |= {name: guarded(row[name]) for name in TEXTS if row[name]}
+            lines.append(list(row.values()))
+        for line in lines:
+            # the module quotes a line feed by itself, but no carriage return
+            odd = any(isinstance(cell, str) and "\r" in cell for cell in line)
+            quoting: Literal[0, 1] = csv.QUOTE_ALL if odd else csv.QUOTE_MINIMAL
+            csv.writer(file, lineterminator="\n", quoting=quoting).writerow(line)
 
+    def frame(self, trials: Sequence[Trial]) -> Any:
+        """A pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError(
+                "a data frame needs pandas: install it with `pip install noregret[frame]`"
+            ) from None
+        kinds = dict.fromkeys(("value", "noise_std", "duration"), "float64") | {"corrects": "Int64"}
+        kinds |= dict.fromkeys(self.measured_columns, "float64")
+        if self.limits:
+            kinds["feasible"] = "boolean"
+        frame = pandas.DataFrame(self.rows(trials), columns=self.columns).astype(kinds)
+        for name in ("created", "finished", "started"):
+            frame[name] = pandas.to_datetime(frame[name], utc=True, format="ISO8601")
+        return frame
 
-def write(
-    target: Target,
-    kind: Format | None,
-    space: Space | Candidates,
-    trials: Sequence[Trial],
-    outcomes: Iterable[str] = (),
-) -> None:
-    outcomes = list(outcomes)
-    suffix = (
-        Path(target).suffix.lstrip(".").lower() if isinstance(target, (str, os.PathLike)) else ""
-    )
-    if kind is None and suffix in BINARY:
-        raise ConfigurationError(
-            f"{Path(str(target)).name!r} names a kind of file that is not written here: end it in"
-            ' .csv, .json or .parquet, or say format="csv"'
-        )
-    chosen = kind or (suffix if suffix in get_args(Format) else "csv")
-    if chosen not in get_args(Format):
-        raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
-    if chosen == "parquet":
-        _parquet(target, space, trials, outcomes)
-        return
-    with (
-        open(target, "w", encoding="utf-8", errors="surrogatepass", newline="")
-        if isinstance(target, (str, os.PathLike))
-        else nullcontext(target)
-    ) as file:
-        if chosen == "json":
-            json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
-            file.write("\n")
-        else:
-            names = [guarded(name) for name in _columns(space, outcomes)]
-            _row(file, [*BEFORE, *names, *AFTER])
-            options = {name: option_cells(p) for name, p in space.parameters.items()}
-            cells = {column(name, outcomes): each for name, each in options.items()}
-            for row in records(space, trials, outcomes):
-                said = {name: guarded(row[name]) for name in SAID if row[name]}
-                written = {name: _written(cells.get(name), value) for name, value in row.items()}
-                _row(file, list((written | said).values()))
+    def _write_parquet(self, target: Target, trials: Sequence[Trial]) -> None:
+        frame = self.frame(trials)
+        for name, parameter in self.space.parameters.items():
+            options = parameter.options if isinstance(parameter, Choice) else ()
+            if len({type(option) for option in options}) > 1:
+                place = self.param_columns[name]
+                frame[place] = frame[place].map(json.dumps)  # a column has one type
+        try:
+            frame.to_parquet(target)
+        except ImportError:
+            raise MissingExtraError(
+                "Parquet needs pyarrow: install it with `pip install noregret[frame]`"
+            ) from None
 
+    # -- reading --
 
-def _columns(space: Space | Candidates, outcomes: Sequence[str]) -> list[str]:
-    """Those of a study's own: its parameters and outcomes."""
-    params = [column(name, outcomes) for name in space.parameters]
-    return [*params, *_measured_columns(outcomes)]
+    def read(self, source: Source, units: Units) -> list[Trial]:
+        """Trials of a file, not yet numbered; TrialError if any row cannot be read.
 
-
-def _row(file: IO[Any], cells: Sequence[Any]) -> None:
-    """The module quotes a line feed by itself, but no carriage return."""
-    odd = any(isinstance(cell, str) and "\r" in cell for cell in cells)
-    if odd:
-        csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL).writerow(cells)
-    else:
-        csv.writer(file, lineterminator="\n").writerow(cells)
-
-
-def frame(space: Space | Candidates, trials: Sequence[Trial], outcomes: Iterable[str] = ()) -> Any:
-    outcomes = list(outcomes)
-    try:
-        import pandas
-    except ImportError:
-        raise MissingExtraError(
-            "a data frame needs pandas: install it with `pip install noregret[frame]`"
-        ) from None
-    made = pandas.DataFrame(
-        records(space, trials, outcomes),
-        columns=[*BEFORE, *_columns(space, outcomes), *AFTER],
-    )
-    kinds = {
-        "value": "float64",
-        "noise_std": "float64",
-        "corrects": "Int64",
-        "duration": "float64",
-    }
-    measured = [name for pair in outcome_columns(outcomes).values() for name in pair]
-    kinds |= dict.fromkeys(measured, "float64") | ({"feasible": "boolean"} if measured else {})
-    made = made.astype(kinds)
-    for name in ("created", "finished", "started"):
-        made[name] = pandas.to_datetime(made[name], utc=True, format="ISO8601")
-    return made
-
-
-def _parquet(
-    target: Target, space: Space | Candidates, trials: Sequence[Trial], outcomes: Sequence[str]
-) -> None:
-    made = frame(space, trials, outcomes)
-    for name, parameter in space.parameters.items():
-        if (
-            isinstance(parameter, Choice)
-            and len({type(option) for option in parameter.options}) > 1
-        ):
-            there = column(name, outcomes)
-            made[there] = made[there].map(json.dumps)  # a column has one type
-    try:
-        made.to_parquet(target)
-    except ImportError:
-        raise MissingExtraError(
-            "Parquet needs pyarrow: install it with `pip install noregret[frame]`"
-        ) from None
+        Args:
+            source: The file, or its name. Without a column ``state`` every row needs a value; with
+                one, rows may have failed or wait to be tried.
+            units: Of each input and outcome, and of the values under None; see ``units_of``. Where
+                one is missing, the first unit in a column is that of all its cells.
+        """
+        try:
+            names, rows, decimal = table(source)
+        except UnicodeDecodeError:
+            raise TrialError(
+                "the CSV file is not text in UTF-8: save it as such; nothing was imported"
+            ) from None
+        except csv.Error as error:
+            raise TrialError(
+                f"the CSV file cannot be read ({error}); nothing was imported"
+            ) from None
+        ours = {name: guarded(place) for name, place in self.param_columns.items()}
+        taken = {*BEFORE, *AFTER}
+        # a parameter's plain name will do, unless a column of the trial has it
+        place = {
+            name: there if there in names or name in taken else name for name, there in ours.items()
+        }
+        exact = {*place.values(), "value"}
+        stripped = {name: name if name in exact else name.strip() for name in names}
+        rows = [{stripped.get(name, name): cell for name, cell in row.items()} for row in rows]
+        needed = {"value": "value"} | {ours[name]: place[name] for name in place}
+        missing = [name for name, there in needed.items() if there not in stripped.values()]
+        if missing:
+            raise TrialError(
+                f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}, and has"
+                f" {list(stripped.values())!r}"
+            )
+        reader, trials = _RowReader(self, place, decimal, dict(units)), []
+        corrected = {row.get("corrects") for row in rows} - {None, ""}
+        for index, row in enumerate(rows):
+            if row.get("number") in corrected:
+                continue
+            try:
+                trials.append(reader.trial(row))
+            except NoRegretError as error:
+                raise TrialError(
+                    f"row {index + 1} of the CSV file: {error}; nothing was imported"
+                ) from None
+        return trials
 
 
 # -- cells --
@@ -218,12 +251,12 @@ def unguarded(cell: str) -> str:
     return cell[1:] if cell.startswith(tuple(f"'{each}" for each in (*FORMULA, "'"))) else cell
 
 
-def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str] | None:
+def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str]:
     """What is written for each option: its text, and in quotes (as JSON) where another option, or
     nothing at all, would be written the same.
     """
     if not isinstance(parameter, Choice):
-        return None
+        return {}
     plain = Counter("" if option is None else str(option).strip() for option in parameter.options)
     return {
         (type(option), option): (
@@ -237,76 +270,9 @@ def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str] | None:
     }
 
 
-def _written(cells: dict[tuple[type, Any], str] | None, value: Any) -> Any:
-    return value if cells is None else cells.get((type(value), value), value)
-
-
-# -- reading --
-
-
-def read_csv(
-    source: Source,
-    space: Space | Candidates,
-    limits: Mapping[str, Limit] | None = None,
-    units: Units | None = None,
-) -> list[Trial]:
-    """Trials of a file, not yet numbered; TrialError if any row cannot be read.
-
-    Args:
-        source: The file, or its name. Without a column ``state`` every row needs a value; with one,
-            rows may have failed or wait to be tried.
-        space: The space of the study.
-        limits: Its limits; each outcome has a column, and optionally one for its noise.
-        units: Of each input and outcome, and of the values under None; see ``units_of``. Where one
-            is missing, the first unit in a column is that of all its cells.
-    """
-    try:
-        names, rows, decimal = table(source)
-    except UnicodeDecodeError:
-        raise TrialError(
-            "the CSV file is not text in UTF-8: save it as such; nothing was imported"
-        ) from None
-    except csv.Error as error:
-        raise TrialError(f"the CSV file cannot be read ({error}); nothing was imported") from None
-    ours = {name: guarded(column(name, limits or ())) for name in space.parameters}
-    taken = {*BEFORE, *AFTER}
-    place = {
-        name: there if there in names or name in taken else name for name, there in ours.items()
-    }
-    stripped = {
-        name: name if name in place.values() or name == "value" else name.strip() for name in names
-    }
-    names = [stripped[name] for name in names]
-    rows = [{stripped.get(name, name): cell for name, cell in row.items()} for row in rows]
-    needed = {"value": "value"} | {ours[name]: place[name] for name in place}
-    missing = [name for name, there in needed.items() if there not in names]
-    if missing:
-        raise TrialError(
-            f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}, and has"
-            f" {names!r}"
-        )
-    read_row = _RowReader(space, limits or {}, place, decimal, dict(units or {})).trial
-    corrected = {row.get("corrects") for row in rows} - {None, ""}
-    trials = []
-    for index, row in enumerate(rows):
-        if row.get("number") in corrected:
-            continue
-        try:
-            trials.append(read_row(row))
-        except NoRegretError as error:
-            raise TrialError(
-                f"row {index + 1} of the CSV file: {error}; nothing was imported"
-            ) from None
-    return trials
-
-
 def table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
     """Names and rows of a file with commas, semicolons or tabs, and the decimal sign in it."""
-    with (
-        open(source, encoding="utf-8", errors="surrogatepass", newline="")
-        if isinstance(source, (str, os.PathLike))
-        else nullcontext(source)
-    ) as file:
+    with _place_of(source, "r") as file:
         text = file.read().removeprefix("\ufeff")
     header = text.splitlines()[0] if text.strip() else ""
     ours = header.replace('"', "").startswith(",".join(BEFORE))
@@ -327,7 +293,14 @@ def table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
 
 
 def designs(source: Source) -> list[dict[str, Any]]:
-    """A file's rows as designs by name; a column of numbers is read as such."""
+    """Returns a file's rows as designs by name; a column of numbers is read as such.
+
+    Args:
+        source: A CSV file, or its name.
+
+    Raises:
+        SpaceError: There are no rows, or they differ in length.
+    """
     names, rows, decimal = table(source)
     if not names or not rows:
         raise SpaceError("a list of designs needs a line of names and at least one line of values")
@@ -345,8 +318,7 @@ def designs(source: Source) -> list[dict[str, Any]]:
 class _RowReader:
     """Reads the rows of one file. place: the column of each parameter."""
 
-    space: Space | Candidates
-    limits: Mapping[str, Limit]
+    table: TrialTable
     place: Mapping[str, str]
     decimal: Decimal
     units: Units
@@ -359,47 +331,46 @@ class _RowReader:
         if state is None:
             raise TrialError(f"state is one of {list(STATES)}, got {text!r}")
         cells = {name: row[place] for name, place in self.place.items()}
-        params = self.space.canonical(
+        space = self.table.space
+        params = space.canonical(
             {
                 name: parsed(cells[name], name, parameter, self.units, decimal=self.decimal)
-                for name, parameter in self.space.parameters.items()
+                for name, parameter in space.parameters.items()
             }
         )
-        error, note, attributes = (unguarded(row.get(name) or "") or None for name in SAID)
-        said: dict[str, Any] = {
-            "error": check_note(error, "an error"),
-            "note": check_note(note),
-            "attributes": _attributes(attributes),
-        }
-        if state in ("waiting", "running"):
-            return Trial(0, params, "waiting", decision=Decision("enqueued"), **said)
-        value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
-        outcomes = self._outcomes(row)
-        if state == "complete" and value is None and not outcomes:
-            raise TrialError(
-                'it has no value: give one, or a column "state" that says "failed" or "waiting"'
-            )
-        value, noise, about = check_outcome(value, noise, state, outcomes, self.limits)
+        error, note, text = (unguarded(row.get(name) or "") or None for name in TEXTS)
+        try:
+            attributes = check_attributes(json.loads(text) if text and text.strip() else None)
+        except ValueError:
+            raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
+        waits = state in ("waiting", "running")
         flag = (row.get("transient") or "").strip().lower()
         if flag not in ("", "true", "false", "1", "0", "yes", "no"):
             raise TrialError(f"transient is true or false, got {flag!r}")
-        return Trial(
-            0,
-            params,
-            state,
-            value,
-            noise,
-            transient=check_transient(flag in ("true", "1", "yes"), state),
-            outcomes=about.outcomes,
-            outcome_noise=about.outcome_noise,
-            feasible=about.feasible,
-            **said,
+        ending = Ending()
+        if not waits:
+            value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
+            outcomes = self._outcomes(row)
+            if state == "complete" and value is None and not outcomes:
+                raise TrialError(
+                    'it has no value: give one, or a column "state" that says "failed" or "waiting"'
+                )
+            ending = check_outcome(value, noise, state, outcomes, self.table.limits)
+        ending = replace(
+            ending,
+            state="waiting" if waits else state,
+            error=check_note(error, "an error"),
+            note=check_note(note),
+            attributes=attributes,
+            transient=not waits and check_transient(flag in ("true", "1", "yes"), state),
         )
+        decision = Decision("enqueued" if waits else "added")
+        return Trial(0, params, decision=decision).ended(ending)
 
     def _outcomes(self, row: dict[str, Any]) -> dict[str, Any] | None:
         """Each outcome in the row with its noise; None if there is none."""
         outcomes: dict[str, Any] = {}
-        for name, (place, noise) in outcome_columns(self.limits).items():
+        for name, (place, noise) in self.table.outcome_columns.items():
             pair = self._value(name, place, row.get(guarded(place)), row.get(noise))
             if pair[0] is not None:
                 outcomes[name] = pair
@@ -415,13 +386,6 @@ class _RowReader:
         return value, std
 
 
-def _attributes(text: str | None) -> dict[str, Any]:
-    try:
-        return check_attributes(json.loads(text) if text and text.strip() else None)
-    except ValueError:
-        raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
-
-
 def parsed(
     text: str | None,
     name: str,
@@ -430,11 +394,20 @@ def parsed(
     *,
     decimal: Decimal = ".",
 ) -> Any:
-    """A cell as the parameter's value. units: by name; a number's own is kept there if there is
-    none.
+    """Returns the parameter's value that a cell holds.
+
+    Args:
+        text: The cell.
+        name: The parameter's name, for messages and units.
+        parameter: The parameter.
+        units: Units by name. Where the parameter has none, the unit in the cell is added.
+        decimal: The decimal sign.
+
+    Raises:
+        TrialError: The cell is empty or none of the parameter's values.
     """
     if isinstance(parameter, Choice):
-        for (_, option), written in (option_cells(parameter) or {}).items():
+        for (_, option), written in option_cells(parameter).items():
             if written == (text or ""):
                 return option
     cell = (text or "").strip()

@@ -19,8 +19,11 @@ ENDING = 5.0  # seconds between asking a process to end and killing it
 
 
 def was_killed(code: int) -> bool:
-    """Whether a process ended because somebody else ended it, by its exit code: hung up,
-    interrupted, killed (for memory, by a cluster) or asked to end. A crash has other signals.
+    """Whether another process ended this one: hung up, interrupted, killed (for memory, by a
+    cluster) or asked to end. A crash has other signals.
+
+    Args:
+        code: The exit code.
     """
     return -code in (1, 2, 9, 15)  # SIGHUP, SIGINT, SIGKILL, SIGTERM
 
@@ -61,8 +64,13 @@ class DaemonThreads(Executor):
 
 
 class Isolated:
-    """An objective evaluated in processes of its own, ``seconds`` at most each time. A process is
-    used again as long as it answers in time.
+    """An objective that is evaluated in separate processes. A process is used again as long as it
+    answers in time.
+
+    Args:
+        objective: A picklable function of the parameters.
+        seconds: Longest time of one evaluation; then its process is ended and TrialTimeoutError
+            raised.
     """
 
     def __init__(self, objective: Callable[[Any], Any], seconds: float) -> None:

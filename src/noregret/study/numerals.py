@@ -88,27 +88,27 @@ def read(text: str, *, unit: str = "", decimal: Decimal = ".") -> Reading:
 def _part(text: str, unit: str, decimal: Decimal) -> tuple[float, str]:
     """One number and its unit."""
     stripped = text.strip()
-    found = NUMERAL.fullmatch(stripped)
-    if found is None:
+    match = NUMERAL.fullmatch(stripped)
+    if match is None:
         raise ValueError(EXAMPLES)
-    after = found["unit"]
-    if after and not (found["space"] or _letter(after[0])):
+    after = match["unit"]
+    if after and not (match["space"] or _letter(after[0])):
         raise ValueError(_advice(stripped))
-    if after and not _is_unit(after, unit, attached=not found["space"]):
+    if after and not _is_unit(after, unit, attached=not match["space"]):
         raise ValueError(_advice(stripped))
     if after and unit and not _same(after, unit):
         raise ValueError(f"its unit is {after} where {unit} is meant: write it in {unit}")
-    decimals = found["decimals"] or ""
-    exponent = (found["e"] or found["caret"] or found["power"] or "").translate(PLAIN)
-    if not exponent and THOUSANDS.fullmatch(f"{found['digits']}{decimals}"):
-        whole, places = found["digits"] + decimals[1:], f"{found['digits']}{decimal or '.'}"
+    decimals = match["decimals"] or ""
+    exponent = (match["e"] or match["caret"] or match["power"] or "").translate(PLAIN)
+    if not exponent and THOUSANDS.fullmatch(f"{match['digits']}{decimals}"):
+        whole, places = match["digits"] + decimals[1:], f"{match['digits']}{decimal or '.'}"
         if decimals[0] != decimal:
             raise AmbiguousError(
                 f"it may mean {places}{decimals[1:].rstrip('0') or '0'} or {whole}:"
                 " write one of these"
             )
-    sign = found["sign"].translate(PLAIN)
-    digits = found["digits"] or re.sub("[^0-9]", "", found["grouped"] or "0")
+    sign = match["sign"].translate(PLAIN)
+    digits = match["digits"] or re.sub("[^0-9]", "", match["grouped"] or "0")
     if not decimals and not exponent:
         return _finite(int, f"{sign}{digits}"), after
     return _finite(float, f"{sign}{digits}.{decimals[1:] or '0'}e{exponent or '0'}"), after
@@ -169,37 +169,64 @@ def read_value(
     decimal: Decimal = ".",
     noise: str | None = None,
 ) -> tuple[float | None, float | None, str]:
-    """A measured value, its noise's standard deviation and the unit that was written; None where
-    there is nothing. noise: a text of its own, instead of ± behind the value.
+    """Reads a measured value.
+
+    Args:
+        text: What was typed, or nothing.
+        name: The value's name, for messages.
+        unit: The unit that it must have if it has one; "": any.
+        decimal: The decimal sign.
+        noise: The noise as a separate text, instead of ± behind the value.
+
+    Returns:
+        The value, its noise's standard deviation and the unit that was written; None where there is
+        nothing.
+
+    Raises:
+        TrialError: A text is no number, or the noise is given twice.
     """
-    found = _named(text, name, unit, decimal)
-    apart = _named(noise, f"the noise of {name}", unit or found.unit if found else unit, decimal)
-    if apart is not None and apart.noise_std is not None:
+    reading = _named(text, name, unit, decimal)
+    separate = _named(
+        noise, f"the noise of {name}", unit or reading.unit if reading else unit, decimal
+    )
+    if separate is not None and separate.noise_std is not None:
         raise TrialError(f"the noise of {name} must be a number, got {noise!r}: write it without ±")
-    if found is None:
-        return None, None if apart is None else float(apart.value), ""
-    if found.noise_std is not None and apart is not None:
+    if reading is None:
+        return None, None if separate is None else float(separate.value), ""
+    if reading.noise_std is not None and separate is not None:
         raise TrialError(f"{name} has its noise twice, got {text!r} and {noise!r}: write it once")
-    std = found.noise_std if apart is None else apart.value
-    return float(found.value), None if std is None else float(std), found.unit
+    std = reading.noise_std if separate is None else separate.value
+    return float(reading.value), None if std is None else float(std), reading.unit
 
 
 def read_exact(
     text: str | None, name: str, unit: str = "", *, decimal: Decimal = "."
 ) -> Reading | None:
     """A number that has no noise; None if there is nothing."""
-    found = _named(text, name, unit, decimal)
-    if found is not None and found.noise_std is not None:
+    reading = _named(text, name, unit, decimal)
+    if reading is not None and reading.noise_std is not None:
         raise TrialError(
             f"{name} must be one number, got {(text or '').strip()!r}: only a measured value has ±"
         )
-    return found
+    return reading
 
 
 def read_number(text: str | None, name: str, unit: str = "") -> float | None:
-    """A number that has no noise, by itself."""
-    found = read_exact(text, name, unit)
-    return None if found is None else float(found.value)
+    """Reads a number that has no noise.
+
+    Args:
+        text: What was typed, or nothing.
+        name: The number's name, for messages.
+        unit: The unit that it must have if it has one; "": any.
+
+    Returns:
+        The number; None if there is nothing.
+
+    Raises:
+        TrialError: It is no number, or has ±.
+    """
+    reading = read_exact(text, name, unit)
+    return None if reading is None else float(reading.value)
 
 
 def _named(text: str | None, name: str, unit: str, decimal: Decimal) -> Reading | None:
@@ -214,7 +241,13 @@ def _named(text: str | None, name: str, unit: str, decimal: Decimal) -> Reading 
 
 
 def understood(value: float, noise_std: float | None = None, unit: str = "") -> str:
-    """What was read, with all its digits: 41.5 ± 0.2 %."""
+    """Returns what was read, with all its digits: 41.5 ± 0.2 %.
+
+    Args:
+        value: The number.
+        noise_std: Its noise's standard deviation, if any.
+        unit: Its unit, "" if none.
+    """
     texts = [
         repr(float(each)).removesuffix(".0") for each in (value, noise_std) if each is not None
     ]
@@ -228,13 +261,15 @@ Units = dict[str | None, str]
 
 
 def units_of(attributes: Mapping[str, Any]) -> Units:
-    """The unit of each input and outcome by its name, and of the values under None: from a study's
-    attributes ``units`` and ``unit``.
+    """Returns the unit of each input and outcome by its name, and of the values under None.
+
+    Args:
+        attributes: A study's attributes; those named ``units`` and ``unit`` are read.
     """
     units = attributes.get("units")
     listed = units.items() if isinstance(units, Mapping) else ()
-    found: Units = {str(name): str(unit).strip() for name, unit in listed if unit}
-    return found | {None: str(attributes.get("unit") or "").strip()}
+    by_name: Units = {str(name): str(unit).strip() for name, unit in listed if unit}
+    return by_name | {None: str(attributes.get("unit") or "").strip()}
 
 
 def decimal_of(cells: Iterable[Any], separator: str) -> Decimal:
@@ -243,16 +278,14 @@ def decimal_of(cells: Iterable[Any], separator: str) -> Decimal:
     """
     seen: set[str] = set()
     for cell in cells:
-        found = NUMERAL.fullmatch(cell.strip()) if isinstance(cell, str) else None
-        decimals = found["decimals"] if found else None
-        if (
-            found
-            and decimals
-            and (not found["unit"] or _is_unit(found["unit"], "", attached=False))
-        ):
-            exponent = found["e"] or found["caret"] or found["power"]
-            if exponent or not THOUSANDS.fullmatch(f"{found['digits']}{decimals}"):
-                seen.add(decimals[0])
+        match = NUMERAL.fullmatch(cell.strip()) if isinstance(cell, str) else None
+        if match is None or not match["decimals"]:
+            continue
+        if match["unit"] and not _is_unit(match["unit"], "", attached=False):
+            continue
+        exponent = match["e"] or match["caret"] or match["power"]
+        if exponent or not THOUSANDS.fullmatch(f"{match['digits']}{match['decimals']}"):
+            seen.add(match["decimals"][0])
     if len(seen) == 2:
         return ""
     if seen:
@@ -261,23 +294,31 @@ def decimal_of(cells: Iterable[Any], separator: str) -> Decimal:
 
 
 def numbers(cells: Sequence[str], *, decimal: Decimal = ".") -> list[Any]:
-    """A column as numbers if every cell is one, all with one unit; else the texts themselves."""
-    found, unclear = [], ""
+    """Returns a column as numbers if every cell is one, all with one unit; else the texts.
+
+    Args:
+        cells: The texts.
+        decimal: The decimal sign.
+
+    Raises:
+        TrialError: Every cell is a number, but in one the decimal sign is ambiguous.
+    """
+    readings, unclear = [], ""
     for cell in cells:
         try:
-            found.append(read(cell, decimal=decimal))
+            readings.append(read(cell, decimal=decimal))
         except AmbiguousError as error:
             unclear = unclear or f"{cell!r} in a column of numbers: {error}"
         except ValueError:
             return list(cells)
     if unclear:
         raise TrialError(unclear)
-    alike = len({reading.unit for reading in found}) == 1
-    exact = all(reading.noise_std is None for reading in found)
+    alike = len({reading.unit for reading in readings}) == 1
+    exact = all(reading.noise_std is None for reading in readings)
     if not alike or not exact:
         return list(cells)
-    whole = all(isinstance(reading.value, int) for reading in found)
-    return [reading.value if whole else float(reading.value) for reading in found]
+    whole = all(isinstance(reading.value, int) for reading in readings)
+    return [reading.value if whole else float(reading.value) for reading in readings]
 
 
 # -- limits: toxicity<=0.3, purity >= 50 % --
@@ -285,19 +326,27 @@ def numbers(cells: Sequence[str], *, decimal: Decimal = ".") -> list[Any]:
 
 def read_limit(text: str) -> tuple[str, Limit]:
     """The outcome's name, and its limit."""
-    found = LIMIT.match(text)
-    if found is None:
+    match = LIMIT.match(text)
+    if match is None:
         raise ConfigurationError(
             f"write an outcome's limit as 'toxicity<=0.3' or 'purity>=50', got {text!r}"
         )
-    value = read_number(found["limit"], f"the limit of {found['name']}")
+    value = read_number(match["limit"], f"the limit of {match['name']}")
     assert value is not None
-    kind = AtMost if found["how"] in ("<=", "≤") else AtLeast
-    return found["name"], kind(value)
+    kind = AtMost if match["how"] in ("<=", "≤") else AtLeast
+    return match["name"], kind(value)
 
 
 def read_limits(texts: Iterable[str], known: Iterable[tuple[str, Limit]] = ()) -> dict[str, Limit]:
-    """All limits of a study by their outcome; an outcome has one."""
+    """Returns the limits of a study by their outcome.
+
+    Args:
+        texts: Limits as text, such as ``toxicity<=0.3``.
+        known: Limits that were given otherwise.
+
+    Raises:
+        ConfigurationError: A text is no limit, or an outcome has two.
+    """
     limits: dict[str, Limit] = {}
     for name, limit in (*known, *map(read_limit, texts)):
         if name in limits:

@@ -8,7 +8,7 @@ from typing import Any
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, TrialError
 from noregret.strategies import Strategy
-from noregret.study.running import check_callbacks, check_catch, check_objective
+from noregret.study.running import check_call
 from noregret.study.study import Callback, Place, Study
 from noregret.trials import Goal
 
@@ -58,20 +58,10 @@ def maximize(
         The study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``. If the call ends
         early, by an exception or Ctrl-C, it is ``error.study`` and ``last_study()``.
     """
-    return _optimise(
-        "maximize",
-        objective,
-        space,
-        trials,
-        strategy,
-        seed,
-        storage,
-        name,
-        resume=resume,
-        catch=catch,
-        callbacks=callbacks,
-        progress=progress,
-    )
+    check_call(objective, catch, callbacks)
+    check_count("trials", trials, 0)
+    study = _study("maximize", space, strategy, seed, storage, name, resume)
+    return _run(study, objective, trials, resume, catch, callbacks, progress)
 
 
 def minimize(
@@ -89,54 +79,38 @@ def minimize(
     progress: bool | None = None,
 ) -> Study:
     """As ``maximize``, for a loss: the same arguments."""
-    return _optimise(
-        "minimize",
-        objective,
-        space,
-        trials,
-        strategy,
-        seed,
-        storage,
-        name,
-        resume=resume,
-        catch=catch,
-        callbacks=callbacks,
-        progress=progress,
-    )
+    check_call(objective, catch, callbacks)
+    check_count("trials", trials, 0)
+    study = _study("minimize", space, strategy, seed, storage, name, resume)
+    return _run(study, objective, trials, resume, catch, callbacks, progress)
 
 
-def _optimise(
-    goal: Goal,
+def _study(
+    goal: Goal, space: Any, strategy: Any, seed: int, storage: Place, name: str | None, resume: bool
+) -> Study:
+    if storage is not None:
+        if name is None:
+            raise ConfigurationError(
+                "a stored study needs a name, by which it is opened again: give name=…"
+            )
+        return Study.create(name, space, goal, strategy, seed, storage=storage, resume=resume)
+    if resume:
+        raise ConfigurationError(
+            "resume=True needs storage=…, the file or URL the study is kept in: without one it is"
+            " in memory and gone with this process"
+        )
+    return Study(space, goal, strategy, seed, name=name or "study")
+
+
+def _run(
+    study: Study,
     objective: Callable[[Any], Any],
-    space: Any,
     trials: int,
-    strategy: Strategy | None,
-    seed: int,
-    storage: Place,
-    name: str | None,
-    *,
     resume: bool,
     catch: tuple[type[Exception], ...],
     callbacks: Sequence[Callback],
     progress: bool | None,
 ) -> Study:
-    check_objective(objective)
-    check_catch(catch)
-    check_callbacks(callbacks)
-    check_count("trials", trials, 0)
-    if storage is None:
-        if resume:
-            raise ConfigurationError(
-                "resume=True needs storage=…, the file or URL the study is kept in: without one it"
-                " is in memory and gone with this process"
-            )
-        study = Study(space, goal, strategy, seed, name=name or "study")
-    else:
-        if name is None:
-            raise ConfigurationError(
-                "a stored study needs a name, by which it is opened again: give name=…"
-            )
-        study = Study.create(name, space, goal, strategy, seed, storage=storage, resume=resume)
     _last[:] = [study]
     started, total = (None, trials) if resume else (trials, None)
     try:
@@ -148,7 +122,7 @@ def _optimise(
         done = sum(trial.state == "complete" for trial in study.trials)
         more = (
             f"the same call with resume=True goes on (study {study.name!r})"
-            if storage is not None
+            if study._storage.shared
             else "it is in memory only, noregret.last_study() has it, and"
             " last_study().run(objective, trials) goes on"
         )

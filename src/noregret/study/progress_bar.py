@@ -6,22 +6,26 @@ import sys
 import time
 from html import escape
 from importlib import import_module
-from typing import Any, TextIO
+from typing import Any
+
+WIDTH = 24  # characters of the bar
 
 
 class Progress:
-    """``with Progress(total) as bar: bar.advance("best 0.3")``. shown=None: only if the stream is a
-    terminal, or in a notebook, where it is a line of the cell's output.
+    """``with Progress(total) as bar: bar.advance("best 0.3")``.
+
+    Args:
+        total: How often ``advance`` will be called.
+        label: Text before the bar.
+        shown: Whether the bar is drawn; None: only on a terminal, or in a notebook, where it is a
+            line of the cell's output.
     """
 
-    def __init__(
-        self, total: int, label: str = "", shown: bool | None = None, stream: TextIO | None = None
-    ) -> None:
+    def __init__(self, total: int, label: str = "", shown: bool | None = None) -> None:
         self.total, self.label, self.done = total, label, 0
-        self.stream = stream or sys.stderr
-        display = _notebook() if stream is None and shown is not False else None
-        self.shown = (display is not None or self.stream.isatty()) if shown is None else shown
-        self._display: Any = display
+        self._display = None if shown is False else _notebook()
+        on_terminal = self._display is not None or sys.stderr.isatty()
+        self.shown = on_terminal if shown is None else shown
         self._handle: Any = None
         self._started, self._width = time.monotonic(), 0
 
@@ -31,42 +35,32 @@ class Progress:
 
     def __exit__(self, *_: object) -> None:
         if self.shown and self._display is None:
-            self.stream.write("\n")
-            self.stream.flush()
+            print(file=sys.stderr, flush=True)
 
     def advance(self, note: str = "") -> None:
+        """Counts one more, and shows a note beside the bar."""
         self.done += 1
         self._draw(note)
 
     def _draw(self, note: str) -> None:
         if not self.shown:
             return
-        filled = round(24 * self.done / self.total) if self.total else 24
-        seconds = time.monotonic() - self._started
-        left = (
-            f", {seconds / self.done * (self.total - self.done):.0f} s left"
-            if 0 < self.done < self.total
-            else ""
-        )
-        line = (
-            f"{self.label}{'█' * filled}{'░' * (24 - filled)} {self.done}/{self.total}{left} "
-            f" {note}"
-        )
-        if self._display is not None:
-            self._show(line)
+        filled = round(WIDTH * self.done / self.total) if self.total else WIDTH
+        bar, left = "█" * filled + "░" * (WIDTH - filled), ""
+        if 0 < self.done < self.total:
+            seconds = (time.monotonic() - self._started) / self.done * (self.total - self.done)
+            left = f", {seconds:.0f} s left"
+        line = f"{self.label}{bar} {self.done}/{self.total}{left}  {note}"
+        if self._display is None:
+            print("\r" + line.ljust(self._width), end="", file=sys.stderr, flush=True)
+            self._width = len(line)
             return
-        self.stream.write("\r" + line.ljust(self._width))
-        self.stream.flush()
-        self._width = len(line)
-
-    def _show(self, line: str) -> None:
-        """One line of a cell's output, written anew each time."""
-        shown = {"text/plain": line, "text/html": f"<code>{escape(line)}</code>"}
-        assert self._display is not None
+        # one line of the cell's output, written anew each time
+        data = {"text/plain": line, "text/html": f"<code>{escape(line)}</code>"}
         if self._handle is None:
-            self._handle = self._display(shown, raw=True, display_id=True)
+            self._handle = self._display(data, raw=True, display_id=True)
         else:
-            self._handle.update(shown, raw=True)
+            self._handle.update(data, raw=True)
 
 
 def _notebook() -> Any:

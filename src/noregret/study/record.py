@@ -11,15 +11,12 @@ import numpy as np
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialError
 from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
-from noregret.storage import StudyRecord, codec
+from noregret.storage import StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.trials import (
     Decision,
-    Goal,
-    Limit,
     Trial,
     check_limits,
-    check_note,
     keeps,
     standing,
     unwritable,
@@ -30,60 +27,41 @@ DEFINING = ("space", "goal", "strategy", "seed", "outcomes", "context")
 
 
 def new_record(
-    name: str,
-    space: Any,
-    goal: Goal | None,
-    strategy: Strategy | None,
-    seed: int,
-    outcomes: Any,
-    context: Any,
+    name: Any, space: Any, goal: Any, strategy: Any, seed: Any, outcomes: Any, context: Any
 ) -> StudyRecord:
     """The record of a new study; ConfigurationError if a setting makes no sense."""
-    if goal not in ("maximize", "minimize"):
-        raise ConfigurationError(
-            'say what is wanted: goal is "maximize" or "minimize", such as Study(space,'
-            f' "minimize") for a loss{"" if goal is None else f"; got {goal!r}"}'
-        )
-    proposer, checked = check_strategy(strategy), as_space(space)
-    limits = check_limits(outcomes, checked.parameters)
-    check_takes(proposer, limits)
-    names = check_context(context, checked.parameters)
-    start = check_count("seed", seed, 0)
-    return StudyRecord(name, checked, goal, proposer, start, outcomes=limits, context=names)
-
-
-def check_name(name: Any) -> None:
     if not isinstance(name, str):
         raise ConfigurationError(f"a study's name is text, got {name!r}")
     odd = unwritable(name)
     if odd is not None:
         raise ConfigurationError(f"a study's name holds {odd}: choose another name")
-
-
-def check_strategy(strategy: Any) -> Strategy:
-    """The strategy itself; the default for None."""
+    if goal not in ("maximize", "minimize"):
+        raise ConfigurationError(
+            'say what is wanted: goal is "maximize" or "minimize", such as Study(space,'
+            f' "minimize") for a loss{"" if goal is None else f"; got {goal!r}"}'
+        )
     proposer = InsuredGPUCB() if strategy is None else strategy
     if isinstance(proposer, type) or not isinstance(proposer, Strategy):
         raise ConfigurationError(
             f"strategy must be a strategy value such as InsuredGPUCB(), got {proposer!r}"
         )
-    return proposer
-
-
-def check_takes(strategy: Strategy, limits: Mapping[str, Limit]) -> None:
-    """ConfigurationError if a strategy cannot model outcomes with these limits."""
-    check = getattr(strategy, "check_outcomes", None)
+    checked = as_space(space)
+    limits = check_limits(outcomes, checked.parameters)
+    check = getattr(proposer, "check_outcomes", None)
     if check is not None:
         check(limits)
     elif limits:
         raise ConfigurationError(
-            f"{type(strategy).__name__} reads no outcomes, so it would not keep the limits of"
+            f"{type(proposer).__name__} reads no outcomes, so it would not keep the limits of"
             f" {list(limits)!r}: use the default strategy, or AdaptiveGPUCB.rigorous(…,"
             " outcomes=…)"
         )
+    names = _context(context, checked.parameters)
+    start = check_count("seed", seed, 0)
+    return StudyRecord(name, checked, goal, proposer, start, outcomes=limits, context=names)
 
 
-def check_context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+def _context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of the context parameters, each once."""
     names = (context,) if isinstance(context, str) else tuple(context or ())
     unknown = [name for name in names if name not in parameters]
@@ -128,48 +106,19 @@ def check_same(stored: StudyRecord, wanted: StudyRecord, strategy: Any) -> None:
 
 
 def derive(
-    old: StudyRecord,
-    trials: Sequence[Trial],
-    name: str,
-    *,
-    parameters: Mapping[str, Parameter] | None,
-    past: Mapping[str, Any],
-    constraints: Sequence[Constraint] | None,
-    space: Any,
-    goal: Goal | None,
-    strategy: Strategy | None,
-    seed: int | None,
-    note: str | None,
-    outcomes: Mapping[str, Limit] | None,
-    context: Sequence[str] | None,
+    old: StudyRecord, trials: Sequence[Trial], new: StudyRecord, past: Mapping[str, Any]
 ) -> tuple[StudyRecord, list[Trial]]:
-    """The record of a study made from another, and the trials it starts with. None: as it was.
+    """The new record with its origin, and the trials it starts with.
 
     If only the name changes, every trial goes along with its decision; otherwise the outcomes do,
     as data.
+
+    Args:
+        old: The record of the study that the new one is made from.
+        trials: All trials of the old study.
+        new: The settings of the new study.
+        past: The value that each new input had in the old trials.
     """
-    if space is not None and (parameters is not None or constraints is not None):
-        raise ConfigurationError(
-            "derived takes space, or parameters and constraints that change, not both"
-        )
-    if goal not in ("maximize", "minimize", None):
-        raise ConfigurationError(f'goal is "maximize" or "minimize", got {goal!r}')
-    if space is None:
-        domain = _changed_space(old.space, parameters, constraints)
-    else:
-        domain = as_space(space)
-    new = replace(
-        old,
-        name=name,
-        space=domain,
-        goal=goal or old.goal,
-        strategy=old.strategy if strategy is None else check_strategy(strategy),
-        seed=old.seed if seed is None else check_count("seed", seed, 0),
-        note=check_note(note) or old.note,
-        outcomes=check_limits(old.outcomes if outcomes is None else outcomes, domain.parameters),
-        context=check_context(old.context if context is None else context, domain.parameters),
-    )
-    check_takes(new.strategy, new.outcomes)
     _check_past(old.space, new.space, past)
     changed = {
         field: getattr(old, field)
@@ -182,7 +131,9 @@ def derive(
         kept = [_as_data(trial, i, old.space, new, past) for i, trial in enumerate(kept)]
     else:
         numbers = list(range(len(trials)))
-        kept = [_unclaimed(trial) for trial in trials]
+        # a running trial waits in the copy: its worker evaluates the original
+        unclaimed: dict[str, Any] = {"state": "waiting", "worker": None, "started": None}
+        kept = [replace(t, **unclaimed) if t.state == "running" else t for t in trials]
     origin = {
         "study": old.name,
         "was": {field: _stored(value) for field, value in changed.items()},
@@ -192,7 +143,7 @@ def derive(
     return replace(new, origin=origin), kept
 
 
-def _changed_space(
+def changed_space(
     old: Space | Candidates,
     parameters: Mapping[str, Parameter] | None,
     constraints: Sequence[Constraint] | None,
@@ -239,9 +190,8 @@ def _as_data(
     by another strategy.
     """
     named = {**named_params(old, trial.params), **past}
-    vector = not isinstance(new.space.decode(np.zeros(new.space.dimension)), Mapping)
     try:
-        params = new.space.canonical(np.array(list(named.values())) if vector else named)
+        params = new.space.canonical(np.array(list(named.values())) if new.space.vector else named)
     except SpaceError as error:
         raise SpaceError(
             f"trial {trial.number} does not fit the new space: {error}. A derived study takes all"
@@ -268,15 +218,10 @@ def _as_data(
     return data
 
 
-def _unclaimed(trial: Trial) -> Trial:
-    """A running trial waits in the copy: its worker evaluates the original."""
-    if trial.state != "running":
-        return trial
-    return replace(trial, state="waiting", worker=None, started=None)
-
-
 def _stored(value: Any) -> Any:
     """As JSON; the ``repr`` of a strategy that cannot be stored."""
+    from noregret.storage import codec
+
     try:
         return codec.to_json(value)
     except StorageError:

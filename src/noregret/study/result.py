@@ -32,13 +32,20 @@ POLICY_POINTS = 33  # contexts along a policy's curve
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The regret of ``params``, the recommended point, is at most ``regret_bound``, under
-    ``condition`` and not otherwise. Where outcomes have limits it is the regret against the best
-    point that keeps them.
+    """An upper bound on the regret of the recommended point, under a condition and not otherwise.
 
-    proved: whether a theorem says so; if not, it is a rule of thumb. refuted: the data contradict
-    the condition. slack: by how much the bound may exceed what an exact maximum of the band would
-    give; it is included.
+    Where outcomes have limits it is the regret against the best point that keeps them.
+
+    Args:
+        params: The recommended point.
+        regret_bound: The bound, in the value's unit.
+        condition: What must hold.
+        proved: Whether a theorem says so; if not, it is a rule of thumb.
+        refuted: The data contradict the condition.
+        slack: How much the bound may exceed what an exact maximum of the band would give; it is
+            included.
+        violations: By how much ``params`` may break each limit, in the outcome's unit; 0: it surely
+            keeps it.
     """
 
     params: Any
@@ -47,7 +54,6 @@ class Certificate:
     proved: bool = False
     refuted: bool = False
     slack: float = 0.0
-    #: by how much ``params`` may break each limit, in the outcome's units; 0: it surely does not
     violations: Mapping[str, float] = field(default_factory=dict)
 
     def _repr_html_(self) -> str:
@@ -58,11 +64,17 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """best: the best observed value, partly luck under noise. recommended: the evaluated point with
-    the best posterior mean, or with the best lower bound where that is proved. prediction: mean and
-    std of f there, in the values' sign. In a study with context both are over all contexts that
-    were met: see ``Study.recommended_for``. belief and certificate are None without a model; then
-    recommended is best.
+    """What a study has found, from one fit. In a study with context it is over all contexts that
+    were met: see ``Study.recommended_for``.
+
+    Args:
+        best: The trial with the best observed value, partly luck under noise.
+        recommended: The trial with the best posterior mean, or with the best lower bound where that
+            is proved; ``best`` without a model.
+        prediction: Posterior mean and std of f there, in the values' sign.
+        certificate: A bound on its regret; None without a model.
+        belief: The posterior; None without a model.
+        feasible: Whether the model expects it to keep all limits; None: there are none.
     """
 
     best: Trial
@@ -70,16 +82,19 @@ class Result:
     prediction: tuple[float, float] | None
     certificate: Certificate | None
     belief: Belief | None
-    feasible: bool | None = None  # of the recommended point, by the model; None: no limits
+    feasible: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
     """What is known of the limits of a study; ``str`` says it in words.
 
-    state: "feasible": a trial was told within all limits. "unknown": none yet. "infeasible":
-    nothing in the space keeps them, under ``condition``, which a theorem says. trials: those within
-    all limits. closest: the trial that misses them least, None where nothing was told.
+    Args:
+        state: "feasible": a trial was told within all limits. "unknown": none yet. "infeasible":
+            nothing in the space keeps them, which a theorem says, under ``condition``.
+        trials: Numbers of the trials within all limits.
+        closest: The trial that misses the limits least; None where nothing was told.
+        condition: The condition of the theorem.
     """
 
     state: Literal["feasible", "unknown", "infeasible"]
@@ -101,8 +116,16 @@ class Feasibility:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to use in a context. params: the whole point; mean, std: the forecast of f there;
-    lower, upper: its band. feasible: whether all limits are rather kept than not; None: no limits.
+    """What to use in a context.
+
+    Args:
+        params: The whole point.
+        context: The values of the context parameters.
+        mean: Posterior mean of f there.
+        std: Posterior standard deviation of f there.
+        lower: Lower end of the band.
+        upper: Upper end of the band.
+        feasible: Whether all limits are probably kept; None: there are none.
     """
 
     params: Any
@@ -116,14 +139,59 @@ class Recommendation:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The best action as a function of one input that is context, the others held."""
+    """The best action as a function of one context parameter, the others held.
+
+    Args:
+        name: The context parameter.
+        values: Its values.
+        recommended: The recommendation at each value.
+    """
 
     name: str
     values: tuple[Any, ...]
     recommended: tuple[Recommendation, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The outcome of ``Study.replay``: the proposals that were derived again.
+
+    Args:
+        agreed: How many came out as recorded.
+        number: The first trial that did not; None: all did.
+        recorded: Its recorded point.
+        derived: The point that was derived.
+        skipped: Proposals by another version of the strategy, which cannot be derived.
+        since: The trial from which on every proposal can be derived.
+    """
+
+    agreed: int
+    number: int | None = None
+    recorded: Any = None
+    derived: Any = None
+    skipped: int = 0
+    since: int = 0
+
+
 # -- trials --
+
+
+def algorithms(trials: Sequence[Trial]) -> list[tuple[int, int]]:
+    """Which versions of a strategy's rule proposed the points.
+
+    A study that an older noregret began goes on by the rule of the installed one.
+
+    Args:
+        trials: All trials of a study.
+
+    Returns:
+        Pairs of the first trial and the algorithm's number from there on.
+    """
+    runs: list[tuple[int, int]] = []
+    for trial in trials:
+        if trial.decision.chosen and (not runs or runs[-1][1] != trial.decision.algorithm):
+            runs.append((trial.number, trial.decision.algorithm))
+    return runs
 
 
 def complete(trials: Sequence[Trial]) -> list[Trial]:
@@ -165,7 +233,7 @@ def recommended_of(
     value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
     kept = within_limits(belief, X)
     if not kept.any():
-        score = np.asarray(np.prod([o.chance(X) for o in belief.outcomes], axis=0))
+        score = np.asarray(np.prod(_chances(belief, X), axis=0))
     elif belief.proved:
         score = np.where(kept, score, -np.inf)
     else:
@@ -178,44 +246,55 @@ def recommended_of(
     return valued[best], float(mean[best]), float(std[best])
 
 
+def _chances(belief: Belief, X: Array) -> Array:
+    """The chance that each limit is kept, shape (outcomes, points)."""
+    return np.array([each.chance(X) for each in belief.outcomes]).reshape(-1, len(X))
+
+
+def _margins(belief: Belief, X: Array) -> Array:
+    """The band of each outcome's margin, shape (outcomes, 2, points): lower and upper bounds."""
+    return np.array([each.margin.band(X) for each in belief.outcomes]).reshape(-1, 2, len(X))
+
+
+def likely_feasible(belief: Belief, X: Array) -> Mask:
+    """Where every limit is kept with a chance of at least one half."""
+    return np.asarray(np.all(_chances(belief, X) >= 0.5, axis=0))
+
+
+def optimistic_points(belief: Belief, X: Array) -> Mask:
+    """Where no limit is surely broken."""
+    return np.asarray(np.all(_margins(belief, X)[:, 1] >= 0, axis=0))
+
+
 def within_limits(belief: Belief, X: Array) -> Mask:
     """Where all limits are kept: surely, by a proved band, if that is anywhere; or else with a
     chance of at least one half each.
     """
     if belief.proved:
-        sure = np.ones(len(X), dtype=np.bool_)
-        for outcome in belief.outcomes:
-            sure &= outcome.margin.band(X)[0] >= 0
+        sure = np.asarray(np.all(_margins(belief, X)[:, 0] >= 0, axis=0))
         if sure.any():
             return sure
     return likely_feasible(belief, X)
 
 
-def violation(trial: Trial, limits: Mapping[str, Limit], units: Mapping[str, float]) -> float:
-    """By how much a trial misses its limits, all together; ∞ where that is not known."""
-    if any(name not in trial.outcomes for name in limits):
-        return math.inf
-    return sum(
-        max(-margin(limit, trial.outcomes[name]), 0.0) / units[name]
-        for name, limit in limits.items()
-    )
+def violations(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> list[float]:
+    """By how much each trial misses its limits, all together; ∞ where that is not known.
 
-
-def violation_units(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> dict[str, float]:
-    """The largest margin of each outcome, either way: what its violations are counted in."""
-    units = {}
+    The unit of an outcome is its largest margin, either way.
+    """
+    total = np.zeros(len(trials))
     for name, limit in limits.items():
-        told = [abs(margin(limit, t.outcomes[name])) for t in trials if name in t.outcomes]
-        units[name] = max(told, default=1.0) or 1.0
-    return units
+        told = [
+            margin(limit, t.outcomes[name]) if name in t.outcomes else -math.inf for t in trials
+        ]
+        known = [abs(each) for each in told if math.isfinite(each)]
+        total += np.maximum(np.negative(told), 0.0) / (max(known, default=1.0) or 1.0)
+    return [float(each) for each in total]
 
 
 def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial | None:
     """The trial that misses the limits least (Deb 2000)."""
-    if not trials:
-        return None
-    units = violation_units(trials, limits)
-    return min(trials, key=lambda trial: violation(trial, limits, units))
+    return trials[int(np.argmin(violations(trials, limits)))] if trials else None
 
 
 # -- feasibility and certificates --
@@ -237,14 +316,6 @@ def feasibility_of(
     return Feasibility("unknown", (), near)
 
 
-def likely_feasible(belief: Belief, X: Array) -> Mask:
-    """Where every limit is kept with a chance of at least one half."""
-    likely = np.ones(len(X), dtype=np.bool_)
-    for outcome in belief.outcomes:
-        likely &= outcome.chance(X) >= 0.5
-    return likely
-
-
 def is_empty(space: SearchSpace, belief: Belief) -> bool:
     """Whether a theorem says that no point of the space keeps all limits: even the optimistic set
     is empty. theory.md#limits
@@ -259,14 +330,6 @@ def is_empty(space: SearchSpace, belief: Belief) -> bool:
 def _conditions(belief: Belief) -> list[str]:
     """The condition of the value's band, then that of each outcome."""
     return [belief.condition, *(f"{o.name}: {o.margin.condition}" for o in belief.outcomes)]
-
-
-def optimistic_points(belief: Belief, A: Array) -> Mask:
-    """Where no limit is surely broken."""
-    kept = np.ones(len(A), dtype=np.bool_)
-    for outcome in belief.outcomes:
-        kept &= outcome.margin.band(A)[1] >= 0
-    return kept
 
 
 def largest_feasible(space: SearchSpace, belief: Belief, top: Array | None = None) -> Cover:
@@ -375,40 +438,28 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
 
 
 def _score(belief: Belief) -> Acquisition:
+    """The posterior mean, or the lower end of a proved band, in the model's units."""
     sign = -1.0 if belief.proved else 0.0
-
-    def plain(A: Array) -> Array:
-        middle, half = _parts(belief, A)
-        return np.asarray(middle + sign * half)
+    # a proved band may have another centre and width than the posterior
+    band = belief.radius if belief.proved else None
+    model, width = (belief.predictor, belief.beta_sqrt) if band is None else (band, 1.0)
 
     def values(A: Array) -> Array:
-        score = plain(A)
+        centre, half = model.predict(A)
+        score = np.asarray(centre + sign * width * half)
         if not belief.outcomes:
             return score
-        chances = np.array([each.chance(A) for each in belief.outcomes])
-        lower = [each.margin.band(A)[0] for each in belief.outcomes]
-        kept = np.min(lower, axis=0) >= 0 if belief.proved else np.all(chances >= 0.5, axis=0)
-        return np.where(kept, score, np.prod(chances, axis=0) - INFEASIBLE_PENALTY)
+        sure = belief.proved
+        kept = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
+        infeasible = np.prod(_chances(belief, A), axis=0) - INFEASIBLE_PENALTY
+        return np.where(kept.all(axis=0), score, infeasible)
 
     def gradients(A: Array) -> tuple[Array, Array]:
-        band = belief.radius if belief.proved else None
-        model = belief.predictor if band is None else band
-        middle, half, d_middle, d_half = model.predict_gradients(A)
-        width = belief.beta_sqrt if band is None else 1.0
-        slope = d_middle + sign * width * d_half
-        if not belief.outcomes:
-            return middle + sign * width * half, slope
-        return values(A), slope
+        centre, half, d_centre, d_half = model.predict_gradients(A)
+        slope = d_centre + sign * width * d_half
+        return values(A) if belief.outcomes else centre + sign * width * half, slope
 
     return Acquisition(values, gradients)
-
-
-def _parts(belief: Belief, A: Array) -> tuple[Array, Array]:
-    """Mean, or the middle of a proved band, and half its width, in the model's units."""
-    if belief.proved and belief.radius is not None:
-        return belief.radius.predict(A)
-    mean, std = belief.predictor.predict(A)
-    return mean, belief.beta_sqrt * std
 
 
 def best_action(space: SearchSpace, belief: Belief, X: Array, seed: int) -> Array:

@@ -26,6 +26,7 @@ from concurrent.futures import (
 )
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
@@ -40,10 +41,10 @@ from noregret.errors import (
     UnavailableError,
     WorkerDiedError,
 )
-from noregret.storage import UNLIMITED, Storage
+from noregret.storage import UNLIMITED
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
-from noregret.trials import About, Trial, failure_text, returned
+from noregret.trials import Ending, Trial, failure_text, returned
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
@@ -71,15 +72,21 @@ def check_seconds(name: str, value: Any) -> None:
         raise ConfigurationError(f"{name} is a positive number of seconds, got {value!r}")
 
 
-def check_objective(objective: Any) -> None:
+def check_call(objective: Any, catch: Any, callbacks: Any) -> tuple[type[Exception], ...]:
+    """Returns the exceptions to catch as a tuple, whatever collection they came in.
+
+    Raises:
+        ConfigurationError: The objective or a callback cannot be called, or ``catch`` holds
+            anything but exceptions.
+    """
     if not callable(objective):
         raise ConfigurationError(
             f"the objective is a function of the parameters, got {objective!r}: nothing was run"
         )
-
-
-def check_catch(catch: Any) -> tuple[type[Exception], ...]:
-    """Exceptions as a tuple, whatever collection they came in."""
+    if callable(callbacks) or not all(map(callable, callbacks)):
+        raise ConfigurationError(
+            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
+        )
     try:
         kinds = (catch,) if isinstance(catch, type) else tuple(catch)
     except TypeError:
@@ -89,13 +96,6 @@ def check_catch(catch: Any) -> tuple[type[Exception], ...]:
             f"catch is exceptions that do not stop the run, such as (ValueError,), got {catch!r}"
         )
     return kinds
-
-
-def check_callbacks(callbacks: Any) -> None:
-    if callable(callbacks) or not all(map(callable, callbacks)):
-        raise ConfigurationError(
-            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
-        )
 
 
 # -- messages --
@@ -113,13 +113,8 @@ def describe(error: BaseException) -> str:
 
 
 def worker_died(error: BaseException) -> bool:
-    """Whether what evaluated the point was killed, while others go on: its process, or the workers
-    that a Dask cluster gave it.
-    """
-    dask = type(error).__name__ == "KilledWorker" and type(error).__module__.startswith(
-        "distributed"
-    )
-    return dask or isinstance(error, WorkerDiedError)
+    """Whether a process or the workers of a Dask cluster died of the evaluation."""
+    return isinstance(error, WorkerDiedError) or type(error).__name__ == "KilledWorker"
 
 
 @contextmanager
@@ -135,61 +130,24 @@ def _undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-class Heartbeat:
-    """A thread that reports every few seconds which trials are alive. It starts late: executors may
-    fork before, not after.
-    """
-
-    def __init__(self, storage: Storage, key: str, worker: str, period: float) -> None:
-        self.storage, self.key, self.worker, self.period = storage, key, worker, period
-        self.numbers: frozenset[int] = frozenset()
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        if self._thread is None and self.storage.shared:
-            self._thread = threading.Thread(
-                target=self._beat, name="noregret-heartbeat", daemon=True
-            )
-            self._thread.start()
-
-    def stop(self) -> None:
-        self._over.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _beat(self) -> None:
-        while not self._over.wait(self.period):
-            if self.numbers:
-                try:
-                    self.storage.heartbeat(self.key, sorted(self.numbers), self.worker)
-                except StorageError as error:
-                    log.warning("no heartbeat this time: %s", error)
-
-
 @dataclass(eq=False)
 class Run:
     """One call of ``Study.run``, whose arguments it takes.
 
-    ask: a trial for this worker below a total, None if there is none to start now. may_take:
-    whether a waiting trial is one for this run, not one of another context. stopping: whether
-    ``Study.stop`` was called.
+    context: the values of the context parameters, or a function that returns them. executor: None
+    runs one evaluation at a time in this thread.
     """
 
     study: Study
-    storage: Storage
-    key: str
     objective: Callable[[Any], Any]
-    ask: Callable[[str, float], Trial | None]
-    may_take: Callable[[Trial], bool]
-    stopping: Callable[[], bool]
+    context: Any
     trials: int | None
     total: int | None
     timeout: float | None
     until: Callable[[Study], bool] | None
     trial_timeout: float | None
     workers: int
-    executor: Executor | None  # None: one at a time, in this thread
+    executor: Executor | None
     catch: tuple[type[Exception], ...]
     callbacks: Sequence[Callable[[Study, Trial], Any]]
     grace: float
@@ -197,26 +155,25 @@ class Run:
     progress: bool | None
 
     def __post_init__(self) -> None:
+        self.catch = check_call(self.objective, self.catch, self.callbacks)
         self._check()
-        self.catch = check_catch(self.catch)
         threads = self.workers > 1 or self.timeout is not None or self.trial_timeout is not None
         if self.executor is None and threads:
             self.executor = DaemonThreads()
+        self.storage, self.key = self.study._storage, self.study._key
         self.deadline = math.inf if self.timeout is None else time.monotonic() + self.timeout
         shown = False if self.trials is None else self.progress
         self.bar = Progress(self.trials or 0, shown=shown)
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
-        period = min(BEAT, self.grace / 4)
-        self.heartbeat = Heartbeat(self.storage, self.key, self.worker, period)
+        self._heartbeat: threading.Thread | None = None
+        self._over = threading.Event()
         self.flying: dict[Future[Any], Trial] = {}
         self.started = 0
-        self.error: BaseException | None = None  # what stopped it
-        self._looked = -math.inf
+        self.error: BaseException | None = None  # what ends the run
+        self._last_reclaim = -math.inf
 
     def _check(self) -> None:
-        """ConfigurationError unless the arguments say when to end, and fit together."""
-        check_objective(self.objective)
-        check_callbacks(self.callbacks)
+        """Raises ConfigurationError unless the run has an end and its arguments fit together."""
         ends = (self.trials, self.total, self.timeout, self.until)
         if all(end is None for end in ends):
             raise ConfigurationError(
@@ -256,65 +213,68 @@ class Run:
             check_pickled(self.objective, type(self.executor).__name__)
 
     def run(self) -> None:
+        """Runs the loop; raises the first error that ends it once all others have been told."""
         with self.bar, ExitStack() as stack:
             if self.trial_timeout is not None:
                 isolated = Isolated(self.objective, self.trial_timeout)
                 self.objective = stack.enter_context(isolated)
-            self._run()
-
-    def _run(self) -> None:
-        try:
-            while True:
-                self._reclaim()
-                may_start = self._fill()
-                if self.flying:
-                    self._collect()
-                elif may_start and self._others_at_work():
-                    time.sleep(min(BEAT, self.grace) / 10)
-                else:
-                    break
-        except BaseException as error:
-            self._abandon(error)
-            raise
-        finally:
-            self.heartbeat.stop()
+            try:
+                self._loop()
+            except BaseException as error:
+                self._abandon(error)
+                raise
+            finally:
+                self._over.set()
+                if self._heartbeat is not None:
+                    self._heartbeat.join()
         if self.error is not None:
             raise self.error
+
+    def _loop(self) -> None:
+        while True:
+            self._reclaim()
+            may_start = self._fill()
+            if self.flying:
+                self._collect()
+            elif may_start and self._others_at_work():
+                time.sleep(min(BEAT, self.grace) / 10)
+            else:
+                return
+
+    def _current_context(self) -> Any:
+        return self.context() if callable(self.context) else self.context
 
     # -- starting --
 
     def _fill(self) -> bool:
-        """Starts what there is to start; whether more may be started later."""
-        while True:
-            if len(self.flying) >= self.workers:
-                return True
-            if not self._may_start():
-                return False
-            try:
-                trial = self._patiently(
-                    lambda: self.ask(self.worker, math.inf if self.total is None else self.total)
-                )
-            except Exception as error:  # what is in flight is still told
-                self.error = error
-                return False
-            if trial is None:
-                return True
-            self.started += 1
-            log.debug("trial %d begins at %s", trial.number, plain_point(trial.params))
-            self._start(trial)
-
-    def _may_start(self) -> bool:
+        """Starts trials until all workers are busy; returns whether more may be started later."""
         try:
-            return (
-                self.error is None
-                and (self.trials is None or self.started < self.trials)
-                and time.monotonic() < self.deadline
-                and not self.stopping()
-                and not (self.until is not None and self.until(self.study))
-            )
-        except Exception as error:
+            while len(self.flying) < self.workers:
+                if not self._may_start():
+                    return False
+                trial = self._patiently(self._ask)
+                if trial is None:
+                    return True
+                self.started += 1
+                log.debug("trial %d begins at %s", trial.number, plain_point(trial.params))
+                self._start(trial)
+        except Exception as error:  # what is in flight is still told
             self.error = error
             return False
+        return True
+
+    def _ask(self) -> Trial | None:
+        total = math.inf if self.total is None else self.total
+        return self.study._next_trial(self.worker, total, context=self._current_context())
+
+    def _may_start(self) -> bool:
+        return (
+            self.error is None
+            and (self.trials is None or self.started < self.trials)
+            and time.monotonic() < self.deadline
+            and not self.study._stopping
+            and not (self.until is not None and self.until(self.study))
+        )
 
     def _start(self, trial: Trial) -> None:
         if self.executor is None:
@@ -327,29 +287,39 @@ class Run:
             return
         try:
             future = self.executor.submit(self.objective, trial.params.copy())
-        except Exception as error:
-            self._give_back([trial], UNLIMITED)
-            self.error = error
-        else:
-            self._take_off(future, trial)
+        except Exception:
+            self._give_back(UNLIMITED, trial)
+            raise
+        self._take_off(future, trial)
 
     def _take_off(self, future: Future[Any], trial: Trial) -> None:
         self.flying[future] = trial
-        self.heartbeat.numbers |= {trial.number}
-        self.heartbeat.start()
+        if self._heartbeat is None and self.storage.shared:
+            # not earlier: an executor may fork when it gets its first evaluation
+            self._heartbeat = threading.Thread(
+                target=self._beat, name="noregret-heartbeat", daemon=True
+            )
+            self._heartbeat.start()
+
+    def _beat(self) -> None:
+        """Reports every few seconds which trials are alive, in a thread."""
+        while not self._over.wait(min(BEAT, self.grace / 4)):
+            numbers = sorted(trial.number for trial in tuple(self.flying.values()))
+            if numbers:
+                try:
+                    self.storage.heartbeat(self.key, numbers, self.worker)
+                except StorageError as error:
+                    log.warning("no heartbeat this time: %s", error)
 
     # -- ending --
 
     def _collect(self) -> None:
-        """Waits until something is done, though not so long that dead workers go unnoticed."""
+        """Waits until a trial has ended, but not so long that dead workers go unnoticed."""
         pause = self.grace / 2 if self.storage.shared and self.reclaim else math.inf
         left = self.deadline + self.grace - time.monotonic()
         pause = min(pause, max(left, 0.0))
-        done = wait(
-            self.flying,
-            timeout=None if pause == math.inf else pause,
-            return_when=FIRST_COMPLETED,
-        ).done
+        seconds = None if pause == math.inf else pause
+        done = wait(self.flying, timeout=seconds, return_when=FIRST_COMPLETED).done
         if not done and left <= 0:
             log.warning(
                 "%d trials did not end within %g s after the timeout: they wait to be given out"
@@ -367,7 +337,6 @@ class Run:
                     error.add_note(f"Trial {trial.number} failed at {plain_point(trial.params)}.")
                 self.error = self.error or error
             del self.flying[future]
-            self.heartbeat.numbers -= {trial.number}
             try:
                 for callback in self.callbacks:
                     callback(self.study, self.study.trials[trial.number])
@@ -376,42 +345,35 @@ class Run:
             self.bar.advance(self._note(trial) if self.bar.shown else "")
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
+        number = trial.number
         try:
-            value, noise, measured = returned(future.result(), self.study.outcomes)
+            ending = returned(future.result(), self.study.outcomes)
         except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
-            self._give_back([trial], MAX_ATTEMPTS)
+            self._give_back(MAX_ATTEMPTS, trial)
             raise
         except Exception as error:
             if worker_died(error):
-                log.warning("trial %d: %s", trial.number, describe(error))
-                self._give_back([trial], MAX_ATTEMPTS)
+                log.warning("trial %d: %s", number, describe(error))
+                self._give_back(MAX_ATTEMPTS, trial)
                 return
             transient = isinstance(error, TransientError)
-            about = About(error=failure_text(error), transient=transient)
-            self._patiently(
-                lambda: self.storage.finish(
-                    self.key, trial.number, "failed", None, None, worker=self.worker, about=about
-                ),
-                f"trial {trial.number} failed",
-            )
-            log.info("trial %d failed: %s", trial.number, describe(error))
+            ending = Ending("failed", error=failure_text(error), transient=transient)
+            failed = partial(self.storage.finish, self.key, number, ending, self.worker)
+            self._patiently(failed, f"trial {number} failed")
+            log.info("trial %d failed: %s", number, describe(error))
             if isinstance(error, TrialTimeoutError):
-                log.warning("trial %d has failed: %s", trial.number, error)
+                log.warning("trial %d has failed: %s", number, error)
             elif not isinstance(error, self.catch):
                 raise
         else:
-            log.info("trial %d: %r at %s", trial.number, value, plain_point(trial.params))
-            finished = self._patiently(
-                lambda: self.storage.finish(
-                    self.key, trial.number, "complete", value, noise, about=measured
-                ),
-                f"trial {trial.number} has the value {value!r}",
-            )
-            if finished is None:
+            value = ending.value
+            log.info("trial %d: %r at %s", number, value, plain_point(trial.params))
+            complete = partial(self.storage.finish, self.key, number, ending)
+            if self._patiently(complete, f"trial {number} has the value {value!r}") is None:
                 log.warning(
                     "trial %d was finished elsewhere first: that outcome stands, %r is not"
                     " recorded",
-                    trial.number,
+                    number,
                     value,
                 )
 
@@ -424,15 +386,18 @@ class Run:
         else:
             note = "" if best.value is None else f"best {best.value:.4g}"
             note = "nothing feasible yet" if best.feasible is False else note
-        model = trial.decision.model
-        if model is not None:
-            lengthscale = float(np.exp(np.mean(np.log(model.lengthscales))))
-            note += f"  h {model.h:.3g}  lengthscale {lengthscale:.3g}"
+        if trial.decision.model is None:
+            return note
+        numbers = self.study.strategy.explain(trial.decision).numbers
+        if "h" in numbers:
+            note += f"  h {numbers['h']:.3g}"
+        if "lengthscales" in numbers:
+            note += f"  lengthscale {float(np.exp(np.mean(np.log(numbers['lengthscales'])))):.3g}"
         return note
 
     def _patiently(self, action: Callable[[], T], outcome: str = "") -> T:
-        """Again while the storage does not answer; with an outcome also while it cannot write: an
-        evaluation may have cost a day.
+        """Repeats an action while the storage does not answer. With an outcome also while the
+        storage cannot write: an evaluation may have cost a day.
         """
         deadline, pause = time.monotonic() + PATIENCE, 1.0
         while True:
@@ -451,21 +416,19 @@ class Run:
             pause = min(2 * pause, 30.0)
 
     def _leave(self) -> None:
-        """What is in flight waits to be given out again."""
+        """Gives all trials in flight back, also one just asked for when the run is interrupted."""
         for future in self.flying:
             future.cancel()
-        self._give_back(list(self.flying.values()), UNLIMITED)
+        self._give_back(UNLIMITED)
         self.flying.clear()
-        self.heartbeat.numbers = frozenset()
 
     def _abandon(self, error: BaseException) -> None:
-        # what the interrupted calls still hold, a connection with a lock among it, is let go first
+        # release what the interrupted calls hold, such as a connection with a lock
         traceback.clear_frames(error.__traceback__)
         gc.collect()
+        left = list(self.flying.values())
         with _undisturbed():
-            left = list(self.flying.values())
             self._leave()
-            self._give_back_all()
         if isinstance(error, KeyboardInterrupt):
             again = (
                 "Call run again on this study, or open it again, to go on."
@@ -480,42 +443,28 @@ class Run:
 
     # -- other workers --
 
-    def _give_back(self, trials: list[Trial], attempts: int) -> None:
-        if not trials:
-            return
+    def _give_back(self, attempts: int, trial: Trial | None = None) -> None:
+        """Returns one trial of this run, or all of them, to be given out again."""
+        numbers = None if trial is None else [trial.number]
         try:
             self.storage.reclaim(
-                self.key,
-                attempts,
-                numbers=[trial.number for trial in trials],
-                worker=self.worker,
+                self.key, attempts, grace=-EVER, numbers=numbers, worker=self.worker
             )
         except StorageError as error:
             log.warning("trials in flight stay running until they are reclaimed: %s", error)
 
-    def _give_back_all(self) -> None:
-        """Also a trial that was just asked for when the run was interrupted."""
-        try:
-            self.storage.reclaim(self.key, UNLIMITED, grace=-EVER, worker=self.worker)
-        except StorageError as error:
-            log.warning("trials may stay running until they are reclaimed: %s", error)
-
     def _reclaim(self) -> None:
-        """Now and then takes trials from workers that send no heartbeat."""
+        """Takes trials from workers that send no heartbeat, twice per grace period."""
         now = time.monotonic()
-        due = now - self._looked > self.grace / 2
+        due = now - self._last_reclaim > self.grace / 2
         if not (self.reclaim and self.storage.shared and due):
             return
-        self._looked = now
+        self._last_reclaim = now
         attempts = MAX_ATTEMPTS if self.reclaim == "retry" else 0
+        message = "trial %d gave no sign of life for %g s: it is %s"
         try:
             for trial in self.storage.reclaim(self.key, attempts, grace=self.grace):
-                log.warning(
-                    "trial %d gave no sign of life for %g s: it is %s",
-                    trial.number,
-                    self.grace,
-                    trial.state,
-                )
+                log.warning(message, trial.number, self.grace, trial.state)
         except UnavailableError as error:
             log.warning("dead workers were not looked for this time: %s", error)
 
@@ -523,8 +472,10 @@ class Run:
         """Whether trials of a limited study run elsewhere that may yet have to be taken over."""
         if self.total is None or self.reclaim is None:
             return False
+        part = self.study._part(None, self._current_context())
         return any(
-            trial.worker is not None or (trial.state == "waiting" and self.may_take(trial))
+            trial.worker is not None
+            or (trial.state == "waiting" and self.study._is_in(trial, part))
             for trial in self.storage.trials(self.key)
         )
 
@@ -534,7 +485,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A value at least as good as this one was told, within all limits if there are any."""
+    """A stopping rule: a value at least as good as this one was told, within all limits.
+
+    Args:
+        value: The value to reach.
+
+    Raises:
+        ConfigurationError: It is not a finite number.
+    """
 
     value: float
 
@@ -555,13 +513,22 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class CertifiedWithin:
-    """The certificate bounds the recommended point's regret by ``regret``: under its condition, see
-    ``Study.certificate``.
+    """A stopping rule: the certificate bounds the regret of the recommended point, under its
+    condition; see ``Study.certificate``.
 
-    A strategy whose certificate is not proved is refused, unless ``heuristic``: then the run stops
-    by a rule of thumb. One whose condition the data refute stops nothing. In more than two inputs a
+    A certificate whose condition the data refute stops nothing. In more than two inputs a
     certificate is proved where the maximum of the band could be covered: see ``slack``. Where
-    outcomes have limits, the recommended point must also keep them surely.
+    outcomes have limits, the recommended point must also surely keep them.
+
+    Args:
+        regret: The bound to reach, in the value's unit.
+        delta: Failure probability of the band, in (0, 1); None: the strategy's own.
+        heuristic: Accept a strategy whose certificate is not proved: the run then stops by a rule
+            of thumb.
+
+    Raises:
+        ConfigurationError: A number makes no sense; or, when the rule is asked, the certificate of
+            the strategy is not proved.
     """
 
     regret: float
@@ -600,7 +567,12 @@ class CertifiedWithin:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """A theorem says that nothing in the space keeps all limits: see ``Study.feasibility``."""
+    """A stopping rule: a theorem says that nothing in the space keeps all limits; see
+    ``Study.feasibility``.
+
+    Raises:
+        ConfigurationError: When asked of a study without limits or without proved bands.
+    """
 
     def __call__(self, study: Study) -> bool:
         if not (study.outcomes and study.strategy.proved):

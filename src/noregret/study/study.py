@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import secrets
@@ -10,7 +11,7 @@ from concurrent.futures import Executor
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -24,30 +25,31 @@ from noregret.errors import (
 )
 from noregret.search import Resolution, largest_empty_ball
 from noregret.space import (
+    Array,
     Candidates,
     Constraint,
+    FixedInputs,
     Parameter,
+    SearchSpace,
     Space,
+    fix,
     named_params,
 )
 from noregret.storage import (
     STORE_IT,
     UNLIMITED,
     MemoryStorage,
-    SQLStorage,
     Storage,
     StudyRecord,
     StudySummary,
 )
-from noregret.strategies import Belief, Strategy
-from noregret.study.files import Format, Source, Target, frame, read_csv, write
-from noregret.study.numerals import units_of
-from noregret.study.proposing import Proposer, Replay
-from noregret.study.record import check_name, check_numbers, check_same, derive, new_record
+from noregret.strategies import Belief, Strategy, algorithm_of, display_name
+from noregret.study.record import changed_space, check_numbers, check_same, derive, new_record
 from noregret.study.result import (
     Certificate,
     Feasibility,
     Recommendation,
+    Replay,
     Result,
     best_action,
     best_of,
@@ -62,8 +64,8 @@ from noregret.study.result import (
 from noregret.study.running import MAX_ATTEMPTS, Reclaim, Run, check_seconds, plain_point
 from noregret.trials import (
     STATES,
-    About,
     Decision,
+    Ending,
     Goal,
     History,
     Limit,
@@ -74,41 +76,57 @@ from noregret.trials import (
     check_outcome,
     check_transient,
     corrections,
+    history_of,
     html_table,
+    known_at,
     latest,
-    merged,
     number_of,
     sign_of,
     standing,
+    utc_now,
 )
 
+if TYPE_CHECKING:
+    from noregret.study.files import Format, Source, Target, TrialTable
+
+log = logging.getLogger("noregret")
 Callback = Callable[["Study", Trial], Any]
 Place = Storage | str | os.PathLike[str] | None
 Attributes = Mapping[str, Any]
 Values = Mapping[str, Any]
 # the values of the context parameters, or a function that returns them before each trial
 Context = Values | Callable[[], Values]
+# distance in every unit-cube coordinate below which two workers' points are equal
+SAME_POINT = 1e-3
 ASK_FIRST = "ask for a trial first, or add() a measured point"
 INSTEAD_OF_RETRY = {
     "waiting": "the next ask gives it out, there is nothing to retry",
     "running": "it is under way; if its worker is gone, reclaim(numbers=[…]) takes it back",
     "complete": "only a failed trial can be given out again; enqueue() its point to measure it"
     " once more",
-    "withdrawn": "nobody was to run it; enqueue() its point to have it tried after all",
+    "withdrawn": "it was not to be run; enqueue() its point to have it tried after all",
 }
 
 
 class Study:
     """An optimisation in progress: ``ask`` for a point, evaluate it anywhere, ``tell`` its value;
-    or ``run`` a function.
+    or ``run`` a function. ``create`` and ``open`` are for studies in files and databases.
 
-    space: a dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``. strategy: by
-    default ``InsuredGPUCB()``. seed: equal seeds and equal values give equal proposals.
-    storage: by default memory; ``create`` and ``open`` are for files and databases. trials: earlier
-    trials of the same study, which then goes on exactly where they stopped.
+    Args:
+        space: A dict of parameters, ``(low, high)`` pairs, a ``Space`` or ``Candidates``.
+        goal: "maximize" or "minimize".
+        strategy: How points are chosen; None is ``InsuredGPUCB()``.
+        seed: Of the random numbers: equal seeds and equal values give equal proposals.
+        name: The study's name.
+        storage: A storage object; None is this process's memory.
+        trials: Earlier trials of the same study, which then continues exactly where they stopped.
+        outcomes: What is measured beside the value and how far it may go, ``{"toxicity":
+            AtMost(0.3)}``.
+        context: Names of inputs that are given at each ask instead of chosen.
 
-    outcomes: what is measured beside the value and how far it may go, ``{"toxicity":
-    AtMost(0.3)}``. context: the names of inputs that are given at each ask instead of chosen.
+    Raises:
+        ConfigurationError: A setting makes no sense.
+        TrialError: The trials are not numbered 0, 1, 2, …
     """
 
     _key: str
@@ -137,20 +155,24 @@ class Study:
             )
         self._create(record, MemoryStorage() if storage is None else storage, listed)
 
-    def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial]) -> None:
-        check_name(record.name)
+    def _create(self, record: StudyRecord, storage: Storage, trials: Sequence[Trial] = ()) -> Study:
+        """Stores a new study, and makes this object a handle on it."""
         self._attach(record, storage)
         for trial in trials:
-            self._proposer.encode(trial)
+            self._encode(trial)
             if record.space.region is not None:
                 record.space.canonical(trial.params)
         # a third party's storage may not take trials here: pass them only if there are any
         self._key = storage.create(record, trials) if trials else storage.create(record)
+        return self
 
-    def _attach(self, record: StudyRecord, storage: Storage) -> None:
-        self._record, self._storage, self._proposer = record, storage, Proposer(record)
+    def _attach(self, record: StudyRecord, storage: Storage) -> Study:
+        self._record, self._storage = record, storage
         self._key = record.name if record.key is None else record.key
         self._runs, self._stopping = 0, False
+        # a cache: a trial's point may change when it ends, if another point was run
+        self._encoded: dict[tuple[int, bool], Array] = {}
+        return self
 
     @staticmethod
     def create(
@@ -178,19 +200,19 @@ class Study:
             resume: A study of this name that is there already, with the same space and goal, is
                 opened instead; it keeps its own seed.
             outcomes: Limits of what is measured beside the value, by name.
-            context: Names of inputs that nobody chooses.
+            context: Names of the context parameters, which are given at each ask.
         """
-        place, study = _as_storage(storage, must_exist=False), object.__new__(Study)
+        place = _as_storage(storage, must_exist=False)
         record = new_record(name, space, goal, strategy, seed, outcomes, context)
         try:
-            study._create(record, place, ())
+            return object.__new__(Study)._create(record, place)
         except StudyExistsError as error:
             if not resume:
                 error.add_note("With resume=True it is opened, and goes on where it stopped.")
                 raise
             study = Study.open(name, storage=place)
             check_same(study._record, record, strategy)
-        return study
+            return study
 
     @staticmethod
     def open(name: str, *, storage: Place = None) -> Study:
@@ -208,11 +230,9 @@ class Study:
             StorageError: There is no such storage or study.
         """
         place = _as_storage(storage)
-        study = object.__new__(Study)
-        study._attach(place.open(name), place)
-        return study
+        return object.__new__(Study)._attach(place.open(name), place)
 
-    def __reduce__(self) -> tuple[Callable[[Storage, str], Study], tuple[Storage, str]]:
+    def __reduce__(self) -> tuple[Callable[[str], Study], tuple[str]]:
         """A stored study is opened again where it is unpickled: in a process pool, by joblib."""
         if not self._storage.shared:
             raise StorageError(
@@ -221,16 +241,17 @@ class Study:
                 f" processes, {STORE_IT}; to save it, pickle study.trials, and go on with"
                 " Study(space, goal, strategy, seed, trials=…)"
             )
-        return _opened, (self._storage, self._key)
+        return partial(Study.open, storage=self._storage), (self._key,)
 
     def __copy__(self) -> Study:
         """Another handle on the same study."""
-        return _opened(self._storage, self._key)
+        return Study.open(self._key, storage=self._storage)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Study:
         """Of a study in memory an independent one; of a stored one another handle."""
         shared = self._storage.shared
-        return _opened(self._storage if shared else deepcopy(self._storage, memo), self._key)
+        storage = self._storage if shared else deepcopy(self._storage, memo)
+        return Study.open(self._key, storage=storage)
 
     # -- what it is --
 
@@ -272,7 +293,7 @@ class Study:
         """All trials by number."""
         trials = self._storage.trials(self._key)
         if self._storage.shared:  # a file may be damaged; trials in memory came from the space
-            self._proposer.check(trials)
+            self._check_points(trials)
         return trials
 
     def __repr__(self) -> str:
@@ -326,8 +347,7 @@ class Study:
             count: How many; then a list is returned.
             fixed: Values that some parameters must have this time; the rest is chosen best for
                 them.
-            context: What the inputs that nobody chooses are now, all of them, where the study has
-                any.
+            context: Current values of all context parameters, where the study has any.
         """
         if count is not None:
             check_count("count", count)
@@ -344,8 +364,7 @@ class Study:
         context: Values | None = None,
     ) -> Trial | None:
         """None: the study has ``total`` trials already, and none of them waits."""
-        proposer, storage, key = self._proposer, self._storage, self._key
-        part = proposer.part(fixed, context)
+        storage, key, part = self._storage, self._key, self._part(fixed, context)
         proposal: Trial | None = None
         seen, overtaken = 0, False
         # No lock is held while the strategy computes. If others took the number meanwhile, the
@@ -353,7 +372,7 @@ class Study:
         # proposed, once.
         while True:
             trials = self.trials
-            waiting = proposer.waiting(trials, part) if fixed is None else None
+            waiting = self._waiting(trials, part) if fixed is None else None
             if waiting is not None:
                 claimed = storage.claim(key, waiting.number, worker)
                 if claimed is not None:
@@ -363,22 +382,21 @@ class Study:
             if len(trials) >= limit:
                 return None
             if proposal is None:
-                proposer.warn_if_changed(trials)
-                proposal, seen = proposer.propose(part, trials), len(trials)
-            elif proposal.decision.draw is None and proposer.is_near(proposal, trials[seen:]):
-                proposal = proposer.propose(part, trials, secrets.randbelow(2**31))
+                self._warn_if_changed(trials)
+                proposal, seen = self._propose(part, trials), len(trials)
+            elif proposal.decision.draw is None and self._is_near(proposal, trials[seen:]):
+                proposal = self._propose(part, trials, secrets.randbelow(2**31))
                 seen = len(trials)
             trial = replace(proposal, number=len(trials))
-            if not overtaken:
-                if storage.insert(key, [trial], worker):
-                    return trial
-                overtaken = True
-                continue
-            trial = replace(trial, decision=replace(trial.decision, seen=seen))
-            taken = None if trial.decision.draw is not None else partial(proposer.is_near, trial)
-            added = storage.append(key, [trial], worker, limit, taken)
+            unless: Callable[[Sequence[Trial]], bool] | None = bool
+            if overtaken:
+                trial = replace(trial, decision=replace(trial.decision, seen=seen))
+                redrawn = trial.decision.draw is not None
+                unless = None if redrawn else partial(self._is_near, trial)
+            added = storage.append(key, [trial], worker, limit, unless)
             if added is not None:
                 return added[0]
+            overtaken = True
 
     def preview(self, *, context: Values | None = None) -> Trial:
         """What the next ask would give; nothing is recorded.
@@ -386,11 +404,125 @@ class Study:
         Args:
             context: Current values of the context parameters, where the study has any.
         """
-        trials, part = self.trials, self._proposer.part(None, context)
-        waiting = self._proposer.waiting(trials, part)
+        trials, part = self.trials, self._part(None, context)
+        waiting = self._waiting(trials, part)
         if waiting is not None:
             return replace(waiting, state="running")
-        return self._proposer.propose(part, trials)
+        return self._propose(part, trials)
+
+    def _encode(self, trial: Trial) -> Array:
+        """The point of a trial in the unit cube."""
+        key = trial.number, trial.is_finished
+        if key not in self._encoded:
+            self._encoded[key] = self.space.encode(trial.params)
+        return self._encoded[key]
+
+    def _check_points(self, trials: Sequence[Trial]) -> None:
+        """Raises StorageError if a stored point is not in the space."""
+        for trial in trials:
+            if (trial.number, trial.is_finished) in self._encoded:
+                continue
+            try:
+                self._encode(trial)
+                if trial.asked is not None:
+                    self.space.encode(trial.asked)
+            except (ValueError, TypeError, KeyError, OverflowError) as error:
+                raise StorageError(
+                    f"trial {trial.number} of study {self.name!r} is damaged: its point is none of"
+                    f" the study's space ({error}). `noregret recover` exports it with all others"
+                ) from None
+
+    def _history(self, trials: Sequence[Trial]) -> History:
+        """The trials as the strategy sees them."""
+        sign = sign_of(self.goal)
+        return history_of(trials, self._encode, self.space.dimension, sign, self.outcomes)
+
+    def _part(
+        self, fixed: Values | None, context: Values | None
+    ) -> Space | Candidates | FixedInputs:
+        """The part of the space that is searched: in this context, with these values fixed."""
+        names = self.context
+        if not names:
+            if context is not None:
+                raise ConfigurationError(
+                    f"this study has no context, got {context!r}: name the inputs that are not"
+                    " chosen when it is made, Study(…, context=(…)); for one ask use fixed="
+                )
+            return self.space if fixed is None else fix(self.space, fixed)
+        wanted = ", ".join(f"{name!r}: …" for name in names)
+        if not isinstance(context, Mapping):
+            got = "" if context is None else f", got {context!r}"
+            raise ConfigurationError(
+                f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}{got}"
+            )
+        missing = [name for name in names if name not in context]
+        unknown = [name for name in context if name not in names]
+        if missing or unknown:
+            raise ConfigurationError(
+                f"the context of this study is {list(names)!r}; missing {missing!r}, unknown"
+                f" {unknown!r}: give context={{{wanted}}}"
+            )
+        twice = [name for name in fixed or {} if name in names]
+        if twice:
+            raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
+        values = {**{name: context[name] for name in names}, **(fixed or {})}
+        return fix(self.space, values, is_context=True)
+
+    def _waiting(self, trials: Sequence[Trial], part: SearchSpace) -> Trial | None:
+        """The first waiting trial in a part of the space; without context, the first of all."""
+        for trial in trials:
+            if trial.state == "waiting" and (not self.context or self._is_in(trial, part)):
+                return trial
+        return None
+
+    def _is_in(self, trial: Trial, part: SearchSpace) -> bool:
+        """Whether a trial lies in a part of the space."""
+        return bool(np.array_equal(self._encode(trial)[part.held], part.at[part.held]))
+
+    def _is_near(self, trial: Trial, others: Sequence[Trial]) -> bool:
+        """Whether one of the others has the same point, up to SAME_POINT."""
+        x = self.space.encode(trial.params)
+        return any(np.abs(self._encode(other) - x).max() < SAME_POINT for other in others)
+
+    def _propose(
+        self, part: SearchSpace, trials: Sequence[Trial], draw: int | None = None
+    ) -> Trial:
+        """The next trial, with everything needed to derive it again.
+
+        Args:
+            part: The part of the space that is searched.
+            trials: All trials so far.
+            draw: Another stream of random numbers, for a second attempt; None: the first.
+        """
+        entropy = [self._record.seed, len(trials), *([] if draw is None else [draw])]
+        rng = np.random.default_rng(entropy)
+        proposal = self.strategy.propose(part, self._history(trials), rng)
+        decision = replace(
+            proposal.decision.signed(sign_of(self.goal)),
+            pending=tuple([trial.number for trial in trials if not trial.is_finished]),
+            fixed=part.fixed or None,
+            draw=draw,
+            algorithm=algorithm_of(self.strategy),
+        )
+        return Trial(len(trials), part.decode(proposal.x), decision=decision, created=utc_now())
+
+    def _warn_if_changed(self, trials: Sequence[Trial]) -> None:
+        """Warns that another version of the strategy decides from here on. Its decisions carry the
+        number of that version, so that a study warns once.
+        """
+        earlier = next((each.decision for each in reversed(trials) if each.decision.chosen), None)
+        today = algorithm_of(self.strategy)
+        if earlier is not None and earlier.algorithm != today:
+            log.warning(
+                "study %r: its earlier trials were proposed by algorithm %d of %s, from trial %d on"
+                " algorithm %d decides, of the installed noregret; replay can derive proposals from"
+                " there on",
+                self.name,
+                earlier.algorithm,
+                display_name(self.strategy),
+                len(trials),
+                today,
+            )
 
     def tell(
         self,
@@ -406,9 +538,10 @@ class Study:
         attributes: Attributes | None = None,
         transient: bool = False,
     ) -> Trial:
-        """The value of a trial, with the noise's std if it is known for this one; or
-        ``state="failed"``, with a ``reason``; or ``state="withdrawn"``, if nobody is going to run
-        it: neither a value nor a failure, and not proposed again. The first tell stands.
+        """Records the result of a trial. The first tell stands.
+
+        A trial that will not be run is told as ``state="withdrawn"``: that is neither a value nor a
+        failure, and the point is not proposed again.
 
         Args:
             trial: The trial, or its number.
@@ -417,35 +550,35 @@ class Study:
             outcomes: Where some have limits: each by its name, or the pair of it and its noise's
                 std. Where one is beyond its limit the value may be missing.
             state: "complete", "failed" or "withdrawn".
-            params: What was really run, as far as it is not what was asked for.
+            params: The values that were run, where they differ from those asked for.
             reason: Why it failed.
             note: Words to keep with it.
             attributes: JSON values by name to keep with it; shown and exported, as the note is.
             transient: The failure had nothing to do with the point; no strategy sees it, and
                 ``retry`` gives the point out again.
+
+        Returns:
+            The finished trial.
+
+        Raises:
+            TrialError: The trial has ended already, or what is told makes no sense.
         """
         number = number_of(trial)
-        checked, noise, about = self._checked(value, noise_std, state, outcomes)
-        said = transient is not False or any(
-            each is not None for each in (params, reason, note, attributes)
+        ending = self._ending(
+            value, noise_std, state, outcomes, reason, note, attributes, transient
         )
-        if said or isinstance(trial, Trial):
-            there = self._trial(trial, ASK_FIRST)
-            about = self._about(about, there, state, params, reason, note, attributes, transient)
-        finished = self._storage.finish(self._key, number, state, checked, noise, about=about)
-        if finished is None:
+        if isinstance(trial, Trial) or params is not None:
+            point = self._really_run(self._trial(trial, ASK_FIRST), params)
+            ending = replace(ending, params=point)
+        told = self._storage.finish(self._key, number, ending)
+        if told is None:
             now = self._trial(number, ASK_FIRST)
             how = f"complete with value {now.value!r}" if now.state == "complete" else now.state
             raise TrialError(
                 f"trial {number} is {how} already: the first tell stands; correct() it if that was"
                 " wrong, add() the point again if you measured it twice"
             )
-        return finished
-
-    def _checked(
-        self, value: Any, noise_std: Any, state: State, outcomes: Any
-    ) -> tuple[float | None, float | None, About]:
-        return check_outcome(value, noise_std, state, outcomes, self.outcomes)
+        return told
 
     def _trial(
         self, trial: Trial | int, advice: str, trials: Sequence[Trial] | None = None
@@ -468,26 +601,26 @@ class Study:
             )
         return trials[number]
 
-    def _about(
+    def _ending(
         self,
-        measured: About,
-        trial: Trial,
+        value: Any,
+        noise_std: Any,
         state: State,
-        params: Any,
-        reason: Any,
-        note: Any,
-        attributes: Any,
-        transient: Any,
-    ) -> About:
-        """What is told of a trial beside its value, checked."""
+        outcomes: Any,
+        reason: Any = None,
+        note: Any = None,
+        attributes: Any = None,
+        transient: Any = False,
+    ) -> Ending:
+        """What is told of a trial, checked."""
+        ending = check_outcome(value, noise_std, state, outcomes, self.outcomes)
         if reason is not None and state != "failed":
             raise TrialError(
                 f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing'
                 ' was recorded; write note=…, or state="failed"'
             )
         return replace(
-            measured,
-            params=self._really_run(trial, params),
+            ending,
             error=check_note(reason, "a reason"),
             note=check_note(note),
             attributes=check_attributes(attributes),
@@ -530,24 +663,22 @@ class Study:
             note: Words to keep with it.
             attributes: JSON values by name to keep with it.
         """
-        end = self._checked(value, noise_std, "complete", outcomes)
-        said: dict[str, Any] = {
-            "note": check_note(note),
-            "attributes": check_attributes(attributes),
-        }
-        trial = Trial(0, self.space.canonical(params), **said)
-        return self._append([_ended(trial, "complete", *end)])[0]
+        ending = self._ending(value, noise_std, "complete", outcomes, None, note, attributes)
+        return self._append([Trial(0, self.space.canonical(params)).ended(ending)])[0]
 
     def enqueue(
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
     ) -> Trial:
         """A point to be tried before the strategy is asked again: it waits for the next ask."""
-        said: dict[str, Any] = {
-            "note": check_note(note),
-            "attributes": check_attributes(attributes),
-        }
-        point, decision = self.space.canonical(params), Decision("enqueued")
-        return self._append([Trial(0, point, "waiting", decision=decision, **said)])[0]
+        trial = Trial(
+            0,
+            self.space.canonical(params),
+            "waiting",
+            decision=Decision("enqueued"),
+            note=check_note(note),
+            attributes=check_attributes(attributes),
+        )
+        return self._append([trial])[0]
 
     def _append(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials under the next free numbers, all or none."""
@@ -597,24 +728,21 @@ class Study:
                     f"trial {old.number} is {old.state}, there is nothing to correct: tell() its"
                     " value"
                 )
-            kept = outcomes
+            measured = outcomes
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
                 noisy = old.outcome_noise
-                kept = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
-            checked, noise, measured = self._checked(value, noise_std, state, kept)
-            about = self._about(measured, old, state, params, reason, note, attributes, transient)
-            point = old.params if about.params is None else about.params
-            new = Trial(
-                old.number,
-                point,
-                decision=Decision("correction"),
-                asked=None if _same(point, old.proposed) else old.proposed,
-                error=about.error,
-                note=about.note or old.note,
-                attributes=merged(old.attributes, about.attributes),
-                transient=about.transient,
+                measured = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
+            ending = self._ending(
+                value, noise_std, state, measured, reason, note, attributes, transient
             )
-            return _ended(new, state, checked, noise, about)
+            ending = replace(ending, params=self._really_run(old, params))
+            decision = Decision("correction")
+            kept = Trial(
+                old.number, old.params, decision=decision, note=old.note, attributes=old.attributes
+            )
+            new = kept.ended(ending)
+            asked = None if _same(new.params, old.proposed) else old.proposed
+            return replace(new, asked=asked)
 
         return self._supersede(trial, "only a told trial can be corrected", corrected)
 
@@ -648,7 +776,7 @@ class Study:
             number = self._trial(trial, advice, trials).number
             old = trials[latest(number, corrections(trials))]
             new = replace(new_of(old), number=len(trials), corrects=old.number)
-            if self._storage.insert(self._key, [new]):
+            if self._storage.append(self._key, [new], unless=bool) is not None:
                 return self.trials[new.number]
 
     def reclaim(
@@ -722,28 +850,21 @@ class Study:
                 ``grace`` seconds waits to be given out again.
             until: Asked with the study after each trial: whether to stop.
             callbacks: Each called with the study and the trial after a trial has ended here.
-            grace: Seconds without a sign after which a trial's worker is taken to be dead.
+            grace: Seconds without a heartbeat before a worker is considered dead.
             reclaim: Its trial is given out again ("retry", three times at most), has failed
                 ("fail") or stays as it is (None).
             progress: Whether a progress bar is drawn; None: on a terminal and in a notebook.
-            trial_timeout: Each evaluation in a process of its own, ended after so many seconds; its
-                trial has failed and the run goes on. The objective must be one that can be pickled,
-                and ``executor`` is then ours.
-            context: What the inputs are that nobody chooses, or a function that says so before
-                each trial.
+            trial_timeout: Seconds after which an evaluation is ended; its trial has failed and the
+                run goes on. Each evaluation then has a separate process: the objective must be
+                picklable, and ``executor`` cannot be given.
+            context: Values of the context parameters, or a function that returns them before each
+                trial.
         """
-
-        def current() -> Values | None:
-            return context() if callable(context) else context
 
         run = Run(
             self,
-            self._storage,
-            self._key,
             objective,
-            ask=lambda worker, limit: self._next_trial(worker, limit, context=current()),
-            may_take=lambda t: self._proposer.is_in(t, self._proposer.part(None, current())),
-            stopping=lambda: self._stopping,
+            context,
             trials=trials,
             total=total,
             timeout=timeout,
@@ -808,27 +929,28 @@ class Study:
             storage: None: this study's own.
             note: Words to keep with it.
             outcomes: Other limits.
-            context: Other inputs that nobody chooses.
+            context: Other context parameters.
         """
-        record, trials = derive(
-            self.record(),
-            self.trials,
+        if space is not None and (parameters is not None or constraints is not None):
+            raise ConfigurationError(
+                "derived takes space, or parameters and constraints that change, not both"
+            )
+        old = self.record()
+        if space is None:
+            space = changed_space(old.space, parameters, constraints)
+        new = new_record(
             name,
-            parameters=parameters,
-            past=past or {},
-            constraints=constraints,
-            space=space,
-            goal=goal,
-            strategy=strategy,
-            seed=seed,
-            note=note,
-            outcomes=outcomes,
-            context=context,
+            space,
+            old.goal if goal is None else goal,
+            old.strategy if strategy is None else strategy,
+            old.seed if seed is None else seed,
+            old.outcomes if outcomes is None else outcomes,
+            old.context if context is None else context,
         )
-        study = object.__new__(Study)
+        new = replace(new, note=check_note(note) or old.note, attributes=old.attributes)
+        record, trials = derive(old, self.trials, new, past or {})
         place = self._storage if storage is None else _as_storage(storage, must_exist=False)
-        study._create(record, place, trials)
-        return study
+        return object.__new__(Study)._create(record, place, trials)
 
     # -- files --
 
@@ -836,18 +958,25 @@ class Study:
         """Measured points from a CSV file, all of them or none: a column for every parameter,
         ``value``, and optionally ``noise_std`` and ``state``.
         """
+        from noregret.study.numerals import units_of
+
         units = units_of(self.record().attributes)
-        return self._append(read_csv(source, self.space, self.outcomes, units))
+        return self._append(self._table().read(source, units))
 
     def export(self, target: Target, format: Format | None = None) -> None:  # noqa: A002
         """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
         as the file's name ends.
         """
-        write(target, format, self.space, self.trials, self.outcomes)
+        self._table().write(target, format, self.trials)
 
     def to_frame(self) -> Any:
         """All trials as a pandas DataFrame (extra ``frame``)."""
-        return frame(self.space, self.trials, self.outcomes)
+        return self._table().frame(self.trials)
+
+    def _table(self) -> TrialTable:
+        from noregret.study.files import TrialTable
+
+        return TrialTable(self.space, self.outcomes)
 
     # -- results --
 
@@ -867,9 +996,9 @@ class Study:
         best, belief = best_of(done, self.goal, self.outcomes), self._belief(trials, delta)
         if belief is None:
             return Result(best, best, None, None, None, best.feasible)
-        encode, certificate = self._proposer.encode, None
-        trial, mean, std = recommended_of(done, encode, belief, self.goal)
-        x, limited = encode(trial), bool(belief.outcomes)
+        certificate = None
+        trial, mean, std = recommended_of(done, self._encode, belief, self.goal)
+        x, limited = self._encode(trial), bool(belief.outcomes)
         feasible = bool(likely_feasible(belief, x[None, :])[0]) if limited else None
         if not self.context and not (limited and is_empty(self.space, belief)):
             certificate = certify(self.space, belief, trial.params, x, self._record.seed)
@@ -895,7 +1024,7 @@ class Study:
         done, belief = complete(trials), self._belief(trials)
         if belief is None:
             return best_of(done, self.goal, self.outcomes)
-        return recommended_of(done, self._proposer.encode, belief, self.goal)[0]
+        return recommended_of(done, self._encode, belief, self.goal)[0]
 
     def _depends_on_context(self, what: str, call: str) -> ConfigurationError:
         named = ", ".join(f"{name!r}: …" for name in self.context)
@@ -945,7 +1074,7 @@ class Study:
         return result.certificate
 
     def _certificate_in(self, context: Values, delta: float | None) -> Certificate:
-        part, trials = self._proposer.part(None, context), self.trials
+        part, trials = self._part(None, context), self.trials
         belief = self._model(trials, delta)
         if belief.outcomes and is_empty(part, belief):
             raise TrialError(
@@ -981,7 +1110,7 @@ class Study:
 
     def _recommend(self, contexts: Sequence[Values]) -> list[Recommendation]:
         """What to use in each context, from one fit."""
-        parts, trials = [self._proposer.part(None, each) for each in contexts], self.trials
+        parts, trials = [self._part(None, each) for each in contexts], self.trials
         belief, X = self._model(trials), self._history(trials).X
         seed = self._record.seed
         return [recommend(part, belief, X, self.goal, seed) for part in parts]
@@ -1007,7 +1136,7 @@ class Study:
         done = complete(self.trials)
         if not done:
             raise TrialError("the resolution needs at least one value")
-        points = np.array([self._proposer.encode(trial) for trial in done])
+        points = np.array([self._encode(trial) for trial in done])
         return largest_empty_ball(points, self.space.region)
 
     def importances(self) -> list[Importance]:
@@ -1025,10 +1154,25 @@ class Study:
         the unit cube does by more than ``tolerance``. Proposals by another version of the strategy
         are skipped: ``since`` is the trial from which on all can be derived.
         """
-        return self._proposer.replay(self.trials, tolerance)
-
-    def _history(self, trials: Sequence[Trial]) -> History:
-        return self._proposer.history(trials)
+        if not tolerance >= 0:
+            raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
+        trials, today, agreed = self.trials, algorithm_of(self.strategy), 0
+        proposed = [trial for trial in trials if trial.decision.chosen]
+        others = [trial.number for trial in proposed if trial.decision.algorithm != today]
+        skipped, since = len(others), others[-1] + 1 if others else 0
+        for trial in proposed:
+            decision = trial.decision
+            part: Space | Candidates | FixedInputs = self.space
+            if decision.algorithm != today:
+                continue
+            if decision.fixed is not None:
+                part = fix(self.space, decision.fixed, is_context=bool(self.context))
+            derived = self._propose(part, known_at(trials, trial.number), decision.draw).params
+            recorded = self.space.encode(trial.proposed)
+            if np.abs(self.space.encode(derived) - recorded).max() > tolerance:
+                return Replay(agreed, trial.number, trial.proposed, derived, skipped, since)
+            agreed += 1
+        return Replay(agreed, skipped=skipped, since=since)
 
 
 def snapshot(study: Study) -> Study:
@@ -1037,9 +1181,7 @@ def snapshot(study: Study) -> Study:
     Args:
         study: Any study; it stays as it is.
     """
-    still = object.__new__(Study)
-    still._create(study.record(), MemoryStorage(), study.trials)
-    return still
+    return object.__new__(Study)._create(study.record(), MemoryStorage(), study.trials)
 
 
 def studies(storage: Place = None) -> list[StudySummary]:
@@ -1070,30 +1212,13 @@ def delete_study(name: str, storage: Place = None) -> None:
     _as_storage(storage).delete(name)
 
 
-def _opened(storage: Storage, name: str) -> Study:
-    return Study.open(name, storage=storage)
-
-
 def _as_storage(storage: Place, *, must_exist: bool = True) -> Storage:
     if storage is None or isinstance(storage, (str, os.PathLike)):
+        from noregret.storage import SQLStorage
+
         return SQLStorage(storage, must_exist=must_exist)
     return storage
 
 
 def _same(one: Any, other: Any) -> bool:
     return np.array_equal(np.asarray(one, object), np.asarray(other, object))
-
-
-def _ended(
-    trial: Trial, state: State, value: float | None, noise_std: float | None, about: About
-) -> Trial:
-    """A trial with its end: value, noise and outcomes."""
-    return replace(
-        trial,
-        state=state,
-        value=value,
-        noise_std=noise_std,
-        outcomes=about.outcomes,
-        outcome_noise=about.outcome_noise,
-        feasible=about.feasible,
-    )

@@ -3,9 +3,8 @@ storages.
 """
 
 from noregret.testing.comparison import PROBLEMS, Compared, Problem, compare
-from noregret.testing.contracts import KernelContract, StrategyContract
+from noregret.testing.contracts import KernelContract, StorageContract, StrategyContract
 from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
-from noregret.testing.storage_contract import StorageContract
 
 __all__ = [
     "PROBLEMS",

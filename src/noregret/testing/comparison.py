@@ -18,7 +18,15 @@ from noregret.trials import Goal, standing
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An objective with a known optimum."""
+    """An objective with a known optimum.
+
+    Args:
+        name: Its name.
+        function: The objective: a dict of parameters in, a value out.
+        space: Its search space.
+        goal: "maximize" or "minimize".
+        optimum: Its best value.
+    """
 
     name: str
     function: Callable[[Any], float]
@@ -52,56 +60,40 @@ def _ackley(p: Mapping[str, Any]) -> float:
 def _reaction(p: Mapping[str, Any]) -> float:
     warm = -(((p["temperature"] - 63) / 20) ** 2)
     slow = -(np.log(p["hours"] / 4) ** 2) / 4
-    return float(
-        80 * np.exp(warm + slow) * {"water": 0.6, "dmf": 1.0, "toluene": 0.8}[p["solvent"]]
-    )
+    return float(80 * np.exp(warm + slow) * _SOLVENTS[p["solvent"]])
 
 
+_PLANE = Space({"x": Float(-5, 10), "y": Float(0, 15)})
+_CUBE = Space({name: Float(0, 1) for name in "abc"})
+_BOX = Space({name: Float(-15, 30) for name in "abcd"})
+_SOLVENTS = {"water": 0.6, "dmf": 1.0, "toluene": 0.8}
+_REACTOR = Space(
+    {
+        "temperature": Float(20, 90),
+        "hours": Float(0.5, 24, log=True),
+        "solvent": Choice(list(_SOLVENTS)),
+    }
+)
 PROBLEMS: dict[str, Problem] = {
-    each.name: each
-    for each in (
-        Problem(
-            "branin",
-            _branin,
-            Space({"x": Float(-5, 10), "y": Float(0, 15)}),
-            "minimize",
-            0.39788735772973816,
-        ),
-        Problem(
-            "hartmann3",
-            _hartmann,
-            Space({name: Float(0, 1) for name in "abc"}),
-            "minimize",
-            -3.862782,
-        ),
-        Problem(
-            "ackley4",
-            _ackley,
-            Space({name: Float(-15, 30) for name in "abcd"}),
-            "minimize",
-            0.0,
-        ),
-        Problem(
-            "reaction",
-            _reaction,
-            Space(
-                {
-                    "temperature": Float(20, 90),
-                    "hours": Float(0.5, 24, log=True),
-                    "solvent": Choice(["water", "dmf", "toluene"]),
-                }
-            ),
-            "maximize",
-            80.0,
-        ),
+    problem.name: problem
+    for problem in (
+        Problem("branin", _branin, _PLANE, "minimize", 0.39788735772973816),
+        Problem("hartmann3", _hartmann, _CUBE, "minimize", -3.862782),
+        Problem("ackley4", _ackley, _BOX, "minimize", 0.0),
+        Problem("reaction", _reaction, _REACTOR, "maximize", 80.0),
     )
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One strategy's studies, a seed each. best: the best value so far after each trial (seeds,
-    trials), NaN before the first value.
+    """One strategy's studies, one per seed.
+
+    Args:
+        name: The strategy's name.
+        studies: The studies.
+        best: The best value so far after each trial, shape (seeds, trials); NaN before the first
+            value.
     """
 
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,31 +25,24 @@ class RKHSFunction:
 
     def __call__(self, x: Array) -> Array:
         A = np.asarray(x, dtype=np.float64)
-        values: Array = (
-            covariance(self.kernel, self.lengthscales, np.atleast_2d(A), self.centres)
-            @ self.weights
-        )
+        values: Array = self._covariance(np.atleast_2d(A)) @ self.weights
         return values if A.ndim == 2 else values[0]
 
+    def _covariance(self, A: Array) -> Array:
+        """k(a, z_i) for every row a of A and every centre z_i."""
+        return covariance(self.kernel, self.lengthscales, A, self.centres)
+
     def gradients(self, A: Array) -> tuple[Array, Array]:
-        slope = (
-            self.kernel.slope(squared_distances(A, self.centres, self.lengthscales)) * self.weights
-        )
-        return (
-            self(A),
-            (A * slope.sum(axis=1)[:, None] - slope @ self.centres) * 2 / self.lengthscales**2,
-        )
+        """Values and gradients at the rows of A."""
+        sq = squared_distances(A, self.centres, self.lengthscales)
+        slope = self.kernel.slope(sq) * self.weights
+        difference = A * slope.sum(axis=1)[:, None] - slope @ self.centres
+        return self(A), difference * 2 / self.lengthscales**2
 
     @property
     def norm(self) -> float:
         """‖f‖_θ = √(αᵀKα)."""
-        return float(
-            np.sqrt(
-                self.weights
-                @ covariance(self.kernel, self.lengthscales, self.centres, self.centres)
-                @ self.weights
-            )
-        )
+        return float(np.sqrt(self.weights @ self._covariance(self.centres) @ self.weights))
 
     def norm_at(self, lengthscales: Array | float) -> float:
         """‖f‖ under other lengthscales θ' < √2·θ, SE kernel only, exact: theory.md#exact-norm."""
@@ -64,41 +57,31 @@ class RKHSFunction:
                 f"f has infinite norm or none in closed form at lengthscales {other}: they must be"
                 f" below √2·{self.lengthscales}"
             )
-        gram = np.prod(self.lengthscales**2 / (other * np.sqrt(s_sq))) * covariance(
-            SquaredExponential(), np.sqrt(s_sq), self.centres, self.centres
-        )
+        scale = np.prod(self.lengthscales**2 / (other * np.sqrt(s_sq)))
+        gram = scale * covariance(SquaredExponential(), np.sqrt(s_sq), self.centres, self.centres)
         return float(np.sqrt(self.weights @ gram @ self.weights))
 
     def maximiser(self) -> Array:
         """argmax over the cube, by the optimizer of our own acquisitions (spacing θ/2 in d ≤ 2)."""
-        d = len(self.lengthscales)
-        none = np.empty((0, d))
-        return argmax(
-            Acquisition(self, self.gradients),
-            Space.from_bounds([(0.0, 1.0)] * d),
-            self.lengthscales / 4,
-            np.random.default_rng(0),
-            none,
-            none,
-        )
+        d, rng = len(self.lengthscales), np.random.default_rng(0)
+        none, cube = np.empty((0, d)), Space.from_bounds([(0.0, 1.0)] * d)
+        f = Acquisition(self, self.gradients)
+        return argmax(f, cube, self.lengthscales / 4, rng, none, none)
 
     @property
     def maximum(self) -> float:
         return float(self(self.maximiser()))
 
     def scaled_to(self, norm: float) -> RKHSFunction:
-        return RKHSFunction(
-            self.kernel, self.lengthscales, self.centres, self.weights * (norm / self.norm)
-        )
+        return replace(self, weights=self.weights * (norm / self.norm))
 
 
 def interpolant(
     kernel: Kernel, lengthscales: Array, centres: Array, values: Array, jitter: float = 0.0
 ) -> RKHSFunction:
     """The function of least norm through the values (up to the jitter)."""
-    L = linalg.cholesky(
-        covariance(kernel, lengthscales, centres, centres) + jitter * np.eye(len(centres))
-    )
+    K = covariance(kernel, lengthscales, centres, centres)
+    L = linalg.cholesky(K + jitter * np.eye(len(centres)))
     weights = linalg.solve_lower(L, linalg.solve_lower(L, values), transposed=True)
     return RKHSFunction(kernel, lengthscales, centres, weights)
 
@@ -134,9 +117,7 @@ def rkhs_sample(
     else:
         centres = rng.random((count, dimension))
     theta = np.full(dimension, lengthscale)
-    L = linalg.cholesky(
-        covariance(kernel, theta, centres, centres) + 1e-6 * np.eye(count)
-    )  # theory.md#bump
-    return interpolant(
-        kernel, theta, centres, L @ rng.standard_normal(count), jitter=1e-6
-    ).scaled_to(norm)
+    K = covariance(kernel, theta, centres, centres)
+    L = linalg.cholesky(K + 1e-6 * np.eye(count))  # theory.md#bump
+    values = L @ rng.standard_normal(count)
+    return interpolant(kernel, theta, centres, values, jitter=1e-6).scaled_to(norm)

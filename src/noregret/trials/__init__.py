@@ -1,12 +1,14 @@
 """What was asked, decided and told: frozen values that storages keep and strategies read."""
 
 from noregret.trials.decision import (
-    WITHOUT_VALUE,
     Decision,
+    Explanation,
     Kind,
     ModelDecision,
     OutcomeDecision,
     Source,
+    payload_as,
+    plain,
 )
 from noregret.trials.history import (
     Goal,
@@ -25,7 +27,6 @@ from noregret.trials.limits import (
     AtMost,
     Limit,
     check_limits,
-    check_measured,
     check_noise,
     check_outcome,
     check_value,
@@ -35,7 +36,7 @@ from noregret.trials.limits import (
 )
 from noregret.trials.trial import (
     STATES,
-    About,
+    Ending,
     State,
     Trial,
     check_attributes,
@@ -54,11 +55,11 @@ from noregret.trials.trial import (
 __all__ = [
     "LIMITS",
     "STATES",
-    "WITHOUT_VALUE",
-    "About",
     "AtLeast",
     "AtMost",
     "Decision",
+    "Ending",
+    "Explanation",
     "Goal",
     "History",
     "Kind",
@@ -72,7 +73,6 @@ __all__ = [
     "Trial",
     "check_attributes",
     "check_limits",
-    "check_measured",
     "check_noise",
     "check_note",
     "check_outcome",
@@ -88,6 +88,8 @@ __all__ = [
     "margin",
     "merged",
     "number_of",
+    "payload_as",
+    "plain",
     "returned",
     "shown",
     "sign_of",

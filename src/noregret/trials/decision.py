@@ -1,30 +1,102 @@
 """Why a point is in a study: a frozen value, stored as JSON with a version.
 
-``Decision`` says where the point came from, ``ModelDecision`` what the model behind it believed. A
-strategy reads its own earlier decisions and needs no other memory.
+``Decision`` says where the point came from, ``ModelDecision`` what was expected there. The payload
+belongs to the strategy, which reads it again at later decisions and needs no other memory. For
+everybody else it turns it into an ``Explanation``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from noregret.errors import StorageError
 
 VERSION = 1  # of the stored form
 Source = Literal[
-    "initial", "random", "exhaustive", "model", "added", "enqueued", "correction", "retry"
+    "initial",
+    "random",
+    "exhaustive",
+    "feasibility",
+    "model",
+    "added",
+    "enqueued",
+    "correction",
+    "retry",
 ]
+CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "feasibility", "model")
 Kind = Literal["promise", "survey", "patrol"]
-# in a decision's memory: no limit was kept yet, so there was no value; what it was for: "limits"
-WITHOUT_VALUE = "without_value"
-OF_OUTCOMES = ("outcomes", "chance_feasible")  # stored where there are any
-CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "model")  # by a strategy
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDecision:
+    """What a model expected at the point that it chose, in the values' units and sign."""
+
+    t: int  #: counts the model's decisions from 1
+    mean: float  #: forecast of f at the point: its median
+    std: float  #: half the distance of the forecast's one-sigma quantiles
+    kind: Kind = "promise"  #: what the decision was for, see docs/strategies.md
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Where a point came from."""
+
+    source: Source = "added"  #: of ``CHOSEN`` if a strategy chose it
+    model: ModelDecision | None = None  #: None: no model chose the point
+    pending: tuple[int, ...] = ()  #: trials under way when it was chosen: with them it is derived
+    fixed: Mapping[str, Any] | None = None  #: values that some parameters had to have
+    payload: Mapping[str, Any] = field(default_factory=dict)  #: the strategy's own; plain JSON
+    seen: int | None = None  #: how many trials were known; None: all with a smaller number
+    draw: int | None = None  #: which randomness; None: that of the number of trials known
+    algorithm: int = 0  #: the strategy's number: the version of its rule, and of the payload
+
+    @property
+    def chosen(self) -> bool:
+        """Whether a strategy chose the point: not added, enqueued, a correction or a retry."""
+        return self.source in CHOSEN
+
+    @property
+    def in_design(self) -> bool:
+        """Whether it is part of the initial design."""
+        return self.source == "initial"
+
+    @property
+    def is_patrol(self) -> bool:
+        return self.model is not None and self.model.kind == "patrol"
+
+    def signed(self, sign: float) -> Decision:
+        """With the forecast times ``sign``: from what is maximised to the values, and back."""
+        if self.model is None or sign > 0:
+            return self
+        return replace(self, model=replace(self.model, mean=-self.model.mean))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON values; what says nothing is left out."""
+        data: dict[str, Any] = {"version": VERSION, "source": self.source}
+        return data | {
+            name: value for name, value in plain(self).items() if value != _SAYS_NOTHING[name]
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Decision:
+        if not data:  # a damaged one that was recovered: nothing is known of it
+            return Decision()
+        version = data.get("version")
+        if not isinstance(version, int) or version < 1:
+            raise ValueError(f"a decision's version is {version!r}")
+        if version > VERSION:
+            raise StorageError(
+                f"a decision was written by a newer version of noregret (form {version}, this one"
+                f" reads {VERSION}): upgrade noregret"
+            )
+        return read(Decision, data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,190 +117,119 @@ class OutcomeDecision:
     searched: int = 0
     improved: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return {each.name: _plain(getattr(self, each.name)) for each in dataclasses.fields(self)}
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> OutcomeDecision:
-        return OutcomeDecision(**_checked(OutcomeDecision, data))
-
 
 @dataclass(frozen=True, slots=True)
-class ModelDecision:
-    """What the model believed when it chose the point.
+class Explanation:
+    """What a strategy says of a decision of its model: for the shell, the page and the diagnostics.
 
-    Model units: a value is ``offset + scale·z`` (times −1 where the study minimises) with z the
-    model's value, compressed if ``compression`` is not empty. Everything named ``…_std`` and the
-    forecast are in the values' units, ``mean`` and ``recommended_bound`` in their sign too.
+    Model units: f is ``offset + scale·z`` (times −1 where the study minimises) with z the model's
+    value, compressed once per (mean, std) in ``compression``. The forecast is Gaussian in them.
     """
 
-    t: int  #: counts the model's decisions from 1
-    lengthscales: tuple[float, ...]  #: θ_t of the class in force, on the unit cube
-    mean: float  #: forecast of f at the point: its median
-    std: float  #: half the distance of the forecast's one-sigma quantiles
-    h: float = 1.0  #: how much wider the class is than at the start, g^d·b
-    g: float = 1.0  #: the lengthscales' share of it
-    b: float = 1.0  #: the norm ball's share of it
-    norm_bound: float | None = None  #: B_t, in model units
-    norm_lower_bound: float | None = None  #: what the data require of ‖f‖ at θ_t, in model units
-    delta: float | None = None  #: the share of the failure probability spent on this class
-    beta_sqrt: float | None = None  #: what multiplied the latent std; None: no band decided
-    proved: bool = False  #: whether that width is a theorem's, under the strategy's condition
-    exploration: float = 1.0  #: the part of the width that chose the point
-    information_gain: float | None = None  #: I_t in nats
-    noise_var: float | None = None  #: of a value to come, in model units
-    noise_std: float | None = None  #: the same in the values' units
-    fitted_lengthscales: tuple[float, ...] | None = None  #: the estimate, None if none was made
-    searched: int = 0  #: points at the last search from all starts
-    improved: int = 0  #: points at the last improvement of the estimate
-    active: str = "fit"  #: what set the lengthscales: fit, schedule or both
-    instant_regret_bound: float | None = None  #: 2β^½σ at the point, in model units
-    survey: bool = False  #: whether it looked around instead of for the best value
-    kind: Kind = "promise"  #: what the decision was for, see docs/strategies.md
-    chance_of_failing: float | None = None  #: learnt from failures; None: there were none
-    offset: float = 0.0  #: of the values in model units
-    scale: float = 1.0  #: of the values in model units
-    compression: tuple[tuple[float, float], ...] = ()  #: (mean, std) of each pass
-    recommended_bound: float | None = None  #: the safe end of the band at the recommended point
-    reference: float | None = None  #: what a widening rule compared with
-    reference_scale: float | None = None  #: its unit, fixed at the first decision
-    estimate: float | None = None  #: what it compared
-    acquisition: str = "ucb"  #: whose argmax the point is
+    rule: str  #: why this point, in a sentence
+    active: str | None = None  #: what set the function class, in a sentence
+    latent_std: float | None = None  #: of f at the point, in model units; None: std / scale
+    beta_sqrt: float | None = None  #: half of the band's width in that std; None: there is no band
+    exploration: float | None = None  #: part of it that UCB added; None: UCB did not choose
+    recommended_bound: float | None = None  #: safe end of the band at the recommended point, of f
+    proved: bool = False  #: whether the band is a theorem's, under the strategy's condition
+    noise_std: float = 0.0  #: of a value, in the values' units
+    offset: float = 0.0
+    scale: float = 1.0
+    compression: tuple[tuple[float, float], ...] = ()
     outcomes: tuple[OutcomeDecision, ...] = ()  #: of a study with limits
-    chance_feasible: float | None = None  #: that all are within their limits
-
-    def to_json(self) -> dict[str, Any]:
-        names = [each.name for each in dataclasses.fields(self) if each.name not in OF_OUTCOMES]
-        data = {name: _plain(getattr(self, name)) for name in names}
-        if self.outcomes:
-            data["outcomes"] = [each.to_json() for each in self.outcomes]
-            data["chance_feasible"] = self.chance_feasible
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> ModelDecision:
-        told = tuple(map(OutcomeDecision.from_json, data.get("outcomes", ())))
-        return ModelDecision(**_checked(ModelDecision, {**data, "outcomes": told}))
+    numbers: Mapping[str, Any] = field(default_factory=dict)  #: what else it recorded, by name
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """Where a point came from.
+# -- frozen dataclasses as JSON values --
 
-    memory: what a strategy of one's own wants to read again at its next decision; plain JSON.
+
+def plain(value: Any) -> Any:
+    """A dataclass of numbers, texts, tuples and the like as JSON values."""
+    if dataclasses.is_dataclass(value):
+        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+
+
+_SAYS_NOTHING = plain(Decision())
+
+
+def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
+    """The dataclass of JSON values; names that it does not have are passed over.
+
+    Raises:
+        ValueError: A value is of another type than its field: a strategy would meet it far away.
+        TypeError: A value is missing.
     """
-
-    source: Source = "added"
-    model: ModelDecision | None = None  #: None: no model chose the point
-    pending: tuple[int, ...] = ()  #: trials under way when it was chosen: with them it is derived
-    fixed: Mapping[str, Any] | None = None  #: values that some parameters had to have
-    memory: Mapping[str, Any] = field(default_factory=dict)
-    seen: int | None = None  #: how many trials were known; None: all with a smaller number
-    draw: int | None = None  #: which randomness; None: that of the number of trials known
-    algorithm: int = 0  #: the strategy's number: by which version of its rule it was chosen
-
-    @property
-    def chosen(self) -> bool:
-        """Whether a strategy chose the point: not added, enqueued, a correction or a retry."""
-        return self.source in CHOSEN
-
-    @property
-    def in_design(self) -> bool:
-        """Whether it is part of the initial design."""
-        return self.source == "initial" and WITHOUT_VALUE not in self.memory
-
-    @property
-    def is_patrol(self) -> bool:
-        kind = self.memory.get(WITHOUT_VALUE) if self.model is None else self.model.kind
-        return kind == "patrol"
-
-    def signed(self, sign: float) -> Decision:
-        """With the forecast times ``sign``: from what is maximised to the values, and back."""
-        if self.model is None or sign > 0:
-            return self
-        bound = self.model.recommended_bound
-        model = replace(
-            self.model,
-            mean=-self.model.mean,
-            recommended_bound=None if bound is None else -bound,
-        )
-        return replace(self, model=model)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain JSON values; what says nothing is left out."""
-        data: dict[str, Any] = {"version": VERSION, "source": self.source}
-        if self.model is not None:
-            data["model"] = self.model.to_json()
-        if self.pending:
-            data["pending"] = list(self.pending)
-        if self.fixed is not None:
-            data["fixed"] = dict(self.fixed)
-        if self.memory:
-            data["memory"] = dict(self.memory)
-        if self.seen is not None:
-            data["seen"] = self.seen
-        if self.draw is not None:
-            data["draw"] = self.draw
-        if self.algorithm:
-            data["algorithm"] = self.algorithm
-        return data
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Decision:
-        if not data:  # a damaged one that was recovered: nothing is known of it
-            return Decision()
-        version = data.get("version")
-        if not isinstance(version, int) or version < 1:
-            raise ValueError(f"a decision's version is {version!r}")
-        if version > VERSION:
-            raise StorageError(
-                f"a decision was written by a newer version of noregret (form {version}, this one"
-                f" reads {VERSION}): upgrade noregret"
-            )
-        model = data.get("model")
-        believed = None if model is None else ModelDecision.from_json(model)
-        return Decision(**_checked(Decision, {**data, "model": believed}))
+    values = {}
+    for name, convert in _converters(kind).items():
+        if name in data:
+            try:
+                values[name] = convert(data[name])
+            except TypeError:
+                raise ValueError(f"its {name} is {str(data[name])[:80]}") from None
+    return kind(**values)
 
 
-def _checked(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a dataclass that JSON values name; ValueError for one that is of another type:
-    a strategy would meet it far from here.
-    """
-    values = {name: _tuples(data[name]) for name in _types(kind) if name in data}
-    for name, value in values.items():
-        if not _fits(value, _types(kind)[name]):
-            raise ValueError(f"its {name} is {str(data[name])[:80]}")
-    return values
+def payload_as(kind: Callable[..., T], decision: Decision) -> T | None:
+    """The payload as what its strategy made it of; None: it is another strategy's, or damaged."""
+    try:
+        return read(kind, decision.payload)
+    except (TypeError, ValueError):
+        return None
 
 
 @cache
-def _types(kind: type) -> dict[str, Any]:
+def _converters(kind: Any) -> dict[str, Callable[[Any], Any]]:
     hints = get_type_hints(kind)
-    return {each.name: hints[each.name] for each in dataclasses.fields(kind)}
+    return {each.name: _converter(hints[each.name]) for each in dataclasses.fields(kind)}
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _converter(hint: Any) -> Callable[[Any], Any]:
+    """From a JSON value to the type that a field has; TypeError if it is none of those."""
     origin, options = get_origin(hint), get_args(hint)
-    if hint is float:
-        number = isinstance(value, float | int) and not isinstance(value, bool)
-        return number and math.isfinite(value)
-    if hint is int:  # counts and numbers of trials
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if origin is Literal:  # a word, which a strategy of another package may have of its own
-        return isinstance(value, str)
     if origin is UnionType:
-        return any(_fits(value, option) for option in options)
+        inner = [_converter(option) for option in options]
+        return partial(_first_of, inner)
     if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        each = options[:1] * len(value) if options[-1] is ... else options
-        return len(value) == len(each) and all(map(_fits, value, each))
-    return isinstance(value, origin or hint)
+        inner = [_converter(option) for option in options if option is not ...]
+        return partial(_tuple_of, inner, options[-1] is ...)
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return lambda value: read(hint, value) if isinstance(value, Mapping) else _refuse()
+    kind = str if origin is Literal else origin or hint  # a word, which may be another package's
+    fits = _FITS.get(hint, lambda value: isinstance(value, kind))
+    return lambda value: value if fits(value) else _refuse()
 
 
-def _plain(value: Any) -> Any:
-    return [_plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+def _first_of(inner: Sequence[Callable[[Any], Any]], value: Any) -> Any:
+    for convert in inner:
+        try:
+            return convert(value)
+        except TypeError:
+            continue
+    return _refuse()
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+def _tuple_of(inner: Sequence[Callable[[Any], Any]], is_open: bool, value: Any) -> Any:
+    if not isinstance(value, (list, tuple)):
+        return _refuse()
+    if is_open:
+        return tuple(map(inner[0], value))
+    return tuple(convert(each) for convert, each in zip(inner, value, strict=True))
+
+
+def _refuse() -> NoReturn:
+    raise TypeError
+
+
+_FITS: dict[Any, Callable[[Any], bool]] = {
+    Any: lambda value: True,
+    bool: lambda value: isinstance(value, bool),
+    float: lambda value: (
+        isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+    ),
+    # counts and numbers of trials
+    int: lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+}

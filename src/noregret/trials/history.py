@@ -168,20 +168,13 @@ def history_of(
         ),
         pending=points(coming),
         failed=points(of_state["failed"]),
-        decisions=tuple([_of_dimension(trial.decision, dimension) for trial in decided]),
+        decisions=tuple([trial.decision for trial in decided]),
         rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
         sign=sign,
         outcomes=tuple([margins(name, each) for name, each in (limits or {}).items()]),
         valueless=points([trial for trial in ended if trial.value is None]) if limits else None,
         withdrawn=tuple([row for row, each in enumerate(coming) if each.state == "withdrawn"]),
     )
-
-
-def _of_dimension(decision: Decision, dimension: int) -> Decision:
-    """Without its model if that has another number of inputs, as in a damaged file."""
-    if decision.model is None or len(decision.model.lengthscales) == dimension:
-        return decision
-    return replace(decision, model=None)
 
 
 def corrections(trials: Sequence[Trial]) -> dict[int, int]:

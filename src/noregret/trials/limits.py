@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
-from noregret.trials.trial import About, State
+from noregret.trials.trial import Ending, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def check_noise(noise_std: Any) -> float | None:
 
 def check_outcome(
     value: Any, noise_std: Any, state: State, outcomes: Any, limits: Mapping[str, Limit]
-) -> tuple[float | None, float | None, About]:
+) -> Ending:
     """Value, noise and measured outcomes of a trial that ends in this state.
 
     Args:
@@ -150,7 +150,7 @@ def check_outcome(
         limits: The limits of the study.
 
     Returns:
-        Value and noise as floats or None, and an ``About`` with the outcomes.
+        The ending with value, noise and outcomes.
 
     Raises:
         TrialError: Something is missing, unknown, or not a finite number.
@@ -160,18 +160,19 @@ def check_outcome(
     if state != "complete":
         if value is not None:
             raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")
-        return None, check_noise(noise_std), check_measured(outcomes, limits, state)
+        noise, ending = check_noise(noise_std), check_measured(outcomes, limits, state)
+        return replace(ending, noise_std=noise)
     number = None if value is None and limits else check_value(value)
-    noise, about = check_noise(noise_std), check_measured(outcomes, limits, state)
-    if number is None and about.feasible is not False:
+    noise, ending = check_noise(noise_std), check_measured(outcomes, limits, state)
+    if number is None and ending.feasible is not False:
         raise TrialError(
             "a value may be missing only where an outcome is beyond its limit, and here none is:"
             ' nothing was recorded; tell the value, or state="failed" if there is none'
         )
-    return number, noise, about
+    return replace(ending, value=number, noise_std=noise)
 
 
-def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> About:
+def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> Ending:
     """The outcomes of a trial that ends in this state: all of them, each a number or the pair
     (number, noise std).
     """
@@ -181,7 +182,7 @@ def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> 
                 f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded; tell it"
                 " without a value and without state= where only a limit was not kept"
             )
-        return About()
+        return Ending(state)
     if not limits:
         raise TrialError(
             f"this study has no outcomes, got {outcomes!r}: nothing was recorded. Give limits when"
@@ -209,7 +210,7 @@ def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> 
         except NoRegretError as error:
             raise TrialError(f"outcome {name!r}: {error}") from None
     known = {name: std for name, std in noise.items() if std is not None}
-    return About(outcomes=values, outcome_noise=known, feasible=keeps(values, limits))
+    return Ending(state, outcomes=values, outcome_noise=known, feasible=keeps(values, limits))
 
 
 def keeps(values: Mapping[str, float], limits: Mapping[str, Limit]) -> bool | None:
@@ -221,8 +222,8 @@ def keeps(values: Mapping[str, float], limits: Mapping[str, Limit]) -> bool | No
     return all(margin(limit, values[name]) >= 0 for name, limit in limits.items())
 
 
-def returned(result: Any, limits: Mapping[str, Limit]) -> tuple[float | None, float | None, About]:
-    """Value, noise and outcomes from what an objective returned.
+def returned(result: Any, limits: Mapping[str, Limit]) -> Ending:
+    """The ending of a trial, from what an objective returned.
 
     Args:
         result: The value, or the pair (value, noise std). Where outcomes have limits: the pair
@@ -231,7 +232,7 @@ def returned(result: Any, limits: Mapping[str, Limit]) -> tuple[float | None, fl
         limits: The limits of the study.
 
     Returns:
-        Value, noise std (None: not known), and an ``About`` with the outcomes.
+        The ending of a complete trial, with value, noise std and outcomes.
 
     Raises:
         TrialError: It is anything else.

@@ -6,7 +6,7 @@ import json
 import operator
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from html import escape
 from typing import Any, Literal, NoReturn
@@ -145,6 +145,15 @@ class Trial:
             )
         return self.decision.model
 
+    def ended(self, ending: Ending) -> Trial:
+        """The trial with this ending."""
+        new = {each.name: getattr(ending, each.name) for each in fields(ending)}
+        new |= {"note": ending.note or self.note}
+        new |= {"attributes": merged(self.attributes, ending.attributes)}
+        if ending.params is None:
+            return replace(self, **new | {"params": self.params})
+        return replace(self, **new, asked=self.params)
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -198,17 +207,34 @@ def number_of(trial: Trial | int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class About:
-    """What is told beside an outcome. params: the point that was run, if not the one asked for."""
+class Ending:
+    """How a trial ends: its state, its value, and what is told beside it.
 
+    Args:
+        state: "complete", "failed" or "withdrawn".
+        value: The objective's value.
+        noise_std: The value's standard error, if known.
+        outcomes: What was measured beside the value, by name.
+        outcome_noise: Its standard error, where known.
+        feasible: Whether all limits are kept; None: there are none, or not known.
+        params: The point that was run, if not the one asked for.
+        error: Why it failed.
+        note: A person's words; None keeps those that are there.
+        attributes: JSON values by name, added to those that are there; None removes one.
+        transient: Of a failure: it says nothing about the point.
+    """
+
+    state: State = "complete"
+    value: float | None = None
+    noise_std: float | None = None
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    outcome_noise: Mapping[str, float] = field(default_factory=dict)
+    feasible: bool | None = None
     params: Any = None
     error: str | None = None
     note: str | None = None
     attributes: Mapping[str, Any] = field(default_factory=dict)
-    transient: bool = False  # of a failure: it says nothing of the point
-    outcomes: Mapping[str, float] = field(default_factory=dict)
-    outcome_noise: Mapping[str, float] = field(default_factory=dict)
-    feasible: bool | None = None
+    transient: bool = False
 
 
 def check_note(note: Any, what: str = "a note") -> str | None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import io
-import json
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
+from starlette.responses import JSONResponse
 
-from noregret.diagnostics import Alarm, Reason, why
-from noregret.errors import NoRegretError, TrialError, UnknownStudyError, UnknownTrialError
+from noregret.diagnostics import Alarm, Reason
+from noregret.errors import NoRegretError, TrialError, UnknownStudyError
 from noregret.storage import codec
 from noregret.study import Study, numbers
-from noregret.web import schemas, words
+from noregret.web import schemas
 from noregret.web.charts import CHARTS, ChartName
+from noregret.web.fitting import Fitter
 from noregret.web.library import Library, Snapshot
 from noregret.web.models import Models
 from noregret.web.schemas import LARGEST_INT, Key, NumberOut, StudyOut, TrialOut, key_of, name_of
@@ -22,20 +23,22 @@ from noregret.web.schemas import LARGEST_INT, Key, NumberOut, StudyOut, TrialOut
 PAGE = 1000  # largest number of trials in a response
 CSV = "text/csv; charset=utf-8"
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    status: {"model": schemas.Problem, "description": text}
-    for status, text in (
-        (400, "The body is not valid JSON"),
-        (401, "A token is needed"),
-        (403, "The server is read-only, or the request came from another site"),
-        (404, "There is no such study, trial or chart"),
-        (409, "The study does not allow this now"),
-        (413, "The body is too large"),
-        (422, "A value is invalid"),
-        (503, "The storage does not answer"),
-    )
+PROBLEMS = {
+    400: "The body is not valid JSON",
+    401: "A token is needed",
+    403: "The server is read-only, or the request came from another site",
+    404: "There is no such study, trial or chart",
+    409: "The study does not allow this now",
+    413: "The body is too large",
+    422: "A value is invalid",
+    503: "The storage does not answer",
 }
-router = APIRouter(prefix="/api", responses=PROBLEMS)
+router = APIRouter(
+    prefix="/api",
+    responses={
+        status: {"model": schemas.Problem, "description": text} for status, text in PROBLEMS.items()
+    },
+)
 
 
 def library(request: Request) -> Library:
@@ -48,12 +51,7 @@ def models(request: Request) -> Models:
 
 def study_name(
     key: Annotated[
-        Key,
-        Path(
-            description=(
-                "The study's name; bytes besides letters, digits, '.', '_' and '-' are written ~XX"
-            )
-        ),
+        Key, Path(description="The study's name; other bytes than A-Z a-z 0-9 . _ - as ~XX")
     ],
 ) -> str:
     name = name_of(key)
@@ -64,6 +62,7 @@ def study_name(
 
 Number = Annotated[int, Path(ge=0, le=LARGEST_INT)]
 Through = Annotated[int | None, Query(ge=0, le=LARGEST_INT)]
+Input = Annotated[str, Query(max_length=1000)]
 Studies = Annotated[Library, Depends(library)]
 Fits = Annotated[Models, Depends(models)]
 StudyName = Annotated[str, Depends(study_name)]
@@ -73,7 +72,14 @@ def snapshot(name: StudyName, studies: Studies) -> Snapshot:
     return studies.snapshot(name)
 
 
+def changing(name: StudyName, studies: Studies) -> Iterator[Study]:
+    with studies.changing(name) as study:
+        yield study
+
+
 Seen = Annotated[Snapshot, Depends(snapshot)]
+# scope="function": the old snapshot is dropped before the response is sent
+Changing = Annotated[Study, Depends(changing, scope="function")]
 
 
 def tagged(
@@ -92,7 +98,7 @@ def tagged(
 @router.get("/studies", response_model=list[StudyOut])
 def list_studies(studies: Studies) -> Any:
     """All studies with their goal, counts, best value and last activity."""
-    return [StudyOut.of(summary) for summary in studies.summaries()]
+    return [StudyOut.of(summary) for summary in studies.storage.summaries()]
 
 
 @router.get("/studies/{key}", response_model=schemas.DescriptionOut)
@@ -106,11 +112,7 @@ def describe_study(seen: Seen) -> Any:
         "seed": record.seed,
         "version": seen.version,
         "space": codec.described(record.space),
-        "constraints": [
-            str(rule)
-            for kind in ("constraints", "branches")
-            for rule in words.rules(record.space)[kind]
-        ],
+        "constraints": [str(rule) for rule in (*record.space.constraints, *record.space.branches)],
         "outcomes": [f"{name} {limit}" for name, limit in record.outcomes.items()],
         "context": list(record.context),
         "strategy": codec.to_json(record.strategy),
@@ -120,19 +122,15 @@ def describe_study(seen: Seen) -> Any:
 
 
 @router.get("/studies/{key}/version", response_model=schemas.VersionOut)
-async def study_version(studies: Studies, fits: Fits, name: StudyName, model: bool = False) -> Any:
+async def study_version(seen: Seen, fits: Fits, model: bool = False) -> Any:
     """A text that changes when the study does: live pages poll it. With ``model`` also the version
     of the fitted model, which is fitted again if it is behind.
     """
-    seen = await run_in_threadpool(studies.snapshot, name)
     if not model:
         return {"version": seen.version}
-    answer, fitting = fits.look(name, seen.identity, seen.version)
-    return {
-        "version": seen.version,
-        "model": None if answer is None else answer["version"],
-        "fitting": fitting,
-    }
+    summary, fitting = fits.look(seen.record.name, seen.identity, seen.version)
+    version = None if summary is None else summary.version
+    return {"version": seen.version, "model": version, "fitting": fitting}
 
 
 @router.get("/studies/{key}/trials", response_model=list[TrialOut])
@@ -142,7 +140,7 @@ def list_trials(
     limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
 ) -> Any:
     """Trials by number. A correction is a trial with a number of its own."""
-    return [TrialOut.of(trial) for trial in seen.rows[start : start + limit]]
+    return [trial.to_json() for trial in seen.rows[start : start + limit]]
 
 
 @router.get("/studies/{key}/trials/{number}/why", response_model=Reason)
@@ -150,12 +148,7 @@ def explain_trial(seen: Seen, number: Number) -> Any:
     """Why this point was chosen: the mean part and the exploration part of UCB, and whether the fit
     or the schedule set the lengthscales.
     """
-    for trial, prediction in zip(seen.trials, seen.predictions, strict=True):
-        if trial.number == number:
-            return why(trial, prediction, seen.record.goal)
-    raise UnknownTrialError(
-        f"study {seen.record.name!r} has no trial {number}, or it is a correction"
-    )
+    return seen.reason(number)
 
 
 @router.get("/studies/{key}/alarms", response_model=list[Alarm])
@@ -167,8 +160,7 @@ def list_alarms(seen: Seen) -> Any:
 @router.get("/studies/{key}/charts/{chart}", response_model=schemas.ChartOut)
 def chart_series(request: Request, seen: Seen, chart: ChartName) -> Any:
     """A chart's series, thinned to at most a thousand points, with its description in words."""
-    body = seen.response(chart, lambda seen: CHARTS[chart](seen).to_json())
-    return tagged(request, seen.version, body)
+    return tagged(request, seen.version, CHARTS[chart](seen).to_json())
 
 
 @router.get(
@@ -182,40 +174,27 @@ def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
 
 
 @router.get("/studies/{key}/model", response_model=schemas.ModelOut)
-async def study_model(studies: Studies, fits: Fits, name: StudyName) -> Any:
+async def study_model(seen: Seen, fits: Fits) -> Any:
     """The recommended trial and the certificate, by the last fit. Answers at once, also while a
     newer fit is being computed.
     """
-    seen = await run_in_threadpool(studies.snapshot, name)
-    answer, fitting = fits.look(name, seen.identity, seen.version)
-    return (answer or {"version": None}) | {"fitting": fitting}
+    return schemas.ModelOut.of(*fits.look(seen.record.name, seen.identity, seen.version))
 
 
 @router.get("/studies/{key}/slice", response_model=schemas.SliceOut)
 async def study_slice(
-    studies: Studies,
-    fits: Fits,
-    name: StudyName,
-    x: Annotated[str, Query(max_length=1000)],
-    y: Annotated[str | None, Query(max_length=1000)] = None,
-    through: Through = None,
+    seen: Seen, fits: Fits, x: Input, y: Input | None = None, through: Through = None
 ) -> Any:
     """The model along one parameter or two, through a trial's point (by default the recommended
     one). Waits for the first fit.
     """
-    await run_in_threadpool(studies.snapshot, name)
-    body = json.dumps(await fits.slice(name, x, y or None, through))
-    return Response(body, media_type="application/json")
+    return JSONResponse(await fits.call(Fitter.slice, seen.record.name, x, y or None, through))
 
 
 @router.get("/studies/{key}/slices", response_model=schemas.SlicesOut)
-async def study_slices(
-    studies: Studies, fits: Fits, name: StudyName, through: Through = None
-) -> Any:
+async def study_slices(seen: Seen, fits: Fits, through: Through = None) -> Any:
     """The model along every parameter by itself, each as ``slice`` gives it."""
-    await run_in_threadpool(studies.snapshot, name)
-    body = json.dumps(await fits.slices(name, through))
-    return Response(body, media_type="application/json")
+    return JSONResponse(await fits.call(Fitter.slices, seen.record.name, through))
 
 
 @router.get(
@@ -251,16 +230,7 @@ def read_numbers(body: schemas.NumbersIn) -> Any:
 @router.post("/studies", status_code=201, response_model=StudyOut)
 def create_study(studies: Studies, body: schemas.StudyIn) -> Any:
     """A new study."""
-    study = Study.create(
-        body.name,
-        body.to_space(),
-        body.goal,
-        body.strategy.to_strategy(),
-        body.seed,
-        storage=studies.storage,
-        outcomes=body.to_limits(),
-        context=body.context,
-    )
+    study = Study.create(body.name, body.to_space(), storage=studies.storage, **body.settings())
     return _created(studies, study, body.attributes())
 
 
@@ -275,80 +245,69 @@ def derive_study(studies: Studies, name: StudyName, body: schemas.DerivedIn) -> 
 def _created(studies: Library, study: Study, attributes: dict[str, Any]) -> StudyOut:
     if attributes:
         study.annotate(attributes=attributes)
-    for summary in studies.summaries():
+    for summary in studies.storage.summaries():
         if summary.name == study.name:
             return StudyOut.of(summary)
     raise UnknownStudyError(f"study {study.name!r} was deleted by another process at once")
 
 
 @router.post("/studies/{key}/ask", status_code=201, response_model=list[TrialOut])
-def ask(studies: Studies, name: StudyName, body: schemas.AskIn) -> Any:
+def ask(study: Changing, studies: Studies, body: schemas.AskIn) -> Any:
     """The next experiments: waiting ones first, then what the strategy proposes."""
-    with studies.changing(name) as study, studies.lock(name, "ask"):
+    with studies.lock(study.name, "ask"):
         trials = study.ask(body.count, fixed=body.fixed or None, context=body.context)
-    return [TrialOut.of(trial) for trial in trials]
+    return [trial.to_json() for trial in trials]
 
 
 @router.post("/studies/{key}/trials", status_code=201, response_model=TrialOut)
-def add_point(studies: Studies, name: StudyName, body: schemas.PointIn) -> Any:
+def add_point(study: Changing, body: schemas.PointIn) -> Any:
     """A point measured elsewhere or, without a value, a point to try next."""
     if body.value is None and body.noise_std is not None:
         raise NoRegretError("noise_std belongs to a value: give both, or neither")
-    with studies.changing(name) as study:
-        if body.value is None and not body.outcomes:
-            return TrialOut.of(study.enqueue(body.params, note=body.note))
-        return TrialOut.of(
-            study.add(
-                body.params, body.value, body.noise_std, outcomes=body.outcomes, note=body.note
-            )
-        )
+    if body.value is None and not body.outcomes:
+        return study.enqueue(body.params, note=body.note).to_json()
+    return study.add(**body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/tell", response_model=TrialOut)
-def tell(studies: Studies, name: StudyName, number: Number, body: schemas.TellIn) -> Any:
+def tell(study: Changing, number: Number, body: schemas.TellIn) -> Any:
     """The result of a running experiment."""
-    with studies.changing(name) as study:
-        return TrialOut.of(study.tell(number, **body.arguments()))
+    return study.tell(number, **body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/correct", status_code=201, response_model=TrialOut)
-def correct(studies: Studies, name: StudyName, number: Number, body: schemas.TellIn) -> Any:
+def correct(study: Changing, number: Number, body: schemas.TellIn) -> Any:
     """Another result for a finished trial, as a new trial: nothing is deleted."""
-    with studies.changing(name) as study:
-        return TrialOut.of(study.correct(number, **body.arguments()))
+    return study.correct(number, **body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/withdraw", response_model=TrialOut)
-def withdraw(studies: Studies, name: StudyName, number: Number, body: schemas.WithdrawIn) -> Any:
+def withdraw(study: Changing, number: Number, body: schemas.WithdrawIn) -> Any:
     """A running experiment that will not be done now: handed out again later, or withdrawn for
     good, which is neither a value nor a failure.
     """
-    with studies.changing(name) as study:
-        if body.then == "never":
-            return TrialOut.of(study.tell(number, state="withdrawn"))
-        study.reclaim(numbers=[number])
-        return TrialOut.of(study.trials[number])
+    if body.then == "never":
+        return study.tell(number, state="withdrawn").to_json()
+    study.reclaim(numbers=[number])
+    return study.trials[number].to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/retry", status_code=201, response_model=TrialOut)
-def retry(studies: Studies, name: StudyName, number: Number) -> Any:
+def retry(study: Changing, number: Number) -> Any:
     """The point of a failed experiment again, as a new waiting trial."""
-    with studies.changing(name) as study:
-        return TrialOut.of(study.retry(number))
+    return study.retry(number).to_json()
 
 
 @router.post("/studies/{key}/annotate", status_code=204)
-def annotate_study(studies: Studies, name: StudyName, body: schemas.NoteIn) -> None:
+def annotate_study(study: Changing, body: schemas.NoteIn) -> None:
     """Set a study's note; an empty one removes it."""
-    with studies.changing(name) as study:
-        study.annotate(note=body.note)
+    study.annotate(note=body.note)
 
 
 @router.post("/studies/{key}/trials/{number}/annotate", status_code=204)
-def annotate_trial(studies: Studies, name: StudyName, number: Number, body: schemas.NoteIn) -> None:
+def annotate_trial(study: Changing, number: Number, body: schemas.NoteIn) -> None:
     """Set a trial's note; an empty one removes it."""
-    with studies.changing(name) as study:
-        study.annotate(number, note=body.note)
+    study.annotate(number, note=body.note)
 
 
 @router.delete("/studies/{key}", status_code=204)
@@ -358,28 +317,14 @@ def delete_study(studies: Studies, name: StudyName) -> None:
     studies.forget(name)
 
 
-@router.post(
-    "/studies/{key}/import",
-    status_code=201,
-    response_model=schemas.ImportOut,
-    openapi_extra={
-        "requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}
-    },
-)
-async def import_csv(request: Request, studies: Studies, name: StudyName) -> Any:
+@router.post("/studies/{key}/import", status_code=201, response_model=schemas.ImportOut)
+def import_csv(study: Changing, data: Annotated[bytes, Body(media_type="text/csv")]) -> Any:
     """Trials from a CSV file with the columns of an exported one: every row or none."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "text/csv":
-        raise NoRegretError("send the file's text with Content-Type: text/csv")
     try:
-        text = (await request.body()).decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NoRegretError(
             f"the file is not UTF-8 text ({error.reason} at byte {error.start}):"
             " save it as CSV in UTF-8"
         ) from None
-
-    def imported() -> int:
-        with studies.changing(name) as study:
-            return len(study.import_csv(io.StringIO(text)))
-
-    return {"imported": await run_in_threadpool(imported)}
+    return {"imported": len(study.import_csv(io.StringIO(text)))}

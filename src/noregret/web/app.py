@@ -33,7 +33,7 @@ from noregret.storage import SQLStorage
 from noregret.web import api, pages
 from noregret.web.library import Library
 from noregret.web.models import Models
-from noregret.web.security import Access, Guard, outward
+from noregret.web.security import Access, Bucket, Guard, outward
 
 STATUS = {  # of the first class that an error is an instance of; 422 for all others
     UnknownStudyError: 404,
@@ -43,12 +43,13 @@ STATUS = {  # of the first class that an error is an instance of; 422 for all ot
     StorageError: 503,
 }
 
-MOST_CONNECTIONS = 256
-HEADER_SECONDS = 10.0  # to send a request's first lines, counted from the end of the last response
-READ_SECONDS = 60.0  # for which a response may lie unread
-LOOK_SECONDS = 2.0  # between two checks of a connection
-HEADER_BYTES = 32 * 1024
-LINES, LINES_A_SECOND = 50, 1.0  # of the log: at once, and after that
+MOST_CONNECTIONS = 256  # connections at a time; one more is closed
+HEADER_SECONDS = 10.0  # time for a request's header, from the end of the last response
+READ_SECONDS = 60.0  # time for which a response may stay unread
+LOOK_SECONDS = 2.0  # time between two checks of a connection
+HEADER_BYTES = 32 * 1024  # size of a request's header
+LINES = 50  # lines of the log at once
+LINE_SECONDS = 1.0  # time after which there may be one more
 
 
 def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
@@ -100,12 +101,12 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _invalid(request: Request, error: Exception) -> Response:
-    """Where and why, without what was sent: that need not be printable."""
+    """Says where and why, without the value: it may not be printable."""
     assert isinstance(error, RequestValidationError)
-    details = error.errors()
-    found = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in details[:5]]
-    broken = any(item["type"] == "json_invalid" for item in details)
-    return _answer(request, 400 if broken else 422, "; ".join(found))
+    problems = error.errors()
+    texts = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in problems[:5]]
+    malformed = any(item["type"] == "json_invalid" for item in problems)
+    return _answer(request, 400 if malformed else 422, "; ".join(texts))
 
 
 def _http(request: Request, error: Exception) -> Response:
@@ -147,26 +148,26 @@ class Bounded(H11Protocol):
 
 
 class RateLimit(logging.Filter):
-    """Lets LINES log lines through, then LINES_A_SECOND, so that requests cannot fill a disk. The
-    next line says how many were dropped.
+    """Lets LINES log lines through, then one per LINE_SECONDS, so that requests cannot fill a disk.
+    The next line says how many were dropped.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._left, self._at, self._dropped = float(LINES), time.monotonic(), 0
+        self.bucket, self._dropped = Bucket(LINES, LINE_SECONDS), 0
 
     def filter(self, record: logging.LogRecord) -> bool:
-        now = time.monotonic()
-        self._left = min(LINES, self._left + LINES_A_SECOND * (now - self._at))
-        self._at = now
-        if self._left < 1:
+        if self.bucket.left() < 1:
             self._dropped += 1
             return False
-        self._left -= 1
+        self.bucket.take()
         if self._dropped:
             record.msg = f"{record.getMessage()} ({self._dropped} lines before it were dropped)"
             record.args, self._dropped = None, 0
         return True
+
+
+RATE_LIMIT = RateLimit()
 
 
 def bounded(app: Any, **settings: Any) -> uvicorn.Config:
@@ -190,8 +191,5 @@ def bounded(app: Any, **settings: Any) -> uvicorn.Config:
         **settings,
     )
     for name in ("uvicorn.error", "noregret.web"):
-        log = logging.getLogger(name)
-        for old in [rule for rule in log.filters if isinstance(rule, RateLimit)]:
-            log.removeFilter(old)
-        log.addFilter(RateLimit())
+        logging.getLogger(name).addFilter(RATE_LIMIT)
     return config

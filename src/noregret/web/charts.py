@@ -1,5 +1,5 @@
-"""The series behind each chart: columns for the drawing (thinned if long) and for the CSV file (in
-full), and a sentence that describes the chart to those who do not see it.
+"""The series behind each chart, thinned for the drawing and in full as a CSV file, with a text that
+describes it to those who do not see it.
 """
 
 from __future__ import annotations
@@ -10,33 +10,28 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from enum import StrEnum
+from functools import partial
+from string import Formatter
+from typing import Any
 
 import numpy as np
 
-from noregret.diagnostics import LEVEL
+from noregret.diagnostics import LEVEL, Prediction
 from noregret.space import coordinate_names
-from noregret.trials import ModelDecision, Trial
+from noregret.study.files import guarded
 from noregret.web.library import Snapshot
 from noregret.web.words import counted, measured, number
 
 DRAWN = 1000  # largest number of points drawn per series
 NO_MODEL = "No decision of a model yet."
-
-ChartName = Literal[
-    "convergence",
-    "coverage",
-    "residuals",
-    "lengthscales",
-    "scaling",
-    "width",
-    "information",
-    "noise",
-]
+NOT_RECORDED = "This strategy records none."
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
+    """A text, and equally long columns by name."""
+
     text: str
     columns: dict[str, list[Any]]
 
@@ -54,10 +49,8 @@ class Chart:
         """All rows."""
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\r\n")
-        writer.writerow([_harmless(name) for name in self.columns])
-        writer.writerows(
-            [_harmless(value) for value in row] for row in zip(*self.columns.values(), strict=True)
-        )
+        writer.writerow([guarded(name) for name in self.columns])
+        writer.writerows(zip(*self.columns.values(), strict=True))
         return file.getvalue().encode("utf-8", "replace")
 
 
@@ -66,12 +59,6 @@ def _thinned(length: int) -> Sequence[int]:
     if length <= DRAWN:
         return range(length)
     return [*range(0, length - 1, math.ceil(length / DRAWN)), length - 1]
-
-
-def _harmless(value: Any) -> Any:
-    """Text that a spreadsheet would run as a formula gets an apostrophe in front."""
-    formula = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
-    return f"'{value}" if formula else value
 
 
 def _finite(value: Any) -> Any:
@@ -106,15 +93,14 @@ def convergence(snapshot: Snapshot) -> Chart:
 
 
 def residuals(snapshot: Snapshot) -> Chart:
-    known = [each for each in snapshot.predictions if each is not None]
-    known = [each for each in known if each.residual is not None]
-    values = [float(each.residual or 0.0) for each in known]
+    checked = snapshot.checked
+    values = [float(prediction.residual or 0.0) for prediction in checked]
     columns: dict[str, list[Any]] = {
-        "number": [each.number for each in known],
+        "number": [prediction.number for prediction in checked],
         "residual": values,
-        "inside": [bool(each.inside) for each in known],
+        "inside": [bool(prediction.inside) for prediction in checked],
     }
-    if not known:
+    if not checked:
         return Chart("No value of a point that a model proposed is known yet.", columns)
     mean, spread = np.mean(values), np.std(values)
     return Chart(
@@ -127,7 +113,7 @@ def residuals(snapshot: Snapshot) -> Chart:
 def coverage(snapshot: Snapshot) -> Chart:
     checked = snapshot.calibration
     columns: dict[str, list[Any]] = {
-        "number": [each.number for each in checked.predictions],
+        "number": [prediction.number for prediction in checked.predictions],
         "coverage": list(checked.coverage),
         "least": list(checked.least),
         "nominal": [LEVEL] * len(checked.coverage),
@@ -145,17 +131,18 @@ def coverage(snapshot: Snapshot) -> Chart:
 
 def lengthscales(snapshot: Snapshot) -> Chart:
     """In force and fitted, per coordinate of the unit cube."""
-    decided = _decided(snapshot)
+    decided = [(made.number, made.explanation.numbers) for made in _decided(snapshot)]
     names = coordinate_names(snapshot.record.space)
-    columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
+    none = [None] * len(names)
+    columns: dict[str, list[Any]] = {"number": [trial for trial, _ in decided]}
     for index, name in enumerate(names):
-        columns[f"{name} in force"] = [trial.why.lengthscales[index] for trial in decided]
-        columns[f"{name} fitted"] = [
-            (trial.why.fitted_lengthscales or [None] * len(names))[index] for trial in decided
-        ]
+        for words, key in (("in force", "lengthscales"), ("fitted", "fitted_lengthscales")):
+            columns[f"{name} {words}"] = [each.get(key, none)[index] for _, each in decided]
     if not decided:
         return Chart(NO_MODEL, columns)
-    last = decided[-1].why.lengthscales
+    last = decided[-1][1].get("lengthscales")
+    if last is None:
+        return Chart(NOT_RECORDED, columns)
     listed = sorted(zip(names, last, strict=True), key=lambda pair: pair[1])
     shown = [f"{name} {number(value, 3)}" for name, value in listed[:6]]
     shown += ["…"] if len(listed) > 6 else []
@@ -163,59 +150,37 @@ def lengthscales(snapshot: Snapshot) -> Chart:
     return Chart(f"{text}{', '.join(shown)}.", columns)
 
 
-def _series(
-    keys: tuple[str, ...], text: Callable[[ModelDecision], str]
-) -> Callable[[Snapshot], Chart]:
-    """A chart of fields of the decisions, described by the last one."""
-
-    def chart(snapshot: Snapshot) -> Chart:
-        decided = _decided(snapshot)
-        columns: dict[str, list[Any]] = {"number": [trial.number for trial in decided]}
-        columns |= {key: [getattr(trial.why, key) for trial in decided] for key in keys}
-        if not decided:
-            return Chart(NO_MODEL, columns)
-        last = decided[-1].why
-        if all(getattr(last, key) is None for key in keys):
-            return Chart("This strategy records none.", columns)
-        return Chart(text(last), columns)
-
-    return chart
+def _decided(snapshot: Snapshot) -> list[Prediction]:
+    return [made for made in snapshot.predictions if made is not None]
 
 
-def _decided(snapshot: Snapshot) -> list[Trial]:
-    return [trial for trial in snapshot.trials if trial.decision.model is not None]
+def recorded(snapshot: Snapshot, text: str) -> Chart:
+    """The numbers of the decisions that the text names; it is filled in with those of the last."""
+    names = [name for _, name, _, _ in Formatter().parse(text) if name]
+    decided = _decided(snapshot)
+    columns: dict[str, list[Any]] = {"number": [made.number for made in decided]}
+    columns |= {name: [made.explanation.numbers.get(name) for made in decided] for name in names}
+    if not decided:
+        return Chart(NO_MODEL, columns)
+    last = {name: columns[name][-1] for name in names}
+    if all(value is None for value in last.values()):
+        return Chart(NOT_RECORDED, columns)
+    return Chart(text.format_map({name: number(value, 4) for name, value in last.items()}), columns)
 
 
-CHARTS: dict[ChartName, Callable[[Snapshot], Chart]] = {
+RECORDED = {
+    "scaling": ("Now h = {h}: lengthscales divided by g = {g}, norm bound times b = {b}."),
+    "width": (
+        "The band is {beta_sqrt} standard deviations wide on either side; norm bound {norm_bound}."
+    ),
+    "information": "The data hold {information_gain} nats about f in the class in force.",
+    "noise": ("The noise's standard deviation is taken to be {noise_std}, in the values' units."),
+}
+CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "convergence": convergence,
     "coverage": coverage,
     "residuals": residuals,
     "lengthscales": lengthscales,
-    "scaling": _series(
-        ("h", "g", "b"),
-        lambda model: (
-            f"Now h = {number(model.h, 3)}: lengthscales divided by g = {number(model.g, 3)},"
-            f" norm bound times b = {number(model.b, 3)}."
-        ),
-    ),
-    "width": _series(
-        ("beta_sqrt", "norm_bound"),
-        lambda model: (
-            f"The band is {number(model.beta_sqrt, 3)} standard deviations wide on either side"
-            + ("." if model.norm_bound is None else f"; norm bound {number(model.norm_bound, 3)}.")
-        ),
-    ),
-    "information": _series(
-        ("information_gain",),
-        lambda model: (
-            f"The data hold {number(model.information_gain, 4)} nats about f in the class in force."
-        ),
-    ),
-    "noise": _series(
-        ("noise_std",),
-        lambda model: (
-            f"The noise's standard deviation is taken to be {number(model.noise_std, 3)},"
-            " in the values' units."
-        ),
-    ),
+    **{name: partial(recorded, text=text) for name, text in RECORDED.items()},
 }
+ChartName = StrEnum("ChartName", list(CHARTS))  # type: ignore[misc]

@@ -6,23 +6,14 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 
-from noregret.diagnostics import (
-    Alarm,
-    Calibration,
-    Convergence,
-    Prediction,
-    alarms,
-    calibration,
-    convergence,
-    effective_trials,
-    predictions,
-)
-from noregret.errors import UnknownStudyError
-from noregret.storage import SQLStorage, StudyKey, StudyRecord, StudySummary
+from noregret import diagnostics
+from noregret.diagnostics import Alarm, Calibration, Convergence, Prediction, Reason
+from noregret.errors import UnknownStudyError, UnknownTrialError
+from noregret.storage import SQLStorage, StudyKey, StudyRecord
 from noregret.study import Study
 from noregret.trials import Trial, sign_of
 
@@ -35,28 +26,15 @@ class Snapshot:
     def __init__(self, study: Study, record: StudyRecord, rows: list[Trial]) -> None:
         self.study, self.record, self.rows, self.read = study, record, rows, time.monotonic()
         self.identity = "" if record.key is None else record.key.identity
-        self._responses: dict[str, bytes] = {}
-        content = repr(
-            (
-                self.identity,
-                record.seed,
-                record.strategy,
-                rows[0].created if rows else "",
-                [trial.state for trial in rows],
-                (record.note, dict(record.attributes)),
-                [
-                    (trial.number, trial.note, dict(trial.attributes))
-                    for trial in rows
-                    if trial.note or trial.attributes
-                ],
-            )
-        )
+        # A finished trial changes only in its note and attributes.
+        changing = [(trial.state, trial.note, dict(trial.attributes)) for trial in rows]
+        content = repr((self.identity, record.note, dict(record.attributes), changing))
         self.version = hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @cached_property
     def trials(self) -> list[Trial]:
         """The rows with corrections in place of what they correct."""
-        return effective_trials(self.rows)
+        return diagnostics.effective_trials(self.rows)
 
     @cached_property
     def tally(self) -> Counter[str]:
@@ -66,20 +44,27 @@ class Snapshot:
     @cached_property
     def predictions(self) -> list[Prediction | None]:
         """One per trial; None where no model proposed the point."""
-        return predictions(self.trials, self.record.goal)
+        return diagnostics.predictions(self.trials, self.record.goal, self.record.strategy)
+
+    @property
+    def checked(self) -> list[Prediction]:
+        """The predictions whose value is known."""
+        return [p for p in self.predictions if p is not None and p.residual is not None]
 
     @cached_property
     def convergence(self) -> Convergence:
-        return convergence(self.trials, self.predictions, self.record.goal)
+        return diagnostics.convergence(self.trials, self.predictions, self.record.goal)
 
     @cached_property
     def calibration(self) -> Calibration:
-        return calibration(self.predictions)
+        return diagnostics.calibration(self.predictions)
 
     @cached_property
     def alarms(self) -> list[Alarm]:
         record = self.record
-        return alarms(record.space, self.trials, self.predictions, record.goal, record.strategy)
+        return diagnostics.alarms(
+            record.space, self.trials, self.predictions, record.goal, record.strategy
+        )
 
     @cached_property
     def best(self) -> Trial | None:
@@ -94,9 +79,8 @@ class Snapshot:
     @cached_property
     def noise(self) -> float | None:
         """The noise's standard deviation: the last one told, or the model's estimate."""
-        for trial in reversed(self.trials):
-            model = trial.decision.model
-            noise_std = trial.noise_std or (None if model is None else model.noise_std)
+        for trial, made in zip(reversed(self.trials), reversed(self.predictions), strict=True):
+            noise_std = trial.noise_std or (None if made is None else made.explanation.noise_std)
             if noise_std:
                 return noise_std
         return None
@@ -106,24 +90,34 @@ class Snapshot:
         """Whether no trial is complete yet."""
         return not self.tally["complete"]
 
-    def response(self, name: str, encode: Callable[[Snapshot], bytes]) -> bytes:
-        """An encoded response, made once per snapshot."""
-        if name not in self._responses:
-            self._responses[name] = encode(self)
-        return self._responses[name]
+    def trial(self, number: int) -> Trial:
+        """The trial of this number; raises UnknownTrialError."""
+        if number >= len(self.rows):
+            raise UnknownTrialError(f"study {self.record.name!r} has no trial {number}")
+        return self.rows[number]
+
+    def prediction(self, number: int) -> Prediction | None:
+        """The forecast at a trial's point; None where no model proposed it."""
+        return next((p for p in self.predictions if p is not None and p.number == number), None)
+
+    def reason(self, number: int) -> Reason:
+        """Why a trial's point was chosen."""
+        return diagnostics.why(self.trial(number), self.prediction(number), self.record.goal)
 
 
 class Library:
-    """The studies of one storage. Safe for threads."""
+    """The studies of one storage. Safe for threads.
 
-    def __init__(self, storage: SQLStorage) -> None:
-        self.storage = storage
+    Args:
+        storage: The storage.
+        fresh_seconds: The age up to which a reading is taken for the study's state.
+    """
+
+    def __init__(self, storage: SQLStorage, fresh_seconds: float = FRESH_SECONDS) -> None:
+        self.storage, self._fresh_seconds = storage, fresh_seconds
         self._studies: dict[str, tuple[str, Study]] = {}  # each with its identity
         self._snapshots: dict[str, Snapshot] = {}
         self._locks: dict[tuple[str, str], threading.Lock] = {}
-
-    def summaries(self) -> list[StudySummary]:
-        return self.storage.summaries()
 
     def study(self, name: str) -> Study:
         """The study that has this name now: another one if it was deleted and created again."""
@@ -161,14 +155,14 @@ class Library:
         return self._locks.setdefault((name, purpose), threading.Lock())
 
     def snapshot(self, name: str) -> Snapshot:
-        """The study as it is now, or was at most FRESH_SECONDS ago.
+        """The study as it is now, or was at most ``fresh_seconds`` ago.
 
         It takes two SQL statements: the study's row, and the trials that changed. If none changed,
         the storage makes a third to see that the study is still there.
         """
         with self.lock(name, "read"), self._forgetting(name):
             last = self._snapshots.get(name)
-            if last is not None and time.monotonic() - last.read < FRESH_SECONDS:
+            if last is not None and time.monotonic() - last.read < self._fresh_seconds:
                 return last
             record = self.storage.open(name)
             assert record.key is not None

@@ -11,15 +11,18 @@ import logging
 import multiprocessing
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from noregret.errors import NoRegretError
 from noregret.web import fitting
-from noregret.web.fitting import Fitter
+from noregret.web.fitting import Fitter, Summary
 from noregret.web.security import outward
+
+T = TypeVar("T")
 
 log = logging.getLogger("noregret.web")
 
@@ -29,12 +32,11 @@ PATIENCE = 9.0  # pause after a fit, in durations of that fit: fitting takes a t
 
 @dataclass(slots=True)
 class Fit:
-    """The last summary of a study, how long it took, and the next one while it is computed."""
+    """The last summary of a study, and the task that computes the next one."""
 
     identity: str
-    summary: dict[str, Any] | None = None
+    summary: Summary | None = None
     finished: float = 0.0
-    seconds: float = 0.0
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
 
@@ -46,43 +48,38 @@ class Models:
         self._pool: ProcessPoolExecutor | None = None
         self._fits: dict[str, Fit] = {}
 
-    def last(self, name: str, identity: str) -> dict[str, Any] | None:
+    def last(self, name: str, identity: str) -> Summary | None:
         """The last summary of the study with this name and identity; starts nothing."""
         fit = self._fits.get(name)
         return fit.summary if fit is not None and fit.identity == identity else None
 
-    def look(self, name: str, identity: str, version: str) -> tuple[dict[str, Any] | None, bool]:
+    def look(self, name: str, identity: str, version: str) -> tuple[Summary | None, bool]:
         """The last summary, of this version or an older one, and whether a newer one is due."""
         fit = self._fits.get(name)
         if fit is None or fit.identity != identity:  # a new study of that name starts anew
             fit = self._fits[name] = Fit(identity)
         if fit.task is not None:
             return fit.summary, True
-        if fit.summary is not None and fit.summary["version"] == version:
+        if fit.summary is not None and fit.summary.version == version:
             return fit.summary, False
-        if time.monotonic() - fit.finished >= PATIENCE * fit.seconds:
+        seconds = 0.0 if fit.summary is None else fit.summary.seconds
+        if time.monotonic() - fit.finished >= PATIENCE * seconds:
             fit.task = asyncio.create_task(self._fit(name, fit))
         return fit.summary, True
 
     async def _fit(self, name: str, fit: Fit) -> None:
         try:
-            fit.summary = await self._call(Fitter.summarise, name)
-            fit.seconds = fit.summary["seconds"]
+            fit.summary = await self.call(Fitter.summarise, name)
         except Exception as error:  # nothing awaits this task: an error becomes the summary
             if not isinstance(error, NoRegretError):
                 log.exception("the model of %r could not be fitted", name)
             text = f"the model could not be fitted: {outward(error, self._url)}"
-            fit.summary, fit.seconds = fitting.failure(text), RETRY_SECONDS
+            fit.summary = Summary(error=text, seconds=RETRY_SECONDS)
         finally:
             fit.finished, fit.task = time.monotonic(), None
 
-    async def slice(self, name: str, x: str, y: str | None, through: int | None) -> dict[str, Any]:
-        return await self._call(Fitter.slice, name, x, y, through)
-
-    async def slices(self, name: str, through: int | None) -> dict[str, Any]:
-        return await self._call(Fitter.slices, name, through)
-
-    async def _call(self, method: Any, name: str, *arguments: Any) -> dict[str, Any]:
+    async def call(self, method: Callable[..., T], name: str, *arguments: Any) -> T:
+        """Call a method of the fitter in its process."""
         if self._pool is None:
             for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
                 # only the new process reads these: NumPy is loaded here already

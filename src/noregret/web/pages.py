@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
+import re
 from functools import cache
-from importlib.metadata import version
-from pathlib import Path as FilePath
+from importlib.metadata import distribution
+from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Query, Request, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse
 from starlette.staticfiles import StaticFiles
 
 from noregret import __version__
-from noregret.diagnostics import why
-from noregret.errors import MissingExtraError, UnknownTrialError
 from noregret.space import Candidates, named_params
 from noregret.strategies import display_name
 from noregret.trials import Trial, corrections
 from noregret.web import words
-from noregret.web.api import Fits, Number, Seen, Studies, StudyName
+from noregret.web.api import Fits, Number, Seen, Studies
 from noregret.web.library import Snapshot
 from noregret.web.schemas import key_of
-from noregret.web.security import Access, cookie, is_loopback
+from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
 
 ROWS = 25  # trials per page of the table
-STATIC = FilePath(__file__).parent / "static"
+STATIC = Path(__file__).parent / "static"
+PLOTLY = distribution("plotly")  # its Python package, which is not imported, has the JavaScript
+PLOTLY_FILE = Path(str(PLOTLY.locate_file("plotly/package_data/plotly.min.js")))
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}  # the address names the version
 
 router = APIRouter(include_in_schema=False)
@@ -44,7 +43,7 @@ templates.filters.update(number=words.number, when=words.when, measured=words.me
 templates.globals.update(
     key_of=key_of,
     release=__version__,
-    plotly=version("plotly"),
+    plotly=PLOTLY.version,
     strategy_name=display_name,
     method=words.method,
 )
@@ -53,18 +52,36 @@ for _template in templates.list_templates():
 
 
 def render(request: Request, name: str, status: int = 200, **values: Any) -> HTMLResponse:
-    state = request.scope["state"]
+    """A page from its template. A visitor without a session gets one if none needs a token."""
     access: Access = request.app.state.access
+    visitor = request.scope["state"]["session"]
+    session = visitor or (LOCAL if access.token is None else None)
     text = templates.get_template(name).render(
-        csrf=state["csrf"],
+        csrf=access.csrf(session) if session else "",
         write=access.write,
-        logged_in=bool(access.token and state["session"]),
+        logged_in=bool(access.token and session),
         **values,
     )
-    return HTMLResponse(text.encode("utf-8", "replace"), status)
+    response = HTMLResponse(text.encode("utf-8", "replace"), status)
+    if session and not visitor:
+        _set_cookie(request, response, session)
+    return response
+
+
+def _set_cookie(request: Request, response: Response, session: str) -> None:
+    """Set the session's cookie; an empty session deletes it."""
+    response.set_cookie(
+        request.scope["state"]["cookie_name"],
+        session,
+        max_age=SESSION_SECONDS if session else 0,
+        secure="https" in (request.url.scheme, request.headers.get("x-forwarded-proto")),
+        httponly=True,
+        samesite="strict",
+    )
 
 
 def problem(request: Request, status: int, detail: str) -> Response:
+    """An error as a page."""
     return render(request, "problem.html", status, code=status, detail=detail)
 
 
@@ -73,7 +90,7 @@ def problem(request: Request, status: int, detail: str) -> Response:
 
 @router.get("/")
 def studies_page(request: Request, studies: Studies) -> Response:
-    return render(request, "studies.html", summaries=studies.summaries())
+    return render(request, "studies.html", summaries=studies.storage.summaries())
 
 
 @router.get("/new")
@@ -97,30 +114,21 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
         "point": lambda trial: named_params(record.space, trial.params),
         "shown": lambda params: words.shown(record.space, params),
         "conditions": words.conditions(record.space),
-        "rules": words.rules(record.space),
     }
 
 
 @router.get("/studies/{key}")
-async def overview_page(
-    request: Request,
-    studies: Studies,
-    fits: Fits,
-    name: StudyName,
-    page: Annotated[int, Query(ge=1, le=10**6)] = 1,
+def overview_page(
+    request: Request, seen: Seen, fits: Fits, page: Annotated[int, Query(ge=1, le=10**6)] = 1
 ) -> Response:
-    seen = await run_in_threadpool(studies.snapshot, name)
-    model = fits.last(name, seen.identity)  # the page asks for a newer one by itself
-    return await run_in_threadpool(_overview, request, seen, model, page)
-
-
-def _overview(request: Request, seen: Snapshot, model: Any, page: int) -> Response:
+    model = fits.last(seen.record.name, seen.identity)  # the page asks for a newer one by itself
     pages = max(1, -(-len(seen.rows) // ROWS))
     page = min(page, pages)
     last = len(seen.rows) - (page - 1) * ROWS
     recommended = None
-    if model and model["recommended"] and model["recommended"]["number"] < len(seen.rows):
-        number = _first(model["recommended"]["number"], seen.rows)
+    number = model.recommended["number"] if model and model.recommended else len(seen.rows)
+    if number < len(seen.rows):  # the model may be that of a longer history
+        number = _first(number, seen.rows)
         recommended = next(trial for trial in seen.trials if trial.number == number)
     return render(
         request,
@@ -133,7 +141,7 @@ def _overview(request: Request, seen: Snapshot, model: Any, page: int) -> Respon
         model=model,
         recommended=recommended,
         listed=isinstance(seen.record.space, Candidates),
-        progress_note=words.progress_note(seen.convergence.upper, seen.tally["failed"]),
+        banded=any(end is not None for end in seen.convergence.upper),
     )
 
 
@@ -146,7 +154,7 @@ def _first(number: int, rows: list[Trial]) -> int:
 
 @router.get("/studies/{key}/trust")
 def trust_page(request: Request, seen: Seen) -> Response:
-    blank = all(each is None or each.residual is None for each in seen.predictions)
+    blank = not seen.checked
     return render(
         request,
         "trust.html",
@@ -171,20 +179,15 @@ def laboratory_page(request: Request, seen: Seen) -> Response:
 
 @router.get("/studies/{key}/trials/{number}")
 def trial_page(request: Request, seen: Seen, number: Number) -> Response:
-    if number >= len(seen.rows):
-        raise UnknownTrialError(f"study {seen.record.name!r} has no trial {number}")
-    trial = seen.rows[number]
-    numbers = [each.number for each in seen.trials]
-    prediction = seen.predictions[numbers.index(number)] if number in numbers else None
     return render(
         request,
         "trial.html",
         **study_values(seen, "trial"),
-        trial=trial,
-        made=prediction,
+        trial=seen.trial(number),
+        prediction=seen.prediction(number),
         corrected_by=corrections(seen.rows).get(number),
         last=len(seen.rows) - 1,
-        reason=why(trial, prediction, seen.record.goal),
+        reason=seen.reason(number),
     )
 
 
@@ -199,71 +202,44 @@ def login_page(request: Request, next: str = "/") -> Response:  # noqa: A002
 @router.post("/login")
 async def log_in(request: Request) -> Response:
     access: Access = request.app.state.access
-    form = parse_qs((await request.body())[:10_000].decode("utf-8", "replace"))
-    goal = _inside(form.get("next", ["/"])[0])
+    form = parse_qs((await request.body()).decode("utf-8", "replace"))
+    address = _inside(form.get("next", ["/"])[0])
     if not access.knows(form.get("token", [""])[0]):
         access.throttle.wrong(request.client.host if request.client else "")
-        return render(request, "login.html", 401, next=goal, wrong=True)
-    answer = RedirectResponse(goal, 303)
-    answer.headers["Set-Cookie"] = cookie(
-        request.scope["state"]["cookie_name"],
-        access.new_session(),
-        secure=request.scope["state"]["secure"],
-    )
-    return answer
+        return render(request, "login.html", 401, next=address, wrong=True)
+    response = RedirectResponse(address, 303)
+    _set_cookie(request, response, access.new_session())
+    return response
 
 
 @router.post("/logout")
-def log_out(request: Request) -> Response:
-    answer = Response(status_code=204)
+async def log_out(request: Request) -> Response:
     access: Access = request.app.state.access
-    if request.scope["state"]["session"]:
-        access.end_session(request.scope["state"]["session"])
-    answer.headers["Set-Cookie"] = cookie(
-        request.scope["state"]["cookie_name"], "", secure=request.scope["state"]["secure"]
-    )
-    return answer
+    access.end_session(request.scope["state"]["session"])
+    response = Response(status_code=204)
+    _set_cookie(request, response, "")
+    return response
 
 
 def _inside(address: str) -> str:
     """The address if it is a path of this server; a browser must not read it as another server."""
-    safe = (
-        address.startswith("/")
-        and not address.startswith(("//", "/\\"))
-        and address.isprintable()
-        and address.isascii()
-    )
-    return address if safe else "/"
+    return address if re.fullmatch(r"/(?![/\\])[ -~]*|/", address) else "/"
 
 
 # -- files --
 
 
 @cache
-def plotly_file() -> FilePath:
-    """Plotly's JavaScript in its Python package, which is not imported.
-
-    Raises:
-        MissingExtraError: If the package is not installed.
-    """
-    package = importlib.util.find_spec("plotly")
-    if package is None or not package.submodule_search_locations:
-        raise MissingExtraError(
-            "the page needs Plotly's JavaScript: install it with `pip install noregret[web]`"
-        )
-    return FilePath(package.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
-
-
-@cache
 def plotly_packed() -> bytes:
-    return gzip.compress(plotly_file().read_bytes(), 6)
+    """Plotly's JavaScript, compressed."""
+    return gzip.compress(PLOTLY_FILE.read_bytes(), 6)
 
 
 @router.get("/static/plotly.min.js")
 def plotly_script(request: Request) -> Response:
     near = request.client is not None and is_loopback(request.client.host)
     if near or "gzip" not in request.headers.get("accept-encoding", ""):
-        return FileResponse(plotly_file(), media_type="text/javascript", headers=FOR_EVER)
+        return FileResponse(PLOTLY_FILE, media_type="text/javascript", headers=FOR_EVER)
     return Response(
         plotly_packed(),
         media_type="text/javascript",

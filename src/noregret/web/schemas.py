@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     StrictBool,
     StrictFloat,
@@ -25,6 +24,7 @@ from noregret.space import (
     Choice,
     Float,
     Int,
+    Parameter,
     Space,
     read_constraint,
     read_only,
@@ -32,11 +32,12 @@ from noregret.space import (
 from noregret.storage import StudySummary
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
 from noregret.study import Study, read_limits, read_number, read_value
-from noregret.trials import Limit, Trial
+from noregret.web.fitting import Summary
+
+T = TypeVar("T")
 
 LARGEST_INT = 2**53 - 1  # the largest integer that every JSON reader takes without rounding
 KEY = r"^(?:[A-Za-z0-9._-]|~[0-9A-F]{2})+$|^~$"
-_KEY = re.compile(KEY)
 
 
 def key_of(name: str) -> str:
@@ -54,12 +55,10 @@ def key_of(name: str) -> str:
 
 def name_of(key: str) -> str | None:
     """The study's name of a key; None if ``key_of`` makes no such key."""
-    if not _KEY.fullmatch(key):
-        return None
     try:
         encoded = b"" if key == "~" else unquote_to_bytes(key.replace("~", "%"))
         name = encoded.decode("utf-8", "surrogatepass")
-    except UnicodeDecodeError:
+    except UnicodeError:
         return None
     return name if key_of(name) == key else None
 
@@ -76,8 +75,8 @@ def _readable(text: str) -> str:
     return text
 
 
-class Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+class Body(BaseModel, extra="forbid", allow_inf_nan=False):
+    """A request."""
 
 
 Key = Annotated[str, Field(max_length=1000, pattern=KEY)]
@@ -85,16 +84,17 @@ Name = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(
 Text = Annotated[StrictStr, Field(max_length=1000), AfterValidator(_clean)]
 Remark = Annotated[StrictStr, Field(max_length=4000), AfterValidator(_readable)]
 Whole = Annotated[StrictInt, Field(ge=-LARGEST_INT, le=LARGEST_INT)]
-Real = Annotated[StrictFloat | Whole, Field()]
-Positive = Annotated[StrictFloat | Whole, Field(gt=0)]
+Real = Annotated[StrictFloat | Whole, AfterValidator(float)]
+Positive = Annotated[StrictFloat | Whole, Field(gt=0), AfterValidator(float)]
 Scalar = Text | StrictBool | Whole | StrictFloat | None
 Params = Annotated[dict[Name, Scalar], Field(max_length=1000)]
 Pair = Annotated[list[Real], Field(min_length=2, max_length=2)]
-Outcomes = Annotated[dict[Name, Real | Pair], Field(max_length=100)]
-
-
-def _float(value: float | None) -> float | None:
-    return None if value is None else float(value)
+Column = Annotated[list[Text], Field(max_length=10_000)]
+Outcomes = Annotated[
+    dict[Name, Real | Pair],
+    Field(max_length=100),
+    AfterValidator(lambda outcomes: outcomes or None),
+]
 
 
 class FloatIn(Body):
@@ -106,9 +106,6 @@ class FloatIn(Body):
     step: Positive | None = None
     digits: Annotated[StrictInt, Field(ge=0, le=20)] | None = None
 
-    def to_parameter(self) -> Float:
-        return Float(float(self.low), float(self.high), self.log, _float(self.step), self.digits)
-
 
 class IntIn(Body):
     kind: Literal["int"]
@@ -118,18 +115,12 @@ class IntIn(Body):
     log: StrictBool = False
     step: Annotated[StrictInt, Field(ge=1, le=LARGEST_INT)] = 1
 
-    def to_parameter(self) -> Int:
-        return Int(self.low, self.high, self.log, self.step)
-
 
 class ChoiceIn(Body):
     kind: Literal["choice"]
     name: Name
     options: Annotated[list[Scalar], Field(min_length=1, max_length=1000)]
     ordered: StrictBool = False
-
-    def to_parameter(self) -> Choice:
-        return Choice(self.options, ordered=self.ordered)
 
 
 class BoxIn(Body):
@@ -146,12 +137,9 @@ class CandidatesIn(Body):
     rows: Annotated[list[Params], Field(min_length=1, max_length=10_000)]
 
 
-class InsuredIn(Body):
-    kind: Literal["insured"] = "insured"
+class ModelIn(Body):
+    kind: Literal["insured", "log_ei"] = "insured"
     noise_std: Positive | None = None
-
-    def to_strategy(self) -> Strategy:
-        return InsuredGPUCB(noise_std=_float(self.noise_std))
 
 
 class RigorousIn(Body):
@@ -161,28 +149,23 @@ class RigorousIn(Body):
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
     offset: Real = 0.0
 
-    def to_strategy(self) -> Strategy:
-        return AdaptiveGPUCB.rigorous(
-            float(self.noise_bound),
-            self.delta,
-            norm_bound=float(self.norm_bound),
-            offset=float(self.offset),
-        )
-
-
-class LogEIIn(Body):
-    kind: Literal["log_ei"]
-    noise_std: Positive | None = None
-
-    def to_strategy(self) -> Strategy:
-        return LogEI(noise_std=_float(self.noise_std))
-
 
 class RandomIn(Body):
     kind: Literal["random"]
 
-    def to_strategy(self) -> Strategy:
-        return RandomSearch()
+
+PARAMETERS: dict[str, Callable[..., Parameter]] = {"float": Float, "int": Int, "choice": Choice}
+STRATEGIES: dict[str, Callable[..., Strategy]] = {
+    "insured": InsuredGPUCB,
+    "log_ei": LogEI,
+    "rigorous": AdaptiveGPUCB.rigorous,
+    "random": RandomSearch,
+}
+
+
+def _made(body: Any, kinds: Mapping[str, Callable[..., T]]) -> T:
+    """What a body of one of these kinds describes."""
+    return kinds[body.kind](**body.model_dump(exclude={"kind", "name"}))
 
 
 class StudyIn(Body):
@@ -191,25 +174,22 @@ class StudyIn(Body):
     name: Name
     goal: Literal["maximize", "minimize"]
     space: Annotated[BoxIn | CandidatesIn, Field(discriminator="kind")]
-    strategy: Annotated[
-        InsuredIn | RigorousIn | LogEIIn | RandomIn, Field(discriminator="kind")
-    ] = InsuredIn()
+    strategy: Annotated[ModelIn | RigorousIn | RandomIn, Field(discriminator="kind")] = ModelIn()
     seed: Annotated[StrictInt, Field(ge=0, le=LARGEST_INT)] = 0
     value_name: Name | None = None
     unit: Text | None = None
-    outcomes: Annotated[list[Text], Field(max_length=20)] = Field(default_factory=list)
-    context: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
+    outcomes: Annotated[list[Text], Field(max_length=20)] = []
+    context: Annotated[list[Name], Field(max_length=20)] = []
 
     def attributes(self) -> dict[str, str]:
         """The name of the measured value and its unit, where they are set."""
-        names = {"value_name": self.value_name, "unit": self.unit}
-        return {key: text for key, text in names.items() if text is not None}
+        return self.model_dump(include={"value_name", "unit"}, exclude_none=True)
 
     def to_space(self) -> Space | Candidates:
         """The search space, with its constraints and branches."""
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
-        box = Space([(item.name, item.to_parameter()) for item in self.space.parameters])
+        box = Space([(item.name, _made(item, PARAMETERS)) for item in self.space.parameters])
         branches = [text for text in self.space.constraints if f" {ONLY_FOR} " in text]
         constraints = [text for text in self.space.constraints if text not in branches]
         return Space(
@@ -220,9 +200,15 @@ class StudyIn(Body):
             branches=[read_only(text, box.parameters) for text in branches],
         )
 
-    def to_limits(self) -> dict[str, Limit]:
-        """The outcome constraints, typed as ``toxicity<=0.3``."""
-        return read_limits(self.outcomes)
+    def settings(self) -> dict[str, Any]:
+        """The other arguments of ``Study.create``, which ``Study.derived`` takes too."""
+        return {
+            "goal": self.goal,
+            "strategy": _made(self.strategy, STRATEGIES),
+            "seed": self.seed,
+            "outcomes": read_limits(self.outcomes),
+            "context": self.context,
+        }
 
 
 class DerivedIn(StudyIn):
@@ -234,26 +220,16 @@ class DerivedIn(StudyIn):
         """The arguments of ``Study.derived``: parameters by name if none is removed, so that the
         rest of the space stays.
         """
-        space = self.to_space()
-        extends = (
+        space, changes = self.to_space(), {"past": self.past, **self.settings()}
+        if (
             isinstance(old.space, Space)
             and isinstance(space, Space)
             and space.branches == old.space.branches
             and set(old.space.parameters) <= set(space.parameters)
-        )
-        return {
-            "past": self.past,
-            "goal": self.goal,
-            "strategy": self.strategy.to_strategy(),
-            "seed": self.seed,
-            "outcomes": self.to_limits(),
-            "context": self.context,
-            **(
-                {"parameters": dict(space.parameters), "constraints": space.constraints}
-                if extends and isinstance(space, Space)
-                else {"space": space}
-            ),
-        }
+        ):
+            inputs = dict(space.parameters)
+            return {**changes, "parameters": inputs, "constraints": space.constraints}
+        return {**changes, "space": space}
 
 
 class AskIn(Body):
@@ -266,23 +242,30 @@ class AskIn(Body):
     context: Params | None = None
 
 
-class TellIn(Body):
-    """A value with its noise's standard deviation if known, or ``"state": "failed"`` without a
-    value. transient: the failure is unrelated to the point; params: the point that was really run.
-    """
+class ResultIn(Body):
+    """A value with its noise's standard deviation if known, and the outcomes that have limits."""
 
     value: Real | None = None
     noise_std: Positive | None = None
+    note: Remark | None = None
+    outcomes: Outcomes | None = None
+
+
+class TellIn(ResultIn):
+    """A value, or ``"state": "failed"`` without a value. transient: the failure is unrelated to the
+    point; params: the point that was really run.
+    """
+
     state: Literal["complete", "failed"] = "complete"
     params: Params | None = None
     reason: Remark | None = None
-    note: Remark | None = None
     transient: bool = False
-    outcomes: Outcomes | None = None
 
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of ``Study.tell`` and ``Study.correct``."""
-        return self.model_dump() | {"outcomes": self.outcomes or None}
+
+class PointIn(ResultIn):
+    """A point measured elsewhere; without a value, a point to try next."""
+
+    params: Params
 
 
 class TextIn(Body):
@@ -296,10 +279,8 @@ class TextIn(Body):
 class NumbersIn(Body):
     """Texts that must be numbers, and columns of texts that are numbers if every cell is one."""
 
-    texts: Annotated[list[TextIn], Field(max_length=1000)] = Field(default_factory=list)
-    columns: Annotated[
-        list[Annotated[list[Text], Field(max_length=10_000)]], Field(max_length=1000)
-    ] = Field(default_factory=list)
+    texts: Annotated[list[TextIn], Field(max_length=1000)] = []
+    columns: Annotated[list[Column], Field(max_length=1000)] = []
 
 
 class NumberOut(BaseModel):
@@ -337,33 +318,13 @@ class WithdrawIn(Body):
     then: Literal["later", "never"]
 
 
-class PointIn(Body):
-    """A point measured elsewhere; without a value, a point to try next."""
-
-    params: Params
-    value: Real | None = None
-    noise_std: Positive | None = None
-    note: Remark | None = None
-    outcomes: Outcomes | None = None
-
-
 class Problem(BaseModel):
     detail: str
 
 
-class StudyOut(BaseModel):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyOut(StudySummary):
     key: str
-    name: str
-    goal: str
-    trials: int
-    waiting: int
-    running: int
-    complete: int
-    failed: int
-    withdrawn: int
-    best: float | None
-    created: str | None
-    last_activity: str | None
 
     @staticmethod
     def of(summary: StudySummary) -> StudyOut:
@@ -396,13 +357,9 @@ class TrialOut(BaseModel):
     created: str | None = None
     finished: str | None = None
     transient: bool = False
-    outcomes: dict[str, float] = Field(default_factory=dict)
-    outcome_noise: dict[str, float] = Field(default_factory=dict)
+    outcomes: dict[str, float] = {}
+    outcome_noise: dict[str, float] = {}
     feasible: bool | None = None
-
-    @staticmethod
-    def of(trial: Trial) -> TrialOut:
-        return TrialOut(**trial.to_json())
 
 
 class VersionOut(BaseModel):
@@ -417,22 +374,15 @@ class ChartOut(BaseModel):
     columns: dict[str, list[Any]]
 
 
-class ModelOut(BaseModel):
-    """The recommended point and its certificate at a version of the study. fitting: a newer one is
-    being computed.
-    """
+@dataclass(slots=True, kw_only=True)
+class ModelOut(Summary):
+    """The last fit. fitting: whether a newer one is being computed."""
 
-    version: str | None
     fitting: bool
-    trials: int | None = None
-    error: str | None = None
-    recommended: dict[str, Any] | None = None
-    certificate: dict[str, Any] | None = None
-    next: dict[str, Any] | list[float] | None = None
-    importance: list[dict[str, Any]] | None = None
-    resolution: str | None = None
-    policy: dict[str, Any] | None = None
-    feasibility: str | None = None
+
+    @staticmethod
+    def of(summary: Summary | None, fitting: bool) -> ModelOut:
+        return ModelOut(fitting=fitting, **asdict(summary or Summary()))
 
 
 class SlicesOut(BaseModel):
@@ -441,9 +391,7 @@ class SlicesOut(BaseModel):
     slices: list[dict[str, Any]]
 
 
-class SliceOut(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
+class SliceOut(BaseModel, extra="allow"):
     version: str
     error: str | None
 

@@ -1,9 +1,9 @@
-"""Who may come in, and what leaves with every answer.
+"""Who may read and write, and the headers of every response.
 
-Loopback without a token: only requests addressed to this machine by name (a page elsewhere cannot
-rebind its own name to it). With a token: a header ``Authorization: Bearer …``, or the cookie that
-the log-in form sets. Whoever changes something needs ``--write``, the same origin, and either the
-header or the CSRF token that belongs to the cookie.
+Without a token, on loopback: only requests addressed to this machine by name, since another site
+can make its own name mean 127.0.0.1. With a token: the header ``Authorization: Bearer …``, or the
+cookie that the log-in form sets. A change needs ``--write``, the same origin, and either the header
+or the CSRF token that belongs to the cookie.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import hashlib
 import hmac
 import ipaddress
 import logging
+import math
 import re
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import quote
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -37,16 +39,18 @@ from noregret.storage.database import shown_url, storage_file
 
 log = logging.getLogger("noregret.web")
 
-SMALLEST_TOKEN = 16
+SMALLEST_TOKEN = 16  # characters
 LARGEST_BODY = 4 * 2**20  # bytes: a CSV file of some ten thousand trials
-LARGEST_LOGIN = 4096  # bytes, from somebody who is not known yet
-BODY_SECONDS = 30.0  # in which a body must have come
+LARGEST_LOGIN = 4096  # bytes of a request to log in
+BODY_SECONDS = 30.0  # time in which a body must arrive
 SESSION_SECONDS = 12 * 3600
-MOST_REVOKED = 100_000  # sessions remembered as over; with more, all are
-WRONG, WRONG_SECONDS = 5, 10.0  # wrong tokens of one address at once, and one more after so long
-MOST_ADDRESSES = 1024  # remembered
-SAFE = ("GET", "HEAD", "OPTIONS")
-OPEN = ("/login", "/static/")  # what a stranger may see
+MAX_SESSIONS = 10_000  # sessions at a time; one more ends the oldest
+LOCAL = "local"  # the session of every visitor of a server without a token
+WRONG_TOKENS = 5  # wrong tokens that an address may send at once
+WRONG_SECONDS = 10.0  # time after which it may send one more
+MAX_ADDRESSES = 1024  # addresses whose wrong tokens are counted; one more forgets the oldest
+SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
+OPEN = ("/login", "/static/")  # paths that need no token
 HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]*)?")  # name or address, port
 UNAVAILABLE = (
     "the database did not answer or could not be written; nothing was changed as far as is known."
@@ -68,13 +72,22 @@ HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the person who started the server allows."""
+    """Who may read and write.
+
+    Args:
+        write: Whether studies may be changed.
+        token: What visitors log in with; None: they need none, on loopback only.
+        host: The address that is served.
+
+    Raises:
+        ConfigurationError: The token is weak, or missing where others can connect.
+    """
 
     write: bool = False
     token: str | None = None
     host: str = "127.0.0.1"
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    ended: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
+    sessions: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
     throttle: Throttle = field(default_factory=lambda: Throttle(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -92,65 +105,76 @@ class Access:
                 f"serving on {self.host} lets others in: set NOREGRET_TOKEN or --token, for"
                 f" instance to {secrets.token_urlsafe(24)}, or keep to 127.0.0.1"
             )
+        if self.token is None:
+            self.sessions[LOCAL] = math.inf
 
     def knows(self, token: str) -> bool:
-        """Compared in constant time."""
+        """Whether it is the server's token, compared in constant time."""
         return self.token is not None and hmac.compare_digest(
             token.encode("utf-8", "replace"), self.token.encode()
         )
 
     def new_session(self) -> str:
-        return self._signed(f"{secrets.token_urlsafe(18)}.{int(time.time()) + SESSION_SECONDS}")
+        """A session that lasts SESSION_SECONDS; the oldest one ends if there are too many."""
+        now = time.time()
+        for session in [old for old, end in self.sessions.items() if end < now]:
+            self.sessions.pop(session, None)
+        while len(self.sessions) >= MAX_SESSIONS:
+            self.sessions.pop(next(iter(self.sessions)), None)
+        session = secrets.token_urlsafe(24)
+        self.sessions[session] = now + SESSION_SECONDS
+        return session
 
     def session(self, cookie: str) -> str | None:
-        """The cookie if this server made it and it has not run out."""
-        body, _, _ = cookie.rpartition(".")
-        if not hmac.compare_digest(self._signed(body).encode(), cookie.encode("utf-8", "replace")):
-            return None
-        if body in self.ended:
-            return None
-        return cookie if int(body.rpartition(".")[2]) > time.time() else None
+        """The cookie if it is a session that has not ended."""
+        return cookie if self.sessions.get(cookie, 0.0) > time.time() else None
 
-    def end_session(self, cookie: str) -> None:
-        """A copy of the cookie is worth nothing from now on."""
-        body, _, _ = cookie.rpartition(".")
-        now = time.time()
-        for old in [each for each, until in self.ended.items() if until < now]:
-            del self.ended[old]
-        if len(self.ended) >= MOST_REVOKED:  # somebody logs in and out all the time
-            object.__setattr__(self, "secret", secrets.token_bytes(32))
-            self.ended.clear()
-        self.ended[body] = now + SESSION_SECONDS
+    def end_session(self, session: str) -> None:
+        """End a session: a copy of its cookie is worth nothing from now on. LOCAL does not end."""
+        if session != LOCAL:
+            self.sessions.pop(session, None)
 
     def csrf(self, session: str) -> str:
-        return hmac.new(self.secret, b"csrf " + session.encode(), hashlib.sha256).hexdigest()
+        """The token that belongs to a session's cookie and stands in its pages."""
+        return hmac.new(self.secret, session.encode(), hashlib.sha256).hexdigest()
 
-    def _signed(self, body: str) -> str:
-        message = b"session " + body.encode("utf-8", "replace")
-        return f"{body}.{hmac.new(self.secret, message, hashlib.sha256).hexdigest()}"
+
+class Bucket:
+    """Allows ``size`` events at once, then one per ``seconds``."""
+
+    def __init__(self, size: int, seconds: float) -> None:
+        self._size, self._seconds = size, seconds
+        self._left, self._at = float(size), time.monotonic()
+
+    def left(self) -> float:
+        """How many events it allows now."""
+        return min(self._size, self._left + (time.monotonic() - self._at) / self._seconds)
+
+    def take(self) -> None:
+        """Count an event."""
+        self._left, self._at = self.left() - 1, time.monotonic()
 
 
 class Throttle:
-    """How many wrong tokens an address may send: a few, then one every ten seconds."""
+    """Counts wrong tokens: an address may send WRONG_TOKENS at once, then one per WRONG_SECONDS."""
 
     def __init__(self) -> None:
-        self._tries: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def _left(self, address: str) -> float:
-        left, at = self._tries.get(address, (float(WRONG), time.monotonic()))
-        return min(float(WRONG), left + (time.monotonic() - at) / WRONG_SECONDS)
+        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
 
     def refuses(self, address: str) -> bool:
-        return self._left(address) < 1
+        """Whether the address has to wait."""
+        return address in self._buckets and self._buckets[address].left() < 1
 
     def wrong(self, address: str) -> None:
-        self._tries[address] = (self._left(address) - 1, time.monotonic())
-        self._tries.move_to_end(address)
-        while len(self._tries) > MOST_ADDRESSES:
-            self._tries.popitem(last=False)
+        """Count a wrong token."""
+        self._buckets.setdefault(address, Bucket(WRONG_TOKENS, WRONG_SECONDS)).take()
+        self._buckets.move_to_end(address)
+        while len(self._buckets) > MAX_ADDRESSES:
+            self._buckets.popitem(last=False)
 
 
 def is_loopback(host: str) -> bool:
+    """Whether a name or an address is this machine's own."""
     if host == "localhost":
         return True
     try:
@@ -160,7 +184,10 @@ def is_loopback(host: str) -> bool:
 
 
 class Guard:
-    """ASGI middleware around everything; ``scope["state"]`` gets session and csrf for the pages."""
+    """ASGI middleware around everything. It refuses, bounds the body, and sets the headers.
+
+    ``scope["state"]`` gets the visitor's session, if any, and the name of its cookie.
+    """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self.app, self.access = app, access
@@ -170,75 +197,61 @@ class Guard:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        cookie_name = (  # cookies do not tell ports apart
-            f"noregret_{(scope.get('server') or ('', 0))[1]}"
-        )
-        session = self.access.session(_cookies(headers).get(cookie_name, ""))
-        fresh = session is None and self.access.token is None
-        session = self.access.new_session() if fresh else session
-        secure = "https" in (scope.get("scheme"), headers.get("x-forwarded-proto"))
-        scope.setdefault("state", {}).update(
-            secure=secure,
-            session=session,
-            csrf=self.access.csrf(session) if session else "",
-            cookie_name=cookie_name,
-        )
+        # The port is part of the name: browsers send a cookie to every port of a host.
+        cookie_name = f"noregret_{(scope.get('server') or ('', 0))[1]}"
+        cookies = cookie_parser(headers.get("cookie", ""))
+        session = self.access.session(cookies.get(cookie_name, ""))
+        scope.setdefault("state", {}).update(session=session, cookie_name=cookie_name)
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 answer = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
-                    answer[name] = value
-                if "cache-control" not in answer:
-                    answer["Cache-Control"] = "private, no-cache"
-                if fresh and scope["method"] in SAFE and not scope["path"].startswith("/static/"):
-                    answer.append(
-                        "Set-Cookie",
-                        cookie(cookie_name, str(session), secure=secure),
-                    )
+                answer.update(HEADERS)
+                answer.setdefault("Cache-Control", "private, no-cache")
             await send(message)
 
         refused = self._refusal(scope, headers, session)
-        if refused is not None:
-            await refused(scope, receive, sending)
-            return
-        await self._limited(scope, receive, sending, headers)
+        if refused is None and scope["method"] not in SAFE:
+            largest = LARGEST_LOGIN if scope["path"] == "/login" else LARGEST_BODY
+            declared = headers.get("content-length", "0")
+            if declared.isdigit() and int(declared[:20]) > largest:
+                refused = _no(413, _too_large(largest))
+            receive = self._bounded(receive, largest)
+        await (refused or self.app)(scope, receive, sending)
 
     def _refusal(self, scope: Scope, headers: Headers, session: str | None) -> Response | None:
         path, method, access = scope["path"], scope["method"], self.access
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        by_header = scheme.lower() == "bearer" and access.knows(given.strip())
-        address = (scope.get("client") or ("", 0))[0]
-        # a right token always passes; whoever has a session guesses no more
-        guesses = scheme.lower() == "bearer" and given and not by_header and session is None
-        if access.token is not None and (guesses or (path == "/login" and method not in SAFE)):
-            if not by_header and access.throttle.refuses(address):
+        scheme, _, text = headers.get("authorization", "").partition(" ")
+        bearer = text.strip() if scheme.lower() == "bearer" else ""
+        by_header = access.knows(bearer)
+        if access.token is None:
+            host = HOST.fullmatch(headers.get("host", ""))
+            if host is None or not is_loopback(host[1].lower()):
                 return _no(
-                    429,
-                    f"too many wrong tokens: wait {WRONG_SECONDS:g} s and try again",
-                    {"Retry-After": f"{WRONG_SECONDS:g}"},
+                    421,
+                    "this server answers to 127.0.0.1 and localhost only; start it with a token to"
+                    " use another name",
                 )
-            if guesses:
-                access.throttle.wrong(address)
-        if access.token is None and not is_loopback(_hostname(headers.get("host", ""))):
-            return _no(
-                421,
-                "this server answers to 127.0.0.1 and localhost only; start it with a token to use"
-                " another name",
-            )
-        if (
-            access.token is not None
-            and not by_header
-            and session is None
-            and not path.startswith(OPEN)
-        ):
-            if method in SAFE and not path.startswith("/api"):
-                return RedirectResponse("/login?next=" + quote(path, safe="/"), 303)
-            return _no(
-                401,
-                "a token is needed: send it as Authorization: Bearer …, or log in",
-                {"WWW-Authenticate": "Bearer"},
-            )
+        elif not by_header:
+            address = (scope.get("client") or ("", 0))[0]
+            guesses = bool(bearer) and session is None  # a session needs no token
+            if guesses or (path == "/login" and method not in SAFE):
+                if access.throttle.refuses(address):
+                    return _no(
+                        429,
+                        f"too many wrong tokens: wait {WRONG_SECONDS:g} s and try again",
+                        {"Retry-After": f"{WRONG_SECONDS:g}"},
+                    )
+                if guesses:
+                    access.throttle.wrong(address)
+            if session is None and not path.startswith(OPEN):
+                if method in SAFE and not path.startswith("/api"):
+                    return RedirectResponse("/login?next=" + quote(path, safe="/"), 303)
+                return _no(
+                    401,
+                    "a token is needed: send it as Authorization: Bearer …, or log in",
+                    {"WWW-Authenticate": "Bearer"},
+                )
         if method in SAFE:
             return None
         if not _same_origin(headers):
@@ -258,61 +271,40 @@ class Guard:
             )
         return None
 
-    async def _limited(self, scope: Scope, receive: Receive, send: Send, headers: Headers) -> None:
-        """Bodies are read here and no further than the limit, whatever the sender said their length
-        is.
-        """
-        declared = headers.get("content-length", "0")
-        largest = LARGEST_LOGIN if scope["path"] == "/login" else LARGEST_BODY
-        parts: list[bytes] = []
-        size, more = 0, scope["method"] not in SAFE
-        too_large = declared.isdigit() and int(declared[:20]) > largest
-        try:
-            async with asyncio.timeout(BODY_SECONDS):
-                while more and not too_large:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    more, too_large = message.get("more_body", False), size > largest
-        except TimeoutError:
-            late = f"the request did not come within {BODY_SECONDS:g} s"
-            await _no(408, late, {"Connection": "close"})(scope, receive, send)
-            return
-        if too_large:
-            await _no(413, f"the request is larger than {largest} bytes")(scope, receive, send)
-            return
-        body = b"".join(parts)
-        given = False
+    def _bounded(self, receive: Receive, largest: int) -> Receive:
+        """Reads a body of at most ``largest`` bytes, whatever length was declared, in time."""
+        deadline, size = asyncio.get_running_loop().time() + BODY_SECONDS, 0
 
         async def receiving() -> Message:
-            nonlocal given
-            if given:
-                return await receive()
-            given = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            nonlocal size
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await receive()
+            except TimeoutError:
+                late = f"the request did not come within {BODY_SECONDS:g} s"
+                raise HTTPException(408, late, {"Connection": "close"}) from None
+            size += len(message.get("body", b""))
+            if size > largest:
+                raise HTTPException(413, _too_large(largest))
+            return message
 
-        await self.app(scope, receiving, send)
+        return receiving
 
 
-def cookie(name: str, value: str, *, secure: bool) -> str:
-    age = SESSION_SECONDS if value else 0
-    return f"{name}={value}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict" + (
-        "; Secure" if secure else ""
-    )
+def _too_large(largest: int) -> str:
+    return f"the request is larger than {largest} bytes"
 
 
 def outward(error: Exception, url: str) -> str:
-    """An error as visitors see it: without the address of the database, which the log has."""
+    """An error's text for visitors, without the database's address; the log has all of it."""
     text = str(error)
-    if not isinstance(error, StorageError):
-        return text
-    if isinstance(error, (UnknownStudyError, StudyExistsError)):
+    if not isinstance(error, StorageError) or isinstance(
+        error, (UnknownStudyError, StudyExistsError)
+    ):
         return text
     log.warning("storage: %s", error)
     if isinstance(error, UnavailableError):
-        return UNAVAILABLE  # the driver's words may hold an address too
+        return UNAVAILABLE  # the driver's text may hold an address too
     for address in filter(None, (shown_url(url), storage_file(url))):
         text = text.replace(address, "the database")
     return text
@@ -322,23 +314,8 @@ def _no(status: int, detail: str, headers: Mapping[str, str] | None = None) -> R
     return JSONResponse({"detail": detail}, status, headers)
 
 
-def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        return {
-            name: morsel.value for name, morsel in SimpleCookie(headers.get("cookie", "")).items()
-        }
-    except CookieError:
-        return {}
-
-
-def _hostname(host: str) -> str:
-    """Of a Host header; nothing if it is not written as one."""
-    found = HOST.fullmatch(host)
-    return "" if found is None else found[1].lower()
-
-
 def _same_origin(headers: Headers) -> bool:
-    """Browsers name the origin of every such request; what is no browser names none."""
+    """Whether no other site sent it: a browser names the origin of every change, a program none."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +17,7 @@ from noregret.strategies import (
     RandomSearch,
     Strategy,
     display_name,
+    settings_of,
 )
 
 NOTHING = "–"  # where there is no value
@@ -37,24 +37,17 @@ class Quantity:
     name: str
     unit: str
     units: Mapping[str, str]
-    better: str
-
-    @property
-    def label(self) -> str:
-        """For an axis."""
-        return f"{self.name} ({self.unit})" if self.unit else f"{self.name}, {self.better}"
+    label: str  # of an axis
 
 
 def quantity(record: StudyRecord) -> Quantity:
     """From the study's attributes ``value_name``, ``unit`` and ``units``, where it has them."""
-    attributes = record.attributes
-    units = attributes.get("units")
-    return Quantity(
-        str(attributes.get("value_name") or "value"),
-        str(attributes.get("unit") or ""),
-        {str(k): str(v) for k, v in units.items()} if isinstance(units, Mapping) else {},
-        f"{'higher' if record.goal == 'maximize' else 'lower'} is better",
-    )
+    name = str(record.attributes.get("value_name") or "value")
+    unit, units = str(record.attributes.get("unit") or ""), record.attributes.get("units")
+    named = {str(k): str(v) for k, v in units.items()} if isinstance(units, Mapping) else {}
+    better = "higher" if record.goal == "maximize" else "lower"
+    label = f"{name} ({unit})" if unit else f"{name}, {better} is better"
+    return Quantity(name, unit, named, label)
 
 
 def method(strategy: Strategy) -> str:
@@ -85,6 +78,7 @@ def measured(value: Any, noise: float | None, more: int = 0, digits: int = 6) ->
 
 
 def number(value: Any, digits: int = 6) -> str:
+    """A number with at most that many digits; other values as text."""
     if value is None:
         return NOTHING
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -94,19 +88,6 @@ def number(value: Any, digits: int = 6) -> str:
     ):
         return f"{int(value)}"
     return f"{value:.{digits}g}".replace("-", "−")
-
-
-def progress_note(upper: Sequence[float | None], failed: int) -> str:
-    """The caption of the progress chart: only what is drawn."""
-    note = "Dots are values, the line is the best so far."
-    if failed:
-        note += " Crosses are failures."
-    if any(end is not None for end in upper):
-        note += (
-            " In the shaded band the method itself expected the best value, step by step; the box"
-            " above says what it cannot exclude."
-        )
-    return note
 
 
 def counted(count: int, noun: str) -> str:
@@ -121,8 +102,8 @@ def when(text: str | None) -> str:
 
 
 def settings(strategy: Strategy) -> dict[str, str]:
-    names = [field.name for field in dataclasses.fields(strategy)]  # type: ignore[arg-type]
-    return {name: str(getattr(strategy, name)) for name in names}
+    """The settings of a strategy by name."""
+    return {name: str(getattr(strategy, name)) for name in settings_of(type(strategy))}
 
 
 def shown(space: Space | Candidates, params: Any) -> dict[str, Any]:
@@ -142,13 +123,4 @@ def conditions(space: Space | Candidates) -> dict[str, list[list[Any]]]:
     return {
         owned.name: [[rule.choice, list(rule.options)] for rule in branching.above(owned.name)]
         for owned in branching.owned
-    }
-
-
-def rules(space: Space | Candidates) -> dict[str, Sequence[Any]]:
-    """The branches and constraints of a space; a list of designs has none."""
-    box = space if isinstance(space, Space) else None
-    return {
-        "branches": () if box is None else box.branches,
-        "constraints": () if box is None else box.constraints,
     }
