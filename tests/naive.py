@@ -5,6 +5,7 @@ import math
 import numpy as np
 from scipy.special import gamma, kv
 
+from noregret.rkhs import Values
 from noregret.space.array import Array
 
 
@@ -46,3 +47,8 @@ def numeric_gradient(function, x: Array, step: float = 1e-6) -> Array:  # type: 
     return np.array(
         [(function(x + step * e) - function(x - step * e)) / (2 * step) for e in np.eye(len(x))]
     )
+
+
+def equal_values(X: Array, y: Array, noise_bound: float) -> Values:
+    """All with the same R."""
+    return Values(X, y, np.full(len(y), noise_bound))

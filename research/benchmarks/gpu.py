@@ -30,8 +30,7 @@ import numpy as np
 import noregret as nr
 from noregret.errors import DeviceMemoryError
 from noregret.gp import Matern, condition
-from noregret.gp.device import device_for
-from noregret.gp.device_kernels import products, values
+from noregret.gp.device import device_for, products, values
 from noregret.gp.device_posterior import LARGEST, DevicePosterior
 from noregret.space import Array
 from noregret.strategies import insured
@@ -170,7 +169,7 @@ def parts(device: str, rows: int, n: int) -> dict[str, Any]:
 
     for _ in range(5):
         there = step("to the device", place.put, A[:size])
-        sq = step("distances", products, place, posterior._points, there)
+        sq = step("distances", products, place, posterior.factor.points, there)
         k = step("kernel", values, place, KERNEL, sq)
         step("mean", place.torch.matmul, posterior._weights, k)
         v = step("factor", posterior.factor.whiten, k)
@@ -325,7 +324,7 @@ def about(device: str) -> dict[str, Any]:
     known = {"python": platform.python_version(), "numpy": np.__version__}
     known["torch"] = torch.__version__
     if device.startswith("cuda"):
-        from noregret.gp.device_kernels import _fused
+        from noregret.gp.device import _fused
 
         nr.use_device(device)
         place = device_for(KERNEL, 10**6)

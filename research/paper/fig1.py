@@ -11,7 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import noregret as nr
-from noregret.extensions import HMC, sample
+from noregret.extensions import HMC
+from noregret.extensions.marginal_gp_ucb import sample
 from noregret.gp import Evidence, Gamma, LogNormal, SquaredExponential
 from noregret.space import Array
 from noregret.testing import bump, rkhs_sample

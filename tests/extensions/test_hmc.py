@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.extensions.marginal_gp_ucb import HMC, Mixture, sample
+from noregret.extensions.marginal_gp_ucb import HMC, MomentMatched, sample
 from noregret.gp.fit import Evidence
 from noregret.gp.kernels import SquaredExponential
 from noregret.gp.posterior import condition
@@ -68,7 +68,7 @@ def test_mixture_is_moment_matched() -> None:
     parts = tuple(
         condition(SquaredExponential(), np.full(2, theta), X, y, 0.01) for theta in (0.1, 0.3, 0.9)
     )
-    mixture = Mixture(parts)
+    mixture = MomentMatched(parts)
     mean, std = mixture.predict(A)
     means, variances = (
         np.array([p.predict(A)[0] for p in parts]),

@@ -11,10 +11,10 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError
-from noregret.extensions import Additive, Categorical, Smoothness, Sparse, Warped, Warping
+from noregret.extensions import Additive, Categorical, Smoothness, Sparse, Warping
 from noregret.extensions.additive import prior_of
 from noregret.extensions.categorical import product_kernel
-from noregret.extensions.warping import WarpedEvidence, bending
+from noregret.extensions.warping import ShapePrior, Warped, WarpedEvidence
 from noregret.gp import HalfCauchy, LogNormal, Matern, SquaredExponential, covariance
 from noregret.space import Array, Inputs
 from noregret.storage.codec import from_json, to_json
@@ -129,8 +129,9 @@ def test_in_doubt_the_rougher_one() -> None:
 def test_the_posterior_of_the_shapes_and_its_gradient() -> None:
     request = asked(MIXED, lambda p: math.log(0.02 + p["x"]) + p["n"] * 0.1, 14)
     inputs = request.inputs
-    bends = bending(inputs)
-    evidence = WarpedEvidence.of(request.evidence(KERNEL), bends, 0.75)
+    bends = np.flatnonzero(~inputs.of_choices)
+    prior = ShapePrior(request.rule.prior, 3, 0.75)
+    evidence = WarpedEvidence.of(request.evidence(KERNEL, prior), bends)
     assert len(bends) == 2  # the choice is not bent
     assert evidence.dimension == 3 + 4
     phi = np.concatenate([np.log([0.5, 0.8, 1.2]), [0.3, -0.2, 0.1, 0.4], [math.log(0.05)]])

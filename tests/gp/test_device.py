@@ -27,12 +27,11 @@ from noregret.gp import (
     SquaredExponential,
     condition,
     device,
-    device_kernels,
+    device_posterior,
     factor_cache,
     log_evidence_gradient,
-    panels,
 )
-from noregret.gp.device_posterior import DevicePosterior, sweep_on
+from noregret.gp.device_posterior import DevicePosterior, PanelFactor, sweep_on
 from noregret.space import Array
 from noregret.trials import Decision, Trial
 from tests.components import needed
@@ -40,7 +39,7 @@ from tests.components import needed
 torch: Any = needed("torch", "gpu")
 
 KERNELS: list[Kernel] = [Matern(2.5), Matern(1.5), Matern(0.5), SquaredExponential()]
-N = panels.PANEL + 90
+N = device_posterior.PANEL + 90
 RNG = np.random.default_rng(3)
 X = RNG.random((N, 3))
 Y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * RNG.standard_normal(N)
@@ -54,11 +53,11 @@ A = np.vstack([RNG.random((40, 3)), X[:2]])
 @pytest.fixture(autouse=True)
 def on_a_device() -> Iterator[None]:
     torch.set_num_threads(1)
-    panels.forget()
+    device_posterior.cache.clear()
     nr.use_device("torch-cpu")
     yield
     nr.use_device("cpu")
-    panels.forget()
+    device_posterior.cache.clear()
 
 
 def made(kernel: Kernel = KERNELS[0], n: int = N, pending: Array | None = None) -> DevicePosterior:
@@ -90,8 +89,7 @@ def test_it_is_the_posterior_of_the_textbook(kernel: Kernel) -> None:
     np.testing.assert_allclose(together[0], mean, atol=1e-9)
     np.testing.assert_allclose(together[1], full, atol=1e-9)
     np.testing.assert_allclose(posterior.L @ posterior.L.T, K, atol=1e-12)
-    np.testing.assert_allclose(posterior.diagonal, np.diag(posterior.L))
-    np.testing.assert_allclose(posterior.precision_diagonal, np.diag(inverse), rtol=1e-8)
+    np.testing.assert_allclose(posterior.factor.diagonal, np.diag(posterior.L))
     gain = 0.5 * np.linalg.slogdet(np.diag(1 / NOISE) @ K[:N, :N])[1]
     assert posterior.information_gain == pytest.approx(gain, rel=1e-9)
     both = 0.5 * np.linalg.slogdet(np.diag(1 / noise) @ K)[1]
@@ -133,24 +131,26 @@ def test_a_point_more() -> None:
 
 
 def test_what_is_kept_changes_no_bit() -> None:
-    n = 2 * panels.PANEL + 5
+    n = 2 * device_posterior.PANEL + 5
     rng = np.random.default_rng(0)
     P, noise = rng.random((n, 3)), np.full(n, 1e-3)
 
     def factor(points: Array) -> Array:
         place = device.device_for(KERNELS[0], n)
         assert place is not None
-        return panels.factor(place, KERNELS[0], THETA, points, noise[: len(points)]).dense()
+        return device_posterior.panel_factor(
+            place, KERNELS[0], THETA, points, noise[: len(points)]
+        ).L
 
     cold = factor(P)
-    panels.forget()
+    device_posterior.cache.clear()
     first = factor(P[: n - 3])
     np.testing.assert_array_equal(factor(P), cold)
     other = P.copy()
-    other[panels.PANEL + 1] += 0.01  # in the second panel: the first is shared
+    other[device_posterior.PANEL + 1] += 0.01  # in the second panel: the first is shared
     moved = factor(other)
     np.testing.assert_array_equal(factor(P[: n - 3]), first)  # and what others hold is as it was
-    panels.forget()
+    device_posterior.cache.clear()
     np.testing.assert_array_equal(factor(other), moved)
     assert not np.array_equal(moved, cold)
 
@@ -176,8 +176,8 @@ def test_at_most_two_factors_are_kept() -> None:
     for scale in (1.0, 0.9, 0.8, 0.7):
         condition(KERNELS[0], scale * THETA, X, Y, NOISE)
         made()
-    assert len(panels._cache) == factor_cache.CAPACITY
-    assert any(np.array_equal(each.lengthscales, THETA) for each in panels._cache)
+    assert len(device_posterior.cache.items) == factor_cache.CAPACITY
+    assert any(np.array_equal(each.lengthscales, THETA) for each in device_posterior.cache.items)
 
 
 def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch
 def test_a_wide_product_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior = made()
     expected = posterior.predict(A)
-    monkeypatch.setattr(panels, "WIDE", 8)
+    monkeypatch.setattr(device_posterior, "WIDE", 8)
     np.testing.assert_allclose(posterior.predict(A), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -306,11 +306,11 @@ def test_a_memory_that_is_too_small_says_how_to_go_on(monkeypatch: pytest.Monkey
 
     begun = study_of(530, [(0.0, 1.0)] * 2, 4)
     with monkeypatch.context() as patched:
-        patched.setattr(panels.Factor, "grown", full)
+        patched.setattr(PanelFactor, "with_panel", full)
         with pytest.raises(DeviceMemoryError, match=r'530 points.*use_device\("cpu"\)') as caught:
             begun.ask()
     assert isinstance(caught.value, MemoryError)
-    assert not panels._cache
+    assert not device_posterior.cache.items
     nr.use_device("cpu")
     assert begun.ask().number == 530
 
@@ -427,12 +427,12 @@ def test_a_compiled_kernel_is_used_only_if_it_is_the_kernel() -> None:
     def broken(_: Any) -> Any:
         raise RuntimeError("no compiler")
 
-    assert device_kernels._fused(compiler(right)) is right
-    assert device_kernels._fused(compiler(lambda sq: right(sq) + 1e-6)) is None
-    assert device_kernels._fused(compiler(broken)) is None
+    assert device._fused(compiler(right)) is right
+    assert device._fused(compiler(lambda sq: right(sq) + 1e-6)) is None
+    assert device._fused(compiler(broken)) is None
     real = device.device_for(KERNELS[0], N)
     assert real is not None
-    assert device_kernels._fused(real) is None
+    assert device._fused(real) is None
 
 
 def test_an_unknown_mean_is_the_same_there_as_here() -> None:
@@ -445,7 +445,7 @@ def test_an_unknown_mean_is_the_same_there_as_here() -> None:
         appended = appended.append(np.full(3, 0.3), 5.0, 1e-3).append(pending[0], None, 2e-3)
         evidence = log_evidence_gradient(KERNELS[0], THETA, X, Y + 5, NOISE, kriging=True)
         parts = [*posterior.predict(A), *posterior.predict_gradients(A), *posterior.joint(A)]
-        parts += [*appended.predict(A), posterior.precision_diagonal]
+        parts += appended.predict(A)
         return [*parts, np.array(posterior.mean), *(np.asarray(part) for part in evidence)]
 
     there = asked()
@@ -459,7 +459,7 @@ def test_a_sweep_of_a_kriging_posterior_from_here() -> None:
     posterior = condition(KERNELS[0], THETA, X[:60], Y[:60] + 5, NOISE[:60], kriging=True)
     near = posterior.predict(LIST[:, :3])
     nr.use_device("torch-cpu")
-    there = device.device_for_sweep(KERNELS[0], 10_000, 10_000)
+    there = device.device_for(KERNELS[0], 60, 10_000_000)
     assert there is not None
     far = sweep_on(there, posterior, LIST[:, :3])
     np.testing.assert_allclose(far, near, rtol=1e-7, atol=1e-8)

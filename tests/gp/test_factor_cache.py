@@ -36,9 +36,9 @@ NOISE = RNG.uniform(1e-3, 1e-2, N)
 
 @pytest.fixture(autouse=True)
 def nothing_cache() -> Iterator[None]:
-    factor_cache.forget()
+    factor_cache.cache.clear()
     yield
-    factor_cache.forget()
+    factor_cache.cache.clear()
 
 
 def factor(n: int, x: Array = X, noise: Array = NOISE, theta: Array = THETA) -> Array:
@@ -46,7 +46,7 @@ def factor(n: int, x: Array = X, noise: Array = NOISE, theta: Array = THETA) -> 
 
 
 def cold(n: int, *given: Any) -> Array:
-    factor_cache.forget()
+    factor_cache.cache.clear()
     return factor(n, *given)
 
 
@@ -64,12 +64,12 @@ def test_it_is_the_factor(n: int) -> None:
 def test_few_points_are_factorised_at_once(n: int) -> None:
     K = covariance(KERNEL, THETA, X[:n], X[:n]) + np.diag(NOISE[:n])
     assert np.array_equal(factor(n), linalg.cholesky(K.T))
-    assert not factor_cache._cache
+    assert not factor_cache.cache.items
 
 
 def test_appending_and_starting_over_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = {n: cold(n) for n in SIZES}
-    factor_cache.forget()
+    factor_cache.cache.clear()
     for n in range(factor_cache.HEAD - 2, N + 1, 3):  # as a study grows
         grown = factor(n)
         if n in alone:
@@ -108,12 +108,12 @@ def test_a_factor_that_is_used_stays_while_others_are_tried() -> None:
         factor(n)
         for g in (1.2, 1.4, 1.7):
             factor(n, X, NOISE, THETA / g)
-        assert len(factor_cache._cache) == factor_cache.CAPACITY
-        assert any(np.array_equal(each.lengthscales, THETA) for each in factor_cache._cache)
+        assert len(factor_cache.cache.items) == factor_cache.CAPACITY
+        assert any(np.array_equal(each.lengthscales, THETA) for each in factor_cache.cache.items)
     for g in (3.0, 4.0, 5.0):  # and one that is not used any more goes
         for n in (*SIZES, N, N):
             factor(n, X, NOISE, THETA / g)
-    assert not any(np.array_equal(each.lengthscales, THETA) for each in factor_cache._cache)
+    assert not any(np.array_equal(each.lengthscales, THETA) for each in factor_cache.cache.items)
 
 
 def test_threads_get_the_same_factor() -> None:
@@ -157,7 +157,7 @@ def asked(count: int, before: list[Trial]) -> list[Trial]:
 def test_a_study_reopened_without_cached_factors_proposes_the_same_to_the_bit() -> None:
     warm, cold = asked(3, []), list[Trial]()
     for _ in range(3):
-        factor_cache.forget()
+        factor_cache.cache.clear()
         cold = asked(1, cold)
     assert [trial.decision for trial in cold] == [trial.decision for trial in warm]
     for one, other in zip(cold, warm, strict=True):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from noregret.extensions import Warped
+from noregret.extensions.warping import Warped
 from noregret.gp import Matern, SquaredExponential, additive
 from noregret.gp.fit import Evidence, evidence_weights, log_evidence_gradient
 from noregret.gp.kernels import Covariance, covariance
@@ -137,17 +137,6 @@ def test_the_leading_rows_are_exact_and_the_others_stay_below() -> None:
     bound = quick_mean + 2 * quick_std
     assert set(np.argsort(-bound)[:20].tolist()) == set(leading.tolist())
     assert np.abs(quick_std - std).max() > 1e-6  # some were ruled out on the way
-
-
-def test_leaving_a_point_out_is_read_off_the_whole() -> None:
-    made = posterior(Matern(2.5), waiting=False)
-    for i in range(12):
-        others = np.delete(np.arange(12), i)
-        left = condition(Matern(2.5), THETA, X[others], Y[others], LAM[others], kriging=True)
-        mean, std = left.predict(X[i : i + 1])
-        assert 1 / made.precision_diagonal[i] == pytest.approx(std[0] ** 2 + LAM[i])
-        residual = made.weights[i] / made.precision_diagonal[i]
-        assert residual == pytest.approx(Y[i] - mean[0], abs=1e-9)
 
 
 # -- evidence --

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noregret.errors import ConfigurationError
-from noregret.extensions import Warped
+from noregret.extensions.warping import Warped
 from noregret.gp import (
     Factor,
     Matern,
@@ -20,7 +20,7 @@ from noregret.gp import (
     evidence_weights,
     log_evidence_gradient,
 )
-from noregret.gp.kernels import simple
+from noregret.gp.kernels import stationary
 from tests import naive
 
 RNG = np.random.default_rng(8)
@@ -153,4 +153,4 @@ def test_mistakes() -> None:
     with pytest.raises(ConfigurationError, match="positive"):
         Warped(M, (0.0,), (1.0,))
     with pytest.raises(ConfigurationError, match="no function of one distance"):
-        simple(additive(M, [(0,)]))
+        stationary(additive(M, [(0,)]))

@@ -16,9 +16,10 @@ from noregret.rkhs.function_class import (
     interpolation_error,
     searched,
 )
-from noregret.rkhs.radius import Mixture, Values, radius_band
+from noregret.rkhs.radius import Mixture, radius_band
 from noregret.space import Array
 from noregret.testing.problems import RKHSFunction, rkhs_sample
+from tests.naive import equal_values
 
 SE = SquaredExponential()
 KERNELS: list[Kernel] = [SE, Matern(2.5), Matern(1.5), Matern(0.5)]
@@ -107,7 +108,7 @@ def test_different_lengthscales_per_input() -> None:
 def test_the_certificate_s_upper_end_is_at_most_the_tolerance_above_the_band(d: int) -> None:
     f, rng = rkhs_sample(2, dimension=d, lengthscale=0.3, norm=2.0), np.random.default_rng(0)
     X = rng.random((20, d))
-    values = Values.equal(X, f(X) + 0.1 * rng.standard_normal(20), 0.1)
+    values = equal_values(X, f(X) + 0.1 * rng.standard_normal(20), 0.1)
     inside = FunctionClass(np.full(d, 0.3), 2.0)
     radius_sq = Mixture.around(SE, inside).radius_squared(values, 0.1)
     band = radius_band(SE, inside, values, radius_sq)

@@ -12,6 +12,7 @@ from noregret.rkhs.function_class import FunctionClass
 from noregret.rkhs.radius import Mixture, Values, norm_lower_bound
 from noregret.rkhs.widening import ConstantGrowth, LogGrowth
 from noregret.testing.problems import rkhs_sample
+from tests.naive import equal_values
 
 SE = SquaredExponential()
 GRID = np.linspace(0, 1, 101)[:, None]
@@ -20,7 +21,7 @@ GRID = np.linspace(0, 1, 101)[:, None]
 def data(seed: int, n: int = 15) -> Values:
     rng, f = np.random.default_rng(seed), rkhs_sample(seed, lengthscale=0.2, norm=2.0)
     X = rng.random((n, 1))
-    return Values.equal(X, f(X) + 0.05 * rng.standard_normal(n), 0.05)
+    return equal_values(X, f(X) + 0.05 * rng.standard_normal(n), 0.05)
 
 
 def test_the_class_lies_on_a_grid_between_floor_and_cap_and_above_what_is_refuted() -> None:
@@ -55,7 +56,7 @@ def test_the_class_is_never_shorter_than_every_member_of_the_mixture() -> None:
     start, rng = FunctionClass(np.array([1.0]), 1.0), np.random.default_rng(0)
     mixture = Mixture.around(SE, start)
     X = np.linspace(0, 1, 40)[:, None]
-    wild = Values.equal(X, rng.standard_normal(40), 0.01)
+    wild = equal_values(X, rng.standard_normal(40), 0.01)
     found = EvidenceClass().estimate(100, start, mixture, wild, 0.1)
     shortest = float(mixture.lengthscales.min())
     assert float(found.function_class.lengthscales[0]) == pytest.approx(shortest)

@@ -12,9 +12,10 @@ from scipy.stats import multivariate_normal, multivariate_t
 import noregret as nr
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential, covariance
-from noregret.rkhs import EvidenceClass, FunctionClass, Ladder, Mixture, Values
+from noregret.rkhs import EvidenceClass, FunctionClass, Ladder, Mixture
 from noregret.rkhs.evidence_class import step_norm
 from noregret.space import Array
+from tests.naive import equal_values
 
 SE = SquaredExponential()
 STEPS: list[tuple[Kernel, Kernel]] = [
@@ -88,7 +89,7 @@ def test_upwards_the_norm_has_no_bound() -> None:
 def test_one_radius_for_all_rungs() -> None:
     """Against the sum over all members of all rungs, typed out."""
     rng = np.random.default_rng(2)
-    values = Values.equal(rng.random((9, 1)), rng.standard_normal(9), 0.3)
+    values = equal_values(rng.random((9, 1)), rng.standard_normal(9), 0.3)
     ladder, start = Ladder((SE, Matern(1.5))), FunctionClass(np.ones(1), 1.0)
     _, chosen = ladder.estimate(EvidenceClass(), 3, start, values, 0.1)
     total = 0.0
@@ -116,8 +117,8 @@ def test_it_descends_where_the_data_ask_for_it_and_by_the_clock() -> None:
     assert floors == [0, 0, 1, 1, 2, 2, 3, 3]
     grid = np.linspace(0, 1, 101)[:, None]
     X = np.linspace(0, 1, 41)[:, None]
-    cusp = Values.equal(X, np.array([rough(x) for x in X]), 0.01)
-    smooth = Values.equal(X, np.exp(-0.5 * ((X[:, 0] - 0.37) / 0.3) ** 2), 0.01)
+    cusp = equal_values(X, np.array([rough(x) for x in X]), 0.01)
+    smooth = equal_values(X, np.exp(-0.5 * ((X[:, 0] - 0.37) / 0.3) ** 2), 0.01)
     start = FunctionClass(np.ones(1), 1.0)
     assert ladder.estimate(EvidenceClass(), 2, start, cusp, 0.1)[0] in (Matern(1.5), Matern(0.5))
     assert ladder.estimate(EvidenceClass(), 2, start, smooth, 0.1)[0] == SE

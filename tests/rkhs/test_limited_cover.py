@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from noregret.gp.kernels import SquaredExponential
-from noregret.search import Bounded, cube_cover
+from noregret.rkhs import Bounded, cube_cover
 from noregret.space.array import Array
 from noregret.testing.problems import RKHSFunction, rkhs_sample
 

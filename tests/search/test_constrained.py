@@ -8,18 +8,10 @@ from scipy.optimize import minimize
 
 import noregret as nr
 from noregret.gp import Matern, SquaredExponential, condition
+from noregret.rkhs import Bounded, covered, cube_cover
 from noregret.rkhs.function_class import searched
-from noregret.search import (
-    Acquisition,
-    Bounded,
-    argmax,
-    covered,
-    cube_cover,
-    largest_empty_ball,
-    ucb,
-)
-from noregret.search.ascent import Bounds
-from noregret.search.optimizer import refine
+from noregret.search import Acquisition, argmax, largest_empty_ball, ucb
+from noregret.search.optimizer import LinearConstraints, refine
 from noregret.space import Array
 from tests.space.test_region import region, uniform
 
@@ -87,7 +79,7 @@ def test_directions_lead_out_of_nothing() -> None:
     corners = np.array([[0.0, 0.0, 1.0], [0.6, 0.4, 0.0], [0.0, 1.0, 0.0], [0.1, 0.3, 0.6]])
     unit = np.array([0.5, 1.0, 0.2])
     for _ in range(20):
-        bounds = Bounds.at(inside, corners, unit, np.ones(3, dtype=np.bool_))
+        bounds = LinearConstraints.at(inside, corners, unit, np.ones(3, dtype=np.bool_))
         p = bounds.along(rng.standard_normal((4, 3)))
         p = p * bounds.reach(p)[:, None]
         assert inside.feasible(corners + 0.999 * p * unit).all()

@@ -5,8 +5,7 @@ import pytest
 
 import noregret as nr
 from noregret.gp import Matern, Posterior, condition
-from noregret.search import allowed, optimizer, remembering, ucb, unlike
-from noregret.search.acquisition import Acquisition
+from noregret.search import allowed, optimizer, ucb, unlike
 from noregret.space import Array, Candidates, SearchSpace, Space, as_space, fix
 
 RNG = np.random.default_rng(0)
@@ -34,20 +33,6 @@ def test_failures_are_avoided_block_by_block(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(optimizer, "BLOCK", 64)
     assert np.array_equal(allowed(points, failed), whole)
     assert 0 < whole.sum() < 500
-
-
-def test_values_at_the_same_array_are_worked_out_once() -> None:
-    asked: list[Array] = []
-
-    def values(A: Array) -> Array:
-        asked.append(A)
-        return A.sum(axis=1)
-
-    once = remembering(Acquisition(values, lambda A: (A, A)))
-    A, B = RNG.random((5, 2)), RNG.random((5, 2))
-    for array in (A, A, B, B, A):
-        assert np.array_equal(once.values(array), array.sum(axis=1))
-    assert len(asked) == 3
 
 
 def test_a_stagnating_search_sweeps_its_list_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,11 @@ from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.gp.posterior import condition
 from noregret.rkhs.evidence_class import FINENESS, EvidenceClass
 from noregret.rkhs.function_class import FunctionClass
-from noregret.rkhs.radius import SCALES, Mixture, Values, norm_lower_bound, radius_band
+from noregret.rkhs.radius import SCALES, Mixture, norm_lower_bound, radius_band
 from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.space.array import Array
 from noregret.testing.problems import RKHSFunction, bump, rkhs_sample
+from tests.naive import equal_values
 from tests.recorded import recorded
 
 GRID = np.linspace(0, 1, 101)[:, None]
@@ -208,7 +209,7 @@ def test_a_decision_records_class_and_band_and_can_be_derived_by_hand(goal: Any)
     X = np.array([t.params for t in study.trials[:7]])
     y = sign * (np.array([t.value for t in study.trials[:7]]) - 3.0) / 2.0
     why, x = recorded(study.trials[7]), np.asarray(study.trials[7].params)
-    values, theta = Values.equal(X, y, 0.05), np.array(why.lengthscales)
+    values, theta = equal_values(X, y, 0.05), np.array(why.lengthscales)
     mixture = Mixture.around(SquaredExponential(), FunctionClass(np.array([1.0]), 1.0))
     radius_sq = mixture.radius_squared(values, 0.1)
     least = norm_lower_bound(SquaredExponential(), theta, values, radius_sq)
@@ -242,7 +243,7 @@ def test_points_under_way_narrow_the_variance_and_widen_the_band_in_return() -> 
         assert why.proved
         assert why.norm_bound is not None
         pending = np.array([t.params for t in asked[:count]]).reshape(-1, 1)
-        values, theta = Values.equal(X, y, 0.1), np.array(why.lengthscales)
+        values, theta = equal_values(X, y, 0.1), np.array(why.lengthscales)
         mixture = Mixture.around(SquaredExponential(), FunctionClass(np.array([1.0]), 1.0))
         held = FunctionClass(theta, why.norm_bound)
         radius_sq = mixture.radius_squared(values, 0.1)

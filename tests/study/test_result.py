@@ -7,7 +7,8 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, TrialError
-from noregret.gp import fit, fit_map
+from noregret.gp import fit
+from noregret.gp.fit import fit_map
 from noregret.gp.kernels import SquaredExponential
 from noregret.trials import Trial
 

@@ -12,7 +12,7 @@ from scipy.stats import binomtest, chi2
 import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.gp import Matern, SquaredExponential
-from noregret.rkhs import FunctionClass, Mixture, Values
+from noregret.rkhs import FunctionClass, Mixture
 from noregret.rkhs.noise_bound import (
     NoiseFromReplicates,
     first_pairs,
@@ -22,6 +22,7 @@ from noregret.rkhs.noise_bound import (
 )
 from noregret.space import Array
 from noregret.testing.problems import rkhs_sample
+from tests.naive import equal_values
 from tests.recorded import recorded
 
 LAWS: dict[str, Any] = {
@@ -94,11 +95,11 @@ def test_the_radius_in_the_values_units_rises_with_the_noise(kernel: Any) -> Non
         mixture = Mixture.around(kernel, FunctionClass(np.ones(2), 1.0))
         levels = np.geomspace(1e-3, 3.0, 30)
         reach = [
-            level**2 * mixture.radius_squared(Values.equal(X, y, float(level)), 0.1)
+            level**2 * mixture.radius_squared(equal_values(X, y, float(level)), 0.1)
             for level in levels
         ]
         assert np.all(np.diff(reach) >= -1e-9 * np.abs(reach[1:]))
-        plain = [mixture.radius_squared(Values.equal(X, y, float(level)), 0.1) for level in levels]
+        plain = [mixture.radius_squared(equal_values(X, y, float(level)), 0.1) for level in levels]
         assert np.any(np.diff(plain) < 0)  # the radius in noise units does fall
 
 

@@ -210,7 +210,7 @@ class Situation:
 
 
 def _emit_verdict(target: Printer, verdict: bounds.Verdict) -> None:
-    names = ("subject", "sublinear", "holds", "proved", "rate", "reason")
+    names = ("subject", "sublinear", "holds", "rate", "reason")
     document = {name: getattr(verdict, name) for name in names}
     document["captures_f"] = verdict.unbounded
     target.emit(document, bounds.render_check(verdict))

@@ -14,14 +14,14 @@ subspace             widening by dimension
 from noregret.extensions.additive import Additive
 from noregret.extensions.categorical import Categorical
 from noregret.extensions.lb_gp_ucb import LBGPUCB
-from noregret.extensions.marginal_gp_ucb import HMC, MarginalGPUCB, Mixture, sample
+from noregret.extensions.marginal_gp_ucb import HMC, MarginalGPUCB
 from noregret.extensions.minimum_uncertainty import MinimumUncertainty
 from noregret.extensions.randomised_gp_ucb import RandomisedGPUCB
 from noregret.extensions.smoothness import Smoothness
 from noregret.extensions.sparse import Sparse
 from noregret.extensions.subspace import Subspace
-from noregret.extensions.thompson import AdaptiveThompson, draw_at, draw_path
-from noregret.extensions.warping import Warped, Warping
+from noregret.extensions.thompson import AdaptiveThompson
+from noregret.extensions.warping import Warping
 
 __all__ = [
     "HMC",
@@ -31,14 +31,9 @@ __all__ = [
     "Categorical",
     "MarginalGPUCB",
     "MinimumUncertainty",
-    "Mixture",
     "RandomisedGPUCB",
     "Smoothness",
     "Sparse",
     "Subspace",
-    "Warped",
     "Warping",
-    "draw_at",
-    "draw_path",
-    "sample",
 ]

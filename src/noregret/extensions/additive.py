@@ -15,7 +15,8 @@ from typing import ClassVar
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Covariance, Fit, LogNormal, LogNormals, Prior, additive, fit_inputs
+from noregret.gp import Covariance, Fit, LogNormal, Prior, additive, fit_inputs
+from noregret.space import Array
 from noregret.strategies.surrogate import FitRequest, Surrogate, log_posterior_at
 
 Groups = tuple[tuple[int, ...], ...]
@@ -23,8 +24,15 @@ Groups = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Additive:
-    """joins: how often at most two groups are joined. margin: by how many nats a union, or a sum
-    instead of one kernel of all inputs, must be better.
+    """A sum of functions of few inputs each, for ``surrogate=`` of the default.
+
+    Args:
+        joins: how often two groups are joined, at most.
+        margin: by how many nats of the log posterior a union must be better than its parts, and a
+            sum better than one kernel of all inputs.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
     """
 
     skip_compression: ClassVar[bool] = True
@@ -81,15 +89,22 @@ class Additive:
         return log_posterior_at(evidence, fit, first)
 
 
+@dataclass(frozen=True, slots=True)
+class GroupPrior(LogNormal):
+    """The default's prior of a lengthscale, each in a space of its group's size."""
+
+    sizes: tuple[int, ...] = ()
+
+    def _location(self, dimension: int) -> Array:
+        return self.location + 0.5 * np.log(np.array(self.sizes, dtype=np.float64))
+
+
 def prior_of(request: FitRequest, groups: Groups) -> Prior:
-    """The default's prior of lengthscales in a space of the group's size, for each group."""
     prior = request.rule.prior
     if not (isinstance(prior, LogNormal) and prior.dimension_scaled):
         return prior
-    sizes = np.ones(int(request.inputs.group[-1]) + 1)
-    for group in groups:
-        sizes[list(group)] = len(group)
-    return LogNormals(prior.location + 0.5 * np.log(sizes), prior.scale)
+    size = {i: len(group) for group in groups for i in group}
+    return GroupPrior(prior.location, prior.scale, sizes=tuple(size[i] for i in sorted(size)))
 
 
 def kernel_of(request: FitRequest, groups: Groups) -> Covariance:

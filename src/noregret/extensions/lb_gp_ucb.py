@@ -48,7 +48,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import ClassVar
 
 import numpy as np
 
@@ -96,12 +96,25 @@ class Balance:
 class LBGPUCB:
     """GP-UCB with several lengthscales in competition.
 
-    noise_std is R and norm_bound is N, the norm bound at θ_0, both in the values' units.
-    lengthscales is θ_0 on the unit cube (None: √d). growth is g: the shortest candidate at step t
-    is about θ_0/g(t). width is a theorem's name; the authors' own is "chowdhury_gopalan" with
-    regulariser 1 + 2/T, "paper" is the one printed by Berkenkamp et al. regulariser is λ (None:
-    noise_std²).
+    Args:
+        noise_std: R, in the values' units.
+        norm_bound: N, the norm bound at θ_0, in the values' units.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        delta: the probability with which the guarantee may fail.
+        kernel: of the class, without lengthscales.
+        width: a theorem's name. The authors' own is "chowdhury_gopalan" with regulariser 1 + 2/T;
+            "paper" is the one printed by Berkenkamp et al.
+        regulariser: λ; None: noise_std².
+        growth: g; the shortest candidate at step t is about θ_0/g(t).
+        offset: a fixed prior mean, in the values' units.
+        initial_points: number of points before the model; None: as ``initial_design`` has it.
+        initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+
+    Raises:
+        ConfigurationError: a setting outside its range, or no noise_std.
     """
+
+    proved: ClassVar[bool] = False
 
     noise_std: float
     norm_bound: float = 1.0
@@ -127,7 +140,7 @@ class LBGPUCB:
                 f"width is one of {', '.join(WIDTHS)}, got {self.width!r}: candidates are compared"
                 " by their bands, so the width must be a theorem's"
             )
-        if not isinstance(self.growth, get_args(Growth)):
+        if not isinstance(self.growth, Growth):
             raise ConfigurationError(
                 "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
                 f" noregret.rkhs.widening, got {self.growth!r}"
@@ -179,10 +192,6 @@ class LBGPUCB:
             " of UCB found to precision."
         )
 
-    @property
-    def proved(self) -> bool:
-        return False
-
     # -- candidates --
 
     def introduced(self, t: int, dimension: int) -> int:
@@ -194,21 +203,17 @@ class LBGPUCB:
 
     def suspected_regret(self, index: int, plays: int, dimension: int) -> float:
         """R^θ(n) of candidate ``index`` after n = plays decisions."""
-        held = (
-            self._base().initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
-        )  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
+        start, g = self._base().initial_class(dimension), _scaling(index, dimension).g
+        held = start.widened(g, 1.0)  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
         noise_std, regulariser = self.noise_std, self.regulariser
         if regulariser is None:
             noise_std = max(noise_std, LEAST_NOISE)
             regulariser = noise_std**2
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
-        capacity = float(
-            greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)[-1]
-        )
-        ratio = noise_std / math.sqrt(regulariser)
-        return math.sqrt(plays) * (
-            held.norm_bound * math.sqrt(capacity) + ratio * capacity
-        )  # theory.md#lb-gp-ucb
+        gains = greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)
+        capacity, ratio = float(gains[-1]), noise_std / math.sqrt(regulariser)
+        per_play = held.norm_bound * math.sqrt(capacity) + ratio * capacity
+        return math.sqrt(plays) * per_play  # theory.md#lb-gp-ucb
 
     def balance(self, history: History, dimension: int) -> Balance:
         """The candidates before the next decision, from the history alone. A candidate dropped once
@@ -242,9 +247,8 @@ class LBGPUCB:
             self.suspected_regret(index, balance.plays[index].decisions + 1, d)
             for index in balance.active
         ]
-        index = balance.active[
-            int(np.argmin(regrets))
-        ]  # Algorithm 1, line 3; the longest of equals
+        # Algorithm 1, line 3; the longest of equals
+        index = balance.active[int(np.argmin(regrets))]
         scaling = _scaling(index, d)
         step = Step(self._base(), space, history, rng)
         notes = {
@@ -299,22 +303,19 @@ def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -
     """The candidates that fall behind another's lower bound by more than their own band and the
     noise allow, after t decisions.
     """
-    log_term = math.log(
-        introduced * math.pi**2 * t**2 / (3 * delta)
-    )  # ξ_t = 2σ² log(|A|π²t²/(3δ)), theory.md#lb-gp-ucb
+    # ξ_t = 2σ² log(|A|π²t²/(3δ)), theory.md#lb-gp-ucb
+    log_term = math.log(introduced * math.pi**2 * t**2 / (3 * delta))
     lower, upper = {}, {}
     for index, record in plays.items():
         n = len(record.values)
         if n == 0:
             continue
         mean = float(np.mean(record.values))
-        spread = math.sqrt(
-            2 * log_term * float(np.mean(record.noise_var)) / n
-        )  # √(ξ_t/n), with σ² the mean of R_s²
+        # √(ξ_t/n), with σ² the mean of R_s²
+        spread = math.sqrt(2 * log_term * float(np.mean(record.noise_var)) / n)
         lower[index] = mean - spread
-        upper[index] = (
-            mean + spread + float(np.mean(record.regret_bounds))
-        )  # (2/n) Σ β^½ σ, theory.md#lb-gp-ucb
+        width = float(np.mean(record.regret_bounds))  # (2/n) Σ β^½ σ, theory.md#lb-gp-ucb
+        upper[index] = mean + spread + width
     return frozenset(index for index in upper if upper[index] < max(lower.values()))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, MissingExtraError, NumericalError
 from noregret.gp import (
+    MAP,
     SMALLEST_NOISE_VAR,
     VARIANCE_FLOOR,
     Evidence,
@@ -18,11 +19,11 @@ from noregret.gp import (
     Kernel,
     LogNormal,
     Posterior,
-    Predictor,
     Prior,
     SquaredExponential,
+    starting_points,
 )
-from noregret.search import Acquisition, argmax, ucb
+from noregret.search import argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.base import (
     UNEXPLAINED,
@@ -49,7 +50,16 @@ LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 ou
 
 @dataclass(frozen=True, slots=True)
 class HMC:
-    """warm_up adaptive iterations, then ``samples`` kept ones, ``thin`` iterations apart."""
+    """Settings of the sampler.
+
+    Args:
+        samples: number of draws.
+        warm_up: adaptive iterations before the first draw.
+        thin: iterations from one draw to the next.
+
+    Raises:
+        ConfigurationError: a setting that is not a whole number of at least 1.
+    """
 
     samples: int = 20
     warm_up: int = 30
@@ -102,7 +112,7 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
 
 
 @dataclass(frozen=True, slots=True)
-class Mixture:
+class MomentMatched:
     """Posteriors of equally likely hyperparameters, moment-matched: μ̄ = mean μ_s, σ̄² = mean(σ_s²
     + μ_s²) − μ̄². theory.md#marginal
     """
@@ -162,24 +172,18 @@ class MarginalGPUCB:
 
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> tuple[ModelData, Mixture, Fit]:
+    ) -> tuple[ModelData, MomentMatched, Fit]:
         framed = standardise(
             history, rescale=True, offset=0.0, noise_std=self.noise_std, regulariser=None
         )
         d = space.dimension
         evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)
         previous = previous_fit(history)
-        start = np.log(
-            np.full(d, self.prior.center(d)) if previous is None else previous.lengthscales
-        )
-        if evidence.estimates_noise:
-            start = np.append(
-                start,
-                np.log(self.noise_prior.center(d) if previous is None else previous.noise_var),
-            )
+        rule = MAP(self.prior, self.noise_prior, starts=1)
+        start = starting_points(evidence, rule, previous, rng)[0]
         draws: Array = np.exp(sample(evidence, self.sampler, start, rng))
         noise = draws[:, d] if evidence.estimates_noise else np.full(len(draws), np.nan)
-        mixture = Mixture(
+        mixture = MomentMatched(
             tuple(
                 framed.condition(self.kernel, row[:d], float(v))
                 for row, v in zip(draws, noise, strict=True)
@@ -196,16 +200,22 @@ class MarginalGPUCB:
             return start
         sample_rng, argmax_rng = rng.spawn(2)
         framed, mixture, typical = self._mixture(space, history, sample_rng)
-        return propose_fitted(
-            space,
-            history,
+        incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
+        acquisition, theta = ucb(mixture, self.width), typical.lengthscales
+        x = argmax(acquisition, space, theta, argmax_rng, incumbents, history.failed)
+        mean, std = mixture.predict(x[None, :])
+        decision = decision_of(
+            Record,
             framed,
+            len(history.model_decisions) + 1,
+            float(mean[0]),
+            float(std[0]),
             typical,
-            mixture,
-            ucb(mixture, self.width),
-            self.width,
-            argmax_rng,
+            lengthscales=tuple(theta.tolist()),
+            beta_sqrt=self.width,
+            exploration=1.0,
         )
+        return Proposal(x, decision)
 
     def explain(self, decision: Decision) -> Explanation:
         record = payload_as(Record, decision)
@@ -225,31 +235,3 @@ class MarginalGPUCB:
             framed.scale,
             "none: a constant width on averaged posteriors",
         )
-
-
-def propose_fitted(
-    space: SearchSpace,
-    history: History,
-    framed: ModelData,
-    fit: Fit,
-    predictor: Predictor,
-    acquisition: Acquisition,
-    beta_sqrt: float,
-    rng: np.random.Generator,
-) -> Proposal:
-    """The acquisition's argmax with what is recorded of it."""
-    incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
-    x = argmax(acquisition, space, fit.lengthscales, rng, incumbents, history.failed)
-    mean, std = predictor.predict(x[None, :])
-    decision = decision_of(
-        Record,
-        framed,
-        len(history.model_decisions) + 1,
-        float(mean[0]),
-        float(std[0]),
-        fit,
-        lengthscales=tuple(fit.lengthscales.tolist()),
-        beta_sqrt=beta_sqrt,
-        exploration=1.0,
-    )
-    return Proposal(x, decision)

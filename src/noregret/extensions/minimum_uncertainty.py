@@ -24,8 +24,23 @@ SE = SquaredExponential()
 
 @dataclass(frozen=True, slots=True)
 class MinimumUncertainty(Delegating):
-    """kappa is in units of the prior std. shortest: a known lower bound on the lengthscales; None:
-    there is none, as in the paper's experiment.
+    """GP-UCB with lengthscales just short enough that σ at the next point is at least kappa.
+
+    Args:
+        kappa: least posterior std at the next point, in units of the prior std.
+        lengthscales: θ_0 on the unit cube.
+        norm_bound: B_0 at θ_0, in the values' units.
+        noise_std: R, in the values' units; None estimates it.
+        width: a theorem's name, or a constant β^½.
+        delta: the probability with which the band may fail.
+        kernel: of the class, without lengthscales.
+        estimation: how lengthscales are estimated online; None keeps θ_0/g.
+        initial_points: number of points before the model; None: 2^d, above four inputs 4d.
+        shortest: a known lower bound on the lengthscales; None: there is none, as in the paper's
+            experiment.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
     """
 
     kappa: float = 0.1

@@ -57,8 +57,12 @@ def check_base(base: object) -> None:
 class RandomisedGPUCB(Delegating):
     """UCB on the class of ``base`` with its width times a random factor.
 
-    base: whose class, width, widening and initial points are used.
-    shift: s in [0, 1); the factor is √(s + (1 − s)E) with E exponential of mean 1.
+    Args:
+        base: the strategy whose class, width, widening and initial points are used.
+        shift: s in [0, 1); the factor is √(s + (1 − s)E) with E exponential of mean 1.
+
+    Raises:
+        ConfigurationError: a base of another kind, or a shift outside its range.
     """
 
     base: AdaptiveGPUCB | RadiusGPUCB = PRACTICAL

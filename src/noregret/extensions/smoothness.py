@@ -15,11 +15,17 @@ from noregret.strategies.surrogate import FitRequest, Surrogate, log_posterior_a
 
 @dataclass(frozen=True, slots=True)
 class Smoothness:
-    """Each kernel is fitted by itself; of those whose posterior is nearly the highest the first is
+    """The kernel's smoothness by evidence, for ``surrogate=`` of the default.
+
+    Each kernel is fitted by itself. Of those whose posterior is nearly the highest the first is
     taken: in doubt the rougher one, whose class holds the others.
 
-    kernels: those that may be chosen, the roughest first. margin: by how many nats the best may be
-    better.
+    Args:
+        kernels: the candidates, the roughest first.
+        margin: by how many nats of the log posterior the best one may be better.
+
+    Raises:
+        ConfigurationError: fewer than two kernels, or a negative margin.
     """
 
     kernels: tuple[Kernel, ...] = (Matern(0.5), Matern(1.5), Matern(2.5), SquaredExponential())

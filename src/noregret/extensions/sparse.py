@@ -14,7 +14,11 @@ LONGEST = 30.0  # times √d: the largest lengthscale, where an input does nothi
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """prior: of the lengthscales, in the place of the default's."""
+    """A prior under which few of many inputs matter, for ``surrogate=`` of the default.
+
+    Args:
+        prior: of the lengthscales, instead of the default's.
+    """
 
     prior: HalfCauchy = HalfCauchy()
 

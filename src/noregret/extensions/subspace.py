@@ -62,8 +62,15 @@ class Embedding:
 class Subspace:
     """The inner strategy in a subspace that grows.
 
-    inner: the strategy that decides there. start: directions to begin with. patience: decisions per
-    direction without a better value after which they are doubled. seed: of the deal.
+    Args:
+        inner: the strategy that decides in the subspace.
+        start: number of directions at the beginning.
+        patience: decisions per direction without a better value after which the number of
+            directions is doubled.
+        seed: of the assignment of inputs to directions.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
     """
 
     inner: InsuredGPUCB = InsuredGPUCB()

@@ -28,9 +28,8 @@ from noregret.gp import (
     Posterior,
     SquaredExponential,
     covariance,
-    linalg,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
 from noregret.rkhs import RadiusBand
@@ -49,8 +48,12 @@ FEATURES = 1_024  # random features of a draw in a box; its error falls with the
 class AdaptiveThompson(Delegating):
     """The maximiser of a function drawn from the posterior of ``base``.
 
-    base: whose class, width, widening and initial points are used; the draw's std is its width
-    times σ.
+    Args:
+        base: the strategy whose class, width, widening and initial points are used; the draw's
+            standard deviation is its width times σ.
+
+    Raises:
+        ConfigurationError: a base of another kind.
     """
 
     base: AdaptiveGPUCB | RadiusGPUCB = replace(PRACTICAL, width=1.0)
@@ -147,24 +150,16 @@ def draw_path(
 ) -> Path:
     """f̃ ~ GP(μ, width²·k_t), the prior by so many features. Pending points narrow it."""
     d, scale = posterior.X.shape[1], width * np.sqrt(2.0 / features)
-    kernel = simple(posterior.kernel)
+    kernel = stationary(posterior.kernel)
     omega = frequencies(kernel, features, d, rng)
     phases = rng.uniform(0.0, 2 * np.pi, features)
     weights = scale * rng.standard_normal(features)
     none = np.zeros(len(posterior.X))
     path = Path(kernel, posterior.lengthscales, posterior.X, none, omega, phases, weights)
     noise = width * np.sqrt(posterior.noise_var) * rng.standard_normal(len(posterior.X))
-    drawn = linalg.solve_lower(posterior.L, path.values(posterior.X) + noise)
-    correction = linalg.solve_lower(posterior.L, drawn, transposed=True)
-    return Path(
-        kernel,
-        posterior.lengthscales,
-        posterior.X,
-        posterior.weights - correction,  # theory.md#thompson
-        omega,
-        phases,
-        weights,
-    )
+    drawn = posterior.factor.solve(path.values(posterior.X) + noise)
+    correction = posterior.factor.solve(drawn, transposed=True)
+    return replace(path, kernel_weights=posterior.weights - correction)  # theory.md#thompson
 
 
 def frequencies(kernel: Kernel, count: int, dimension: int, rng: np.random.Generator) -> Array:

@@ -20,13 +20,13 @@ from noregret.gp import (
     Covariance,
     Evidence,
     Fit,
+    Prior,
+    composed,
     covariance,
     evidence_weights,
-    input_gradient,
     refit,
-    scale_gradient,
 )
-from noregret.space import Array, Indices, Inputs
+from noregret.space import Array, Indices
 from noregret.strategies.surrogate import FitRequest, Surrogate
 
 WIDEST = 8.0  # shapes lie between 1/8 and 8
@@ -69,23 +69,31 @@ class Warped:
         return covariance(self.kernel, lengthscales, self.bent(A), self.bent(B))
 
     def input_gradient(self, lengthscales: Array, A: Array, B: Array, C: Array) -> Array:
-        inner = input_gradient(self.kernel, lengthscales, self.bent(A), self.bent(B), C)
-        return inner * self.slope(A)
+        inner = composed(self.kernel, len(self.a))
+        slopes = inner.input_gradient(lengthscales, self.bent(A), self.bent(B), C)
+        return slopes * self.slope(A)
 
     def scale_gradient(self, lengthscales: Array, X: Array, C: Array) -> Array:
-        return scale_gradient(self.kernel, lengthscales, self.bent(X), C)
+        return composed(self.kernel, len(self.a)).scale_gradient(lengthscales, self.bent(X), C)
 
     def shape_gradient(self, lengthscales: Array, X: Array, C: Array) -> tuple[Array, Array]:
         """Σ_jk C_jk ∂k(X_j, X_k)/∂log a and ∂log b, C symmetric."""
         bent = self.bent(X)
-        inner = 2 * input_gradient(self.kernel, lengthscales, bent, bent, C)
+        inner = 2 * composed(self.kernel, len(self.a)).input_gradient(lengthscales, bent, bent, C)
         by_a, by_b = self.shape_slopes(X)
         return (inner * by_a).sum(axis=0), (inner * by_b).sum(axis=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Warping:
-    """spread: the standard deviation of the logarithm of a shape before the data; 1 is no bend."""
+    """Inputs bent so that f looks stationary, for ``surrogate=`` of the default.
+
+    Args:
+        spread: prior standard deviation of the logarithm of a shape; a shape of 1 is no bend.
+
+    Raises:
+        ConfigurationError: a spread that is not positive and finite.
+    """
 
     skip_compression: ClassVar[bool] = True
 
@@ -96,19 +104,16 @@ class Warping:
             raise ConfigurationError(f"spread must be positive, got {self.spread!r}")
 
     def fit(self, request: FitRequest) -> Surrogate:
-        inputs, rule = request.inputs, request.rule
-        bends = bending(inputs)
-        evidence = WarpedEvidence.of(request.evidence(request.kernel), bends, self.spread)
-        d = evidence.inputs
-        wide = np.sqrt(d)
-        lower = np.concatenate([np.full(d, rule.truncation * wide), np.full(2 * len(bends), 1 / 8)])
-        upper = np.concatenate([np.full(d, rule.ceiling * wide), np.full(2 * len(bends), WIDEST)])
-        last = self._last(request, bends)
-        starts = self._starts(request, evidence, last)
-        fit = refit(evidence, rule, lower, upper, last, request.rng, starts)
-        shapes = fit.lengthscales[d:]
+        inputs = int(request.inputs.group[-1]) + 1
+        bends = np.flatnonzero(~request.inputs.of_choices)  # the coordinates of numbers
+        rule = replace(request.rule, prior=ShapePrior(request.rule.prior, inputs, self.spread))
+        evidence = WarpedEvidence.of(request.evidence(request.kernel, rule.prior), bends)
+        wide, flat = np.full(inputs, np.sqrt(inputs)), np.ones(2 * len(bends))
+        lower = np.append(rule.truncation * wide, flat / WIDEST)
+        upper = np.append(rule.ceiling * wide, flat * WIDEST)
+        fit = refit(evidence, rule, lower, upper, self._last(request, bends), request.rng)
         kernel = Warped(request.kernel, *evidence.shapes(np.log(fit.lengthscales)))
-        theta = fit.lengthscales[:d][inputs.group]
+        theta, shapes = fit.lengthscales[:inputs][request.inputs.group], fit.lengthscales[inputs:]
         return Surrogate(kernel, replace(fit, lengthscales=theta), {"shapes": shapes.tolist()})
 
     def _last(self, request: FitRequest, bends: Indices) -> Fit | None:
@@ -119,26 +124,31 @@ class Warping:
         values = np.concatenate([previous.lengthscales[first], np.array(shapes)])
         return replace(previous, lengthscales=values)
 
-    def _starts(self, request: FitRequest, evidence: WarpedEvidence, last: Fit | None) -> Array:
-        rule, d, rng = request.rule, evidence.inputs, request.rng
-        flat = np.zeros(evidence.dimension - d)
-        rows = [] if last is None else [np.log(last.lengthscales)]
-        rows.append(np.append(np.full(d, math.log(rule.prior.center(d))), flat))
-        while len(rows) < rule.starts:
-            drawn = np.log(rule.prior.draw(rng, d, d))
-            rows.append(np.append(drawn, self.spread * rng.standard_normal(len(flat))))
-        phi = np.array(rows[: rule.starts])
-        if not evidence.estimates_noise:
-            return phi
-        noise = np.full(len(phi), math.log(rule.noise_prior.center(d)))
-        if last is not None and np.isfinite(last.noise_var):
-            noise[0] = math.log(last.noise_var)
-        return np.hstack([phi, noise[:, None]])
 
+@dataclass(frozen=True, slots=True)
+class ShapePrior:
+    """The lengthscales' prior for the first ``inputs`` parameters; for shapes log-normal around no
+    bend at all.
+    """
 
-def bending(inputs: Inputs) -> Indices:
-    """The coordinates that are bent: those of numbers."""
-    return np.flatnonzero(~inputs.of_choices)
+    prior: Prior
+    inputs: int
+    spread: float
+
+    def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
+        d = self.inputs
+        value, gradient = self.prior.log_density(log_value[:d], d)
+        bent = log_value[d:] / self.spread
+        return value - 0.5 * float(bent @ bent), np.append(gradient, -bent / self.spread)
+
+    def draw(self, rng: np.random.Generator, size: int, dimension: int) -> Array:
+        theta = self.prior.draw(rng, self.inputs, self.inputs)
+        shapes = np.exp(self.spread * rng.standard_normal(size - self.inputs))
+        return np.append(theta, shapes)
+
+    def center(self, dimension: int) -> Array:
+        theta = np.full(self.inputs, self.prior.center(self.inputs))
+        return np.append(theta, np.ones(dimension - self.inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +157,11 @@ class WarpedEvidence(Evidence):
 
     group: Indices = None  # type: ignore[assignment]  # a field after one without default
     bends: Indices = None  # type: ignore[assignment]
-    spread: float = 1.0
 
     @staticmethod
-    def of(plain: Evidence, bends: Indices, spread: float) -> WarpedEvidence:
+    def of(plain: Evidence, bends: Indices) -> WarpedEvidence:
         shared = {each.name: getattr(plain, each.name) for each in fields(Evidence)}
-        return WarpedEvidence(**shared, bends=bends, spread=spread)
+        return WarpedEvidence(**shared, bends=bends)
 
     @property
     def inputs(self) -> int:
@@ -168,19 +177,12 @@ class WarpedEvidence(Evidence):
         both[:, self.bends] = np.exp(phi[self.inputs : self.dimension]).reshape(2, -1)
         return tuple(both[0].tolist()), tuple(both[1].tolist())
 
-    def log_posterior(self, phi: Array, *, jacobian: bool) -> tuple[float, Array]:
-        d, end = self.inputs, self.dimension
-        common = float(np.exp(phi[end])) if self.estimates_noise else np.nan
+    def log_evidence(self, phi: Array, noise_var: Array) -> tuple[float, Array, Array]:
+        d = self.inputs
         kernel, theta = Warped(self.kernel, *self.shapes(phi)), np.exp(phi[:d])[self.group]
         value, W, by_noise = evidence_weights(
-            kernel, theta, self.X, self.y, self.noise_var(common), kriging=self.kriging
+            kernel, theta, self.X, self.y, noise_var, kriging=self.kriging
         )
-        by_theta = np.bincount(
-            self.group, weights=scale_gradient(kernel, theta, self.X, W), minlength=d
-        )
+        by_theta = np.bincount(self.group, kernel.scale_gradient(theta, self.X, W), d)
         by_shape = np.stack(kernel.shape_gradient(theta, self.X, W))[:, self.bends].ravel()
-        prior, by_prior = self.prior.log_density(phi[:d], d)
-        bent = phi[d:end] / self.spread  # log-normal around no bend at all
-        value += prior - 0.5 * float(bent @ bent)
-        gradient = np.concatenate([by_theta + by_prior, by_shape - bent / self.spread])
-        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)
+        return value, np.append(by_theta, by_shape), by_noise

@@ -3,22 +3,17 @@
 kernels       stationary kernels, sums and products    priors     of lengthscales and noise
 posterior     condition, predict, append               fit        evidence, MAP, refit schedule
 factor_cache  the factor, block by block               linalg     triangular solves and products
-device        processor or GPU                         panels     the factor there
+device        processor or GPU                         device_posterior  the posterior there
 """
 
 from noregret.gp.device import use_device
 from noregret.gp.fit import (
-    COARSE,
-    ENOUGH,
     MAP,
     SMALLEST_NOISE_VAR,
-    TOLERANCE,
     Evidence,
     Fit,
     evidence_weights,
     fit_inputs,
-    fit_map,
-    lasting_part,
     log_evidence_gradient,
     refit,
     starting_points,
@@ -33,11 +28,10 @@ from noregret.gp.kernels import (
     Structure,
     Term,
     additive,
+    composed,
     covariance,
-    input_gradient,
-    scale_gradient,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
 from noregret.gp.posterior import (
@@ -48,7 +42,7 @@ from noregret.gp.posterior import (
     condition,
     greedy_information,
 )
-from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, LogNormals, Prior
+from noregret.gp.priors import Gamma, HalfCauchy, LogNormal, Prior
 
 # what can be stored
 KERNELS: tuple[type, ...] = (SquaredExponential, Matern)
@@ -56,15 +50,12 @@ PRIORS: tuple[type, ...] = (Gamma, LogNormal, HalfCauchy)
 ESTIMATORS: tuple[type, ...] = (MAP,)
 
 __all__ = [
-    "COARSE",
-    "ENOUGH",
     "ESTIMATORS",
     "GREEDY_SHARE",
     "KERNELS",
     "MAP",
     "PRIORS",
     "SMALLEST_NOISE_VAR",
-    "TOLERANCE",
     "VARIANCE_FLOOR",
     "Composed",
     "Covariance",
@@ -75,7 +66,6 @@ __all__ = [
     "HalfCauchy",
     "Kernel",
     "LogNormal",
-    "LogNormals",
     "Matern",
     "Posterior",
     "Predictor",
@@ -84,20 +74,17 @@ __all__ = [
     "Structure",
     "Term",
     "additive",
+    "composed",
     "condition",
     "covariance",
     "evidence_weights",
     "fit_inputs",
-    "fit_map",
     "greedy_information",
-    "input_gradient",
-    "lasting_part",
     "log_evidence_gradient",
     "refit",
-    "scale_gradient",
-    "simple",
     "squared_distances",
     "starting_points",
+    "stationary",
     "use_device",
     "value_and_slope",
 ]

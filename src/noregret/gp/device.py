@@ -2,7 +2,7 @@
 
 A setting of the process, never of a study: the mathematics is the same, the proposals agree to
 rounding, and a study may be begun on one and continued on the other. Why PyTorch:
-docs/decisions/0022.
+docs/decisions/0022. Below are the formulas of ``kernels`` once more, as tensors.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, DeviceMemoryError, MissingExtraError
-from noregret.gp.kernels import Covariance, Matern, SquaredExponential
+from noregret.gp.kernels import Covariance, Kernel, Matern, SquaredExponential
 from noregret.space import Array
 
 VARIABLE = "NOREGRET_DEVICE"
@@ -26,9 +27,16 @@ PROCESSOR = "cpu"
 IN_TORCH = "torch-cpu"  # a GPU's code on the processor: for tests, and for comparisons
 Tensor = Any  # PyTorch is no dependency: nothing may import it before it is asked for
 
-LEAST = 512  # points from which on matrices are worth the way to the device
-MANY = 4_000_000  # kernel values of one sweep that are worth it with fewer points
-CLOSED_FORMS = (0.5, 1.5, 2.5)  # of Matérn: others need Bessel functions, which stay here
+LEAST = 512  # points from which on a factor is made on the device
+MANY = 4_000_000  # kernel values from which on a sweep given fewer points is made there too
+CLOSED_FORMS = (0.5, 1.5, 2.5)  # ν of Matérn with a formula there; others need Bessel functions
+# Matérn 5/2 in one pass over the memory instead of seven, where PyTorch can compile it
+FUSED = """
+template <typename T> T matern(T sq) {
+    T z = sqrt(5.0 * (sq > 0.0 ? sq : 0.0));
+    return (1.0 + z + z * z / 3.0) * exp(-z);
+}
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,53 +50,53 @@ class Device:
 
     def put(self, array: Array) -> Tensor:
         """A copy of it on the device."""
-        kept = np.ascontiguousarray(array, dtype=np.float64)
+        array = np.ascontiguousarray(array, dtype=np.float64)
         if self.place.type == PROCESSOR:
-            return self.torch.from_numpy(kept.copy())
+            return self.torch.from_numpy(array.copy())
         with warnings.catch_warnings():  # PyTorch warns of arrays that are only to be read
             warnings.simplefilter("ignore")
-            return self.torch.from_numpy(kept).to(self.place)
+            return self.torch.from_numpy(array).to(self.place)
 
     def get(self, tensor: Tensor) -> Array:
         """A copy of it, as an array of its own."""
-        here: Array = tensor.cpu().numpy()
-        return here.copy() if self.place.type == PROCESSOR else here
+        array: Array = tensor.cpu().numpy()
+        return array.copy() if self.place.type == PROCESSOR else array
 
     def mapped(self, function: Callable[[Tensor], Tensor], A: Array, step: int) -> Array:
-        """``function`` of ``step`` rows at a time, each giving columns of the result. On a GPU the
-        next rows go there and the last columns come back while it works.
+        """``function`` of ``step`` rows at a time, (2, rows) each, side by side. On a GPU the next
+        rows go there and the last results come back while it works.
         """
+        starts = range(0, len(A), step)
         if self.place.type == PROCESSOR:
-            parts = [A[start : start + step] for start in range(0, len(A), step)]
-            return np.hstack([self.get(function(self.put(part))) for part in parts])
+            return np.hstack([self.get(function(self.put(A[s : s + step]))) for s in starts])
         cuda = self.torch.cuda
-        work, way = cuda.current_stream(self.place), cuda.Stream(self.place)
-        found = np.empty((0, 0))
-        done: list[tuple[slice, Tensor, Any]] = []
+        work, copies = cuda.current_stream(self.place), cuda.Stream(self.place)
+        result = np.empty((2, len(A)))
+        computed: list[tuple[int, Tensor, Any]] = []
 
-        def fetch() -> Array:
-            at, columns, ended = done.pop(0)
-            way.wait_event(ended)
-            with cuda.stream(way):
-                here = self.get(columns)
-            all_of_it = found if len(found) else np.empty((len(here), len(A)))
-            all_of_it[:, at] = here
-            return all_of_it
+        def upload(start: int) -> Tensor:
+            with cuda.stream(copies):
+                return self.put(A[start : start + step])
 
-        with cuda.stream(way):
-            rows = self.put(A[:step])
-        for start in range(0, len(A), step):
-            work.wait_stream(way)
+        def download() -> None:
+            start, columns, event = computed.pop(0)
+            copies.wait_event(event)
+            with cuda.stream(copies):
+                result[:, start : start + step] = self.get(columns)
+
+        rows = upload(0)
+        for start in starts:
+            work.wait_stream(copies)
             rows.record_stream(work)
             columns = function(rows)
-            columns.record_stream(way)
-            done.append((slice(start, start + step), columns, work.record_event()))
+            columns.record_stream(copies)
+            computed.append((start, columns, work.record_event()))
             if start + step < len(A):
-                with cuda.stream(way):
-                    rows = self.put(A[start + step : start + 2 * step])
-            if len(done) > 1:
-                found = fetch()
-        return fetch()
+                rows = upload(start + step)
+            if len(computed) > 1:
+                download()
+        download()
+        return result
 
     def empty(self, *shape: int) -> Tensor:
         return self.torch.empty(shape, dtype=self.torch.float64, device=self.place)
@@ -110,9 +118,9 @@ class Device:
         except RuntimeError as error:
             if not self.is_full(error):
                 raise
-            from noregret.gp.panels import forget
+            from noregret.gp.device_posterior import cache
 
-            forget()
+            cache.clear()
             free = ""
             if self.place.type == "cuda":
                 self.torch.cuda.empty_cache()
@@ -144,25 +152,16 @@ def use_device(name: str) -> str:
     return PROCESSOR if before is None else before.name
 
 
-def device_for(kernel: Covariance, points: int) -> Device | None:
-    """The device, where this many points are worth it; None: stay here. A kernel that only NumPy
-    can evaluate stays as well.
+def device_for(kernel: Covariance, points: int, rows: int | None = None) -> Device | None:
+    """The device, where a factor of so many points is worth it, or predictions at so many rows
+    given few points. None: stay here, as does a kernel that only NumPy can evaluate.
     """
-    device = _in_use() if points >= LEAST else None
-    return device if device is None or is_known(kernel) else None
-
-
-def device_for_sweep(kernel: Covariance, points: int, rows: int) -> Device | None:
-    """The same for predictions at many rows given few points."""
-    device = _in_use() if rows * points >= MANY else None
-    return device if device is None or is_known(kernel) else None
-
-
-def is_known(kernel: Covariance) -> bool:
-    """Whether there is a formula for it on the device."""
-    return type(kernel) is SquaredExponential or (
+    is_worth_it = points >= LEAST if rows is None else rows * points >= MANY
+    device = _in_use() if is_worth_it else None
+    has_formula = type(kernel) is SquaredExponential or (
         type(kernel) is Matern and kernel.nu in CLOSED_FORMS
     )
+    return device if has_formula else None
 
 
 def _in_use() -> Device | None:
@@ -201,3 +200,70 @@ def _made(name: str) -> Device | None:
             f' pytorch.org for the others). To go on without, use "{PROCESSOR}"'
         )
     return Device(name, torch, place, 2**27)
+
+
+# -- kernels; points are given divided by the lengthscales --
+
+
+def differences(device: Device, A: Tensor, B: Tensor) -> Tensor:
+    """s for all pairs of rows by differences, so that equal points are at distance 0 exactly."""
+    sq = device.empty(len(A), len(B)).zero_()
+    for left, right in zip(A.T, B.T, strict=True):
+        apart = left[:, None] - right[None, :]
+        sq.addcmul_(apart, apart)
+    return sq
+
+
+def products(device: Device, A: Tensor, B: Tensor) -> Tensor:
+    """s as ‖a‖² + ‖b‖² − 2a·b: one matrix product for many rows. It is wrong by about 1e-16·‖a‖²,
+    and so may be below 0: enough for a sweep of predictions, never for a factor.
+    """
+    torch = device.torch
+    middle = A.mean(dim=0)
+    A, B = A - middle, B - middle
+    ones = torch.ones_like
+    left = torch.cat([A * -2.0, (A * A).sum(dim=1, keepdim=True), ones(A[:, :1])], dim=1)
+    right = torch.cat([B, ones(B[:, :1]), (B * B).sum(dim=1, keepdim=True)], dim=1)
+    return left @ right.T
+
+
+def values(device: Device, kernel: Kernel, sq: Tensor) -> Tensor:
+    """k for each s, which may be overwritten and may be a little below 0."""
+    fused = _fused(device) if kernel == Matern(2.5) else None
+    if fused is not None:
+        return fused(sq)
+    return values_and_slopes(device, kernel, sq.clamp_(min=0.0))[0]
+
+
+def values_and_slopes(device: Device, kernel: Kernel, sq: Tensor) -> tuple[Tensor, Tensor]:
+    """k and dk/ds for each s, which may be overwritten."""
+    torch = device.torch
+    if not isinstance(kernel, Matern):
+        value = torch.exp(sq.mul_(-0.5))
+        return value, value * -0.5
+    z = sq.mul_(2 * kernel.nu).sqrt_()
+    decay = torch.exp(-z)
+    if kernel.nu == 2.5:
+        value = torch.addcmul(z, z, z, value=1 / 3).add_(1.0).mul_(decay)
+        return value, z.add_(1.0).mul_(decay).mul_(-5 / 6)
+    if kernel.nu == 1.5:
+        return (z + 1.0).mul_(decay), decay * -1.5
+    return decay, torch.where(z > 0, decay / (-2 * z), 0.0)  # infinite at 0: taken as 0
+
+
+@cache
+def _fused(device: Device) -> Callable[[Tensor], Tensor] | None:
+    """Matérn 5/2 compiled for this GPU; None where PyTorch cannot, or would compute another
+    function.
+    """
+    if device.place.type != "cuda":
+        return None
+    sq = np.linspace(-1e-12, 50.0, 1001)
+    try:
+        compiled: Callable[[Tensor], Tensor] = device.torch.cuda.jiterator._create_jit_fn(FUSED)
+        found = device.get(compiled(device.put(sq)))
+    except (RuntimeError, AttributeError, ImportError):
+        return None
+    return (
+        compiled if np.allclose(found, Matern(2.5).value(np.maximum(sq, 0)), rtol=1e-12) else None
+    )

@@ -1,91 +1,178 @@
 """A posterior whose factor lies on a device, and the evidence there: see ``posterior``, whose
 formulas these are. What goes in and out are arrays here.
+
+The factor lies there in panels of PANEL rows:
+
+    L = [[L₁, 0], [Uᵀ, C]]   with   L₁ U = K₁₂,   C Cᵀ = K₂₂ + diag λ₂ − UᵀU
+
+A panel is U (the points before it × its own), C and C⁻¹; it never changes, so factors share what
+they have in common, and half of L is never stored. The whole panels of the factors that were used
+last are cached in this process: a process without them runs the same operations
+(docs/decisions/0022). Everything above PANEL rows is matrix products.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from noregret.errors import NumericalError
-from noregret.gp import linalg, panels
-from noregret.gp.device import Device, Tensor
-from noregret.gp.device_kernels import differences, products, values, values_and_slopes
-from noregret.gp.kernels import Kernel, simple
+from noregret.gp.device import Device, Tensor, differences, products, values, values_and_slopes
+from noregret.gp.factor_cache import CachedFactor, FactorCache
+from noregret.gp.kernels import Covariance, Kernel, stationary
 from noregret.gp.linalg import not_positive_definite
-from noregret.gp.posterior import VARIANCE_FLOOR, Posterior
+from noregret.gp.posterior import VARIANCE_FLOOR, Posterior, log_evidence
 from noregret.space import Array
 
+PANEL = 512  # rows of a panel; more need fewer and larger products, and more memory for C⁻¹
+WIDE = 4_096  # columns from which on a triangular product is cut into halves
 EXACT = 4_096  # rows of a prediction up to which distances are by differences
-LARGEST = 65_536  # rows that are worked on at once: the next ones are on their way meanwhile
+LARGEST = 65_536  # rows of a prediction computed at once, while the next ones are transferred
 SMALLEST = 64  # rows of a prediction that must fit into the memory
 
 
-class DevicePosterior(Posterior):
-    """As ``Posterior``; n² numbers stay on the device, n come back."""
+@dataclass(frozen=True, slots=True)
+class Panel:
+    above: Tensor  # U (start, rows)
+    corner: Tensor  # C (rows, rows), lower
+    inverse: Tensor  # C⁻¹
 
-    __slots__ = ("_ones", "_points", "_weights", "factor")
+    @staticmethod
+    def of(device: Device, above: Tensor, K: Tensor) -> Panel:
+        """K: what is left of the covariance, λ included, given the points before."""
+        linalg = device.torch.linalg
+        corner, info = linalg.cholesky_ex(K)
+        if int(info) != 0:
+            raise NumericalError(not_positive_definite(len(above) + len(K)))
+        return Panel(
+            above, corner, linalg.solve_triangular(corner, device.eye(len(K)), upper=False)
+        )
 
-    factor: panels.Factor
-    _points: Tensor  # X over the lengthscales
-    _weights: Tensor
-    _ones: Tensor  # None: the mean is known to be 0
+    @property
+    def rows(self) -> slice:
+        start = len(self.above)
+        return slice(start, start + len(self.corner))
 
-    def __init__(
-        self,
-        factor: panels.Factor,
-        kernel: Kernel,
-        lengthscales: Array,
-        X: Array,
-        noise_var: Array,
-        z: Array,
-        observed: int,
-        *,
-        kriging: bool = False,
-    ) -> None:
-        """z = L⁻¹y, 0 where a value is pending."""
-        device = factor.device
-        mean, ones, mean_var = 0.0, None, 0.0
-        if kriging:
-            u = factor.whiten(device.put(np.ones(len(X)))[:, None])[:, 0]
-            seen, squared = device.get(u)[:observed], float((u * u).sum())
-            mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
-            z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(X) - observed)])
-            ones, mean_var = factor.unwhiten(u[:, None].clone())[:, 0], 1.0 / squared
-        weights = factor.unwhiten(device.put(z)[:, None])[:, 0]
-        given = {
-            "kernel": kernel,
-            "lengthscales": lengthscales,
-            "X": X,
-            "noise_var": noise_var,
-            "z": z,
-            "weights": device.get(weights),
-            "observed": observed,
-            "mean": mean,
-            "ones": None if ones is None else device.get(ones),
-            "mean_var": mean_var,
-            "factor": factor,
-            "_ones": ones,
-            "_points": device.put(X / lengthscales),
-            "_weights": weights,
-        }
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+
+@dataclass(frozen=True, slots=True)
+class PanelFactor:
+    """L in panels: the factor of a ``DevicePosterior``."""
+
+    device: Device
+    panels: tuple[Panel, ...]
+    points: Tensor  # X over the lengthscales
+
+    @property
+    def size(self) -> int:
+        return self.panels[-1].rows.stop if self.panels else 0
 
     @property
     def L(self) -> Array:  # noqa: N802
-        return self.factor.dense()
+        L = np.zeros((self.size, self.size), order="F")
+        for panel in self.panels:
+            rows = panel.rows
+            L[rows, : rows.start] = self.device.get(panel.above).T
+            L[rows, rows] = self.device.get(panel.corner)
+        return L
 
     @property
     def diagonal(self) -> Array:
-        return self.factor.diagonal()
+        return np.concatenate([self.device.get(each.corner.diagonal()) for each in self.panels])
 
     @property
-    def precision_diagonal(self) -> Array:
-        with self._room("what each point says of itself"):
-            diagonal = self.factor.inverse_diagonal()
-        return diagonal if self.ones is None else diagonal - self.mean_var * self.ones**2
+    def last_row(self) -> Array:
+        last = self.panels[-1]
+        return np.append(self.device.get(last.above[:, -1]), self.device.get(last.corner[-1]))
+
+    def solve(self, B: Array, *, transposed: bool = False) -> Array:
+        """L⁻¹B for a vector B, of the first rows of L where B has fewer; or L⁻ᵀB."""
+        there = self.device.put(np.append(B, np.zeros(self.size - len(B))))[:, None]
+        solved = (self.unwhiten if transposed else self.whiten)(there)[:, 0]
+        return self.device.get(solved)[: len(B)]
+
+    def append(
+        self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
+    ) -> PanelFactor:
+        return panel_factor(self.device, stationary(kernel), lengthscales, X, noise_var)
+
+    def whiten(self, B: Tensor) -> Tensor:
+        """L⁻¹B for B (n, m), which is overwritten."""
+        V = self.device.empty(*B.shape)
+        for panel in self.panels:
+            rows = panel.rows
+            if rows.start:
+                B[rows].addmm_(panel.above.T, V[: rows.start], alpha=-1.0)
+            _lower_product(self.device, panel.inverse, B[rows], V[rows])
+        return V
+
+    def unwhiten(self, B: Tensor) -> Tensor:
+        """L⁻ᵀB in the place of B (n, m)."""
+        for panel in reversed(self.panels):
+            rows = panel.rows
+            B[rows] = panel.inverse.T @ B[rows]
+            if rows.start:
+                B[: rows.start].addmm_(panel.above, B[rows], alpha=-1.0)
+        return B
+
+    def with_panel(self, kernel: Kernel, noise_var: Tensor, stop: int) -> PanelFactor:
+        """The factor with one panel more, of the points before ``stop``."""
+        device, rows = self.device, slice(self.size, stop)
+        own = self.points[rows]
+        above = values(device, kernel, differences(device, self.points[: rows.start], own))
+        above = self.whiten(above)
+        K = values(device, kernel, differences(device, own, own))
+        K.diagonal().add_(noise_var[rows])
+        if len(above):
+            K.addmm_(above.T, above, alpha=-1.0)
+        return PanelFactor(device, (*self.panels, Panel.of(device, above, K)), self.points)
+
+
+def _lower_product(device: Device, M: Tensor, B: Tensor, out: Tensor) -> None:
+    """M B for a lower triangular M; with many columns in halves, a quarter of the work less."""
+    half = len(M) // 2
+    if B.shape[1] < WIDE or half == 0:
+        device.torch.mm(M, B, out=out)
+        return
+    device.torch.mm(M[:half, :half], B[:half], out=out[:half])
+    device.torch.mm(M[half:, half:], B[half:], out=out[half:])
+    out[half:].addmm_(M[half:, :half], B[:half])
+
+
+cache: FactorCache[tuple[Panel, ...]] = FactorCache(lambda n: n // PANEL * PANEL)
+
+
+def panel_factor(
+    device: Device, kernel: Kernel, lengthscales: Array, X: Array, noise_var: Array
+) -> PanelFactor:
+    """L with L Lᵀ = k(X, X) + diag noise_var."""
+    n, whole, key = len(X), len(X) // PANEL * PANEL, (device, kernel)
+    with device.room_for(f"the factor of {n} points"):
+        cached, size = cache.take(key, lengthscales, X, noise_var)
+        panels, uses = ((), 0) if cached is None else (cached.value, cached.uses + 1)
+        noise = device.put(noise_var)
+        L = PanelFactor(device, panels[: size // PANEL], device.put(X / lengthscales))
+        for stop in range(size + PANEL, whole + 1, PANEL):
+            L = L.with_panel(kernel, noise, stop)
+        if whole:
+            data = lengthscales, X[:whole], noise_var[:whole]
+            cache.put(CachedFactor(key, *data, L.panels, uses))
+        return L.with_panel(kernel, noise, n) if whole < n else L
+
+
+@dataclass(frozen=True, slots=True)
+class DevicePosterior(Posterior):
+    """As ``Posterior``; n² numbers stay on the device, n come back."""
+
+    factor: PanelFactor
+    _weights: Tensor = field(init=False, repr=False, compare=False)
+    _ones: Tensor = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        put = self.factor.device.put
+        object.__setattr__(self, "_weights", put(self.weights))
+        object.__setattr__(self, "_ones", None if self.ones is None else put(self.ones))
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A, in pieces that fit into the memory."""
@@ -97,22 +184,22 @@ class DevicePosterior(Posterior):
         with self._room(f"a prediction at {SMALLEST} points"):
             while True:
                 try:
-                    found = device.mapped(
+                    mean, std = device.mapped(
                         lambda part: self._predict(part.div_(theta), many), A, step
                     )
                 except RuntimeError as error:
                     if step <= SMALLEST or not device.is_full(error):
                         raise
                 else:
-                    return found[0], found[1]
+                    return mean, std
                 device.torch.cuda.empty_cache()
                 step = max(step // 2, SMALLEST)
 
     def _predict(self, scaled: Tensor, many: bool) -> Tensor:
         """Mean and std (2, m)."""
-        device, torch = self.factor.device, self.factor.device.torch
-        apart = products if many else differences
-        k = values(device, simple(self.kernel), apart(device, self._points, scaled))  # (n, m)
+        device, torch, points = self.factor.device, self.factor.device.torch, self.factor.points
+        sq = (products if many else differences)(device, points, scaled)  # (n, m)
+        k = values(device, stationary(self.kernel), sq)
         mean, prior = self._weights @ k + self.mean, self._prior_on(k)  # JMLR eq. (3)
         explained = torch.linalg.vector_norm(self.factor.whiten(k), dim=0)
         var = explained.square_().neg_().add_(prior)
@@ -127,12 +214,11 @@ class DevicePosterior(Posterior):
         return self.predict(A)
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
-        device, torch = self.factor.device, self.factor.device.torch
+        device, torch, points = self.factor.device, self.factor.device.torch, self.factor.points
         with self._room(f"a prediction with gradients at {len(A)} points"):
             scaled = self._scaled(A)
-            k, slope = values_and_slopes(
-                device, simple(self.kernel), differences(device, self._points, scaled)
-            )  # (n, m)
+            sq = differences(device, points, scaled)  # (n, m)
+            k, slope = values_and_slopes(device, stationary(self.kernel), sq)
             mean, prior = self._weights @ k + self.mean, self._prior_on(k)
             unsure = None
             if self._ones is not None:
@@ -143,49 +229,26 @@ class DevicePosterior(Posterior):
             w = (w if unsure is None else w.add_(unsure)).mul_(slope)
             slope.mul_(self._weights[:, None])
             # Σ_n c_nm · 2 (A_m − X_n)/θ², without an (n, m, d) array
-            dmean = scaled * slope.sum(dim=0)[:, None] - slope.T @ self._points
-            dvar = scaled * w.sum(dim=0)[:, None] - w.T @ self._points
-            found = device.get(torch.cat([mean[:, None], var[:, None], dmean, dvar], dim=1))
+            dmean = scaled * slope.sum(dim=0)[:, None] - slope.T @ points
+            dvar = scaled * w.sum(dim=0)[:, None] - w.T @ points
+            columns = device.get(torch.cat([mean[:, None], var[:, None], dmean, dvar], dim=1))
         d, scale = A.shape[1], 2.0 / self.lengthscales
-        std = np.sqrt(np.maximum(found[:, 1], VARIANCE_FLOOR))
-        by_mean, by_var = scale * found[:, 2 : 2 + d], -2.0 * scale * found[:, 2 + d :]
-        return np.ascontiguousarray(found[:, 0]), std, by_mean, by_var / (2.0 * std[:, None])
+        std = np.sqrt(np.maximum(columns[:, 1], VARIANCE_FLOOR))
+        by_mean, by_var = scale * columns[:, 2 : 2 + d], -2.0 * scale * columns[:, 2 + d :]
+        return np.ascontiguousarray(columns[:, 0]), std, by_mean, by_var / (2.0 * std[:, None])
 
     def joint(self, A: Array) -> tuple[Array, Array]:
-        device = self.factor.device
+        device, kernel = self.factor.device, stationary(self.kernel)
         with self._room(f"the covariance of {len(A)} points"):
             scaled = self._scaled(A)
-            k = values(device, simple(self.kernel), differences(device, self._points, scaled))
+            k = values(device, kernel, differences(device, self.factor.points, scaled))
             mean = self._weights @ k + self.mean
-            own = values(device, simple(self.kernel), differences(device, scaled, scaled))
+            own = values(device, kernel, differences(device, scaled, scaled))
             if self._ones is not None:
                 c = 1.0 - self._ones @ k
                 own.add_(self.mean_var * c[:, None] * c[None, :])
             v = self.factor.whiten(k)
             return device.get(mean), device.get(own.addmm_(v.T, v, alpha=-1.0))
-
-    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
-        self.check_order(y)
-        X = np.vstack([self.X, np.asarray(x, dtype=np.float64).reshape(1, -1)])
-        noise = np.append(self.noise_var, noise_var)
-        with self._room(f"the factor of {len(X)} points"):
-            made = panels.factor(
-                self.factor.device, simple(self.kernel), self.lengthscales, X, noise
-            )
-            z_last, last, z = 0.0, made.panels[-1], self.z
-            if self._ones is not None:  # L⁻¹y of the observed points
-                white = self.factor.whiten(made.device.put(np.ones(len(self.X)))[:, None])[:, 0]
-                seen = made.device.get(white)[: self.observed]
-                z = np.append(z[: self.observed] + self.mean * seen, z[self.observed :])
-            if y is not None:
-                row = made.device.torch.cat([last.above[:, -1], last.corner[-1]])
-                row = made.device.get(row)
-                z_last = (y - row[:-1] @ z) / row[-1]
-            z, observed = np.append(z, z_last), self.observed + (y is not None)
-            kernel, kriging = simple(self.kernel), self._ones is not None
-            return DevicePosterior(
-                made, kernel, self.lengthscales, X, noise, z, observed, kriging=kriging
-            )
 
     def _scaled(self, A: Array) -> Tensor:
         device = self.factor.device
@@ -195,46 +258,17 @@ class DevicePosterior(Posterior):
         return self.factor.device.room_for(f"{what}, given {len(self.X)},")
 
 
-def condition_on(
-    device: Device,
-    kernel: Kernel,
-    lengthscales: Array,
-    X: Array,
-    y: Array,
-    noise_var: Array,
-    *,
-    kriging: bool = False,
-) -> Posterior:
-    """The posterior given y at the first rows of X; the others are pending."""
-    with device.room_for(f"the factor of {len(X)} points"):
-        made = panels.factor(device, kernel, lengthscales, X, noise_var)
-        z = np.zeros(len(X))
-        z[: len(y)] = y
-        white = made.whiten(device.put(z)[:, None])[:, 0]
-        white[len(y) :] = 0.0  # pending at the mean: innovation 0
-        z = device.get(white)
-        return DevicePosterior(made, kernel, lengthscales, X, noise_var, z, len(y), kriging=kriging)
-
-
 def sweep_on(device: Device, posterior: Posterior, A: Array) -> tuple[Array, Array]:
     """A posterior from here asked at many rows there."""
-    kriging, z = posterior.ones is not None, posterior.z
-    if kriging:  # L⁻¹y of the observed points
-        seen = linalg.solve_lower(posterior.L, np.ones(len(posterior.X)))[: posterior.observed]
-        z = z.copy()
-        z[: posterior.observed] += posterior.mean * seen
-    with device.room_for(f"the factor of {len(posterior.X)} points"):
-        made = DevicePosterior(
-            panels.from_dense(device, posterior.L),
-            simple(posterior.kernel),
-            posterior.lengthscales,
-            posterior.X,
-            posterior.noise_var,
-            z,
-            posterior.observed,
-            kriging=kriging,
-        )
-    return made.predict(A)
+    n = len(posterior.X)
+    with device.room_for(f"the factor of {n} points"):
+        corner = device.put(posterior.L)
+        inverse = device.torch.linalg.solve_triangular(corner, device.eye(n), upper=False)
+        panel = Panel(device.empty(0, n), corner, inverse)
+        points = device.put(posterior.X / posterior.lengthscales)
+        values_of = {each.name: getattr(posterior, each.name) for each in fields(Posterior)}
+        values_of["factor"] = PanelFactor(device, (panel,), points)
+    return DevicePosterior(**values_of).predict(A)
 
 
 def log_evidence_gradient_on(
@@ -247,37 +281,21 @@ def log_evidence_gradient_on(
     *,
     kriging: bool = False,
 ) -> tuple[float, Array, Array]:
-    """As ``posterior.log_evidence_gradient``."""
-    torch, n = device.torch, len(X)
-    with device.room_for(f"the evidence of {n} points"):
+    """As ``fit.log_evidence_gradient``."""
+    with device.room_for(f"the evidence of {len(X)} points"):
         centred = device.put((X - X.mean(axis=0)) / lengthscales)
         K, slope = values_and_slopes(device, kernel, differences(device, centred, centred))
         noise = device.put(noise_var)
         K.diagonal().add_(noise)
-        L, info = torch.linalg.cholesky_ex(K)
-        if int(info) != 0:
-            raise NumericalError(not_positive_definite(n))
-        z = torch.linalg.solve_triangular(L, device.put(y)[:, None], upper=False)
-        value = -L.diagonal().log().sum()
-        ones = None
-        if kriging:
-            u = torch.linalg.solve_triangular(L, torch.ones_like(z), upper=False)
-            squared = (u * u).sum()
-            z = z - u * ((u * z).sum() / squared)
-            ones = torch.linalg.solve_triangular(L.T, u, upper=True) / squared.sqrt()
-            value = value + 0.5 * torch.log(2 * np.pi / squared)
-        value = value - 0.5 * (z * z).sum()
-        weights = torch.linalg.solve_triangular(L.T, z, upper=True)
+        panel = Panel.of(device, device.empty(0, len(X)), K)
+        value, *minus = log_evidence(PanelFactor(device, (panel,), centred), y, kriging=kriging)
         # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative
-        C = torch.cholesky_inverse(L).addmm_(weights, weights.T, alpha=-1.0)
-        if ones is not None:
-            C.addmm_(ones, ones.T, alpha=-1.0)
+        C = panel.inverse.T @ panel.inverse
+        for weights in (device.put(each) for each in minus if each is not None):
+            C.addr_(weights, weights, alpha=-1.0)
         grad_noise = -0.5 * C.diagonal() * noise
         C.mul_(slope)
         # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
         row_sums, product = C.sum(dim=1, keepdim=True), C @ centred
         grad = 2.0 * (centred * centred * row_sums - centred * product).sum(dim=0)
-        found = device.get(torch.cat([value[None], grad, grad_noise]))
-    d = X.shape[1]
-    whole = float(found[0]) - 0.5 * n * np.log(2 * np.pi)
-    return whole, found[1 : 1 + d], found[1 + d :]
+        return value, device.get(grad), device.get(grad_noise)

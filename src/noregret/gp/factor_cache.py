@@ -14,9 +14,9 @@ of n²: the cache changes no proposal.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -29,87 +29,78 @@ STEP = 64  # rows of a block after them
 SPARE = 1.1  # room for later rows, as a multiple of n
 CAPACITY = 2  # cached factors: of the fitted class, and of one that is tried beside it
 
-
-class Cached(Protocol):
-    """A cached value, and how often it was used."""
-
-    uses: int
+T = TypeVar("T")  # what is cached: an array, or a factor on a device
 
 
-T = TypeVar("T", bound=Cached)
+@dataclass(slots=True)
+class CachedFactor(Generic[T]):
+    """The factor of the whole blocks of some points. ``key``: its kernel, and where it lies."""
+
+    key: object
+    lengthscales: Array
+    X: Array
+    noise_var: Array
+    value: T
+    uses: int = 0
+
+    def common_rows(self, key: object, lengthscales: Array, X: Array, noise_var: Array) -> int:
+        """How many of the first rows are those of the factor of other points."""
+        same_class = self.key == key and np.array_equal(self.lengthscales, lengthscales)
+        if not same_class or self.X.shape[1] != X.shape[1]:
+            return 0
+        n = min(len(self.X), len(X))
+        same = (self.X[:n] == X[:n]).all(axis=1) & (self.noise_var[:n] == noise_var[:n])
+        return n if same.all() else int(np.argmin(same))
 
 
 class FactorCache(Generic[T]):
     """The newest factor, and the one that was used most. A factor that was taken belongs to the
     caller until it is put back, so threads do not wait for each other.
+
+    Args:
+        whole_blocks: the rows of n that are in whole blocks.
     """
 
-    def __init__(self) -> None:
-        self._items: list[T] = []
+    def __init__(self, whole_blocks: Callable[[int], int]) -> None:
+        self._whole_blocks = whole_blocks
+        self.items: list[CachedFactor[T]] = []
         self._lock = threading.Lock()
 
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._items)
-
-    def take(self, shared: Callable[[T], int]) -> tuple[T | None, int]:
-        """The item that shares most, and how much; (None, 0) if none shares anything."""
+    def take(
+        self, key: object, lengthscales: Array, X: Array, noise_var: Array
+    ) -> tuple[CachedFactor[T] | None, int]:
+        """The item that shares most blocks, and their rows; (None, 0) if none shares any."""
         with self._lock:
             best, most = None, 0
-            for item in self._items:
-                count = shared(item)
+            for item in self.items:
+                count = self._whole_blocks(item.common_rows(key, lengthscales, X, noise_var))
                 if count > most:
                     best, most = item, count
-            self._items = [item for item in self._items if item is not best]
+            self.items = [item for item in self.items if item is not best]
         return best, most
 
-    def put(self, newest: T) -> None:
+    def put(self, newest: CachedFactor[T]) -> None:
         with self._lock:
-            self._items.append(newest)
-            if len(self._items) > CAPACITY:
+            self.items.append(newest)
+            if len(self.items) > CAPACITY:
                 # the least used of the others; the younger of equals
-                least = min(self._items[-2::-1], key=lambda item: item.uses)
-                self._items = [item for item in self._items if item is not least]
-                for item in self._items[:-1]:
+                least = min(self.items[-2::-1], key=lambda item: item.uses)
+                self.items = [item for item in self.items if item is not least]
+                for item in self.items[:-1]:
                     item.uses //= 2
 
     def clear(self) -> None:
+        """Free the cached factors."""
         with self._lock:
-            self._items.clear()
+            self.items.clear()
 
 
-def common_rows(X: Array, noise_var: Array, other_X: Array, other_noise_var: Array) -> int:
-    """How many of the first rows two data sets have in common."""
-    if X.shape[1] != other_X.shape[1]:
-        return 0
-    n = min(len(X), len(other_X))
-    same = (X[:n] == other_X[:n]).all(axis=1) & (noise_var[:n] == other_noise_var[:n])
-    return n if same.all() else int(np.argmin(same))
+def whole_blocks(n: int) -> int:
+    """The rows of n that are in whole blocks."""
+    return 0 if n <= HEAD else HEAD + (n - HEAD) // STEP * STEP
 
 
-@dataclass(slots=True)
-class CachedCholesky:
-    """The factor of the whole blocks of some points, in the corner of a larger array."""
-
-    kernel: Covariance
-    lengthscales: Array
-    X: Array
-    noise_var: Array
-    room: Array
-    size: int = 0
-    uses: int = 0
-
-    def shared(self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> int:
-        """How many of its rows are those of the factor of other points."""
-        if self.kernel != kernel or not np.array_equal(self.lengthscales, lengthscales):
-            return 0
-        n = self.size
-        return whole_blocks(common_rows(self.X[:n], self.noise_var[:n], X, noise_var))
-
-
-_cache: FactorCache[CachedCholesky] = FactorCache()
+cache: FactorCache[Array] = FactorCache(whole_blocks)  # in the corner of a larger array
 
 
 def factor(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> Array:
@@ -117,35 +108,24 @@ def factor(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) 
     n, whole = len(X), whole_blocks(len(X))
     if whole == 0:
         return _head(kernel, lengthscales, X, noise_var)
-    cached, size = _cache.take(lambda item: item.shared(kernel, lengthscales, X, noise_var))
-    if cached is None:
-        empty = np.zeros((0, 0))
-        cached = CachedCholesky(kernel, lengthscales.copy(), X[:0], noise_var[:0], empty)
-    else:
-        cached.size, cached.uses = size, cached.uses + 1
-    if len(cached.room) < whole:
-        room = np.zeros((int(SPARE * n), int(SPARE * n)), order="F")
-        room[: cached.size, : cached.size] = cached.room[: cached.size, : cached.size]
-        cached.room = room
-    if cached.size == 0:
-        cached.room[:HEAD, :HEAD] = _head(kernel, lengthscales, X[:HEAD], noise_var[:HEAD])
-        cached.size = HEAD
-    while cached.size < whole:
-        rows = slice(cached.size, cached.size + STEP)
-        append_block(cached.room, kernel, lengthscales, X, noise_var, rows)
-        cached.size = rows.stop
+    cached, size = cache.take(kernel, lengthscales, X, noise_var)
+    room, uses = (np.zeros((0, 0)), 0) if cached is None else (cached.value, cached.uses + 1)
+    if len(room) < whole:
+        larger = np.zeros((int(SPARE * n), int(SPARE * n)), order="F")
+        larger[:size, :size] = room[:size, :size]
+        room = larger
+    if size == 0:
+        room[:HEAD, :HEAD] = _head(kernel, lengthscales, X[:HEAD], noise_var[:HEAD])
+        size = HEAD
+    for start in range(size, whole, STEP):
+        append_block(room, kernel, lengthscales, X, noise_var, slice(start, start + STEP))
     L = np.zeros((n, n), order="F")
-    L[:whole, :whole] = cached.room[:whole, :whole]
+    L[:whole, :whole] = room[:whole, :whole]
     if whole < n:
         append_block(L, kernel, lengthscales, X, noise_var, slice(whole, n))
-    cached.X, cached.noise_var = X[:whole].copy(), noise_var[:whole].copy()
-    _cache.put(cached)
+    known = lengthscales.copy(), X[:whole].copy(), noise_var[:whole].copy()
+    cache.put(CachedFactor(kernel, *known, room, uses))
     return L
-
-
-def whole_blocks(n: int) -> int:
-    """The rows of n that are in whole blocks."""
-    return 0 if n <= HEAD else HEAD + (n - HEAD) // STEP * STEP
 
 
 def _head(kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array) -> Array:
@@ -170,8 +150,3 @@ def append_block(
     K[np.diag_indices_from(K)] += noise_var[rows]
     L[rows, :m] = R
     L[rows, rows] = linalg.cholesky((K - R @ R.T).T, rows.stop)
-
-
-def forget() -> None:
-    """Free the cached factors."""
-    _cache.clear()

@@ -19,19 +19,21 @@ from noregret.gp.kernels import (
     Covariance,
     covariance,
     is_composed,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
+from noregret.gp.posterior import Cholesky, log_evidence
 from noregret.gp.priors import Gamma, LogNormal, Prior
 from noregret.space import Array, Indices
 
 # smallest estimated noise variance, in prior variances: keeps every factorisation safe
 SMALLEST_NOISE_VAR = 1e-8
-LARGEST_LOSS, SINGULAR = 1e15, 1e25  # of a first evaluation; of a matrix that has no factor
-TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # of L-BFGS-B, SciPy's own
-COARSE = 500  # points on which all starts are searched when there are more
-ENOUGH = 1_000  # points that an estimate is made from when there are more
+LARGEST_LOSS = 1e15  # a first loss above this is scaled down to it, so that L-BFGS-B can step
+SINGULAR = 1e25  # the loss where the matrix has no factor
+TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # relative gain that ends L-BFGS-B, as in SciPy
+COARSE = 500  # with more points, all starts are searched on so many of them
+ENOUGH = 1_000  # with more points, an estimate is made from so many of them
 
 
 # -- the evidence --
@@ -54,7 +56,7 @@ def log_evidence_gradient(
             kernel, lengthscales, X, y, noise_var, kriging=kriging
         )
         return value, kernel.scale_gradient(lengthscales, X, W), by_noise
-    kernel = simple(kernel)
+    kernel = stationary(kernel)
     device = device_for(kernel, len(X))
     if device is not None:
         from noregret.gp.device_posterior import log_evidence_gradient_on
@@ -65,12 +67,7 @@ def log_evidence_gradient(
     K, slope = value_and_slope(kernel, squared_distances(X, X, lengthscales))
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
-    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
-    if kriging:
-        z, ones, of_mean = _less_mean(L, z)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    value += of_mean
-    weights = linalg.solve_lower(L, z, transposed=True)
+    value, weights, ones = log_evidence(Cholesky(L), y, kriging=kriging)
     # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
     C = linalg.inverse_less_outer(L, weights)
     if ones is not None:
@@ -83,16 +80,6 @@ def log_evidence_gradient(
     product = linalg.symmetric_product(C, A)
     grad = 2.0 * (A[:, 1:] ** 2 * product[:, :1] - A[:, 1:] * product[:, 1:]).sum(axis=0)
     return value, grad, grad_noise
-
-
-def _less_mean(L: Array, z: Array) -> tuple[Array, Array, float]:
-    """z = L⁻¹y less the kriging mean, (K + λ)⁻¹1/√(uᵀu), and what averaging over the mean with a
-    flat prior adds to the log evidence.
-    """
-    u = linalg.solve_lower(L, np.ones(len(L)))
-    squared = float(u @ u)
-    ones = linalg.solve_lower(L, u, transposed=True) / np.sqrt(squared)
-    return z - u * (u @ z / squared), ones, 0.5 * float(np.log(2 * np.pi / squared))
 
 
 def evidence_weights(
@@ -110,12 +97,7 @@ def evidence_weights(
     K = covariance(kernel, lengthscales, X, X)
     K[np.diag_indices_from(K)] += noise_var
     L = linalg.cholesky(K)
-    z, ones, of_mean = linalg.solve_lower(L, y), None, 0.0
-    if kriging:
-        z, ones, of_mean = _less_mean(L, z)
-    value = float(-0.5 * z @ z - np.sum(np.log(np.diag(L))) - 0.5 * len(y) * np.log(2 * np.pi))
-    value += of_mean
-    weights = linalg.solve_lower(L, z, transposed=True)
+    value, weights, ones = log_evidence(Cholesky(L), y, kriging=kriging)
     inverse = linalg.solve_lower(L, np.eye(len(y)))
     W = 0.5 * (np.outer(weights, weights) - inverse.T @ inverse)  # Rasmussen & Williams eq. (5.9)
     if ones is not None:
@@ -170,40 +152,33 @@ class Evidence:
 
     def log_posterior(self, phi: Array, *, jacobian: bool) -> tuple[float, Array]:
         """Value and gradient in φ; a density of θ, or of log θ with its Jacobian."""
-        d, theta = self.dimension, np.exp(phi[: self.dimension])
+        d = self.dimension
         common = float(np.exp(phi[d])) if self.estimates_noise else np.nan
-        value, by_theta, by_noise = log_evidence_gradient(
-            self.kernel,
-            theta if self.group is None else theta[self.group],
-            self.X,
-            self.y,
-            self.noise_var(common),
-            kriging=self.kriging,
-        )
-        if self.group is not None:
-            by_theta = np.asarray(np.bincount(self.group, by_theta, d), dtype=np.float64)
+        value, gradient, by_noise = self.log_evidence(phi[:d], self.noise_var(common))
         prior, by_prior = self.prior.log_density(phi[:d], d)
-        value, gradient = value + prior, by_theta + by_prior
-        return self.with_noise(value, gradient, by_noise, phi, d, jacobian=jacobian)
-
-    def with_noise(
-        self,
-        value: float,
-        gradient: Array,
-        by_noise: Array,
-        phi: Array,
-        inputs: int,
-        *,
-        jacobian: bool,
-    ) -> tuple[float, Array]:
-        """The log posterior and its gradient with those of the noise, if it is estimated."""
+        value, gradient = value + prior, gradient + by_prior
         if self.estimates_noise:
-            prior, by_prior = self.noise_prior.log_density(phi[self.dimension :], inputs)
+            prior, by_prior = self.noise_prior.log_density(phi[d:], d)
             value += prior
             gradient = np.append(gradient, np.sum(by_noise[np.isnan(self.told)]) + by_prior)
         if jacobian:
             return value + float(np.sum(phi)), gradient + 1.0
         return value, gradient
+
+    def log_evidence(self, phi: Array, noise_var: Array) -> tuple[float, Array, Array]:
+        """log p(y | φ), its gradient in φ, and in log λ per point; φ without the noise."""
+        theta = np.exp(phi)
+        value, gradient, by_noise = log_evidence_gradient(
+            self.kernel,
+            theta if self.group is None else theta[self.group],
+            self.X,
+            self.y,
+            noise_var,
+            kriging=self.kriging,
+        )
+        if self.group is not None:
+            gradient = np.asarray(np.bincount(self.group, gradient, len(phi)), dtype=np.float64)
+        return value, gradient, by_noise
 
 
 # -- its maximum --
@@ -275,8 +250,8 @@ class Fit:
 
     lengthscales: Array
     noise_var: float
-    searched: int = 0  # how many points there were when all starts were last searched,
-    improved: int = 0  # and when the estimate was last improved
+    searched: int = 0  # number of points when all starts were last searched
+    improved: int = 0  # number of points when the estimate was last improved
 
 
 def fit_map(

@@ -144,7 +144,7 @@ def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
     return np.asarray(cdist(A / lengthscales, B / lengthscales, "sqeuclidean"))
 
 
-def simple(kernel: Covariance) -> Kernel:
+def stationary(kernel: Covariance) -> Kernel:
     """A kernel that is a function of the distance, or an error."""
     if isinstance(kernel, Matern | SquaredExponential):  # asked a thousand times in an ask
         return kernel
@@ -189,7 +189,7 @@ def covariance(kernel: Covariance, lengthscales: Array, A: Array, B: Array) -> A
     if is_composed(kernel):
         return kernel.covariance(lengthscales, A, B)
     if not (isinstance(kernel, Matern) and kernel.nu == 2.5):
-        return simple(kernel).value(squared_distances(A, B, lengthscales))
+        return stationary(kernel).value(squared_distances(A, B, lengthscales))
     A, B = A / lengthscales, B / lengthscales  # the default's kernel, in blocks
     K = np.empty((len(A), len(B)))
     step = max(BLOCK // max(len(B), 1), 1)
@@ -298,22 +298,6 @@ def additive(
     )
 
 
-# -- gradients of any kernel --
-
-
-def input_gradient(kernel: Covariance, lengthscales: Array, A: Array, B: Array, C: Array) -> Array:
-    """Σ_n C_mn ∂k(A_m, B_n)/∂A_m."""
-    if is_composed(kernel):
-        return kernel.input_gradient(lengthscales, A, B, C)
-    return _whole(kernel, A.shape[1]).input_gradient(lengthscales, A, B, C)
-
-
-def scale_gradient(kernel: Covariance, lengthscales: Array, X: Array, C: Array) -> Array:
-    """Σ_jk C_jk ∂k(X_j, X_k)/∂log θ."""
-    if is_composed(kernel):
-        return kernel.scale_gradient(lengthscales, X, C)
-    return _whole(kernel, X.shape[1]).scale_gradient(lengthscales, X, C)
-
-
-def _whole(kernel: Covariance, dimension: int) -> Structure:
-    return additive(simple(kernel), [range(dimension)])
+def composed(kernel: Covariance, dimension: int) -> Composed:
+    """The same kernel with the gradients of a composed one."""
+    return kernel if is_composed(kernel) else additive(stationary(kernel), [range(dimension)])

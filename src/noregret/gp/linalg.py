@@ -81,12 +81,6 @@ def less_outer(C: Array, x: Array) -> Array:
     return np.asarray(blas.dsyr(-1.0, x, lower=1, a=C, overwrite_a=1))
 
 
-def inverse_diagonal(L: Array) -> Array:
-    """The diagonal of (L Lᵀ)⁻¹. n³/6."""
-    inverse = lower_inverse(L)
-    return np.einsum("ij,ij->j", inverse, inverse)
-
-
 def symmetric_product(C: Array, B: Array) -> Array:
     """C B for a symmetric C of which only the lower triangle is filled."""
     if len(C) == 0:

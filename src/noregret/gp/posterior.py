@@ -14,23 +14,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.gp import linalg
-from noregret.gp.device import device_for, device_for_sweep
-from noregret.gp.factor_cache import factor
+from noregret.gp.device import device_for
+from noregret.gp.factor_cache import factor as cached_factor
 from noregret.gp.kernels import (
     BLOCK,
-    Composed,
     Covariance,
     Kernel,
     covariance,
     is_composed,
-    simple,
     squared_distances,
+    stationary,
     value_and_slope,
 )
 from noregret.space import Array
@@ -39,7 +38,7 @@ from noregret.space import Array
 VARIANCE_FLOOR = 1e-20
 # greedy maximisation reaches this share of the maximum of a monotone submodular function
 GREEDY_SHARE = 1 - 1 / math.e
-SCREEN = 256  # points by which ``predict_leading`` rules out rows first; then twice as many, …
+SCREEN = 256  # points by which ``predict_leading`` rules out rows first, doubled at each step
 
 
 class Predictor(Protocol):
@@ -47,6 +46,48 @@ class Predictor(Protocol):
 
     def predict(self, A: Array) -> tuple[Array, Array]: ...
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]: ...
+
+
+class CovarianceFactor(Protocol):
+    """L with L Lᵀ = K + diag λ, on the processor or on a device; arrays go in and come out."""
+
+    @property
+    def L(self) -> Array: ...  # noqa: N802
+    @property
+    def diagonal(self) -> Array: ...
+    @property
+    def last_row(self) -> Array: ...
+    def solve(self, B: Array, *, transposed: bool = False) -> Array: ...
+    def append(
+        self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
+    ) -> Self: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cholesky:
+    """The factor on the processor."""
+
+    L: Array
+
+    @property
+    def diagonal(self) -> Array:
+        return np.diag(self.L)
+
+    @property
+    def last_row(self) -> Array:
+        return self.L[-1]
+
+    def solve(self, B: Array, *, transposed: bool = False) -> Array:
+        """L⁻¹B for a vector B, of the first rows of L where B has fewer; or L⁻ᵀB."""
+        n = len(B)
+        return linalg.solve_lower(self.L[:n, :n], B, transposed=transposed)
+
+    def append(
+        self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
+    ) -> Cholesky:
+        """The factor of all rows of X, of which the last is new. O(n²)."""
+        cross = covariance(kernel, lengthscales, X[:-1], X[-1:])[:, 0]
+        return Cholesky(linalg.append_row(self.L, cross, 1.0 + noise_var[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +100,7 @@ class Posterior:
     lengthscales: Array
     X: Array
     noise_var: Array
-    L: Array
+    factor: CovarianceFactor
     z: Array
     weights: Array
     observed: int
@@ -69,7 +110,7 @@ class Posterior:
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A. O(m n²)."""
-        device = device_for_sweep(self.kernel, len(self.X), len(A))
+        device = device_for(self.kernel, len(self.X), len(A))
         if device is not None:
             from noregret.gp.device_posterior import sweep_on
 
@@ -79,9 +120,8 @@ class Posterior:
         step = max(BLOCK // max(len(self.X), 1), 64)
         for start in range(0, len(A), step):
             rows = slice(start, start + step)
-            k = covariance(
-                self.kernel, self.lengthscales, A[rows], self.X
-            )  # (m, n): its transpose is in LAPACK's order
+            # (m, n): its transpose is in LAPACK's order
+            k = covariance(self.kernel, self.lengthscales, A[rows], self.X)
             mean[rows] = self.mean + k @ self.weights  # JMLR eq. (3)
             prior = self._prior_var(k)
             v = whiten(k.T)
@@ -99,13 +139,13 @@ class Posterior:
         mean = self.mean + k @ self.weights
         var, left = np.broadcast_to(self._prior_var(k), len(A)).copy(), np.arange(len(A))
         least = np.partition(mean, -top)[-top] if top < len(A) else -np.inf  # std ≥ 0
-        start = 0
+        L, start = self.L, 0
         while start < len(self.X) and len(left):
             rows = slice(start, min(max(2 * start, SCREEN), len(self.X)))
             part = k[:, rows].T  # k becomes V = L⁻¹ kᵀ, transposed, from left to right
             if start:
-                part = part - self.L[rows, :start] @ k[:, :start].T
-            corner = np.asfortranarray(self.L[rows, rows])
+                part = part - L[rows, :start] @ k[:, :start].T
+            corner = np.asfortranarray(L[rows, rows])
             part = linalg.solve_lower(corner, part)
             k[:, rows] = part.T
             var[left] -= np.einsum("nm,nm->m", part, part)
@@ -118,36 +158,29 @@ class Posterior:
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and their gradients (m, d) in the rows of A. O(m n² + m n d)."""
-        if is_composed(self.kernel):
-            return self._composed_gradients(self.kernel, A)
-        k, slope = value_and_slope(
-            simple(self.kernel), squared_distances(A, self.X, self.lengthscales)
-        )  # (m, n)
+        kernel, slope = self.kernel, np.empty((0, 0))
+        if is_composed(kernel):
+            k = kernel.covariance(self.lengthscales, A, self.X)  # (m, n)
+        else:
+            sq = squared_distances(A, self.X, self.lengthscales)
+            k, slope = value_and_slope(stationary(kernel), sq)
         mean, unsure = self.mean + k @ self.weights, self._unsure(k)
-        prior = self._prior_var(k)
-        v = linalg.solve_lower(self.L, k.T, overwrite=True)
+        prior, L = self._prior_var(k), self.L
+        v = linalg.solve_lower(L, k.T, overwrite=True)
         std = np.sqrt(np.maximum(prior - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
-        w = linalg.solve_lower(self.L, v, transposed=True, overwrite=True).T  # (K + λ)⁻¹ k
+        w = linalg.solve_lower(L, v, transposed=True, overwrite=True).T  # (K + λ)⁻¹ k
         w = w if unsure is None else w + unsure
-        # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
-        w *= slope
-        slope *= self.weights
-        scale = 2.0 / self.lengthscales**2
-        dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ self.X)
-        dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ self.X)
-        return mean, std, dmean, dvar / (2.0 * std[:, None])
-
-    def _composed_gradients(self, kernel: Composed, A: Array) -> tuple[Array, Array, Array, Array]:
-        k = kernel.covariance(self.lengthscales, A, self.X)
-        mean, unsure = self.mean + k @ self.weights, self._unsure(k)
-        v = linalg.solve_lower(self.L, k.T)
-        var = self._prior_var(k) - np.einsum("nm,nm->m", v, v)
-        std = np.sqrt(np.maximum(var, VARIANCE_FLOOR))
-        w = linalg.solve_lower(self.L, v, transposed=True).T  # (K + λ)⁻¹ k
-        w = w if unsure is None else w + unsure
-        same = np.broadcast_to(self.weights, k.shape)
-        dmean = kernel.input_gradient(self.lengthscales, A, self.X, same)
-        dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, self.X, w)
+        if is_composed(kernel):
+            same = np.broadcast_to(self.weights, w.shape)
+            dmean = kernel.input_gradient(self.lengthscales, A, self.X, same)
+            dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, self.X, w)
+        else:
+            # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
+            w *= slope
+            slope *= self.weights
+            scale = 2.0 / self.lengthscales**2
+            dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ self.X)
+            dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ self.X)
         return mean, std, dmean, dvar / (2.0 * std[:, None])
 
     def _prior_var(self, k: Array) -> Array | float:
@@ -188,72 +221,90 @@ class Posterior:
 
     def _information(self, rows: slice) -> float:
         return float(
-            np.sum(np.log(self.diagonal[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
+            np.sum(np.log(self.factor.diagonal[rows])) - 0.5 * np.sum(np.log(self.noise_var[rows]))
         )
 
     @property
-    def diagonal(self) -> Array:
-        """Of L."""
-        return np.diag(self.L)
+    def L(self) -> Array:  # noqa: N802
+        return self.factor.L
 
-    @property
-    def precision_diagonal(self) -> Array:
-        """Of (K + diag λ)⁻¹: one over the variance of each value given all others. n³/6."""
-        diagonal = linalg.inverse_diagonal(self.L)
-        return diagonal if self.ones is None else diagonal - self.mean_var * self.ones**2
-
-    def check_order(self, y: float | None) -> None:
+    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
+        """One more point in O(n²); y=None: its value is not known yet (pending)."""
         if y is not None and self.observed < len(self.X):
             raise ConfigurationError(
                 "append observed points before pending ones: the mean of a posterior must not"
                 " depend on unknown values"
             )
+        X = np.vstack([self.X, np.asarray(x, dtype=np.float64).reshape(1, -1)])
+        lam = np.append(self.noise_var, noise_var)
+        factor = self.factor.append(self.kernel, self.lengthscales, X, lam)
+        kriging, z = self.ones is not None, self.z
+        if y is None:  # the mean of a pending point is this one's
+            z = np.append(z, 0.0)
+        else:
+            if kriging:
+                z = z + self.mean * self.factor.solve(np.ones(len(self.X)))  # L⁻¹y
+            row = factor.last_row
+            z = np.append(z, (y - row[:-1] @ z) / row[-1])
+        posterior = type(self).from_factor(
+            self.kernel,
+            self.lengthscales,
+            X,
+            lam,
+            factor,
+            z,
+            self.observed + (y is not None),
+            kriging=kriging,
+        )
+        if kriging and y is None:
+            weights = factor.solve(z, transposed=True)
+            posterior = replace(posterior, z=z, weights=weights, mean=self.mean)
+        return posterior
 
-    def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
-        """One more point in O(n²); y=None: its value is not known yet (pending)."""
-        self.check_order(y)
-        x = np.asarray(x, dtype=np.float64).reshape(1, -1)
-        cross = covariance(self.kernel, self.lengthscales, self.X, x)[:, 0]
-        L = linalg.append_row(self.L, cross, 1.0 + noise_var)
-        n, kriging = len(self.X), self.ones is not None
-        z = self.z
-        if kriging and y is not None:
-            z = z + self.mean * linalg.solve_lower(self.L, np.ones(n))  # L⁻¹y
-        z_last = 0.0 if y is None else (y - L[n, :n] @ z) / L[n, n]
-        X, lam = np.vstack([self.X, x]), np.append(self.noise_var, noise_var)
-        count, z = self.observed + (y is not None), np.append(z, z_last)
-        if kriging and y is None:  # the mean of a pending point is this one's
-            made = _finish(self.kernel, self.lengthscales, X, lam, L, z, count, kriging=True)
-            weights = linalg.solve_lower(L, z, transposed=True)
-            return replace(made, z=z, weights=weights, mean=self.mean)
-        return _finish(self.kernel, self.lengthscales, X, lam, L, z, count, kriging=kriging)
+    @classmethod
+    def from_factor(
+        cls,
+        kernel: Covariance,
+        lengthscales: Array,
+        X: Array,
+        noise_var: Array,
+        factor: CovarianceFactor,
+        z: Array,
+        observed: int,
+        *,
+        kriging: bool,
+    ) -> Self:
+        """Given z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points, its
+        variance that with the pending ones.
+        """
+        mean, ones, mean_var = 0.0, None, 0.0
+        if kriging:
+            u = factor.solve(np.ones(len(X)))
+            seen = u[:observed]
+            mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
+            z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(X) - observed)])
+            ones, mean_var = factor.solve(u, transposed=True), 1.0 / float(u @ u)
+        weights = factor.solve(z, transposed=True)
+        return cls(
+            kernel, lengthscales, X, noise_var, factor, z, weights, observed, mean, ones, mean_var
+        )
 
 
-def _finish(
-    kernel: Covariance,
-    lengthscales: Array,
-    X: Array,
-    noise_var: Array,
-    L: Array,
-    z: Array,
-    observed: int,
-    *,
-    kriging: bool,
-) -> Posterior:
-    """z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points alone, its
-    variance that with the pending ones.
+def log_evidence(
+    factor: CovarianceFactor, y: Array, *, kriging: bool
+) -> tuple[float, Array, Array | None]:
+    """log p(y), (K + λ)⁻¹(y − m), and with kriging (K + λ)⁻¹1/√(uᵀu): averaging over the mean with
+    a flat prior adds ½ log(2π/uᵀu).
     """
-    mean, ones, mean_var = 0.0, None, 0.0
+    z, ones, of_mean = factor.solve(y), None, 0.0
     if kriging:
-        u = linalg.solve_lower(L, np.ones(len(L)))
-        seen = u[:observed]
-        mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
-        z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(L) - observed)])
-        ones, mean_var = linalg.solve_lower(L, u, transposed=True), 1.0 / float(u @ u)
-    weights = linalg.solve_lower(L, z, transposed=True)
-    return Posterior(
-        kernel, lengthscales, X, noise_var, L, z, weights, observed, mean, ones, mean_var
-    )
+        u = factor.solve(np.ones(len(y)))
+        squared = float(u @ u)
+        z = z - u * (u @ z / squared)
+        ones = factor.solve(u, transposed=True) / np.sqrt(squared)
+        of_mean = 0.5 * float(np.log(2 * np.pi / squared))
+    value = float(-0.5 * z @ z - np.sum(np.log(factor.diagonal)) - 0.5 * len(y) * np.log(2 * np.pi))
+    return value + of_mean, factor.solve(z, transposed=True), ones
 
 
 def condition(
@@ -272,7 +323,7 @@ def condition(
     """
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, dimension = X.shape
-    lam = np.broadcast_to(np.asarray(noise_var, dtype=np.float64), (n,))
+    lam = np.broadcast_to(np.asarray(noise_var, dtype=np.float64), (n,)).copy()
     lengthscales = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), (dimension,)).copy()
     if not (np.all(lengthscales > 0) and np.all(np.isfinite(lengthscales))):
         raise ConfigurationError(f"lengthscales must be positive and finite, got {lengthscales}")
@@ -289,16 +340,17 @@ def condition(
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
     device = device_for(kernel, len(X))
-    if device is not None:
-        from noregret.gp.device_posterior import condition_on
+    result: type[Posterior]
+    factor: CovarianceFactor
+    if device is None:
+        result, factor = Posterior, Cholesky(cached_factor(kernel, lengthscales, X, lam))
+    else:
+        from noregret.gp.device_posterior import DevicePosterior, panel_factor
 
-        lam = np.array(lam)
-        return condition_on(device, simple(kernel), lengthscales, X, y, lam, kriging=kriging)
-    L = factor(kernel, lengthscales, X, lam)
-    z = np.concatenate(
-        [linalg.solve_lower(L[:n, :n], y), np.zeros(len(X) - n)]
-    )  # pending at the mean: innovation 0
-    return _finish(kernel, lengthscales, X, lam.copy(), L, z, n, kriging=kriging)
+        result = DevicePosterior
+        factor = panel_factor(device, stationary(kernel), lengthscales, X, lam)
+    z = np.append(factor.solve(y), np.zeros(len(X) - n))  # pending at the mean: innovation 0
+    return result.from_factor(kernel, lengthscales, X, lam, factor, z, n, kriging=kriging)
 
 
 def greedy_information(

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.space import Array
+
+
+class Prior(Protocol):
+    """Of ``dimension`` positive parameters; what follows is per parameter, or for all of them."""
+
+    def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
+        """log p(v) up to a constant, of v = exp(log_value), and its gradient in log v."""
+
+    def draw(self, rng: np.random.Generator, size: int, dimension: int) -> Array: ...
+    def center(self, dimension: int) -> float | Array: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +36,6 @@ class Gamma:
             raise ConfigurationError(f"Gamma needs a positive shape and rate, got {self}")
 
     def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
-        """log p(v) up to a constant, of v = exp(log_value), and its gradient in log v."""
         value = np.exp(log_value)
         return (
             float(np.sum((self.shape - 1) * log_value - self.rate * value)),
@@ -55,11 +65,10 @@ class LogNormal:
                 f"LogNormal needs a finite location and a positive scale, got {self}"
             )
 
-    def _location(self, dimension: int) -> float:
+    def _location(self, dimension: int) -> float | Array:
         return self.location + (0.5 * math.log(dimension) if self.dimension_scaled else 0.0)
 
     def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
-        """log p(v) up to a constant, of v = exp(log_value), and its gradient in log v."""
         standard = (log_value - self._location(dimension)) / self.scale
         return float(np.sum(-0.5 * standard**2 - log_value)), -standard / self.scale - 1.0
 
@@ -67,26 +76,7 @@ class LogNormal:
         return np.exp(self._location(dimension) + self.scale * rng.standard_normal(size))
 
     def center(self, dimension: int) -> float:
-        return math.exp(self._location(dimension))
-
-
-@dataclass(frozen=True, slots=True)
-class LogNormals:
-    """log v_i ~ N(location_i, scale²): one location per input."""
-
-    locations: Array
-    scale: float
-
-    def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
-        """log p(v) up to a constant, of v = exp(log_value), and its gradient in log v."""
-        standard = (log_value - self.locations) / self.scale
-        return float(np.sum(-0.5 * standard**2 - log_value)), -standard / self.scale - 1.0
-
-    def draw(self, rng: np.random.Generator, size: int, dimension: int) -> Array:
-        return np.exp(self.locations + self.scale * rng.standard_normal(size))
-
-    def center(self, dimension: int) -> float:
-        return math.exp(float(np.mean(self.locations)))
+        return math.exp(float(np.mean(self._location(dimension))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +104,3 @@ class HalfCauchy:
 
     def center(self, dimension: int) -> float:
         return float(self.scale**-0.5)
-
-
-Prior = Gamma | LogNormal | LogNormals | HalfCauchy

@@ -15,7 +15,6 @@ from noregret.rkhs.function_class import (
     cube_cover,
     merge,
     searched,
-    split,
 )
 from noregret.rkhs.noise_bound import NoiseFromReplicates, first_pairs, pairs_at, unpaired
 from noregret.rkhs.radius import (
@@ -24,7 +23,6 @@ from noregret.rkhs.radius import (
     Values,
     norm_lower_bound,
     radius_band,
-    radius_squared,
 )
 from noregret.rkhs.widening import (
     BUILT_IN,
@@ -103,8 +101,6 @@ __all__ = [
     "norm_lower_bound",
     "pairs_at",
     "radius_band",
-    "radius_squared",
     "searched",
-    "split",
     "unpaired",
 ]

@@ -33,9 +33,8 @@ def paper(norm_bound: float, information_gain: float, *, noise_std: float, delta
     ``paper_is_valid``.
     """
     _check(norm_bound, information_gain, noise_std, delta)
-    return norm_bound + 4 * noise_std * math.sqrt(
-        information_gain + 1 + math.log(1 / delta)
-    )  # JMLR Lemma 1
+    spread = math.sqrt(information_gain + 1 + math.log(1 / delta))
+    return norm_bound + 4 * noise_std * spread  # JMLR Lemma 1
 
 
 def paper_is_valid(noise_std: float, regulariser: float) -> bool:
@@ -82,7 +81,5 @@ def mixture(
     ``abbasi_yadkori``.
     """
     _check(norm_bound, information_gain, noise_bound, delta)
-    return math.sqrt(
-        norm_bound**2
-        + noise_bound**2 / regulariser * (2 * information_gain + 2 * math.log(1 / delta))
-    )
+    information = 2 * information_gain + 2 * math.log(1 / delta)
+    return math.sqrt(norm_bound**2 + noise_bound**2 / regulariser * information)

@@ -145,7 +145,9 @@ class Ladder:
         shortest = rule.floor(t) ** (1 / start.dimension)
         starts, mixtures, ratios = [], [], []
         for rung in self.rungs:
-            factor = 1.0 if rung == self.rungs[0] else self._factor(rung, start.dimension)
+            # c of the way from the first rung: the start's ball stays in the class
+            top = self.rungs[0]
+            factor = 1.0 if rung == top else step_norm(top, rung, start.dimension)
             starts.append(FunctionClass(start.lengthscales, factor * start.norm_bound))
             mixtures.append(Mixture.around(rung, starts[-1], shortest))
             ratios.append(mixtures[-1].log_ratios(values))
@@ -161,10 +163,6 @@ class Ladder:
         return self.rungs[i], rule.estimate_within(
             t, starts[i], mixtures[i], values, ratios[i], radius_sq
         )
-
-    def _factor(self, rung: Kernel, dimension: int) -> float:
-        """c of the way from the first rung: the start's ball stays in the class."""
-        return step_norm(self.rungs[0], rung, dimension)
 
 
 def step_norm(upper: Kernel, lower: Kernel, dimension: int) -> float:

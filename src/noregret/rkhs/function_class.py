@@ -32,10 +32,10 @@ NormPower = Literal["paper", "tight"]
 _POWER: dict[NormPower, float] = {"paper": 1.0, "tight": 0.5}
 # in hundreds of inputs G^q overflows: the norm bound stops growing here, where its square is finite
 LARGEST_NORM = 1e150
-LARGEST_SCALING = 1e300
-BUDGET = 200_000  # points at which U is computed
-COARSE = 0.5  # sides of the first cells, in lengthscales
-LARGEST_SEARCH = 4_096  # points of the second search, if a cover is too expensive
+LARGEST_SCALING = 1e300  # h = g^d·b is not recorded above this
+BUDGET = 200_000  # points of a cover at which U is computed, at most
+COARSE = 0.5  # sides of a cover's first cells, in lengthscales
+LARGEST_SEARCH = 4_096  # points of the second search, where a cover is too expensive
 Upper = Callable[[Array], Array]
 
 
@@ -215,9 +215,8 @@ def cube_cover(
         for each in margins:
             at = each.upper(points)
             counted &= at >= each.least
-            possible &= (
-                at[vertices].max(axis=1) + each.excess(sides) >= each.least
-            )  # theory.md#limits
+            highest = at[vertices].max(axis=1) + each.excess(sides)
+            possible &= highest >= each.least  # theory.md#limits
         if region is not None:
             counted[counted] = region.feasible(points[counted])
         if counted.any():

@@ -14,11 +14,10 @@ from typing import Literal
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.spatial.distance import cdist
 from scipy.special import gammaincinv
 
 from noregret.errors import ConfigurationError
-from noregret.space import Array
+from noregret.space import Array, Mask
 
 NoiseLaw = Literal["gaussian", "strict"]
 SAME = 1e-9  # of every range: what encoding and decoding may move a point
@@ -91,37 +90,39 @@ def strict_quantile(m: int, delta: float) -> float:
 
 def first_pairs(X: Array, count: int) -> list[tuple[int, int]]:
     """The rows of the first ``count`` disjoint pairs of values at one point, in order."""
-    open_rows: list[int] = []
-    found: list[tuple[int, int]] = []
+    unpaired_rows: list[int] = []
+    pairs: list[tuple[int, int]] = []
     for row in range(len(X)):
-        near = [i for i in open_rows if float(cdist(X[[i]], X[[row]], "chebyshev")[0, 0]) <= SAME]
-        if not near:
-            open_rows.append(row)
+        same = _is_at(X[unpaired_rows], X[row])
+        if not same.any():
+            unpaired_rows.append(row)
             continue
-        open_rows.remove(near[0])
-        found.append((near[0], row))
-        if len(found) == count:
+        pairs.append((unpaired_rows.pop(int(np.argmax(same))), row))
+        if len(pairs) == count:
             break
-    return found
+    return pairs
 
 
 def pairs_at(X: Array, places: Array) -> list[tuple[int, int]]:
     """The same, one at each of these points; fewer where values were struck out since."""
     left = np.ones(len(X), dtype=np.bool_)
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for place in places:
-        rows = np.flatnonzero(left & (cdist(X, place[None, :], "chebyshev")[:, 0] <= SAME))[:2]
+        rows = np.flatnonzero(left & _is_at(X, place))[:2]
         if len(rows) == 2:
-            found.append((int(rows[0]), int(rows[1])))
+            pairs.append((int(rows[0]), int(rows[1])))
             left[rows] = False
-    return found
+    return pairs
 
 
 def unpaired(X: Array, pending: Array) -> Array | None:
     """The first point measured once and not under way again; None: there is none."""
-    for row in range(len(X)):
-        same = cdist(X[[row]], X, "chebyshev")[0] <= SAME
-        coming = cdist(X[[row]], pending, "chebyshev")[0] <= SAME if len(pending) else np.zeros(0)
-        if (int(np.sum(same)) + int(np.sum(coming))) % 2:
-            return X[row]
+    for x in X:
+        if (int(_is_at(X, x).sum()) + int(_is_at(pending, x).sum())) % 2:
+            return x
     return None
+
+
+def _is_at(X: Array, point: Array) -> Mask:
+    """Which rows are this point."""
+    return np.abs(X - point).max(axis=1, initial=0.0) <= SAME

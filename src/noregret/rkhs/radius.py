@@ -26,10 +26,10 @@ from noregret.rkhs.function_class import FunctionClass
 from noregret.space import Array, Indices
 
 SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)  # the c of a band: λ = c·R²
-LEAST_RATIO = 1e-9  # of λ to the prior variance of 1: smaller c would be rounding only
-LENGTHS = 14  # members of the mixture: so many lengthscales, and amplitudes in units of B_0:
-SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # f is mostly far below its norm, or B_0 is wrong
-SEARCHED = 1e-9, 1e9  # the c among which a norm bound is sought
+LEAST_RATIO = 1e-9  # smallest λ, in prior variances of 1: below, a band would be rounding only
+LENGTHS = 14  # number of lengthscales of the mixture
+SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # amplitudes of the mixture, in units of B_0
+SEARCHED = 1e-9, 1e9  # range of c in which a lower bound of the norm is sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +57,11 @@ class Values:
         for name, value in (("X", X), ("y", y), ("noise_bounds", bounds)):
             object.__setattr__(self, name, value)
 
-    @staticmethod
-    def equal(X: Array, y: Array, noise_bound: float) -> Values:
-        """All with the same R."""
-        return Values(X, y, np.full(len(y), noise_bound))
-
     def __len__(self) -> int:
         return len(self.y)
 
-    def first(self, n: int) -> Values:
-        return Values(self.X[:n], self.y[:n], self.noise_bounds[:n])
-
 
 # -- the event --
-
-
-def log_ratio(y: Array, mean: Array, var: Array, noise_bounds: Array) -> Array:
-    """log N(y; m, R² + s²)/N(y; y, R²) for each row, with m, s² known before its value."""
-    spread = noise_bounds**2 + var
-    gain = np.log1p(var / noise_bounds**2)
-    return -0.5 * (gain + (y - mean) ** 2 / spread)  # theory.md#radius
 
 
 def radius_squared(log_ratios: Sequence[float] | Array, weights: Array, delta: float) -> float:
@@ -94,28 +79,6 @@ def radius_squared(log_ratios: Sequence[float] | Array, weights: Array, delta: f
         )
     mixed = logsumexp(np.asarray(log_ratios, dtype=np.float64), b=weights)
     return float(-2 * mixed + 2 * math.log(1 / delta))  # theory.md#radius
-
-
-def forecasts(
-    kernel: Covariance, lengthscales: Array, amplitude: float, values: Values
-) -> Posterior:
-    """The posterior whose factor holds every forecast: row s of it was made from the rows before s.
-
-    It is that of y/a under the unit kernel. ``append`` adds a value in O(n²).
-    """
-    noise_var = (values.noise_bounds / amplitude) ** 2
-    return condition(kernel, lengthscales, values.X, values.y / amplitude, noise_var)
-
-
-def predictions(forecast: Posterior, amplitude: float) -> tuple[Array, Array]:
-    """m_s and s_s² for f(x_s), each from the values before y_s, in the values' units."""
-    n = forecast.observed
-    L = forecast.L[:n, :n]
-    diagonal = np.diag(L)
-    y = L @ forecast.z[:n]
-    mean = y - diagonal * forecast.z[:n]  # z_s = (y_s − m_s)/√(λ_s + s_s²)
-    var = np.maximum(diagonal**2 - forecast.noise_var[:n], 0.0)
-    return amplitude * mean, amplitude**2 * var
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,12 +126,6 @@ class Mixture:
 
     def radius_squared(self, values: Values, delta: float) -> float:
         return radius_squared(self.log_ratios(values), self.weights, delta)
-
-
-def misspecified(radius_sq: float, values: Values, error: float) -> float:
-    """ρ² for a function within ``error`` of f everywhere; f's band is then wider by error too."""
-    reach = math.sqrt(radius_sq) + error * math.sqrt(float(np.sum(values.noise_bounds**-2.0)))
-    return reach**2  # theory.md#radius, misspecified
 
 
 # -- what follows for a class --

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from noregret.errors import ConfigurationError
 from noregret.rkhs.function_class import merge, split
@@ -104,8 +104,8 @@ def as_growth(curve: Any) -> Growth | Callable[[float], float]:
 Information = Literal["ratio", "printed", "exact"]
 Estimator = Literal["regret_bound", "one_step"]
 
-BRACKET = 1.3  # factor of the upward search, theory.md#reference-regret
-TOLERANCE = 1e-3  # of log h
+BRACKET = 1.3  # factor of a step of the upward search for h, theory.md#reference-regret
+TOLERANCE = 1e-3  # error of log h at which the bisection stops
 LARGEST = 1e12  # the search for h stops here even without a cap
 
 
@@ -216,14 +216,10 @@ class ReferenceRegret:
     count_initial: bool = False
 
     def __post_init__(self) -> None:
-        if self.estimator not in ("regret_bound", "one_step"):
-            raise ConfigurationError(
-                f'estimator is "regret_bound" or "one_step", got {self.estimator!r}'
-            )
-        if self.information not in ("ratio", "printed", "exact"):
-            raise ConfigurationError(
-                f'information is "ratio", "printed" or "exact", got {self.information!r}'
-            )
+        for name, kind in (("estimator", Estimator), ("information", Information)):
+            if getattr(self, name) not in get_args(kind):
+                allowed = ", ".join(f'"{value}"' for value in get_args(kind))
+                raise ConfigurationError(f"{name} is one of {allowed}, got {getattr(self, name)!r}")
         if not isinstance(self.reference, (PowerReference, AnchoredReference)):
             raise ConfigurationError(
                 f"reference is a PowerReference or an AnchoredReference, got {self.reference!r}"
@@ -254,14 +250,9 @@ class ReferenceRegret:
         if scale is None:
             scale = self.reference.scale_at(t, current)
         reference = scale * t**self.reference.exponent
-        upper = min(
-            self.maximum, LARGEST, math.inf if self.cap is None else max(self.cap(t), previous.h)
-        )
-        h = (
-            previous.h
-            if current >= reference
-            else first_crossing(estimate, reference, previous.h, upper)
-        )
+        h, cap = previous.h, math.inf if self.cap is None else max(self.cap(t), previous.h)
+        if current < reference:
+            h = first_crossing(estimate, reference, h, min(self.maximum, LARGEST, cap))
         if self.floor is not None:
             h = max(h, min(self.floor(t), self.maximum))
         g, b = pair(h)
@@ -283,8 +274,13 @@ class MinimumStd:
     largest: float = math.inf
 
     def __post_init__(self) -> None:
-        _check_level(self.kappa, self.decay)
-        check_largest(self.largest)
+        if not 0 < self.kappa < 1:
+            raise ConfigurationError(
+                f"kappa must lie in (0, 1), the prior std being 1, got {self.kappa!r}"
+            )
+        if not 0 <= self.decay < math.inf:
+            raise ConfigurationError(f"decay must be at least 0, got {self.decay!r}")
+        _check_largest(self.largest)
 
     def scaling(self, probe: Probe) -> Scaling:
         def std(g: float) -> float:
@@ -293,7 +289,7 @@ class MinimumStd:
         g, level = probe.previous.g, self.kappa * probe.t**-self.decay
         if std(g) < level:
             g = first_crossing(std, level, g, min(LARGEST, max(self.largest, g)))
-        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std(g))
+        return _shortened(probe, g, level, std(g))
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +322,7 @@ class Shortening:
             raise ConfigurationError(
                 f"below must lie in (0, 1), the prior std being 1, got {self.below!r}"
             )
-        check_largest(self.largest)
+        _check_largest(self.largest)
 
     def scaling(self, probe: Probe) -> Scaling:
         g = probe.previous.g
@@ -334,22 +330,20 @@ class Shortening:
         if std < self.below:
             power = 1.0 if self.printed else 1 / probe.dimension  # JMLR sec. 4.2
             g = min(g * self.factor**power, LARGEST, max(self.largest, g))
-        return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, self.below, None, std)
+        return _shortened(probe, g, self.below, std)
 
 
-def _check_level(kappa: float, decay: float) -> None:
-    if not 0 < kappa < 1:
-        raise ConfigurationError(f"kappa must lie in (0, 1), the prior std being 1, got {kappa!r}")
-    if not 0 <= decay < math.inf:
-        raise ConfigurationError(f"decay must be at least 0, got {decay!r}")
-
-
-def check_largest(largest: float) -> None:
+def _check_largest(largest: float) -> None:
     if not largest >= 1:
         raise ConfigurationError(
             f"largest bounds g, so it is at least 1, got {largest!r}: it is the first lengthscale"
             " over the shortest that f can have"
         )
+
+
+def _shortened(probe: Probe, g: float, level: float, std: float) -> Scaling:
+    """By lengthscales alone."""
+    return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std)
 
 
 def crossing_near(

@@ -4,8 +4,7 @@ acquisition  UCB, log-EI      optimizer  the argmax: a sweep, then all starts re
 resolution   what a search cannot have seen
 """
 
-from noregret.rkhs import Bounded, Cover, covered, cube_cover, searched
-from noregret.search.acquisition import Acquisition, log_ei, log_h, remembering, ucb
+from noregret.search.acquisition import Acquisition, log_ei, log_h, ucb
 from noregret.search.optimizer import (
     allowed,
     apart,
@@ -20,22 +19,16 @@ from noregret.search.resolution import SAYS_LITTLE_ABOVE, Resolution, largest_em
 __all__ = [
     "SAYS_LITTLE_ABOVE",
     "Acquisition",
-    "Bounded",
-    "Cover",
     "Resolution",
     "allowed",
     "apart",
     "argmax",
     "best",
-    "covered",
-    "cube_cover",
     "golden_ratio",
     "largest_empty_ball",
     "log_ei",
     "log_h",
     "low_discrepancy",
-    "remembering",
-    "searched",
     "ucb",
     "unlike",
 ]

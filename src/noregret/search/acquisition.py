@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr
@@ -23,20 +23,6 @@ class Acquisition:
     # values of which only the so many largest must be right: cheaper, where there is a way
     leading: Callable[[Array, int], Array] | None = None
     is_log: bool = False  # a logarithm: steep, and exact enough after fewer digits
-
-
-def remembering(acquisition: Acquisition) -> Acquisition:
-    """The same function; the values at the array it was last asked for are kept. For a long list,
-    which is handed over as one array that nobody changes.
-    """
-    last: list[tuple[Array, Array]] = []
-
-    def values(A: Array) -> Array:
-        if not (last and last[0][0] is A):
-            last[:] = [(A, acquisition.values(A))]
-        return last[0][1]
-
-    return replace(acquisition, values=values)
 
 
 def ucb(posterior: Predictor, beta_sqrt: float) -> Acquisition:

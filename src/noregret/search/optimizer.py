@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from noregret.search.acquisition import Acquisition
-from noregret.search.ascent import Bounds
 from noregret.space import (
     Array,
     Candidates,
@@ -43,6 +42,8 @@ PRUNE_AFTER = 4  # iterations after which starts are compared and hopeless ones 
 MERGE_DISTANCE = 0.02  # lengthscales: of two starts closer than this the better goes on
 # a start stops if this multiple of its predicted gain does not reach the best
 GAIN_FACTOR, LOG_GAIN_FACTOR = 10.0, 1.0
+REACHED = 1e-9  # lengthscales to a constraint within which it is touched
+SMALL = 1e-12  # lengths and slopes below this are rounding
 
 
 def argmax(
@@ -69,23 +70,24 @@ def argmax(
         A point of the unit cube (d,).
     """
     every = space.enumeration()
-    unwanted = np.empty((0, space.dimension)) if withdrawn is None else withdrawn
-    known = np.vstack([excluded, unwanted])
+    if withdrawn is None:
+        withdrawn = np.empty((0, space.dimension))
+    avoided = np.vstack([excluded, withdrawn])
     if every is not None:
-        left = unlike(space, every, known)
-        return best(every, np.where(left, acquisition.values(every), -np.inf), known)
+        left = unlike(space, every, avoided)
+        return best(every, np.where(left, acquisition.values(every), -np.inf), avoided)
     points, shape = _sweep(space, lengthscales, rng, incumbents)
-    mask = allowed(points, excluded) & apart(points, unwanted)
+    mask = allowed(points, excluded) & apart(points, withdrawn)
     values = _swept(acquisition, points, shape, mask)
     starts = _starts(points, values, shape, lengthscales)
     climbed, outside = acquisition, starts[values[starts] > -np.inf]
-    if len(unwanted) and len(outside):
-        climbed, starts = _fenced(acquisition, unwanted), outside
-    found = _refined(climbed, space, points[starts], lengthscales)
-    found = _jump(acquisition, space, found, lengthscales)
-    found = np.vstack([found, points[np.argmax(values)][None, :]])
-    mask = allowed(found, excluded) & apart(found, unwanted)
-    return best(found, np.where(mask, acquisition.values(found), -np.inf), known)
+    if len(withdrawn) and len(outside):
+        climbed, starts = _fenced(acquisition, withdrawn), outside
+    refined = _refined(climbed, space, points[starts], lengthscales)
+    refined = _jump(acquisition, space, refined, lengthscales)
+    refined = np.vstack([refined, points[np.argmax(values)][None, :]])
+    mask = allowed(refined, excluded) & apart(refined, withdrawn)
+    return best(refined, np.where(mask, acquisition.values(refined), -np.inf), avoided)
 
 
 def best(points: Array, values: Array, excluded: Array) -> Array:
@@ -108,23 +110,24 @@ def unlike(space: SearchSpace, every: Array, known: Array) -> Mask:
 
 
 def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
-    if len(points) > BLOCK:  # a long list, without arrays of its size
-        parts = [points[start : start + BLOCK] for start in range(0, len(points), BLOCK)]
-        return np.concatenate([allowed(part, excluded, radius) for part in parts])
-    mask = np.ones(len(points), dtype=np.bool_)
+    """Which points are not near failed ones; the radius doubles with other failures nearby."""
     gaps = cdist(excluded, excluded, "sqeuclidean")
     neighbours = (gaps < LARGEST_EXCLUSION**2).sum(axis=1) - 1
     radii = np.minimum(radius * 2.0 ** np.minimum(neighbours, 8), LARGEST_EXCLUSION)
-    for center, reach in zip(excluded, radii, strict=True):
-        mask &= ((points - center) ** 2).sum(axis=1) > reach**2
-    return mask
+    return _outside(points, excluded, radii)
 
 
 def apart(points: Array, withdrawn: Array) -> Mask:
     """Which points are not withdrawn ones, up to EXCLUSION_RADIUS."""
+    return _outside(points, withdrawn, np.full(len(withdrawn), EXCLUSION_RADIUS))
+
+
+def _outside(points: Array, centres: Array, radii: Array) -> Mask:
     mask = np.ones(len(points), dtype=np.bool_)
-    for center in withdrawn:
-        mask &= ((points - center) ** 2).sum(axis=1) > EXCLUSION_RADIUS**2
+    for start in range(0, len(points), BLOCK):  # a long list, without arrays of its size
+        part, inside = points[start : start + BLOCK], mask[start : start + BLOCK]
+        for centre, radius in zip(centres, radii, strict=True):
+            inside &= ((part - centre) ** 2).sum(axis=1) > radius**2
     return mask
 
 
@@ -149,23 +152,18 @@ def _sweep(
         smallest = {1: 129, 2: 33}[d]
         counts = np.maximum(wanted, smallest)
         if np.prod(counts) > GRID_BUDGET:
-            counts = np.maximum(
-                smallest, np.floor(counts * (GRID_BUDGET / np.prod(counts)) ** (1 / d))
-            )
+            fewer = (GRID_BUDGET / np.prod(counts)) ** (1 / d)
+            counts = np.maximum(smallest, np.floor(counts * fewer))
         axes = [np.linspace(0.0, 1.0, int(count)) for count in counts]
-        base, shape = (
-            np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d),
-            tuple(len(axis) for axis in axes),
-        )
+        base = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, d)
+        shape = tuple(len(axis) for axis in axes)
     else:
         most = CLOUD_BUDGET if d > 2 else REGION_BUDGET
         log_count = min(float(np.sum(np.log(wanted))), math.log(most))
         base, shape = low_discrepancy(max(int(math.exp(log_count)), 1024), d, rng), ()
-    local = [incumbents]
+    local, unit = [incumbents], np.minimum(lengthscales, 1.0)
     for width in (0.05, 0.3):  # of a lengthscale
-        steps = (
-            rng.standard_normal((len(incumbents) * 8, d)) * np.minimum(lengthscales, 1.0) * width
-        )
+        steps = rng.standard_normal((len(incumbents) * 8, d)) * unit * width
         local.append(np.repeat(incumbents, 8, axis=0) + steps)
     if region is not None:  # spread over what constraints leave, not moved to its edge
         return np.vstack([region.mapped(base), space.snap(np.vstack(local))]), ()
@@ -298,7 +296,7 @@ def refine(
         free = movable & ~((at <= 0) & (g < 0)) & ~((at >= 1) & (g > 0))
         g = g * free
         slope = g
-        bounds = None if region is None else Bounds.at(region, at, unit, movable)
+        bounds = None if region is None else LinearConstraints.at(region, at, unit, movable)
         g = g if bounds is None else bounds.along(g)
         p = np.einsum("kij,kj->ki", H[active], g) * free
         p = p if bounds is None else bounds.along(p)
@@ -313,17 +311,10 @@ def refine(
         uphill = np.einsum("ki,ki->k", p, g)
         going = uphill > precision
         if iteration >= PRUNE_AFTER:
-            going &= _distinct(at / unit, f[active]) & (
-                f[active] + gain_factor * promise >= f.max()
-            )
-        active, p, slope, at, free, uphill = (
-            active[going],
-            p[going],
-            slope[going],
-            at[going],
-            free[going],
-            uphill[going],
-        )
+            reachable = f[active] + gain_factor * promise
+            going &= _distinct(at / unit, f[active]) & (reachable >= f.max())
+        active, free = active[going], free[going]
+        p, slope, at, uphill = p[going], slope[going], at[going], uphill[going]
         if len(active) == 0:
             break
         back = LEAST_BACKTRACK if acquisition.is_log else BACKTRACK
@@ -395,3 +386,69 @@ def _bfgs_update(H: Array, rows: Indices, s: Array, y: Array) -> None:
     B += ((sy + yBy) / sy**2)[:, None, None] * np.einsum("ki,kj->kij", s, s)
     B -= (outer + outer.transpose(0, 2, 1)) / sy[:, None, None]
     H[rows] = B
+
+
+# -- ascent inside linear constraints --
+
+
+@dataclass(frozen=True, slots=True)
+class LinearConstraints:
+    """The constraints at some points, in units of the search: J p ≤ room, rows of length 1.
+
+    A direction that would break a reached constraint is made parallel to it, one constraint after
+    the other; equalities come first. theory.md#feasible
+    """
+
+    J: Array  # (n, m, d)
+    room: Array  # (n, m)
+    is_equal: Mask  # (m,)
+
+    @staticmethod
+    def at(region: Region, X: Array, unit: Array, movable: Mask) -> LinearConstraints:
+        """The region's and the cube's own; what cannot move counts for nothing."""
+        d = X.shape[1]
+        J, room, is_equal = region.rows(X)
+        sides = np.broadcast_to(np.vstack([np.eye(d), -np.eye(d)]), (len(X), 2 * d, d))
+        J = np.concatenate([J, sides], axis=1) * (unit * movable)
+        room = np.hstack([room, 1 - X, X])
+        length = np.sqrt((J**2).sum(axis=2))
+        counts = length > SMALL
+        J = np.where(counts[:, :, None], J / np.where(counts, length, 1.0)[:, :, None], 0.0)
+        room = np.where(counts, room / np.where(counts, length, 1.0), np.inf)
+        return LinearConstraints(J, room, np.append(is_equal, np.zeros(2 * d, dtype=np.bool_)))
+
+    def along(self, p: Array) -> Array:
+        """The directions, less what leads out."""
+        p = p.copy()
+        reached = (self.room <= REACHED) & ~self.is_equal
+        basis: list[Array] = []
+        for row in np.flatnonzero(self.is_equal):
+            basis.append(_orthogonal(self.J[:, row], basis))
+            p -= np.einsum("kd,kd->k", p, basis[-1])[:, None] * basis[-1]
+        rows = np.arange(len(p))
+        for _ in range(p.shape[1]):
+            rise = np.where(reached, np.einsum("kmd,kd->km", self.J, p), -np.inf)
+            worst = np.argmax(rise, axis=1)
+            out = rise[rows, worst] > SMALL * (1 + np.abs(p).max(axis=1))
+            if not out.any():
+                break
+            normal = _orthogonal(self.J[rows, worst], basis) * out[:, None]
+            basis.append(normal)
+            p -= np.einsum("kd,kd->k", p, normal)[:, None] * normal
+            reached[rows[out], worst[out]] = False
+        return p
+
+    def reach(self, p: Array) -> Array:
+        """The largest part of each direction that stays inside, at most all of it."""
+        rise = np.einsum("kmd,kd->km", self.J, p)
+        ends = (rise > SMALL) & (self.room > REACHED) & ~self.is_equal
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.where(ends, self.room / rise, 1.0).min(axis=1, initial=1.0))
+
+
+def _orthogonal(a: Array, basis: list[Array]) -> Array:
+    """Unit vectors of what is left of a; zero where nothing is."""
+    for q in basis:
+        a = a - np.einsum("kd,kd->k", a, q)[:, None] * q
+    length = np.linalg.norm(a, axis=1)
+    return np.where(length[:, None] > 1e-8, a / np.maximum(length, 1e-300)[:, None], 0.0)

@@ -14,11 +14,11 @@ from scipy.spatial import cKDTree
 from noregret.errors import ConfigurationError
 from noregret.space import Array, Region
 
-EXACT_UP_TO = 3  # inputs
+EXACT_UP_TO = 3  # inputs up to which the largest ball is found to TOLERANCE
 TOLERANCE = 1e-4  # of the radius, in units of the cube's side
-CELLS = 60_000  # at once; more are left to sampling
-SAMPLES = 16_384
-CLIMBS, STEPS = 32, 60
+CELLS = 60_000  # cells at once, at most: where there are more, points are sampled instead
+SAMPLES = 16_384  # sampled points
+CLIMBS, STEPS = 32, 60  # the best of them, and steps in which each climbs
 SAYS_LITTLE_ABOVE = 6  # inputs in which a ball that touches every range may still be empty
 
 

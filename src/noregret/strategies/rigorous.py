@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, SquaredExponential, simple
+from noregret.gp import Kernel, SquaredExponential, stationary
 from noregret.rkhs import (
     ClassEstimate,
     EvidenceClass,
@@ -412,7 +412,7 @@ class RadiusGPUCB:
             me.norm_bound,
             stated._condition(what, me, chosen, history, band),
             proved=me.norm_bound == self.norm_bound,
-            kernel=simple(band.posteriors[0].kernel),
+            kernel=stationary(band.posteriors[0].kernel),
             norm_bound=held.norm_bound,
             radius=band,
             refuted=band.refuted,

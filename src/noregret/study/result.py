@@ -14,7 +14,8 @@ import numpy as np
 from noregret.diagnostics import values_along
 from noregret.errors import ConfigurationError, TrialError
 from noregret.gp import Matern, SquaredExponential
-from noregret.search import Acquisition, Bounded, Cover, argmax, covered, cube_cover, searched
+from noregret.rkhs import Bounded, Cover, covered, cube_cover, searched
+from noregret.search import Acquisition, argmax
 from noregret.space import Array, Choice, Mask, SearchSpace, spread_points
 from noregret.strategies import Belief
 from noregret.trials import Goal, Limit, Trial, html_table, margin, sign_of, standing

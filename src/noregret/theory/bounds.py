@@ -15,11 +15,10 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern
-from noregret.rkhs import ConstantGrowth, LogGrowth, NormPower, PowerGrowth, as_growth
+from noregret.rkhs import NormPower, PowerGrowth, as_growth
 from noregret.space import Array
 
 EXACT = 2.0**53  # integers below are floats
-NUDGED = 1e12  # closed forms are corrected for rounding to the exact integer below
 ROUNDING = 1e-12  # relative: where both sides of the norm condition are equal in exact arithmetic
 LOG_LARGEST = math.log(sys.float_info.max)
 
@@ -60,10 +59,8 @@ def regret_bound(
             f"norm_bound must be positive and finite, got {norm_bound!r}: it bounds the regret of a"
             " step by 2·B"
         )
-    return (
-        2 * norm_bound * captured_at
-        + math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt
-    )  # JMLR eq. (11)
+    after = math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt
+    return 2 * norm_bound * captured_at + after  # JMLR eq. (11)
 
 
 def first_time(curve: Any, level: float) -> float:
@@ -73,26 +70,16 @@ def first_time(curve: Any, level: float) -> float:
     growth = as_growth(curve)
     if math.isnan(level):
         raise ConfigurationError("the level to reach must be a number, got nan")
-    if growth(0) >= level:
-        return 0.0
-    if isinstance(growth, ConstantGrowth) or level == math.inf:
-        return math.inf
-    if not isinstance(growth, (LogGrowth, PowerGrowth)):
-        return _search(lambda t: growth(t) >= level)
-    try:
-        if isinstance(growth, LogGrowth):
-            t = math.expm1((level - 1) / growth.rate)
-        else:
-            t = (level / growth.scale) ** (1 / growth.exponent)
-    except OverflowError:
-        return math.inf
-    t = float(math.ceil(t)) if t < EXACT else t
-    if t < NUDGED:
-        while growth(t) < level:
-            t += 1
-        while growth(t - 1) >= level:
-            t -= 1
-    return t
+
+    def is_reached(t: float) -> bool:
+        try:
+            return growth(t) >= level
+        except OverflowError:
+            if isinstance(growth, PowerGrowth):
+                return level < math.inf
+            raise
+
+    return _search(is_reached)
 
 
 def _search(reached: Callable[[float], bool]) -> float:
@@ -162,9 +149,8 @@ def refined_capture_time(
     ratios = _ratios(lengthscale_ratios, norm_ratio)
     if norm_power not in ("paper", "tight"):
         raise ConfigurationError(f'norm_power is "paper" or "tight", got {norm_power!r}')
-    spare = len(ratios) * (
-        0.5 if norm_power == "paper" else 0.0
-    )  # d(q − ½): by how much g^(d·q) outgrows the lemma's g^(d/2)
+    # d(q − ½): by how much g^(d·q) outgrows the lemma's g^(d/2)
+    spare = len(ratios) * (0.5 if norm_power == "paper" else 0.0)
     room = 0.5 * float(np.sum(np.log(ratios))) + ROUNDING
     lengthscales, ball = as_growth(g), as_growth(b)
 
@@ -194,15 +180,7 @@ def norm_inflation(kernel: Kernel, shrinkage: Sequence[float] | Array | float) -
     Matérn spaces of all lengthscales are one space: with S_θ(ω) ∝ ∏θ_i·(1 +
     Σθ_i²ω_i²/(2ν))^(−ν−d/2) the supremum is ∏(θ_i/θ'_i)·max(1, max_i θ'_i/θ_i)^(2ν+d).
     """
-    ratios = np.atleast_1d(np.asarray(shrinkage, dtype=np.float64))
-    if (
-        ratios.ndim != 1
-        or len(ratios) == 0
-        or not (np.all(ratios > 0) and np.all(np.isfinite(ratios)))
-    ):
-        raise ConfigurationError(
-            f"ratios of lengthscales must be positive and finite, one per input, got {shrinkage!r}"
-        )
+    ratios = _per_input("shrinkage (θ/θ')", shrinkage)
     volume = math.sqrt(float(np.prod(ratios)))  # JMLR eq. (10)
     return volume * math.exp(
         _roughness_penalty(kernel, len(ratios), -math.log(float(ratios.min())))
@@ -225,18 +203,18 @@ def _roughness_penalty(kernel: Kernel, dimension: int, log_stretch: float) -> fl
 
 
 def _ratios(lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float) -> Array:
-    ratios = np.atleast_1d(np.asarray(lengthscale_ratios, dtype=np.float64))
-    if (
-        ratios.ndim != 1
-        or len(ratios) == 0
-        or not (np.all(ratios > 0) and np.all(np.isfinite(ratios)))
-    ):
-        raise ConfigurationError(
-            "lengthscale_ratios are θ_0/θ per input, positive and finite, got"
-            f" {lengthscale_ratios!r}"
-        )
     if not 0 < norm_ratio < math.inf:
         raise ConfigurationError(f"norm_ratio is B/B_0, positive and finite, got {norm_ratio!r}")
+    return _per_input("lengthscale_ratios (θ_0/θ)", lengthscale_ratios)
+
+
+def _per_input(name: str, values: Sequence[float] | Array | float) -> Array:
+    ratios = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    is_valid = np.all(ratios > 0) and np.all(np.isfinite(ratios))
+    if ratios.ndim != 1 or len(ratios) == 0 or not is_valid:
+        raise ConfigurationError(
+            f"{name} must be positive and finite, one per input, got {values!r}"
+        )
     return ratios
 
 

@@ -14,34 +14,20 @@ The theorem adds up variances under changing kernels. For the squared exponentia
 lengthscales shrink (theory.md#monotone-variance). For any kernel, with g quantised on a grid ρ^j:
 the steps of grid value j contribute at most C·γ_t(θ_0/ρ^j), and γ ~ ρ^(j·e) makes that a geometric
 sum, so the order is that of the last class. ∎
-
-A growth curve becomes a magnitude by its exponents if it is built in, and by samples up to huge t
-if it is any callable.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
-
-import numpy as np
+from typing import Any, Literal
 
 from noregret.errors import ConfigurationError, GuaranteeError
 from noregret.gp import Kernel, Matern, SquaredExponential
-from noregret.rkhs import ConstantGrowth, LogGrowth, NormPower, PowerGrowth
-from noregret.space import Array
+from noregret.rkhs import ConstantGrowth, LogGrowth, NormPower, PowerGrowth, as_growth
 
 Capacity = Literal["printed", "tight"]
 TOLERANCE = 1e-12  # exponents closer than this are equal: 1/3 is not a float
-GRID = np.logspace(2, 300, 150)
-SHORTEST = 1e12  # a curve must be finite up to this t for a numerical verdict
-# unbounded: with log t doubled, the logarithm gains at least this share of its last gain
-PERSISTENT = 0.6
-STILL = 1e-9  # a gain of the logarithm below this is rounding
-
-Curve = Callable[[float], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,28 +56,9 @@ class Order:
         """Whether it grows without bound; in t and log t only."""
         return _difference(self, Order()) > 0
 
-    def order(self) -> Order:
-        return self
-
-    def log_value(self, t: float, g: float = 1.0, b: float = 1.0) -> float:
-        """Its logarithm with constant 1."""
-        if not t > 1:
-            raise ConfigurationError(
-                f"an order is evaluated at t > 1, got {t!r}: it describes large t, and log t must"
-                " be positive"
-            )
-        if not (g > 0 and b > 0):
-            raise ConfigurationError(f"g and b must be positive, got g={g!r}, b={b!r}")
-        return (
-            self.t * math.log(t)
-            + self.log_t * math.log(math.log(t))
-            + self.g * math.log(g)
-            + self.b * math.log(b)
-        )
-
-    def value(self, t: float, g: float = 1.0, b: float = 1.0) -> float:
-        """Its value with constant 1."""
-        return math.exp(self.log_value(t, g, b))
+    def along(self, g: Order, b: Order) -> Order:
+        """The same in t and log t only, given the orders of the curves g and b."""
+        return Order(self.t, self.log_t) * g**self.g * b**self.b
 
     def __str__(self) -> str:
         factors = (
@@ -185,10 +152,8 @@ class RegretRate:
 def regret_rate(setting: Setting) -> RegretRate:
     """Theorem 1 with the capacity substituted: the corollary, for this norm power and capacity."""
     gamma_t = capacity_order(setting.kernel, setting.dimension, setting.capacity)
-    root_t = Order(t=0.5)
-    norm = (
-        root_t * Order(b=1, g=setting.dimension * setting.norm_exponent) * gamma_t**0.5
-    )  # JMLR eq. (11)
+    root_t, ball = Order(t=0.5), Order(b=1, g=setting.dimension * setting.norm_exponent)
+    norm = root_t * ball * gamma_t**0.5  # JMLR eq. (11)
     return RegretRate(norm, root_t * gamma_t)
 
 
@@ -240,139 +205,39 @@ def largest_exponent(
     limits = [math.inf]
     for share in lengthscale_shares(weight):
         for term in (rate.norm, rate.information):
-            slope = (
-                term.b * (1 - share) + term.g * share / dimension
-            )  # of the exponent of t in a, with g^d = h^u and b = h^(1−u)
+            # how the exponent of t rises with a, with g^d = h^u and b = h^(1−u)
+            slope = term.b * (1 - share) + term.g * share / dimension
             room = 1 - term.t
             limits.append(0.0 if room <= TOLERANCE else room / slope if slope > 0 else math.inf)
     return min(limits)
 
 
-# -- growth curves as magnitudes --
+# -- growth curves --
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """A magnitude by the logarithms of its values at t = exp(log_t)."""
-
-    log_t: Array
-    log_values: Array
-
-    def __mul__(self, other: Sampled) -> Sampled:
-        return Sampled(self.log_t, self.log_values + other.log_values)
-
-    def __pow__(self, power: float) -> Sampled:
-        return Sampled(self.log_t, power * self.log_values)
-
-    def larger(self, other: Sampled) -> Sampled:
-        return Sampled(self.log_t, np.maximum(self.log_values, other.log_values))
-
-    def smaller(self, other: Sampled) -> Sampled:
-        return Sampled(self.log_t, np.minimum(self.log_values, other.log_values))
-
-    def grows(self) -> bool:
-        """Whether it looks unbounded: log value at t^¼, t^½ and t of the last sample. (log log log
-        t passes, 2 − 1/log t does not.)
-        """
-        quarter, half, last = np.interp(
-            [0.25 * self.log_t[-1], 0.5 * self.log_t[-1], self.log_t[-1]],
-            self.log_t,
-            self.log_values,
-        )
-        return bool(last - half > STILL and last - half >= PERSISTENT * (half - quarter))
-
-    def order(self) -> Order:
-        """The exponents of t and log t that fit best on the upper half of log t."""
-        tail = self.log_t >= 0.5 * self.log_t[-1]
-        x = self.log_t[tail]
-        design = np.column_stack([x, np.log(x), np.ones(len(x))])
-        coefficients = np.linalg.lstsq(design, self.log_values[tail], rcond=None)[0]
-        return Order(t=round(float(coefficients[0]), 6), log_t=round(float(coefficients[1]), 3))
-
-
-M = TypeVar("M", Order, Sampled)
-
-
-@dataclass(frozen=True, slots=True)
-class Axis(Generic[M]):
-    """t → ∞ in one of the two ways, and how a curve is read along it."""
-
-    one: M
-    t: M
-    log_t: M
-    read: Callable[[Curve], M]
-
-
-def exponents(curve: Curve) -> Order | None:
-    """The order of a built-in curve."""
-    if isinstance(curve, ConstantGrowth):
+def curve_order(curve: Any) -> Order:
+    """The order of a growth curve: one by name, or a built-in value."""
+    growth = as_growth(curve)
+    if isinstance(growth, ConstantGrowth):
         return Order()
-    if isinstance(curve, LogGrowth):
+    if isinstance(growth, LogGrowth):
         return Order(log_t=1.0)
-    if isinstance(curve, PowerGrowth):
-        return Order(t=curve.exponent)
-    return None
-
-
-def _read_exponents(curve: Curve) -> Order:
-    order = exponents(curve)
-    if order is None:
-        raise ConfigurationError(f"only built-in growth curves have exponents, got {curve!r}")
-    return order
-
-
-SYMBOLIC: Axis[Order] = Axis(Order(), Order(t=1.0), Order(log_t=1.0), _read_exponents)
-
-
-def sampled_axis(curves: Sequence[Curve]) -> Axis[Sampled]:
-    """An axis as long as all of the curves can be evaluated on."""
-    length = min(len(_log_samples(curve, GRID)) for curve in curves)
-    if GRID[length - 1] < SHORTEST or length == 0:
-        reach = f"t = {GRID[length - 1]:.3g}" if length else "the first sample"
-        raise ConfigurationError(
-            f"a growth curve must be finite up to t = {SHORTEST:.0e} for a numerical verdict, but"
-            f" one ends at {reach}: write it so that it can be evaluated there, or use a built-in"
-            " curve"
-        )
-    grid = GRID[:length]
-    log_t = np.log(grid)
-
-    def read(curve: Curve) -> Sampled:
-        return Sampled(log_t, _log_samples(curve, grid))
-
-    return Axis(
-        Sampled(log_t, np.zeros(length)), Sampled(log_t, log_t), Sampled(log_t, np.log(log_t)), read
+    if isinstance(growth, PowerGrowth):
+        return Order(t=growth.exponent)
+    raise ConfigurationError(
+        f"rates follow from a curve's exponents, which only built-in curves have, got {curve!r}:"
+        ' take "constant", LogGrowth(rate) or PowerGrowth(scale, exponent)'
     )
-
-
-def _log_samples(curve: Curve, grid: Array) -> Array:
-    """log curve(t) along the grid, as far as it is finite."""
-    values: list[float] = []
-    for t in grid.tolist():
-        try:
-            value = float(curve(t))
-        except OverflowError:
-            break
-        if value == math.inf:
-            break
-        if not value > 0:
-            raise ConfigurationError(f"a growth curve must be positive, got {value!r} at t={t:.3g}")
-        values.append(math.log(value))
-        if len(values) > 1 and values[-1] < values[-2] - STILL:
-            raise ConfigurationError(
-                f"a growth curve must not fall, got {value!r} at t={t:.3g} after"
-                f" {math.exp(values[-2])!r}"
-            )
-    return np.array(values)
 
 
 def describe_curve(curve: Any) -> str:
     """A formula for a built-in curve, a name for a callable."""
-    if isinstance(curve, ConstantGrowth):
+    growth = as_growth(curve)
+    if isinstance(growth, ConstantGrowth):
         return "1"
-    if isinstance(curve, LogGrowth):
-        return "1 + log(1 + t)" if curve.rate == 1 else f"1 + {curve.rate:.4g}·log(1 + t)"
-    if isinstance(curve, PowerGrowth):
-        scale = "" if curve.scale == 1 else f"{curve.scale:.4g}·"
-        return f"{scale}t^{curve.exponent:.4g}"
-    return f"the callable {getattr(curve, '__name__', type(curve).__name__)}"
+    if isinstance(growth, LogGrowth):
+        return "1 + log(1 + t)" if growth.rate == 1 else f"1 + {growth.rate:.4g}·log(1 + t)"
+    if isinstance(growth, PowerGrowth):
+        scale = "" if growth.scale == 1 else f"{growth.scale:.4g}·"
+        return f"{scale}t^{growth.exponent:.4g}"
+    return f"the callable {getattr(growth, '__name__', type(growth).__name__)}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from noregret.gp import Kernel, Matern
-from noregret.rkhs import as_growth
+from noregret.rkhs import NormPower
 from noregret.space import Array
 from noregret.theory.bounds import capture_time, refined_capture_time
 from noregret.theory.orders import (
@@ -33,9 +33,9 @@ def render_check(verdict: Verdict) -> str:
         ("widening", verdict.subject),
         *_setting_rows(verdict.setting),
         ("regret bound", verdict.rate),
-        ("sublinear", _yes(verdict.sublinear)),
-        ("captures every f", _yes(verdict.unbounded)),
-        ("theorem holds", _answer(verdict)),
+        ("sublinear", "yes" if verdict.sublinear else "no"),
+        ("captures every f", "yes" if verdict.unbounded else "no"),
+        ("theorem holds", "yes, proved" if verdict.holds else "no, not guaranteed"),
         ("because", verdict.reason),
     ]
     return _rows(rows)
@@ -51,21 +51,13 @@ def rate_rows(setting: Setting) -> list[tuple[str, str]]:
     ):
         printed = printed_corollary(setting.kernel, setting.dimension)
         rows.append(("as misprinted", f"{printed} (substitution gives the line above)"))
-    for label, weight in (
-        ("any λ_w", None),
-        ("λ_w = 0", 0.0),
-        ("0 < λ_w < ∞", 1.0),
-        ("λ_w = ∞", math.inf),
-    ):
+    weights = {"any λ_w": None, "λ_w = 0": 0.0, "0 < λ_w < ∞": 1.0, "λ_w = ∞": math.inf}
+    for label, weight in weights.items():
         limit = largest_exponent(
             setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
         )
-        rows.append(
-            (
-                f"h, {label}",
-                f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough",
-            )
-        )
+        answer = f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough"
+        rows.append((f"h, {label}", answer))
     return rows
 
 
@@ -83,39 +75,26 @@ def render_capture(
 ) -> str:
     """The printed t_0 and the refined ones. Refuses what ``capture_time`` refuses."""
     rows = [
-        ("widening", f"g = {describe_curve(as_growth(g))}, b = {describe_curve(as_growth(b))}"),
+        ("widening", f"g = {describe_curve(g)}, b = {describe_curve(b)}"),
         ("θ_0/θ, B/B_0", f"{np.atleast_1d(lengthscale_ratios).tolist()}, {norm_ratio:g}"),
         ("t_0 as printed", _steps(capture_time(g, b, lengthscale_ratios, norm_ratio))),
-        (
-            "needed, paper norm",
-            _steps(refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, "paper")),
-        ),
-        (
-            "needed, tight norm",
-            _steps(refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, "tight")),
-        ),
     ]
+    powers: tuple[NormPower, ...] = ("paper", "tight")
+    for power in powers:
+        t_0 = refined_capture_time(kernel, g, b, lengthscale_ratios, norm_ratio, power)
+        rows.append((f"needed, {power} norm", _steps(t_0)))
     return _rows(rows)
 
 
 def _setting_rows(setting: Setting) -> list[tuple[str, str]]:
     power = "d" if setting.norm_power == "paper" else "(d/2)"
+    kernel, d = setting.kernel, setting.dimension
+    name = f"Matérn {kernel.nu:g}" if isinstance(kernel, Matern) else "squared exponential"
+    gamma = capacity_order(kernel, d, setting.capacity)
     return [
-        (
-            "kernel",
-            (
-                f"{_kernel(setting.kernel)}, {setting.dimension}"
-                f" input{'s' if setting.dimension > 1 else ''}"
-            ),
-        ),
+        ("kernel", f"{name}, {d} input{'s' if d > 1 else ''}"),
         ("norm bound", f"B_t = b·g^{power}·B_0 ({setting.norm_power})"),
-        (
-            "capacity",
-            (
-                f"{capacity_order(setting.kernel, setting.dimension, setting.capacity)}"
-                f" ({setting.capacity})"
-            ),
-        ),
+        ("capacity", f"{gamma} ({setting.capacity})"),
     ]
 
 
@@ -135,21 +114,7 @@ def _rows(rows: Sequence[tuple[str, str]]) -> str:
     return filled.replace(kept, "log t")
 
 
-def _kernel(kernel: Kernel) -> str:
-    return f"Matérn {kernel.nu:g}" if isinstance(kernel, Matern) else "squared exponential"
-
-
 def _steps(t: float) -> str:
     if t == math.inf:
         return "never"
     return f"{t:,.0f} steps" if t < 1e15 else f"{t:.3g} steps"
-
-
-def _answer(verdict: Verdict) -> str:
-    if not verdict.holds:
-        return "no, not guaranteed"
-    return "yes, proved" if verdict.proved else "so it seems: numerical evidence, not a proof"
-
-
-def _yes(answer: bool) -> str:
-    return "yes" if answer else "no"

@@ -26,30 +26,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from noregret.errors import ConfigurationError
 from noregret.gp import Matern
-from noregret.rkhs import PowerGrowth, as_growth
+from noregret.rkhs import Estimator, PowerGrowth
 from noregret.theory.orders import (
-    SYMBOLIC,
     TOLERANCE,
-    Axis,
-    Curve,
-    M,
     Order,
-    Sampled,
     Setting,
+    curve_order,
     describe_curve,
-    exponents,
     largest_exponent,
     lengthscale_shares,
     regret_rate,
-    sampled_axis,
 )
 
-Estimator = Literal["regret_bound", "one_step"]
-MARGIN = 1e-3  # a fitted exponent must stay below 1 by this much
+CONSTANT = Order()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,6 @@ class Verdict:
     order: Order  # of the regret bound once f is captured
     sublinear: bool
     unbounded: bool  # every f, of any lengthscales and norm, is captured in the end
-    proved: bool  # from exponents; otherwise from samples of a callable
     reason: str
 
     @property
@@ -70,43 +62,32 @@ class Verdict:
 
     @property
     def rate(self) -> str:
-        return str(self.order) if self.proved else f"≈ {self.order}"
+        return str(self.order)
 
 
 def check_schedule(setting: Setting, g: Any, b: Any) -> Verdict:
-    """Fixed curves g(t), b(t): names, built-in values or callables."""
-    curves = as_growth(g), as_growth(b)
-
-    def check(axis: Axis[M]) -> _Findings:
-        g_t, b_t = (axis.read(curve) for curve in curves)
-        order = _largest(_terms(setting, axis, g_t, b_t))
-        ball, lengthscales = _ball_grows(setting, g_t, b_t), g_t.grows()
-        return _Findings(order, ball, lengthscales, "")
-
-    subject = f"g = {describe_curve(curves[0])}, b = {describe_curve(curves[1])}"
-    advice = "choose slower growth curves"
-    return _verdict(setting, subject, curves, check, advice)
+    """Fixed curves g(t), b(t): names or built-in values."""
+    g_t, b_t = curve_order(g), curve_order(b)
+    ball = b_t * g_t ** (setting.dimension * (setting.norm_exponent - 0.5))
+    return _verdict(
+        setting,
+        f"g = {describe_curve(g)}, b = {describe_curve(b)}",
+        _bound(setting, g_t, b_t),
+        ball.grows(),
+        g_t.grows(),
+        "choose slower growth curves",
+    )
 
 
 def check_scaling(setting: Setting, h: Any, weight: float | None = None) -> Verdict:
     """h = g^d·b split by λ_w = weight; None: the worst split for the rate, and some weight in (0,
     ∞) for the capture.
     """
-    curve = as_growth(h)
-    shares = lengthscale_shares(weight)
-
-    def check(axis: Axis[M]) -> _Findings:
-        return _scaled(
-            setting,
-            axis,
-            [(axis.read(curve), share) for share in shares],
-            weight,
-            axis.read(curve).grows(),
-            "",
-        )
-
-    subject = f"h = {describe_curve(curve)}, {_describe_weight(weight)}"
-    return _verdict(setting, subject, (curve,), check, _limit_advice(setting, weight))
+    h_t = curve_order(h)
+    scalings = [(h_t, share) for share in lengthscale_shares(weight)]
+    subject = f"h = {describe_curve(h)}, {_describe_weight(weight)}"
+    advice = _limit_advice(setting, weight)
+    return _split_verdict(setting, subject, scalings, weight, h_t.grows(), advice)
 
 
 def check_reference(
@@ -123,49 +104,35 @@ def check_reference(
     if estimator not in ("regret_bound", "one_step"):
         raise ConfigurationError(f'estimator is "regret_bound" or "one_step", got {estimator!r}')
     p = _as_reference(reference)
-    upper, lower = (None if curve is None else as_growth(curve) for curve in (cap, floor))
-    shares = lengthscale_shares(weight)
-    q = setting.norm_exponent
-
-    def check(axis: Axis[M]) -> _Findings:
-        p_t = axis.read(p)
-        matched = axis.one.larger(
-            p_t * axis.t**-0.5 * axis.log_t**-0.5
-        )  # b·g^(d·q), see the module's text
-        scalings = []
-        for share in shares:
-            h = matched ** (1 / (1 - share + share * q))  # g^d = h^u and b = h^(1−u)
-            if upper is not None:
-                h = axis.read(upper) if estimator == "one_step" else h.smaller(axis.read(upper))
-            if lower is not None:
-                h = h.larger(axis.read(lower))
-            scalings.append((h, share))
-        fixed = _terms(setting, axis, axis.one, axis.one)[1]
-        forced = (p_t * fixed**-1).grows() and (upper is None or axis.read(upper).grows())
-        lifted = lower is not None and axis.read(lower).grows()
-        reason = _reference_reason(p, fixed.order(), forced, lifted)
-        if upper is None and estimator == "one_step":
-            findings = _scaled(setting, axis, scalings, weight, forced or lifted, reason)
-            return _Findings(
-                Order(t=1.0),
-                findings.ball,
-                findings.lengthscales,
-                reason + UNCAPPED,
-                findings.stuck,
-            )
-        return _scaled(setting, axis, scalings, weight, forced or lifted, reason)
-
+    p_t = curve_order(p)
+    upper, lower = (None if curve is None else curve_order(curve) for curve in (cap, floor))
+    matched = CONSTANT.larger(p_t * Order(t=-0.5, log_t=-0.5))  # b·g^(d·q), see the module's text
+    scalings = []
+    for share in lengthscale_shares(weight):
+        # g^d = h^u and b = h^(1−u)
+        h_t = matched ** (1 / (1 - share + share * setting.norm_exponent))
+        if upper is not None:
+            h_t = upper if estimator == "one_step" else h_t.smaller(upper)
+        scalings.append((h_t if lower is None else h_t.larger(lower), share))
+    fixed = regret_rate(setting).information.along(CONSTANT, CONSTANT)
+    forced = (p_t * fixed**-1).grows() and (upper is None or upper.grows())
+    lifted = lower is not None and lower.grows()
     bounds = [
         f"{name} {describe_curve(curve)}"
-        for name, curve in (("cap", upper), ("floor", lower))
+        for name, curve in (("cap", cap), ("floor", floor))
         if curve is not None
     ]
-    subject = ", ".join(
-        [f"p = {describe_curve(p)}", _describe_weight(weight), *bounds, f"estimator {estimator}"]
-    )
-    curves = [curve for curve in (p, upper, lower) if curve is not None]
-    return _verdict(
-        setting, subject, curves, check, f"give h a cap: {_limit_advice(setting, weight)}"
+    parts = [f"p = {describe_curve(p)}", _describe_weight(weight), *bounds]
+    uncapped = upper is None and estimator == "one_step"
+    return _split_verdict(
+        setting,
+        ", ".join([*parts, f"estimator {estimator}"]),
+        scalings,
+        weight,
+        forced or lifted,
+        f"give h a cap: {_limit_advice(setting, weight)}",
+        _reference_reason(p, fixed, forced, lifted) + (UNCAPPED if uncapped else ""),
+        Order(t=1.0) if uncapped else None,
     )
 
 
@@ -175,102 +142,54 @@ UNCAPPED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Findings:
-    order: Order
-    ball: bool  # b·g^(d(q−½)) → ∞
-    lengthscales: bool  # g → ∞
-    reason: str
-    stuck: bool = False  # h itself is not known to grow
-
-
-class _Check(Protocol):
-    """A check that reads exponents and samples alike."""
-
-    def __call__(self, axis: Axis[M]) -> _Findings: ...
-
-
-def _terms(setting: Setting, axis: Axis[M], g: M, b: M) -> tuple[M, M]:
-    """√t·B_t·√γ_t and √t·γ_t along an axis. The second is the larger one for a fixed class."""
-
-    def term(order: Order) -> M:
-        return axis.t**order.t * axis.log_t**order.log_t * g**order.g * b**order.b
-
+def _bound(setting: Setting, g: Order, b: Order) -> Order:
+    """√t·B_t·√γ_t + √t·γ_t. The second term is the larger one for a fixed class."""
     rate = regret_rate(setting)
-    return term(rate.norm), term(rate.information)
+    return rate.norm.along(g, b).larger(rate.information.along(g, b))
 
 
-def _largest(terms: Sequence[M]) -> Order:
-    """The order of a sum. Terms are fitted one by one: their maximum has a kink, which no fit
-    survives.
-    """
-    largest = terms[0].order()
-    for term in terms[1:]:
-        largest = largest.larger(term.order())
-    return largest
-
-
-def _ball_grows(setting: Setting, g: M, b: M) -> bool:
-    return (b * g ** (setting.dimension * (setting.norm_exponent - 0.5))).grows()
-
-
-def _scaled(
+def _split_verdict(
     setting: Setting,
-    axis: Axis[M],
-    scalings: Sequence[tuple[M, float]],
+    subject: str,
+    scalings: Sequence[tuple[Order, float]],
     weight: float | None,
-    grows: bool,
-    reason: str,
-) -> _Findings:
-    """Findings for h split by shares: the worst one for the rate."""
-    terms = [
-        term
-        for h, share in scalings
-        for term in _terms(setting, axis, h ** (share / setting.dimension), h ** (1 - share))
-    ]
+    h_grows: bool,
+    advice: str,
+    reason: str = "",
+    order: Order | None = None,
+) -> Verdict:
+    """The verdict for h split by shares: the worst one for the rate, unless its order is given."""
+    worst = CONSTANT
+    for h, share in scalings:
+        worst = worst.larger(_bound(setting, h ** (share / setting.dimension), h ** (1 - share)))
     share = 0.5 if weight is None else scalings[0][1]
-    ball = grows and (1 - share) + share * (setting.norm_exponent - 0.5) > 0
-    return _Findings(_largest(terms), ball, grows and share > 0, reason, not grows)
+    ball = h_grows and (1 - share) + share * (setting.norm_exponent - 0.5) > 0
+    order = worst if order is None else order
+    return _verdict(setting, subject, order, ball, h_grows and share > 0, advice, reason, h_grows)
 
 
 def _verdict(
     setting: Setting,
     subject: str,
-    curves: Sequence[Curve],
-    check: _Check,
+    order: Order,
+    ball_grows: bool,
+    g_grows: bool,
     advice: str,
+    reason: str = "",
+    h_grows: bool = True,
 ) -> Verdict:
-    proved = all(exponents(curve) is not None for curve in curves)
-    if proved:
-        found, evidence = check(SYMBOLIC), ""
-    else:
-        axis = sampled_axis(curves)
-        found, evidence = check(axis), _evidence(axis)
-    margin = TOLERANCE if proved else MARGIN
-    below = found.order.t < 1 - margin
-    at_one = proved and abs(found.order.t - 1) <= margin and found.order.log_t < -TOLERANCE
-    sublinear = below or at_one
-    unbounded = found.ball and (found.lengthscales or isinstance(setting.kernel, Matern))
-    reason = (
-        evidence
-        + found.reason
-        + _rate_reason(setting, found.order, sublinear, advice)
-        + _capture_reason(setting, found)
-    )
-    return Verdict(setting, subject, found.order, sublinear, unbounded, proved, reason.strip())
-
-
-def _evidence(axis: Axis[Sampled]) -> str:
-    return (
-        "This is numerical evidence, not a proof: exponents were fitted to values of the curves up"
-        f" to t = 1e{axis.t.log_t[-1] / math.log(10):.0f}, and nothing is known beyond. "
-    )
+    """ball_grows: b·g^(d(q−½)) → ∞. h_grows: h itself is known to grow."""
+    sublinear = (order**-1 * Order(t=1.0)).grows()
+    unbounded = ball_grows and (g_grows or isinstance(setting.kernel, Matern))
+    reason += _rate_reason(setting, order, sublinear, advice)
+    reason += _capture_reason(setting, ball_grows, g_grows, h_grows)
+    return Verdict(setting, subject, order, sublinear, unbounded, reason.strip())
 
 
 def _rate_reason(setting: Setting, order: Order, sublinear: bool, advice: str) -> str:
     if sublinear:
         return f"The regret bound grows like {order}, slower than t. "
-    fixed = _terms(setting, SYMBOLIC, Order(), Order())[1]
+    fixed = regret_rate(setting).information.along(CONSTANT, CONSTANT)
     if not fixed.t < 1 - TOLERANCE:
         return (
             f"The regret bound of {setting.kernel!r} in {setting.dimension} dimensions grows like"
@@ -281,19 +200,19 @@ def _rate_reason(setting: Setting, order: Order, sublinear: bool, advice: str) -
     return f"The regret bound is of order {order}, not slower than t: {advice}. "
 
 
-def _capture_reason(setting: Setting, found: _Findings) -> str:
-    if found.stuck:
+def _capture_reason(setting: Setting, ball_grows: bool, g_grows: bool, h_grows: bool) -> str:
+    if not h_grows:
         return (
             "Nothing makes h grow without bound, so an f outside the class may stay outside for"
             " ever: give h a growing floor. "
         )
     matern = isinstance(setting.kernel, Matern)
-    if not (found.lengthscales or matern):
+    if not (g_grows or matern):
         return (
             "g stays bounded, so an f with shorter lengthscales stays outside for ever: let g grow"
             " (a weight λ_w below ∞). "
         )
-    if not found.ball:
+    if not ball_grows:
         power = (
             "g^(d/2) only pays for the norm that f gains as lengthscales shrink"
             if setting.norm_power == "tight"
@@ -303,7 +222,7 @@ def _capture_reason(setting: Setting, found: _Findings) -> str:
             f"The norm ball never outgrows a larger f ({power}): let b grow (a weight λ_w above"
             " 0). "
         )
-    if not found.lengthscales:
+    if not g_grows:
         return (
             "The class captures every f: g stays bounded, but Matérn spaces of all lengthscales are"
             " one space, and the norm ball grows. "
@@ -311,7 +230,7 @@ def _capture_reason(setting: Setting, found: _Findings) -> str:
     return "The class captures every f in the end. "
 
 
-def _reference_reason(p: Curve, fixed: Order, forced: bool, lifted: bool) -> str:
+def _reference_reason(p: Any, fixed: Order, forced: bool, lifted: bool) -> str:
     text = (
         "Where h is widened by matching, the regret estimate is p(t) (with exact information it is"
         " the theorem's own bound); in between it may exceed p. "
@@ -335,14 +254,14 @@ def _limit_advice(setting: Setting, weight: float | None) -> str:
     return f"h must stay below t^{limit:.4g}" if limit > 0 else "no growth of h is slow enough"
 
 
-def _as_reference(reference: Any) -> Curve:
+def _as_reference(reference: Any) -> Any:
     if isinstance(reference, (int, float)) and not isinstance(reference, bool):
         if not 0 < reference < math.inf:
             raise ConfigurationError(
                 f"a reference p(t) = c·t^a needs an exponent a > 0, got {reference!r}"
             )
         return PowerGrowth(1.0, float(reference))
-    if not callable(reference):
+    if isinstance(reference, str) or not callable(reference):
         raise ConfigurationError(
             f"a reference is the exponent a of p(t) = c·t^a, or a curve of t, got {reference!r}"
         )
