@@ -22,8 +22,8 @@ from noregret.space import Array, Inputs, Mask, SearchSpace, spread_points
 from noregret.trials import History
 
 LEAST_PATROLS = 100  # number of patrols below which the leash excludes nothing
-# Mean posterior std over the space, in prior stds, of the class a survey looks at. No survey while
-# the fitted class has more. Larger: surveys look for narrower peaks, and are rarer.
+# Mean posterior std over the space, in prior stds, of the class a survey looks at, unless that of
+# the fitted class is larger. Larger: surveys look for narrower peaks.
 UNKNOWN = 0.85
 WIDEST = 100.0  # largest factor by which a survey shortens the fitted lengthscales
 MEAN = 128  # points over which the posterior std is averaged

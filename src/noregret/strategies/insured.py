@@ -39,11 +39,9 @@ from noregret.strategies.base import (
 )
 from noregret.strategies.data import cloud_of, standardise_robustly
 from noregret.strategies.exploration import (
-    UNKNOWN,
     WIDEST,
     Leash,
     information,
-    mean_std,
     patrol_point,
     patrolled,
     widening_scale,
@@ -357,8 +355,6 @@ class Asked:
         if left < SHARE:
             return None
         cloud = cloud_of(self.space, self.seed)
-        if mean_std(self.posterior, cloud) > UNKNOWN:
-            return None  # the fitted class is wide by itself: what it promises explores
         last = payload_as(InsuredRecord, surveys[-1][0]) if surveys else None
         g = widening_scale(self.widened, cloud, 1.0 if last is None else last.g)
         if g == WIDEST:
