@@ -1,7 +1,7 @@
 """``make house``: the measurements of the building in one table, and which limits are broken.
 
-Nothing is executed but the import of ``noregret`` itself: rooms and files are read as text, so a
-room whose extra is not installed is measured too.
+Rooms and files are read as text, so a room whose extra is not installed is measured too. One ask of
+the default is traced.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import sys
 import tokenize
 import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,8 @@ CODE_LINES = 22_605
 WORDS = 48_100
 STUDY_MEMBERS = 35
 DECISION_FIELDS = 12
+ASK_FILES = 24
+NAMES_TWICE = 43
 WRITTEN = ("src", "tests", "research", "docs", "packaging", "examples")  # folders with Python
 
 
@@ -208,6 +211,20 @@ def decision_fields() -> int:
     return len(fields(Decision)) + len(fields(ModelDecision))
 
 
+def ask_files() -> int:
+    """How many files of the package one ask of the default enters."""
+    from docs.making.walk import one_ask
+
+    return len(one_ask())
+
+
+def names_twice(root: Path = ROOT) -> list[str]:
+    """Public functions and classes that two files of the package define."""
+    files = [path for path in (root / "src").rglob("*.py") if path.name != "__init__.py"]
+    counts = Counter(name for path in files for name in public(path))
+    return sorted(name for name, count in counts.items() if count > 1)
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Columns as wide as they must be; numbers to the right."""
     text = [list(map(str, header)), *([str(cell) for cell in row] for row in rows)]
@@ -228,10 +245,12 @@ def main(root: Path = ROOT) -> int:
     for r in rooms(root):
         sizes = (len(r.lengths), sum(r.lengths), int(median(r.lengths)), max(r.lengths))
         per_room.append((r.name, *sizes, r.exported, r.most))
-    members = study_members()
+    members, twice = study_members(), names_twice()
     found = [
         *measures(root),
         Measure("members of Study", len(members), STUDY_MEMBERS, " ".join(members)),
+        Measure("files that one ask enters", ask_files(), ASK_FILES),
+        Measure("names that exist twice", len(twice), NAMES_TWICE, " ".join(twice)),
         Measure("fields of a decision", decision_fields(), DECISION_FIELDS),
     ]
     rows = []
