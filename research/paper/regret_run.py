@@ -53,9 +53,9 @@ def regret_run(strategy: Strategy, f: RKHSFunction, job: Job) -> Result:
         "cumulative": cumulative(values, f.maximum).tolist(),
         "scaling": [float(np.exp(-np.mean(np.log(each["lengthscales"])))) for each in recorded],
         "x": [float(trial.params[0]) for trial in decisions],
-        "h": [each["h"] for each in recorded],
-        "estimate": [_number(each["estimate"]) for each in recorded],
-        "reference": [_number(each["reference"]) for each in recorded],
+        "h": [each.get("h", 1.0) for each in recorded],
+        "estimate": [_number(each.get("estimate")) for each in recorded],
+        "reference": [_number(each.get("reference")) for each in recorded],
     }
 
 

@@ -374,7 +374,7 @@ def test_a_list_of_designs_from_a_spreadsheet(shell: Shell) -> None:
     Path("c.csv").write_text("t;solvent\n20,5 °C;water\n40,5 °C;dmf\n", encoding="utf-8")
     shell("create s --candidates c.csv --goal maximize")
     rows = nr.Study.open("s").space.rows  # type: ignore[union-attr]
-    assert rows == ({"t": 20.5, "solvent": "water"}, {"t": 40.5, "solvent": "dmf"})
+    assert tuple(rows) == ({"t": 20.5, "solvent": "water"}, {"t": 40.5, "solvent": "dmf"})
     Path("d.csv").write_text("t,solvent\n20,water\n40\n", encoding="utf-8")
     shell.fails("create u --candidates d.csv --goal maximize", "has 1 values")
 

@@ -197,7 +197,7 @@ def test_a_function_declares_the_space() -> None:
     }  # what every trial has is modelled, the branches are random
     last = list(search._runs.values())[-1]
     assert last.decision.model is not None
-    assert len(last.decision.model.lengthscales) == 2
+    assert len(last.decision.payload["lengthscales"]) == 2
     assert min(run.value for run in search._runs.values() if run.value is not None) == 0
     assert len({run.params["depth"] for run in search._runs.values() if "depth" in run.params}) > 1
     search.add_evaluated_point({"kind": "net", "share": 0.0, "lr": 0.1}, 0.5)
@@ -219,12 +219,12 @@ def test_a_space_that_shrinks_starts_with_new_lengthscales() -> None:
         search.on_trial_complete(
             str(number), {"loss": (config["x"] - 0.3) ** 2 + config.get("z", 0.0)}
         )
-    recorded = [run.decision.model for run in search._runs.values()]
+    recorded = [run.decision for run in search._runs.values()]
     early, late = recorded[13], recorded[-1]
-    assert early is not None
-    assert late is not None
-    assert (len(early.lengthscales), len(late.lengthscales)) == (2, 1)
-    assert late.t < early.t
+    assert early.model is not None
+    assert late.model is not None
+    assert [len(each.payload["lengthscales"]) for each in (early, late)] == [2, 1]
+    assert late.model.t < early.model.t
 
 
 def test_a_function_is_told_what_is_wrong() -> None:

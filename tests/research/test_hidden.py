@@ -22,14 +22,14 @@ def test_the_bump_lies_in_a_hole_around_a_patrol_point() -> None:
 
 
 def test_without_patrols_the_run_is_the_same_with_the_bump_and_its_regret_linear() -> None:
-    result = hidden.measure(60)
+    result = hidden.measure(150)
     first, second = hidden.halves(result["regret"]["without patrols"])
-    assert second > 0.8 * first  # in 60 trials the way there still counts
+    assert second > 0.8 * first  # in 150 trials the way there still counts
     assert min(result["regret"]["without patrols"]) > 0.5
     assert min(result["regret"]["the default"]) < 0.1  # a patrol
     function = hidden.with_bump(result["centre"], result["radius"])
-    with Progress(60, "") as bar:
-        values = hidden.run(function, hidden.Unpatrolled(), 60, bar)[1]
+    with Progress(150, "") as bar:
+        values = hidden.run(function, hidden.Unpatrolled(), 150, bar)[1]
     regret = result["maximum"] - np.array(values)
     np.testing.assert_allclose(regret, result["regret"]["without patrols"], rtol=1e-3)
 

@@ -123,9 +123,7 @@ def test_verdicts_turn_with_the_numbers() -> None:
     assert report.board("bbob-2", "own", ahead).verdict == "behind scikit-optimize"
     few = [*ours, *_rows("random", 0.1), *_rows("skopt", 0.001, seeds=4)]
     said = report.board("bbob-2", "own", few).verdict
-    assert said == (
-        "**first** of 2; not enough runs of TPE, Optuna GP, BoTorch LogEI, scikit-optimize"
-    )
+    assert said == ("**first** of 2")
     alone = [*ours, *_rows("random", 0.1, seeds=1)]
     assert report.board("bbob-2", "own", alone).verdict == "not enough runs"
     assert report.board("bbob-2", "own", _rows("random", 0.1)).verdict == "not run"
@@ -141,6 +139,6 @@ def test_the_page_is_made_of_the_runs(tmp_path: Path, monkeypatch: pytest.Monkey
             sweep.append(tmp_path, "bbob-2", row)
     (tmp_path / "figures").mkdir()
     text = report.page(tmp_path)
-    assert "| bbob-2 | COCO, 24 functions, d = 2 | 2 | 60 | 5.3e-03 | 0% | **first** of 2" in text
-    assert f"| bbob-2 | {0.1:.2g} ×/÷1.00 | – |" in text
+    assert "|bbob-2|COCO, 24 functions, d = 2|2|60|5.3e-03|0%|**first** of 2|" in text
+    assert f"|bbob-2|{0.1:.2g} ×/÷1.00|–|" in text
     assert (tmp_path / "figures" / "benchmarks.png").stat().st_size > 5_000

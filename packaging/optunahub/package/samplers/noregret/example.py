@@ -23,4 +23,4 @@ if __name__ == "__main__":
         for trial in study.trials
         if "noregret" in trial.system_attrs
     ]
-    print([decision["model"]["h"] for decision in decisions if "model" in decision])
+    print([decision["model"]["kind"] for decision in decisions if "model" in decision])
