@@ -270,6 +270,34 @@ def test_their_number_is_sublinear() -> None:
     assert shares[0] > 3 * shares[1] > 9 * shares[2]
 
 
+def test_where_every_design_is_known_nothing_is_surveyed() -> None:
+    """A bandit: with surveys until the budget is spent its regret was linear."""
+    rng = np.random.default_rng(0)
+    study = run(
+        {"arm": nr.Choice(list("abc"))},
+        lambda p: float(rng.random() < {"a": 0.2, "b": 0.5, "c": 0.7}[p["arm"]]),
+        60,
+    )
+    assert kinds(study)["survey"] == 0
+
+
+def test_an_idle_promise_is_followed_by_surveys_in_a_rough_class_too() -> None:
+    """On this noisy list 51 of 60 trials repeated one design while the class was wide by itself."""
+    rng = np.random.default_rng(3)
+    X = rng.random((150, 3)).round(4)
+    f = np.sin(9 * X[:, 0]) * np.cos(11 * X[:, 1]) + np.sin(12 * X[:, 2])
+    table = {tuple(x): value for x, value in zip(X.tolist(), f, strict=True)}
+    study = run(
+        nr.Candidates(X.tolist()),
+        lambda x: table[tuple(np.asarray(x).tolist())] + 0.2 * float(rng.standard_normal()),
+        60,
+        seed=3,
+    )
+    repeats = Counter(tuple(np.asarray(trial.params).tolist()) for trial in study.trials)
+    assert kinds(study)["survey"] > 0
+    assert repeats.most_common(1)[0][1] < 40
+
+
 @pytest.mark.parametrize(("insurance", "surveys"), [(0.0, (0, 0)), (0.1, (0, 8)), (3.0, (4, 40))])
 def test_insurance_says_how_much_is_looked_around(
     insurance: float, surveys: tuple[int, int]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
@@ -64,14 +65,14 @@ class Strategy(Protocol):
         """A decision of its model in words and numbers, from what it recorded in the payload."""
 
 
-class Delegating:
+class Delegating(ABC):
     """A strategy that believes and decides as another one with settings of its own."""
 
     __slots__ = ()
 
+    @abstractmethod
     def inner(self, inputs: int) -> Strategy:
         """The other one, for that many inputs."""
-        raise NotImplementedError
 
     @property
     def proved(self) -> bool:
