@@ -90,7 +90,7 @@ def instances(suite: str, side: Side, seeds: int) -> Iterator[tuple[int, str]]:
         for number in range(100, 100 + seeds) if tune else range(seeds):
             yield from ((number, name) for name in strangers.names(range(number, number + 1)))
     elif kind in ("needle", "mixed", "faults"):  # many functions instead of many seeds
-        count = {"needle": 42, "mixed": 20, "faults": 20}[kind]
+        count = {"needle": 42, "mixed": 20, "faults": 20}[kind] * (seeds if tune else 1)
         yield from ((0, f"{kind}-{i}") for i in range(first, first + count))
     else:
         names = {
