@@ -88,13 +88,14 @@ def test_a_page_view_takes_three_statements(
 ) -> None:
     client = clients()
     library: Library = client.app.state.library  # type: ignore[attr-defined]
+    library._fresh_seconds = 60.0  # a loaded machine takes longer than half a second
     for path in ("", "", "/trust", "/lab", "/trials/3"):  # the first view opens the study
         library._snapshots.clear()
         statements.clear()
         assert client.get(f"/studies/first{path}").status_code == 200
         assert 0 < len(statements) <= MOST_STATEMENTS, (path, statements)
         statements.clear()
-        client.get(f"/studies/first{path}")  # viewers within half a second share the reading
+        client.get(f"/studies/first{path}")  # viewers at the same time share the reading
         assert statements == []
     client.get("/")
     assert len(statements) == 1
