@@ -137,6 +137,11 @@ class MomentMatched:
         ).mean(axis=0)
         return mean, std, dmean, half / std[:, None]
 
+    def joint(self, A: Array) -> tuple[Array, Array]:
+        means, covariances = zip(*(part.joint(A) for part in self.parts), strict=True)
+        apart = np.array(means) - np.mean(means, axis=0)
+        return np.mean(means, axis=0), np.mean(covariances, axis=0) + apart.T @ apart / len(means)
+
 
 @dataclass(frozen=True, slots=True)
 class MarginalGPUCB:

@@ -37,6 +37,7 @@ from noregret.gp.kernels import (
 from noregret.gp.posterior import (
     GREEDY_SHARE,
     VARIANCE_FLOOR,
+    JointPredictor,
     Posterior,
     Predictor,
     condition,
@@ -64,6 +65,7 @@ __all__ = [
     "Fit",
     "Gamma",
     "HalfCauchy",
+    "JointPredictor",
     "Kernel",
     "LogNormal",
     "Matern",

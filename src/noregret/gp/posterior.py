@@ -48,6 +48,12 @@ class Predictor(Protocol):
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]: ...
 
 
+class JointPredictor(Predictor, Protocol):
+    """A predictor that knows how values at several points go together."""
+
+    def joint(self, A: Array) -> tuple[Array, Array]: ...
+
+
 class CovarianceFactor(Protocol):
     """L with L Lᵀ = K + diag λ, on the processor or on a device; arrays go in and come out."""
 

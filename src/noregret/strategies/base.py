@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Fit, Kernel, Predictor
+from noregret.gp import Fit, JointPredictor, Kernel
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
@@ -97,7 +97,7 @@ class Belief:
     It is made of observed values only: points under way neither narrow nor widen it.
     """
 
-    predictor: Predictor
+    predictor: JointPredictor
     beta_sqrt: float
     lengthscales: Array
     offset: float

@@ -23,7 +23,10 @@ from noregret.trials import Goal, Limit, Trial, html_table, margin, sign_of, sta
 if TYPE_CHECKING:
     from noregret.study.study import Study
 
-MIN_DIFFERENCE = 1e-4  # model units, the smallest fitted noise std: smaller differences are ignored
+# Posterior stds of the difference of two means below which the told values decide. Larger: closer
+# to the best value told, which under noise is partly luck.
+INDISTINCT = 0.3
+MOST_INDISTINCT = 256  # trials that are compared with the one of the best mean
 COVER_SLACK = 0.01  # share of the norm bound up to which a cover is refined
 SEARCH_POINTS = 4096  # of the search where no cover can be computed
 INFEASIBLE_PENALTY = 1e6  # model units, larger than any value: for actions that break a limit
@@ -240,10 +243,22 @@ def recommended_of(
         middle = np.sort(value[kept])[np.sum(kept) // 2]
         with np.errstate(over="ignore"):
             kept &= value >= middle - (value[kept].max() - middle)
-        kept &= score >= score[kept].max() - MIN_DIFFERENCE * belief.scale
-        score = np.where(kept, value, -np.inf)
+        score = np.where(_indistinct(belief, X, np.where(kept, mean, -np.inf)), value, -np.inf)
     best = int(np.argmax(score))
     return valued[best], float(mean[best]), float(std[best])
+
+
+def _indistinct(belief: Belief, X: Array, mean: Array) -> Mask:
+    """The points whose mean the model cannot tell from the best one."""
+    rows = np.argsort(-mean, kind="stable")[:MOST_INDISTINCT]
+    rows = rows[np.isfinite(mean[rows])]
+    covariance = belief.predictor.joint(X[rows])[1]
+    variance = np.diag(covariance)
+    apart = np.sqrt(np.maximum(variance + variance[0] - 2 * covariance[0], 0.0))
+    near = np.zeros(len(X), dtype=np.bool_)
+    with np.errstate(over="ignore"):
+        near[rows] = mean[rows] >= mean[rows[0]] - INDISTINCT * belief.scale * apart
+    return near
 
 
 def _chances(belief: Belief, X: Array) -> Array:
