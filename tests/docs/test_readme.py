@@ -62,7 +62,7 @@ def test_the_quickstart_prints_its_outputs_and_names_its_install() -> None:
     assert blocks
     assert all(name in OUTPUTS or "savefig" in BLOCKS[name] for name in blocks)
     text = PAGES["quickstart.md"].read_text(encoding="utf-8")
-    assert "noregret[sql,plot]" in text.split("```python")[0]  # a stored study needs it
+    assert ".[sql,plot]" in text.split("```python")[0]  # a stored study needs it
     for said in ("pip install .", "https://github.com/noregret/noregret"):
         assert said in PAGES["index.md"].read_text(encoding="utf-8")
 
