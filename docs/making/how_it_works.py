@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-NOISE, START, TRIALS = 0.05, 1, 60
+NOISE, START, TRIALS = 0.05, 5, 60
 GRID = np.linspace(0, 1, 301)[:, None]
 BAND, TRUTH, SEEN, NEXT = "#9ecae1", "0.2", "#b2182b", "#2f8f3a"
 
@@ -148,14 +148,14 @@ def surveys() -> Figure:
     figure, axis = plt.subplots(figsize=(8, 3.4), layout="constrained")
     stuck_x, _ = points(fitted)
     axis.axhline(float(bump().maximiser()[0]), color="0.6", lw=1, label="the maximum")
-    axis.plot(stuck_x, ".", color="#d95f02", ms=5, label="log-EI on a fitted model")
+    axis.plot(stuck_x, ".", color="#d95f02", ms=5, label="expected improvement on the same model")
     axis.plot(
         np.flatnonzero(~survey),
         x[~survey],
         "o",
         color="#1b4f9c",
         ms=4.5,
-        label="the default: a promise of the fitted class",
+        label="the default: where the fitted model expects most",
     )
     axis.plot(
         np.flatnonzero(survey),
@@ -164,7 +164,7 @@ def surveys() -> Figure:
         mfc="none",
         color="#1b4f9c",
         ms=5.5,
-        label="the default: a survey of a wider class",
+        label="the default: a survey, because nothing new was learnt",
     )
     axis.set(xlabel="trial", ylabel="x evaluated", ylim=(-0.05, 1.06))
     figure.legend(

@@ -766,9 +766,8 @@ ROWS: dict[str, Callable[[Summary], list[Row]]] = {
 INTRO = (
     """# The paper, figure by figure and claim by claim
 
-Berkenkamp, Schoellig, Krause, *No-Regret Bayesian Optimization with Unknown Hyperparameters*, JMLR
-20(50), 2019. The claims are in our words. The command above each table measures its numbers, and
-`make reproduction MNIST=<folder with the four files>` writes this page from them.
+The claims of [the paper](theory.md), in our words. The command above each table measures its
+numbers; `make reproduction MNIST=<folder with the four files>` writes this page from them.
 
 The paper leaves noise, horizon, prior and functions open
 ([what we took](theory.md#unstated)). Its settings are used where stated: θ_0 = 1, B_0 = 2, δ = 0.1,
@@ -790,9 +789,8 @@ Written by `make reproduction`, as `docs/reproduction.md` is, which shows the nu
 
 NOTES = {
     "fig3": (
-        "(a′) adds what the sketch in the paper hides: the exact norm as lengthscales shrink. The"
-        " lemma's √g is nearly attained by a smooth function, while the norm of a rough sample even"
-        " falls at first."
+        "(a′) adds the exact norm as lengthscales shrink. A smooth function nearly attains the"
+        " lemma's √g, while the norm of a rough sample falls at first."
     ),
     "fig4": (
         "The bound estimator is shown with the paper's p = t^0.9 and with a reference anchored at"
@@ -807,8 +805,8 @@ NOTES = {
         " negative loss and σ = 0.05; the baselines standardise and estimate the noise."
     ),
     "errata": (
-        "Errata of the paper ([list](theory.md#errata)) with the measurement behind each, and other"
-        " claims of sections 3 and 4 that can be computed."
+        "[Errata of the paper](theory.md#errata) and other claims of sections 3 and 4 that can be"
+        " computed."
     ),
 }
 
@@ -823,13 +821,13 @@ def page(summaries: dict[str, Summary]) -> str:
         title = "Errata" if name == "errata" else f"Figure {name[3:]}"
         extra = " --mnist DIR" if name == "fig6" else ""
         options, told = settings(name, summary)
-        note = NOTES.get(name, "")
+        note = f"{NOTES[name]}\n\n" if name in NOTES else ""
         rows = "\n".join(row.short for row in ROWS[name](summary))
         parts.append(
             f"## {title}: {summary['title']}\n\n`noregret reproduce {name}{extra}{options}`"
             f" ({summary['runs']} runs{told}, {summary['seconds'] / 60:.1f} minutes of"
-            f" one core, version {summary['version']})\n\n"
-            f"![{summary['title']}](figures/{name}.png)\n\n{note}\n\n"
+            " one core)\n\n"
+            f"![{summary['title']}](figures/{name}.png)\n\n{note}"
             f"| the paper | measured | verdict |\n|---|---|---|\n{rows}\n"
         )
     return "\n".join(parts)

@@ -16,19 +16,15 @@ from research.paper import intervals
 
 RULES = """## How a verdict is reached
 
-A claim has criteria: measured quantities with limits. Brackets are 95 % intervals over the seeds
-(Student's t for a mean, resampled seeds for a median, Wilson's for a share; seeds are paired where
-two methods are compared). A number without brackets is exact or from one run. A criterion is *met*
-if its whole interval meets it, *refuted* if none of it does, *open* otherwise. A count ("in none",
-"in at least one") is judged as it is.
+A claim has criteria: measured quantities with limits, which are ours and were chosen with an
+earlier run in view. Brackets are 95 % intervals over the seeds (Student's t for a mean, resampled
+seeds for a median, Wilson's for a share; paired where methods are compared). A number without
+brackets is exact or from one run. A criterion is *met* if its whole interval meets it, *refuted* if
+none of it does, *open* otherwise; a count is judged as it is. A claim *holds* if every criterion is
+met, *holds with a change* if every criterion of the weaker claim is met, *does not hold* if neither
+and at least one criterion of each is refuted, and is *not decided* otherwise.
 
-- *holds*: every criterion is met;
-- *holds with a change*: every criterion of the weaker claim is met;
-- *does not hold*: neither, and at least one criterion of each is refuted;
-- *not decided*: otherwise.
-
-The limits are ours and were chosen with an earlier run in view. This page shows the numbers that
-decide; `research/paper/claims.md` has every criterion and every number.
+`research/paper/claims.md` has every criterion and every number.
 """
 
 

@@ -66,9 +66,12 @@ def one_ask(strategy: Strategy | None = None) -> Stations:
 
 
 def summary(file: str) -> str:
-    """The first sentence of a file's docstring."""
+    """The first sentence of a file's docstring, up to its colon."""
     text = ast.get_docstring(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))) or ""
-    return text.split("\n\n")[0].replace("\n", " ").partition(". ")[0].rstrip(".:") or "–"
+    return (
+        text.split("\n\n")[0].replace("\n", " ").partition(". ")[0].partition(": ")[0].rstrip(".:")
+        or "–"
+    )
 
 
 def table(found: Stations, most: int = 4) -> str:

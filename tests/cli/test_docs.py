@@ -65,7 +65,7 @@ def test_the_sessions_run_as_printed(shell: Shell) -> None:
         for block in re.findall(r"```console\n(.*?)```", PAGE, flags=re.DOTALL)
         for step in re.split(r"^\$ noregret ", block, flags=re.M)[1:]
     ]
-    assert len(steps) > 15
+    assert len(steps) >= 3
     for step in steps:
         command, _, expected = step.partition("\n")
         assert loosely(shell(command).out) == loosely(expected), command
