@@ -14,7 +14,7 @@ import click
 from noregret.cli import output
 from noregret.cli.definition import Definition, limits, read_constraints, settings
 from noregret.cli.options import Assignments, Database, StudyName, Target, Text, command, pairs
-from noregret.diagnostics.presentation import number, table
+from noregret.diagnostics.presentation import format_number, format_table
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
 from noregret.storage import SQLStorage
 from noregret.storage import backup as backup_storage
@@ -135,12 +135,12 @@ def list_(target: Database) -> None:
             each.name,
             each.goal,
             *map(str, (each.trials, each.complete, each.running, each.waiting, each.failed)),
-            number(each.best),
+            format_number(each.best),
             each.last_activity[:16].replace("T", " "),
         ]
         for each in summaries
     ]
-    text = table([*header, "last activity (UTC)"], rows, right=range(2, 8))
+    text = format_table([*header, "last activity (UTC)"], rows, right=range(2, 8))
     target.emit(
         {"studies": [asdict(each) for each in summaries]},
         text if rows else "no studies yet: make one with `noregret create`",

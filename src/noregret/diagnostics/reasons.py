@@ -27,34 +27,29 @@ class Convergence:
     upper: tuple[float | None, ...]
 
 
-def convergence(
+def track_convergence(
     trials: Sequence[Trial], made: Sequence[Prediction | None], goal: Goal
 ) -> Convergence:
     """The progress of trials as they stand, with their predictions."""
-    best = best_so_far([trial.value if _counts(trial) else None for trial in trials], goal)
-    bounds: list[tuple[float | None, float | None]] = []
+    # only values within all limits may be the best
+    values = [None if trial.feasible is False else trial.value for trial in trials]
+    lower: list[float | None] = []
+    upper: list[float | None] = []
+    low = high = None
     for prediction in made:
-        last = bounds[-1] if bounds else (None, None)
-        bounds.append(_certificate(prediction, sign_of(goal)) or last)
-    return Convergence(
-        tuple(best), tuple(low for low, _ in bounds), tuple(high for _, high in bounds)
-    )
-
-
-def _counts(trial: Trial) -> bool:
-    """Whether its value may be the best: complete, and within all limits."""
-    return trial.state == "complete" and trial.feasible is not False
+        low, high = _certificate(prediction, sign_of(goal)) or (low, high)
+        lower.append(low)
+        upper.append(high)
+    return Convergence(tuple(best_so_far(values, goal)), tuple(lower), tuple(upper))
 
 
 def _certificate(made: Prediction | None, sign: float) -> tuple[float, float] | None:
     optimistic = _optimistic(made, sign)
     if made is None or made.explanation.recommended_bound is None or optimistic is None:
         return None
-    if made.explanation.exploration != 1:
-        return None  # the point does not maximise the whole band
     safe = sign * made.explanation.recommended_bound
-    if sign * (optimistic - safe) < 0:
-        return None  # the point promised less than the recommended one
+    if made.explanation.exploration != 1 or sign * (optimistic - safe) < 0:
+        return None  # the point does not maximise the whole band, or promised less than the best
     return (safe, optimistic) if sign > 0 else (optimistic, safe)
 
 

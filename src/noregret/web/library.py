@@ -53,11 +53,11 @@ class Snapshot:
 
     @cached_property
     def convergence(self) -> Convergence:
-        return diagnostics.convergence(self.trials, self.predictions, self.record.goal)
+        return diagnostics.track_convergence(self.trials, self.predictions, self.record.goal)
 
     @cached_property
     def calibration(self) -> Calibration:
-        return diagnostics.calibration(self.predictions)
+        return diagnostics.check_calibration(self.predictions)
 
     @cached_property
     def alarms(self) -> list[Alarm]:
