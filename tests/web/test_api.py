@@ -459,7 +459,6 @@ def test_what_could_hide_is_said_for_any_number_of_inputs() -> None:
         assert fitting.resolution_text(study) is None
         study.add([0.5] * inputs, 1.0)
         said[inputs] = fitting.resolution_text(study)
-        assert fitting.importance(None, study) is None
     assert said[1] is not None
     assert re.search(r"reaches 50% of every input's range .*; a wider one cannot\.", said[1])
     assert said[4] is not None
@@ -503,9 +502,9 @@ def test_notes_are_written_and_taken_away(browser: TestClient, storage: SQLStora
 def test_a_study_has_words_and_units_of_its_own() -> None:
     plain = StudyRecord("lab", nr.Space({"t": nr.Float(0, 1)}), "minimize", nr.RandomSearch(), 0)
     attributes = {"value_name": "yield", "unit": "%", "units": {"t": "°C"}}
-    assert words.quantity(replace(plain, attributes=attributes)).label == "yield (%)"
-    assert words.quantity(replace(plain, attributes=attributes)).units == {"t": "°C"}
-    assert words.quantity(plain).label == "value, lower is better"
+    assert words.Quantity.of(replace(plain, attributes=attributes)).label == "yield (%)"
+    assert words.Quantity.of(replace(plain, attributes=attributes)).units == {"t": "°C"}
+    assert words.Quantity.of(plain).label == "value, lower is better"
 
 
 @pytest.mark.parametrize(
@@ -525,7 +524,7 @@ def test_a_study_has_words_and_units_of_its_own() -> None:
 def test_as_many_digits_as_the_noise_justifies(
     value: float | None, noise: float | None, shown: str
 ) -> None:
-    assert words.measured(value, noise) == shown
+    assert words.format_measured(value, noise) == shown
 
 
 def test_a_study_is_deleted(browser: TestClient, clients: Any) -> None:

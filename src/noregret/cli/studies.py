@@ -173,7 +173,7 @@ def serve(
     try:
         import uvicorn
 
-        from noregret.web.app import bounded, create_app
+        from noregret.web.app import create_app, server_config
         from noregret.web.security import Access
     except ImportError as error:
         raise MissingExtraError(
@@ -182,7 +182,7 @@ def serve(
 
     access = Access(write, token or os.environ.get("NOREGRET_TOKEN") or None, host)
     app = create_app(SQLStorage(target.storage if write else target.existing()), access)
-    server = uvicorn.Server(bounded(app, host=host, port=port, log_level="warning"))
+    server = uvicorn.Server(server_config(app, host=host, port=port, log_level="warning"))
     server.config.load()
     socket = server.config.bind_socket()
     socket.listen()  # the address printed below answers at once

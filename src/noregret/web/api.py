@@ -15,15 +15,22 @@ from noregret.storage import codec
 from noregret.study import Study, numbers
 from noregret.web import schemas
 from noregret.web.charts import CHARTS, ChartName
-from noregret.web.fitting import Fitter
+from noregret.web.fitting import Fitter, Models, Summary
 from noregret.web.library import Library, Snapshot
-from noregret.web.models import Models
-from noregret.web.schemas import LARGEST_INT, Key, NumberOut, StudyOut, TrialOut, key_of, name_of
+from noregret.web.schemas import (
+    LARGEST_INT,
+    Key,
+    NumberOut,
+    StudyOut,
+    TrialOut,
+    decode_key,
+    encode_name,
+)
 
 PAGE = 1000  # largest number of trials in a response
 CSV = "text/csv; charset=utf-8"
 
-PROBLEMS = {
+ERRORS = {
     400: "The body is not valid JSON",
     401: "A token is needed",
     403: "The server is read-only, or the request came from another site",
@@ -35,9 +42,7 @@ PROBLEMS = {
 }
 router = APIRouter(
     prefix="/api",
-    responses={
-        status: {"model": schemas.Problem, "description": text} for status, text in PROBLEMS.items()
-    },
+    responses={s: {"model": schemas.ErrorOut, "description": text} for s, text in ERRORS.items()},
 )
 
 
@@ -54,7 +59,7 @@ def study_name(
         Key, Path(description="The study's name; other bytes than A-Z a-z 0-9 . _ - as ~XX")
     ],
 ) -> str:
-    name = name_of(key)
+    name = decode_key(key)
     if name is None:
         raise UnknownStudyError(f"{key!r} is not a study's key")
     return name
@@ -68,7 +73,7 @@ Fits = Annotated[Models, Depends(models)]
 StudyName = Annotated[str, Depends(study_name)]
 
 
-def snapshot(name: StudyName, studies: Studies) -> Snapshot:
+def read_snapshot(name: StudyName, studies: Studies) -> Snapshot:
     return studies.snapshot(name)
 
 
@@ -77,7 +82,7 @@ def changing(name: StudyName, studies: Studies) -> Iterator[Study]:
         yield study
 
 
-Seen = Annotated[Snapshot, Depends(snapshot)]
+Seen = Annotated[Snapshot, Depends(read_snapshot)]
 # scope="function": the old snapshot is dropped before the response is sent
 Changing = Annotated[Study, Depends(changing, scope="function")]
 
@@ -106,7 +111,7 @@ def describe_study(seen: Seen) -> Any:
     """What defines a study, and its number of trials by state."""
     record = seen.record
     return {
-        "key": key_of(record.name),
+        "key": encode_name(record.name),
         "name": record.name,
         "goal": record.goal,
         "seed": record.seed,
@@ -128,9 +133,8 @@ async def study_version(seen: Seen, fits: Fits, model: bool = False) -> Any:
     """
     if not model:
         return {"version": seen.version}
-    summary, fitting = fits.look(seen.record.name, seen.identity, seen.version)
-    version = None if summary is None else summary.version
-    return {"version": seen.version, "model": version, "fitting": fitting}
+    summary = fits.look(seen.record.name, seen.identity, seen.version)
+    return {"version": seen.version, "model": summary.version, "fitting": summary.fitting}
 
 
 @router.get("/studies/{key}/trials", response_model=list[TrialOut])
@@ -173,12 +177,12 @@ def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
     return tagged(request, seen.version, CHARTS[chart](seen).to_csv(), CSV)
 
 
-@router.get("/studies/{key}/model", response_model=schemas.ModelOut)
+@router.get("/studies/{key}/model", response_model=Summary)
 async def study_model(seen: Seen, fits: Fits) -> Any:
     """The recommended trial and the certificate, by the last fit. Answers at once, also while a
     newer fit is being computed.
     """
-    return schemas.ModelOut.of(*fits.look(seen.record.name, seen.identity, seen.version))
+    return fits.look(seen.record.name, seen.identity, seen.version)
 
 
 @router.get("/studies/{key}/slice", response_model=schemas.SliceOut)
@@ -206,7 +210,7 @@ def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
     """All trials as a file."""
     file = io.StringIO()
     seen.study.export(file, form)
-    name = f"{key_of(seen.record.name)[:80]}.{form}"
+    name = f"{encode_name(seen.record.name)[:80]}.{form}"
     return Response(
         file.getvalue().encode("utf-8", "replace"),
         media_type=CSV if form == "csv" else "application/json",
@@ -252,7 +256,7 @@ def _created(studies: Library, study: Study, attributes: dict[str, Any]) -> Stud
 
 
 @router.post("/studies/{key}/ask", status_code=201, response_model=list[TrialOut])
-def ask(study: Changing, studies: Studies, body: schemas.AskIn) -> Any:
+def ask_trials(study: Changing, studies: Studies, body: schemas.AskIn) -> Any:
     """The next experiments: waiting ones first, then what the strategy proposes."""
     with studies.lock(study.name, "ask"):
         trials = study.ask(body.count, fixed=body.fixed or None, context=body.context)
@@ -270,13 +274,13 @@ def add_point(study: Changing, body: schemas.PointIn) -> Any:
 
 
 @router.post("/studies/{key}/trials/{number}/tell", response_model=TrialOut)
-def tell(study: Changing, number: Number, body: schemas.TellIn) -> Any:
+def tell_trial(study: Changing, number: Number, body: schemas.TellIn) -> Any:
     """The result of a running experiment."""
     return study.tell(number, **body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/correct", status_code=201, response_model=TrialOut)
-def correct(study: Changing, number: Number, body: schemas.TellIn) -> Any:
+def correct_trial(study: Changing, number: Number, body: schemas.TellIn) -> Any:
     """Another result for a finished trial, as a new trial: nothing is deleted."""
     return study.correct(number, **body.model_dump()).to_json()
 
@@ -293,7 +297,7 @@ def withdraw(study: Changing, number: Number, body: schemas.WithdrawIn) -> Any:
 
 
 @router.post("/studies/{key}/trials/{number}/retry", status_code=201, response_model=TrialOut)
-def retry(study: Changing, number: Number) -> Any:
+def retry_trial(study: Changing, number: Number) -> Any:
     """The point of a failed experiment again, as a new waiting trial."""
     return study.retry(number).to_json()
 
@@ -311,7 +315,7 @@ def annotate_trial(study: Changing, number: Number, body: schemas.NoteIn) -> Non
 
 
 @router.delete("/studies/{key}", status_code=204)
-def delete_study(studies: Studies, name: StudyName) -> None:
+def remove_study(studies: Studies, name: StudyName) -> None:
     """Delete a study and all its trials."""
     studies.storage.delete(name)
     studies.forget(name)

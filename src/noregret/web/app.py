@@ -31,8 +31,8 @@ from noregret.errors import (
 )
 from noregret.storage import SQLStorage
 from noregret.web import api, pages
+from noregret.web.fitting import Models
 from noregret.web.library import Library
-from noregret.web.models import Models
 from noregret.web.security import Access, Bucket, Guard, outward
 
 STATUS = {  # of the first class that an error is an instance of; 422 for all others
@@ -118,7 +118,7 @@ def _http(request: Request, error: Exception) -> Response:
 # -- the server --
 
 
-class Bounded(H11Protocol):
+class TimedProtocol(H11Protocol):
     """HTTP/1.1 that gives up on requests that do not come and on responses that are not read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -170,7 +170,7 @@ class RateLimit(logging.Filter):
 RATE_LIMIT = RateLimit()
 
 
-def bounded(app: Any, **settings: Any) -> uvicorn.Config:
+def server_config(app: Any, **settings: Any) -> uvicorn.Config:
     """The server's configuration with every limit.
 
     Args:
@@ -179,7 +179,7 @@ def bounded(app: Any, **settings: Any) -> uvicorn.Config:
     """
     config = uvicorn.Config(
         app,
-        http=Bounded,
+        http=TimedProtocol,
         ws="none",
         proxy_headers=False,  # or a local process could choose the address it is counted by
         h11_max_incomplete_event_size=HEADER_BYTES,

@@ -17,12 +17,12 @@ from starlette.staticfiles import StaticFiles
 
 from noregret import __version__
 from noregret.space import Candidates, named_params
-from noregret.strategies import display_name
-from noregret.trials import Trial, corrections
+from noregret.strategies import display_name, settings_of
+from noregret.trials import corrections, latest
 from noregret.web import words
 from noregret.web.api import Fits, Number, Seen, Studies
 from noregret.web.library import Snapshot
-from noregret.web.schemas import key_of
+from noregret.web.schemas import encode_name
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
 
 ROWS = 25  # trials per page of the table
@@ -39,9 +39,11 @@ templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-templates.filters.update(number=words.number, when=words.when, measured=words.measured)
+templates.filters.update(
+    number=words.format_value, when=words.format_time, measured=words.format_measured
+)
 templates.globals.update(
-    key_of=key_of,
+    encode_name=encode_name,
     release=__version__,
     plotly=PLOTLY.version,
     strategy_name=display_name,
@@ -104,15 +106,15 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
     return {
         "study": record,
         "seen": seen,
-        "key": key_of(record.name),
+        "key": encode_name(record.name),
         "tab": tab,
-        "quantity": words.quantity(record),
+        "quantity": words.Quantity.of(record),
         "noise": seen.noise,
         "places": words.decimals(seen.noise),
         "blank": False,
         "names": list(record.space.parameters),
         "point": lambda trial: named_params(record.space, trial.params),
-        "shown": lambda params: words.shown(record.space, params),
+        "shown": lambda params: words.active_point(record.space, params),
         "conditions": words.conditions(record.space),
     }
 
@@ -125,11 +127,11 @@ def overview_page(
     pages = max(1, -(-len(seen.rows) // ROWS))
     page = min(page, pages)
     last = len(seen.rows) - (page - 1) * ROWS
-    recommended = None
+    corrected, recommended = corrections(seen.rows), None
     number = model.recommended["number"] if model and model.recommended else len(seen.rows)
     if number < len(seen.rows):  # the model may be that of a longer history
-        number = _first(number, seen.rows)
-        recommended = next(trial for trial in seen.trials if trial.number == number)
+        end = latest(number, corrected)
+        recommended = next(t for t in seen.trials if latest(t.number, corrected) == end)
     return render(
         request,
         "overview.html",
@@ -137,7 +139,7 @@ def overview_page(
         rows=list(reversed(seen.rows[max(0, last - ROWS) : last])),
         page=page,
         pages=pages,
-        corrected=corrections(seen.rows),
+        corrected=corrected,
         model=model,
         recommended=recommended,
         listed=isinstance(seen.record.space, Candidates),
@@ -145,22 +147,15 @@ def overview_page(
     )
 
 
-def _first(number: int, rows: list[Trial]) -> int:
-    """The trial at the beginning of a chain of corrections."""
-    while (corrected := rows[number].corrects) is not None:
-        number = corrected
-    return number
-
-
 @router.get("/studies/{key}/trust")
 def trust_page(request: Request, seen: Seen) -> Response:
-    blank = not seen.checked
+    blank, strategy = not seen.checked, seen.record.strategy
     return render(
         request,
         "trust.html",
         **study_values(seen, "trust") | {"blank": blank},
         covered=bool(seen.calibration.predictions),
-        settings=words.settings(seen.record.strategy),
+        settings={name: getattr(strategy, name) for name in settings_of(type(strategy))},
     )
 
 
