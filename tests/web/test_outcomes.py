@@ -64,7 +64,7 @@ def test_context_is_asked_for(browser: TestClient, storage: SQLStorage) -> None:
         assert asked["params"]["outside"] == outside
         client.post(f"{where}/trials/{asked['number']}/tell", json={"value": asked["number"]})
     page = client.get(f"/studies/{encode_name('heat')}").text
-    assert "Given, not chosen: outside" in page
+    assert "Conditions you cannot control: outside" in page
     assert 'data-context="outside"' in client.get(f"/studies/{encode_name('heat')}/lab").text
     table = policy_table(study)
     assert table is not None

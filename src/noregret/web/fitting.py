@@ -23,7 +23,6 @@ import numpy as np
 from noregret.diagnostics import importances, values_along
 from noregret.diagnostics.presentation import distances_to_slice, model_slice
 from noregret.errors import NoRegretError, StorageError
-from noregret.search import SAYS_LITTLE_ABOVE
 from noregret.space import Candidates, named_params
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
@@ -51,7 +50,6 @@ POLICY_ROWS = 9  # values of the context in the table of a policy
 POLICY_CURVES = 12  # largest number of inputs with a curve
 POLICY_TRIALS = 1000  # number of latest trials drawn beside the curves
 COLUMNS = ("number", "value", "weight", "x", "y")  # of the trials beside a slice
-WIDE = 0.5  # radius of the largest empty ball (share of every range) above which it is only "large"
 NULL = np.array(None)  # where a constraint does not hold
 NO_MODEL = "there is no model yet: this strategy has none, or no value was told"
 
@@ -125,7 +123,8 @@ class Fitter:
                 key: getattr(result.certificate, key)
                 for key in ("regret_bound", "condition", "proved", "refuted", "slack")
             }
-            summary.resolution = resolution_text(study)
+            resolution = _or_error(study.resolution)
+            summary.resolution = None if isinstance(resolution, str) else str(resolution)
             if len(study.space.parameters) > 1:
                 indices = importances(result.belief, study.space)
                 summary.importance = [
@@ -267,23 +266,6 @@ def call(method: Callable[..., Any], *arguments: Any) -> Any:
 
 
 # -- what a model says beyond its predictions --
-
-
-def resolution_text(study: Study) -> str | None:
-    """The width of a peak that the points may have missed; None before the first value."""
-    try:
-        resolution = study.resolution()
-    except NoRegretError:
-        return None
-    inputs, radius = len(resolution.centre), resolution.radius
-    if inputs > SAYS_LITTLE_ABOVE or round(radius, 2) > WIDE:
-        return "There is much room between the points: even a wide peak could still hide."
-    reach = f"{max(radius, 0.001):.1%}" if radius < 0.1 else f"{radius:.0%}"
-    wider = "a wider one cannot" if resolution.exact else "perhaps a wider one too"
-    return (
-        f"A peak that reaches {reach} of every input's range from its top could still hide between"
-        f" the points; {wider}."
-    )
 
 
 def feasibility_text(study: Study, trials: list[Trial]) -> str | None:

@@ -26,6 +26,7 @@ from noregret.web.schemas import encode_name
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
 
 ROWS = 25  # trials per page of the table
+RECENT = 10  # results in the laboratory
 STATIC = Path(__file__).parent / "static"
 PLOTLY = distribution("plotly")  # its Python package, which is not imported, has the JavaScript
 PLOTLY_FILE = Path(str(PLOTLY.locate_file("plotly/package_data/plotly.min.js")))
@@ -82,11 +83,6 @@ def _set_cookie(request: Request, response: Response, session: str) -> None:
     )
 
 
-def problem(request: Request, status: int, detail: str) -> Response:
-    """An error as a page."""
-    return render(request, "problem.html", status, code=status, detail=detail)
-
-
 # -- studies --
 
 
@@ -100,10 +96,10 @@ def new_page(request: Request) -> Response:
     return render(request, "new.html")
 
 
-def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
-    """What every page of a study shows."""
+def study_page(request: Request, seen: Snapshot, tab: str, **values: Any) -> Response:
+    """A page of a study, from the template of that name."""
     record = seen.record
-    return {
+    shared: dict[str, Any] = {
         "study": record,
         "seen": seen,
         "key": encode_name(record.name),
@@ -117,6 +113,7 @@ def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
         "shown": lambda params: words.active_point(record.space, params),
         "conditions": words.conditions(record.space),
     }
+    return render(request, f"{tab}.html", **shared | values)
 
 
 @router.get("/studies/{key}")
@@ -132,11 +129,12 @@ def overview_page(
     if number < len(seen.rows):  # the model may be that of a longer history
         end = latest(number, corrected)
         recommended = next(t for t in seen.trials if latest(t.number, corrected) == end)
-    return render(
+    return study_page(
         request,
-        "overview.html",
-        **study_values(seen, "overview") | {"blank": seen.empty},
-        rows=list(reversed(seen.rows[max(0, last - ROWS) : last])),
+        seen,
+        "overview",
+        blank=seen.empty,
+        rows=seen.rows[max(0, last - ROWS) : last][::-1],
         page=page,
         pages=pages,
         corrected=corrected,
@@ -149,35 +147,30 @@ def overview_page(
 
 @router.get("/studies/{key}/trust")
 def trust_page(request: Request, seen: Seen) -> Response:
-    blank, strategy = not seen.checked, seen.record.strategy
-    return render(
-        request,
-        "trust.html",
-        **study_values(seen, "trust") | {"blank": blank},
-        covered=bool(seen.calibration.predictions),
-        settings={name: getattr(strategy, name) for name in settings_of(type(strategy))},
-    )
+    strategy, covered = seen.record.strategy, bool(seen.calibration.predictions)
+    settings = {name: getattr(strategy, name) for name in settings_of(type(strategy))}
+    blank = not seen.checked
+    return study_page(request, seen, "trust", blank=blank, covered=covered, settings=settings)
 
 
 @router.get("/studies/{key}/lab")
 def laboratory_page(request: Request, seen: Seen) -> Response:
-    done = [trial for trial in seen.trials if trial.is_finished][-10:]
-    return render(
+    return study_page(
         request,
-        "lab.html",
-        **study_values(seen, "lab"),
+        seen,
+        "lab",
         open_trials=[trial for trial in seen.rows if trial.state == "running"],
         waiting=[trial for trial in seen.rows if trial.state == "waiting"],
-        done=list(reversed(done)),
+        done=[trial for trial in seen.trials if trial.is_finished][: -RECENT - 1 : -1],
     )
 
 
 @router.get("/studies/{key}/trials/{number}")
 def trial_page(request: Request, seen: Seen, number: Number) -> Response:
-    return render(
+    return study_page(
         request,
-        "trial.html",
-        **study_values(seen, "trial"),
+        seen,
+        "trial",
         trial=seen.trial(number),
         prediction=seen.prediction(number),
         corrected_by=corrections(seen.rows).get(number),
@@ -235,11 +228,8 @@ def plotly_script(request: Request) -> Response:
     near = request.client is not None and is_loopback(request.client.host)
     if near or "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(PLOTLY_FILE, media_type="text/javascript", headers=FOR_EVER)
-    return Response(
-        plotly_packed(),
-        media_type="text/javascript",
-        headers={**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"},
-    )
+    headers = {**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    return Response(plotly_packed(), media_type="text/javascript", headers=headers)
 
 
 router.mount("/static", StaticFiles(directory=STATIC), name="static")

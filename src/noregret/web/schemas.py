@@ -16,12 +16,13 @@ from noregret.space import (
     Choice,
     Float,
     Int,
+    Parameter,
     Space,
     read_constraint,
     read_only,
 )
 from noregret.storage import StudySummary
-from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch
+from noregret.strategies import named
 from noregret.study import Study, read_limits, read_number, read_value
 
 LARGEST_INT = 2**53 - 1  # the largest integer that every JSON reader takes without rounding
@@ -142,20 +143,7 @@ class RandomIn(Body):
     kind: Literal["random"]
 
 
-KINDS: dict[str, Callable[..., Any]] = {
-    "float": Float,
-    "int": Int,
-    "choice": Choice,
-    "insured": InsuredGPUCB,
-    "log_ei": LogEI,
-    "rigorous": AdaptiveGPUCB.rigorous,
-    "random": RandomSearch,
-}
-
-
-def _make(body: Any) -> Any:
-    """The parameter or the strategy that a body describes."""
-    return KINDS[body.kind](**body.model_dump(exclude={"kind", "name"}))
+PARAMETERS: dict[str, Callable[..., Parameter]] = {"float": Float, "int": Int, "choice": Choice}
 
 
 class StudyIn(Body):
@@ -179,7 +167,11 @@ class StudyIn(Body):
         """The search space, with its constraints and branches."""
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
-        box = Space([(item.name, _make(item)) for item in self.space.parameters])
+        inputs = [
+            (item.name, PARAMETERS[item.kind](**item.model_dump(exclude={"kind", "name"})))
+            for item in self.space.parameters
+        ]
+        box = Space(inputs)
         branches = [text for text in self.space.constraints if f" {ONLY_FOR} " in text]
         constraints = [text for text in self.space.constraints if text not in branches]
         return Space(
@@ -192,9 +184,10 @@ class StudyIn(Body):
 
     def settings(self) -> dict[str, Any]:
         """The other arguments of ``Study.create``, which ``Study.derived`` takes too."""
+        options = self.strategy.model_dump(exclude={"kind"})
         return {
             "goal": self.goal,
-            "strategy": _make(self.strategy),
+            "strategy": named(self.strategy.kind.replace("_", "-"), options),
             "seed": self.seed,
             "outcomes": read_limits(self.outcomes),
             "context": self.context,
