@@ -27,7 +27,7 @@ def test_what_was_decided_without_a_value_is_said() -> None:
         study.tell(trial, None, outcomes={"g": 1 + float(trial.params[0])})
     rules = [why(t, None, study.goal).rule for t in study.trials]
     assert "initial design" in rules[0]
-    assert "chance to keep them" in rules[-1]
+    assert "most likely to satisfy all limits" in rules[-1]
 
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {

@@ -268,7 +268,7 @@ def test_a_study_from_another_brings_its_trials(page: Page, empty: SQLStorage) -
     origin = made.record().origin
     assert origin is not None
     assert origin["study"] == "yield"
-    assert "Made from “yield”" in page.text("#origin")
+    assert "Started from “yield”" in page.text("#origin")
 
 
 # -- what is drawn --

@@ -41,7 +41,7 @@ class Alarm:
 def alarms(
     space: SearchSpace,
     trials: Sequence[Trial],
-    made: Sequence[Prediction | None],
+    forecasts: Sequence[Prediction | None],
     goal: Goal,
     strategy: Strategy,
 ) -> list[Alarm]:
@@ -50,7 +50,7 @@ def alarms(
     Args:
         space: The search space.
         trials: The trials as ``effective_trials`` gives them.
-        made: Their predictions, see ``predictions``.
+        forecasts: Their predictions, see ``predictions``.
         goal: "maximize" or "minimize".
         strategy: The study's strategy.
 
@@ -58,9 +58,9 @@ def alarms(
         The alarms, the most serious first.
     """
     chosen = [trial for trial in trials if trial.decision.model is not None]
-    last = next((each.explanation for each in reversed(made) if each is not None), None)
+    last = next((each.explanation for each in reversed(forecasts) if each is not None), None)
     alarms = [
-        _coverage(made, last is not None and last.proved),
+        _coverage(forecasts, last is not None and last.proved),
         _stuck(space, chosen, strategy),
         *_edges(space, _points(space, chosen[-RECENT:]), trials, goal),
         _noise(last, strategy),
@@ -74,8 +74,8 @@ def _points(space: SearchSpace, trials: Sequence[Trial]) -> Array:
     return encoded.reshape(-1, space.dimension)
 
 
-def _coverage(made: Sequence[Prediction | None], proved: bool) -> Alarm | None:
-    checked = check_calibration(made)
+def _coverage(forecasts: Sequence[Prediction | None], proved: bool) -> Alarm | None:
+    checked = check_calibration(forecasts)
     if not checked.failing:
         return None
     action = (

@@ -27,11 +27,20 @@ ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals needed for a quantil
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A proposal's own forecast, in the values' units and sign. (low, high): where a value was
-    expected with probability ``LEVEL``, ``multiple`` of the forecast's standard deviations away;
-    calibrated: whether earlier errors of the study say how many, or the model alone. (lower,
-    upper): the strategy's band of f, None without a width. residual: in standard deviations of a
-    value, None before it is known. explanation: what the strategy says of the decision.
+    """A proposal's own forecast, in the values' units and sign.
+
+    Args:
+        number: The trial.
+        mean: The expected value.
+        std: Posterior standard deviation of f.
+        low: Lower end of the band that contains a value with probability ``LEVEL``.
+        high: Upper end of that band.
+        lower: Lower end of the strategy's band of f; None without a width.
+        upper: Upper end of the strategy's band of f.
+        residual: Value minus mean, in standard deviations of a value; None before it is known.
+        explanation: What the strategy says of the decision.
+        multiple: Half-width of (low, high), in standard deviations of a value.
+        calibrated: Whether earlier residuals of the study set ``multiple``, or the model alone.
     """
 
     number: int
@@ -74,7 +83,7 @@ def effective_trials(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list[Prediction | None]:
-    """What each proposal expected, by the words and numbers of the study's strategy.
+    """What each proposal predicted, according to the study's strategy.
 
     Args:
         trials: The trials as ``effective_trials`` gives them.
@@ -183,8 +192,13 @@ def _multiples(trials: Sequence[Trial], residuals: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Coverage after each value, and the least that chance allows if the forecasts are right: below
-    it at *some* look it falls in at most 5 % of such studies.
+    """Coverage of the predictive bands.
+
+    Args:
+        predictions: The calibrated predictions whose values are known, oldest first.
+        coverage: Share of values inside their bands, after each value.
+        least: Lower bound of ``coverage``: if the forecasts are right, coverage falls below it at
+            any time in at most 5 % of studies.
     """
 
     predictions: tuple[Prediction, ...]
@@ -200,11 +214,17 @@ class Calibration:
         return len(self.predictions) > 0 and self.coverage[-1] < self.least[-1]
 
 
-def check_calibration(made: Sequence[Prediction | None]) -> Calibration:
-    """Of all calibrated predictions whose value is known, oldest first; none: not enough yet."""
-    known = tuple(
-        each for each in made if each is not None and each.calibrated and each.residual is not None
-    )
+def check_calibration(forecasts: Sequence[Prediction | None]) -> Calibration:
+    """The coverage of a study's forecasts.
+
+    Args:
+        forecasts: One entry per trial, see ``predictions``.
+
+    Returns:
+        The coverage after each value; empty if there are not enough values yet.
+    """
+    checked = (p for p in forecasts if p is not None and p.residual is not None)
+    known = tuple(prediction for prediction in checked if prediction.calibrated)
     counts = np.arange(1, len(known) + 1, dtype=np.intp)
     coverage = np.cumsum([bool(each.inside) for each in known]) / counts
     least = _least_inside(counts) / counts

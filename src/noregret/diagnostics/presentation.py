@@ -53,11 +53,10 @@ def format_table(
     lines = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     align = [str.rjust if index in right else str.ljust for index in range(len(header))]
-    texts = [
-        [pad(text, width) for pad, text, width in zip(align, line, widths, strict=True)]
+    return "\n".join(
+        "  ".join(pad(cell, n) for pad, cell, n in zip(align, line, widths, strict=True)).rstrip()
         for line in lines
-    ]
-    return "\n".join("  ".join(row).rstrip() for row in texts)
+    )
 
 
 def spans_decades(values: Sequence[float]) -> bool:

@@ -188,7 +188,8 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return await self.app(scope, receive, send)
+            await self.app(scope, receive, send)
+            return
         headers = Headers(scope=scope)
         # The port is part of the name: browsers send a cookie to every port of a host.
         cookie_name = f"noregret_{(scope.get('server') or ('', 0))[1]}"
