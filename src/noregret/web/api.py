@@ -29,6 +29,8 @@ from noregret.web.schemas import (
 
 PAGE = 1000  # largest number of trials in a response
 CSV = "text/csv; charset=utf-8"
+CSV_FILE: dict[int | str, Any] = {200: {"content": {"text/csv": {}}}}
+EXPORTED_FILE: dict[int | str, Any] = {200: {"content": {"text/csv": {}, "application/json": {}}}}
 
 ERRORS = {
     400: "The body is not valid JSON",
@@ -167,11 +169,7 @@ def chart_series(request: Request, seen: Seen, chart: ChartName) -> Any:
     return tagged(request, seen.version, CHARTS[chart](seen).to_json())
 
 
-@router.get(
-    "/studies/{key}/charts/{chart}/csv",
-    response_class=Response,
-    responses={200: {"content": {"text/csv": {}}}},
-)
+@router.get("/studies/{key}/charts/{chart}/csv", response_class=Response, responses=CSV_FILE)
 def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
     """A chart's series in full."""
     return tagged(request, seen.version, CHARTS[chart](seen).to_csv(), CSV)
@@ -201,11 +199,7 @@ async def study_slices(seen: Seen, fits: Fits, through: Through = None) -> Any:
     return JSONResponse(await fits.call(Fitter.slices, seen.record.name, through))
 
 
-@router.get(
-    "/studies/{key}/export/{form}",
-    response_class=Response,
-    responses={200: {"content": {"text/csv": {}, "application/json": {}}}},
-)
+@router.get("/studies/{key}/export/{form}", response_class=Response, responses=EXPORTED_FILE)
 def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
     """All trials as a file."""
     file = io.StringIO()

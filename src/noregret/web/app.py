@@ -58,6 +58,9 @@ def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
     Args:
         storage: Where the studies are.
         access: Who may read and write; by default read-only without a token, on loopback.
+
+    Returns:
+        The ASGI application.
     """
     access = access or Access()
 
@@ -167,6 +170,9 @@ def server_config(app: Any, **settings: Any) -> uvicorn.Config:
     Args:
         app: The application.
         **settings: Further arguments of ``uvicorn.Config``.
+
+    Returns:
+        The configuration, for ``uvicorn.Server``.
     """
     config = uvicorn.Config(
         app,
