@@ -13,7 +13,7 @@ from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.trials import Explanation, Goal, Trial, sign_of
 
 RECENT = 8  # number of latest proposals that are checked
-START_ANOTHER = "start a study from this one (it brings its trials along)"
+START_ANOTHER = "start a new study from this one (its trials are copied)"
 STUCK = 0.005  # range per coordinate of the unit cube below which proposals count as one point
 EDGE = 1e-3  # distance from a bound (unit cube) below which a point is on it
 FAILING = 1 / 3  # share of recent trials above which failures raise an alarm
