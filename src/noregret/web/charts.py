@@ -24,8 +24,8 @@ from noregret.web.library import Snapshot
 from noregret.web.words import format_measured, format_value
 
 DRAWN = 1000  # largest number of points drawn per series
-NO_MODEL = "No decision of a model yet."
-NOT_RECORDED = "This strategy records none."
+NO_MODEL = "The model has proposed no point yet."
+NOT_RECORDED = "This strategy does not record this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _convergence(snapshot: Snapshot) -> Chart:
         for name in ("number", "state", "value")
     } | {name: list(getattr(bounds, name)) for name in ("best", "lower", "upper")}
     if best is None:
-        text = "No value has been told yet." if snapshot.empty else "Nothing feasible yet."
+        text = "No value yet." if snapshot.empty else "Nothing feasible yet."
         return Chart(text, columns)
     values, failures = snapshot.tally["complete"], snapshot.tally["failed"]
     failed = f" and {failures} failure{'s' * (failures > 1)}" if failures else ""
@@ -89,7 +89,7 @@ def _residuals(snapshot: Snapshot) -> Chart:
         for name in ("number", "residual", "inside")
     }
     if not checked:
-        return Chart("No value of a point that a model proposed is known yet.", columns)
+        return Chart("No point that the model proposed has a value yet.", columns)
     mean, std = np.mean(columns["residual"]), np.std(columns["residual"])
     return Chart(
         f"Value minus prediction, in predicted standard deviations: mean {mean:+.2f} (0 is right),"
@@ -159,7 +159,7 @@ DESCRIBED = {
         "The band is {beta_sqrt} standard deviations wide on either side; norm bound {norm_bound}."
     ),
     "information": "The data hold {information_gain} nats about f in the class in force.",
-    "noise": "The noise's standard deviation is taken to be {noise_std}, in the values' units.",
+    "noise": "The estimated standard deviation of the noise is {noise_std}, in the values' units.",
 }
 CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
     "convergence": _convergence,

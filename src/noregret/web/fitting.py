@@ -51,7 +51,7 @@ POLICY_CURVES = 12  # largest number of inputs with a curve
 POLICY_TRIALS = 1000  # number of latest trials drawn beside the curves
 COLUMNS = ("number", "value", "weight", "x", "y")  # of the trials beside a slice
 NULL = np.array(None)  # where a constraint does not hold
-NO_MODEL = "there is no model yet: this strategy has none, or no value was told"
+NO_MODEL = "there is no model yet: this strategy has none, or there is no value"
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ from noregret.space import Candidates, named_params
 from noregret.strategies import display_name, settings_of
 from noregret.trials import corrections, latest
 from noregret.web import words
-from noregret.web.api import Fits, Number, Seen, Studies
+from noregret.web.api import Current, Fits, Number, Studies
 from noregret.web.library import Snapshot
 from noregret.web.schemas import encode_name
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
@@ -96,17 +96,17 @@ def new_page(request: Request) -> Response:
     return render(request, "new.html")
 
 
-def study_page(request: Request, seen: Snapshot, tab: str, **values: Any) -> Response:
+def study_page(request: Request, snapshot: Snapshot, tab: str, **values: Any) -> Response:
     """A page of a study, from the template of that name."""
-    record = seen.record
+    record = snapshot.record
     shared: dict[str, Any] = {
         "study": record,
-        "seen": seen,
+        "snapshot": snapshot,
         "key": encode_name(record.name),
         "tab": tab,
         "quantity": words.Quantity.of(record),
-        "noise": seen.noise,
-        "places": words.decimals(seen.noise),
+        "noise": snapshot.noise,
+        "places": words.decimals(snapshot.noise),
         "blank": False,
         "names": list(record.space.parameters),
         "point": lambda trial: named_params(record.space, trial.params),
@@ -118,64 +118,65 @@ def study_page(request: Request, seen: Snapshot, tab: str, **values: Any) -> Res
 
 @router.get("/studies/{key}")
 def overview_page(
-    request: Request, seen: Seen, fits: Fits, page: Annotated[int, Query(ge=1, le=10**6)] = 1
+    request: Request, snapshot: Current, fits: Fits, page: Annotated[int, Query(ge=1, le=10**6)] = 1
 ) -> Response:
-    model = fits.last(seen.record.name, seen.identity)  # the page asks for a newer one by itself
-    pages = max(1, -(-len(seen.rows) // ROWS))
+    # the page asks for a newer model by itself
+    model = fits.last(snapshot.record.name, snapshot.identity)
+    pages = max(1, -(-len(snapshot.rows) // ROWS))
     page = min(page, pages)
-    last = len(seen.rows) - (page - 1) * ROWS
-    corrected, recommended = corrections(seen.rows), None
-    number = model.recommended["number"] if model and model.recommended else len(seen.rows)
-    if number < len(seen.rows):  # the model may be that of a longer history
+    last = len(snapshot.rows) - (page - 1) * ROWS
+    corrected, recommended = corrections(snapshot.rows), None
+    number = model.recommended["number"] if model and model.recommended else len(snapshot.rows)
+    if number < len(snapshot.rows):  # the model may be that of a longer history
         end = latest(number, corrected)
-        recommended = next(t for t in seen.trials if latest(t.number, corrected) == end)
+        recommended = next(t for t in snapshot.trials if latest(t.number, corrected) == end)
     return study_page(
         request,
-        seen,
+        snapshot,
         "overview",
-        blank=seen.empty,
-        rows=seen.rows[max(0, last - ROWS) : last][::-1],
+        blank=snapshot.empty,
+        rows=snapshot.rows[max(0, last - ROWS) : last][::-1],
         page=page,
         pages=pages,
         corrected=corrected,
         model=model,
         recommended=recommended,
-        listed=isinstance(seen.record.space, Candidates),
-        banded=any(end is not None for end in seen.convergence.upper),
+        listed=isinstance(snapshot.record.space, Candidates),
+        banded=any(end is not None for end in snapshot.convergence.upper),
     )
 
 
 @router.get("/studies/{key}/trust")
-def trust_page(request: Request, seen: Seen) -> Response:
-    strategy, covered = seen.record.strategy, bool(seen.calibration.predictions)
+def trust_page(request: Request, snapshot: Current) -> Response:
+    strategy, covered = snapshot.record.strategy, bool(snapshot.calibration.predictions)
     settings = {name: getattr(strategy, name) for name in settings_of(type(strategy))}
-    blank = not seen.checked
-    return study_page(request, seen, "trust", blank=blank, covered=covered, settings=settings)
+    blank = not snapshot.checked
+    return study_page(request, snapshot, "trust", blank=blank, covered=covered, settings=settings)
 
 
 @router.get("/studies/{key}/lab")
-def laboratory_page(request: Request, seen: Seen) -> Response:
+def laboratory_page(request: Request, snapshot: Current) -> Response:
     return study_page(
         request,
-        seen,
+        snapshot,
         "lab",
-        open_trials=[trial for trial in seen.rows if trial.state == "running"],
-        waiting=[trial for trial in seen.rows if trial.state == "waiting"],
-        done=[trial for trial in seen.trials if trial.is_finished][: -RECENT - 1 : -1],
+        open_trials=[trial for trial in snapshot.rows if trial.state == "running"],
+        waiting=[trial for trial in snapshot.rows if trial.state == "waiting"],
+        done=[trial for trial in snapshot.trials if trial.is_finished][: -RECENT - 1 : -1],
     )
 
 
 @router.get("/studies/{key}/trials/{number}")
-def trial_page(request: Request, seen: Seen, number: Number) -> Response:
+def trial_page(request: Request, snapshot: Current, number: Number) -> Response:
     return study_page(
         request,
-        seen,
+        snapshot,
         "trial",
-        trial=seen.trial(number),
-        prediction=seen.prediction(number),
-        corrected_by=corrections(seen.rows).get(number),
-        last=len(seen.rows) - 1,
-        reason=seen.reason(number),
+        trial=snapshot.trial(number),
+        prediction=snapshot.prediction(number),
+        corrected_by=corrections(snapshot.rows).get(number),
+        last=len(snapshot.rows) - 1,
+        reason=snapshot.reason(number),
     )
 
 

@@ -57,7 +57,7 @@ def decimals(noise: float | None) -> int | None:
 
 def format_value(value: Any, digits: int = 6) -> str:
     """A number with at most that many significant digits; other values as text."""
-    if isinstance(value, float):
+    if isinstance(value, float):  # + 0.0: no −0
         return format_number(value + 0.0, digits).replace("-", "−")
     return NOTHING if value is None else str(value)
 
