@@ -19,7 +19,7 @@ import noregret as nr
 from noregret.space import Array
 from noregret.study import Progress
 from noregret.theory import cumulative, simple
-from noregret.web.schemas import key_of
+from noregret.web.schemas import encode_name
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
@@ -159,7 +159,7 @@ def main() -> int:
         f" hill; middle, ours from the same start.\nEvery trial is in {DATABASE}:"
         f" nr.Study.open({shown!r}, storage={str(DATABASE)!r}) goes on where it stopped.\nSee the"
         f" same studies on the page:\n\n    {command} serve --storage {DATABASE}\n\nand open"
-        f" http://127.0.0.1:8080/studies/{key_of(shown)}"
+        f" http://127.0.0.1:8080/studies/{encode_name(shown)}"
     )
     return 0
 

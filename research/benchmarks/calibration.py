@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.diagnostics import calibration, effective_trials, predictions
+from noregret.diagnostics import check_calibration, effective_trials, predictions
 from noregret.strategies import Strategy
 from noregret.study import Progress
 from research.benchmarks import sweep
@@ -65,7 +65,7 @@ def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict
             looks.append([decided, *(float(f"{number:.4g}") for number in (bound, regret))])
     made = predictions(effective_trials(study.trials), study.goal, study.strategy)
     late = [each for each in made if each is not None][FIRST - 1 :]
-    checked = calibration(made)
+    checked = check_calibration(made)
     below = zip(checked.coverage, checked.least, strict=True)
     return {
         "looks": looks,

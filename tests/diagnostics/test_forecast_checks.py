@@ -10,7 +10,7 @@ import pytest
 from scipy.special import comb
 
 import noregret as nr
-from noregret.diagnostics import LEVEL, calibration, effective_trials, predictions
+from noregret.diagnostics import LEVEL, check_calibration, effective_trials, predictions
 from noregret.diagnostics.forecast_checks import ENOUGH, GAUSSIAN
 from noregret.strategies import Compression
 from noregret.trials import Decision, Trial
@@ -39,7 +39,7 @@ def simulated(stated: float, count: int = 400, noise: float = 0.5) -> list[Trial
 
 
 def test_right_forecasts_cover_as_often_as_they_say() -> None:
-    found = calibration(predictions(simulated(1.0), "maximize", DEFAULT))
+    found = check_calibration(predictions(simulated(1.0), "maximize", DEFAULT))
     assert found.coverage[-1] == pytest.approx(LEVEL, abs=0.03)
     assert not found.failing
     assert np.std([float(each.residual or 0) for each in found.predictions]) == pytest.approx(
@@ -52,7 +52,7 @@ def test_bands_are_as_wide_as_the_studys_own_errors_require(stated: float) -> No
     """A model that is always too sure, or never sure enough: after some values its bands hold as
     often as they say all the same.
     """
-    found = calibration(predictions(simulated(stated), "maximize", DEFAULT))
+    found = check_calibration(predictions(simulated(stated), "maximize", DEFAULT))
     late = found.predictions
     assert len(late) == 400 - ENOUGH
     assert np.mean([each.inside for each in late]) == pytest.approx(LEVEL, abs=0.04)
@@ -95,8 +95,8 @@ def test_forecasts_that_become_ever_surer_fail() -> None:
     """Right at first, then surer with each value without reason: the negative control."""
     trials = simulated(1.0)[:40]
     trials += [told(40 + i, 3.0 + 2 * (-1) ** i, mean=3.0, std=0.8**i) for i in range(30)]
-    assert not calibration(predictions(trials[:40], "maximize", DEFAULT)).failing
-    assert calibration(predictions(trials, "maximize", DEFAULT)).failing
+    assert not check_calibration(predictions(trials[:40], "maximize", DEFAULT)).failing
+    assert check_calibration(predictions(trials, "maximize", DEFAULT)).failing
 
 
 def test_right_forecasts_raise_an_alarm_at_any_look_in_few_studies() -> None:
@@ -104,13 +104,13 @@ def test_right_forecasts_raise_an_alarm_at_any_look_in_few_studies() -> None:
     raised = 0
     for _ in range(200):
         trials = [told(i, float(v)) for i, v in enumerate(rng.normal(size=60))]
-        found = calibration(predictions(trials, "maximize", DEFAULT))
+        found = check_calibration(predictions(trials, "maximize", DEFAULT))
         raised += any(c < low for c, low in zip(found.coverage, found.least, strict=True))
     assert raised <= 16  # one in twenty, give or take
 
 
 def test_the_floor_is_the_naive_one() -> None:
-    found = calibration(predictions([told(i, 0.0) for i in range(60)], "maximize", DEFAULT))
+    found = check_calibration(predictions([told(i, 0.0) for i in range(60)], "maximize", DEFAULT))
     for n, least in enumerate(found.least, 1):
         k = np.arange(n + 1)
         # ∫ p^k (1 − p)^(n−k) dp over LEVEL^k (1 − LEVEL)^(n−k)
@@ -169,7 +169,7 @@ def test_compressed_forecasts_are_judged_where_they_are_gaussian() -> None:
     made = predictions(trials, "maximize", DEFAULT)
     residuals = np.array([each.residual for each in made if each is not None])
     assert residuals.std() == pytest.approx(1.0, abs=0.08)
-    assert calibration(made).coverage[-1] == pytest.approx(LEVEL, abs=0.03)
+    assert check_calibration(made).coverage[-1] == pytest.approx(LEVEL, abs=0.03)
     uncompressed = []  # negative control
     for trial in trials:
         payload = {**trial.decision.payload, "compression": []}
@@ -204,8 +204,8 @@ def test_points_without_a_model_have_no_forecast() -> None:
         Trial(1, {"x": 0.1}, "complete", 1.0, decision=Decision("initial")),
     ]
     assert predictions(trials, "maximize", DEFAULT) == [None, None]
-    assert calibration([None]).coverage == ()
-    assert not calibration([]).failing
+    assert check_calibration([None]).coverage == ()
+    assert not check_calibration([]).failing
 
 
 def test_corrections_take_the_place_of_what_they_correct() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import convergence, predictions, why
+from noregret.diagnostics import predictions, track_convergence, why
 from noregret.trials import Decision, Goal, Trial
 from tests.recorded import decision
 
@@ -23,9 +23,9 @@ def test_best_so_far_ignores_failures_and_follows_the_goal() -> None:
         Trial(4, {}, "complete", 3.0),
     ]
     nothing = [None] * 5
-    assert convergence(trials, nothing, "maximize").best == (None, 2.0, 2.0, 2.0, 3.0)
-    assert convergence(trials, nothing, "minimize").best == (None, 2.0, 1.0, 1.0, 1.0)
-    assert convergence(trials, nothing, "minimize").upper == (None,) * 5
+    assert track_convergence(trials, nothing, "maximize").best == (None, 2.0, 2.0, 2.0, 3.0)
+    assert track_convergence(trials, nothing, "minimize").best == (None, 2.0, 1.0, 1.0, 1.0)
+    assert track_convergence(trials, nothing, "minimize").upper == (None,) * 5
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
@@ -42,7 +42,7 @@ def test_the_recorded_certificate_is_the_studys_own(goal: Goal) -> None:
     certificate = study.certificate()
     study.ask()
     trials = study.trials
-    band = convergence(trials, predictions(trials, goal, study.strategy), goal)
+    band = track_convergence(trials, predictions(trials, goal, study.strategy), goal)
     assert band.lower[-1] is not None
     assert band.upper[-1] is not None
     found = certificate.regret_bound - certificate.slack  # what a search finds needs no slack
@@ -62,11 +62,11 @@ def test_a_surveys_point_is_not_where_ucb_is_largest() -> None:
         for number, change in enumerate(changes)
     ]
     made = predictions(trials, "maximize", DEFAULT)
-    band = convergence(trials, made, "maximize")
+    band = track_convergence(trials, made, "maximize")
     assert (band.lower, band.upper) == ((0.5, 0.5, 0.5, 0.5), (3.0, 3.0, 4.0, 4.0))
     assert why(trials[3], made[3], "maximize").exploration == pytest.approx(0.5 * 2.0)
     mirrored = [replace(each, decision=each.decision.signed(-1.0)) for each in trials]
-    down = convergence(mirrored, predictions(mirrored, "minimize", DEFAULT), "minimize")
+    down = track_convergence(mirrored, predictions(mirrored, "minimize", DEFAULT), "minimize")
     assert (down.lower, down.upper) == ((-3.0, -3.0, -4.0, -4.0), (-0.5, -0.5, -0.5, -0.5))
 
 
@@ -78,7 +78,7 @@ def test_on_a_list_the_range_is_never_inverted(goal: Goal) -> None:
     sign = 1 if goal == "maximize" else -1
     study.run(lambda p: sign * (70 - (p["x"] - 3) ** 2), 14, progress=False)
     trials = study.trials
-    band = convergence(trials, predictions(trials, goal, study.strategy), goal)
+    band = track_convergence(trials, predictions(trials, goal, study.strategy), goal)
     seen = [(low, high) for low, high in zip(band.lower, band.upper, strict=True)]
     assert any(low is not None for low, _ in seen)
     assert all(low <= high for low, high in seen if low is not None and high is not None)
@@ -88,7 +88,7 @@ def test_a_point_that_promised_less_than_the_recommended_one_gives_no_interval()
     for bound, upper in ((0.5, 3.0), (3.5, None)):
         trials = [Trial(0, {}, decision=decision(1.0, recommended_bound=bound))]
         made = predictions(trials, "maximize", DEFAULT)
-        assert convergence(trials, made, "maximize").upper == (upper,)
+        assert track_convergence(trials, made, "maximize").upper == (upper,)
 
 
 def test_ucb_is_split_into_its_parts() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import convergence, predictions, reasons, why
+from noregret.diagnostics import predictions, reasons, track_convergence, why
 from noregret.strategies import Strategy
 from noregret.strategies.base import RULES
 
@@ -27,7 +27,7 @@ def test_what_was_decided_without_a_value_is_said() -> None:
         study.tell(trial, None, outcomes={"g": 1 + float(trial.params[0])})
     rules = [why(t, None, study.goal).rule for t in study.trials]
     assert "initial design" in rules[0]
-    assert "chance to keep them" in rules[-1]
+    assert "most likely to satisfy all limits" in rules[-1]
 
 
 STRATEGIES: dict[str, Callable[[], Strategy]] = {
@@ -43,7 +43,7 @@ def test_no_interval_for_the_best_value_where_the_band_did_not_decide(
     study = nr.Study([(0.0, 1.0)], "maximize", make())
     study.run(lambda x: math.sin(6 * float(x[0])), 8)
     forecasts = predictions(study.trials, study.goal, study.strategy)
-    made = convergence(study.trials, forecasts, study.goal)
+    made = track_convergence(study.trials, forecasts, study.goal)
     for each, upper, before in zip(forecasts, made.upper, (None, *made.upper), strict=False):
         if each is None or each.explanation.exploration != 1:
             assert upper == before  # nothing new is said

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import calibration, effective_trials, predictions
+from noregret.diagnostics import check_calibration, effective_trials, predictions
 from noregret.errors import SpaceError, TrialError
 
 SPACE = {"temperature": nr.Float(20, 90, step=5), "hours": nr.Float(0.5, 24, log=True)}
@@ -82,7 +82,7 @@ def test_a_value_elsewhere_says_nothing_about_the_forecast() -> None:
     assert len([each for each in made if each and each.residual is not None]) == len(model) - len(
         moved
     )
-    assert calibration(made) is not None
+    assert check_calibration(made) is not None
 
 
 def test_what_was_run_is_corrected_later() -> None:

@@ -243,4 +243,4 @@ def test_many_of_them_are_an_alarm_about_the_machine() -> None:
     made = predictions(study.trials, study.goal, study.strategy)
     rules = alarms(study.space, study.trials, made, study.goal, study.strategy)
     found = {each.kind: each for each in rules}
-    assert "nothing to do with their points" in found["failures"].what
+    assert "unrelated to their points" in found["failures"].what

@@ -26,7 +26,7 @@ from starlette.testclient import TestClient
 
 import noregret as nr
 from noregret.storage import SQLStorage
-from noregret.web.app import bounded, create_app
+from noregret.web.app import create_app, server_config
 from noregret.web.security import Access
 from tests.components import missing, program
 
@@ -87,7 +87,7 @@ def browser(clients: Clients) -> TestClient:
 @contextmanager
 def served(storage: SQLStorage, access: Access) -> Iterator[str]:
     """The app on a real port, in a thread."""
-    server = uvicorn.Server(bounded(create_app(storage, access), log_level="critical"))
+    server = uvicorn.Server(server_config(create_app(storage, access), log_level="critical"))
     with closing(socket.socket()) as bound:
         bound.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)

@@ -35,7 +35,7 @@ def test_a_mixture_is_made_shown_and_asked(browser: TestClient) -> None:
     about = browser.get("/api/studies/mix").json()
     assert about["constraints"] == MIXTURE["constraints"]
     assert "<code>water + dmf + ether = 1</code>" in browser.get("/studies/mix").text
-    assert "What cannot be run" in browser.get("/new").text
+    assert "Rules every experiment must obey" in browser.get("/new").text
     for trial in browser.post("/api/studies/mix/ask", json={"count": 3}).json():
         assert sum(trial["params"].values()) == pytest.approx(1.0)
     wrong = {"params": {"water": 0.5, "dmf": 0.6, "ether": 0.1}, "value": 1}

@@ -258,7 +258,7 @@ def test_a_study_from_another_brings_its_trials(page: Page, empty: SQLStorage) -
     page.press("0", Keys.TAB, "900")
     page.tab_to("#new button.primary")
     page.press(Keys.ENTER)
-    page.until(lambda: "until now" in page.text("[data-past] .error"), "a value for the past")
+    page.until(lambda: "earlier trials" in page.text("[data-past] .error"), "a value for the past")
     page.press("300", Keys.ENTER)
     page.until(lambda: page.all("#ask"), "the laboratory of the new study")
     made = nr.Study.open("yield (2)", storage=empty)
@@ -268,7 +268,7 @@ def test_a_study_from_another_brings_its_trials(page: Page, empty: SQLStorage) -
     origin = made.record().origin
     assert origin is not None
     assert origin["study"] == "yield"
-    assert "Made from “yield”" in page.text("#origin")
+    assert "Started from “yield”" in page.text("#origin")
 
 
 # -- what is drawn --

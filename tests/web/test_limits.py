@@ -226,7 +226,7 @@ def test_nobody_chooses_the_address_he_is_counted_by() -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": str(scope["client"][0]).encode()})
 
-    config = app.bounded(echo)
+    config = app.server_config(echo)
     config.load()
     answer = TestClient(config.loaded_app, client=("127.0.0.1", 5000)).get(
         "/", headers={"X-Forwarded-For": "10.0.0.9"}

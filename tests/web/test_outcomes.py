@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 import noregret as nr
 from noregret.storage import SQLStorage
 from noregret.web.fitting import feasibility_text, policy_table
-from noregret.web.schemas import key_of
+from noregret.web.schemas import encode_name
 
 BOX = {"kind": "box", "parameters": [{"kind": "float", "name": "dose", "low": 0, "high": 1}]}
 
@@ -22,7 +22,7 @@ def lab(browser: TestClient) -> Any:
 
 
 def test_a_study_with_limits_is_made_told_and_shown(lab: Any) -> None:
-    where = f"/api/studies/{key_of('lab')}"
+    where = f"/api/studies/{encode_name('lab')}"
     assert lab.get(where).json()["outcomes"] == ["toxicity ≤ 0.3"]
     assert lab.post(f"{where}/ask", json={}).status_code == 201
     missing = lab.post(f"{where}/trials/0/tell", json={"value": 2.0})
@@ -30,17 +30,17 @@ def test_a_study_with_limits_is_made_told_and_shown(lab: Any) -> None:
     assert "missing ['toxicity']" in missing.json()["detail"]
     told = lab.post(f"{where}/trials/0/tell", json={"outcomes": {"toxicity": 0.9}})
     assert (told.status_code, told.json()["feasible"]) == (200, False)
-    page = lab.get(f"/studies/{key_of('lab')}").text
+    page = lab.get(f"/studies/{encode_name('lab')}").text
     assert "Nothing feasible yet" in page
     assert "toxicity ≤ 0.3" in page
     point = {"params": {"dose": 0.2}, "value": 1.5, "outcomes": {"toxicity": [0.1, 0.02]}}
     added = lab.post(f"{where}/trials", json=point)
     assert (added.json()["feasible"], added.json()["outcome_noise"]) == (True, {"toxicity": 0.02})
-    assert "within all limits" in lab.get(f"/studies/{key_of('lab')}").text
-    laboratory = lab.get(f"/studies/{key_of('lab')}/lab").text
+    assert "within all limits" in lab.get(f"/studies/{encode_name('lab')}").text
+    laboratory = lab.get(f"/studies/{encode_name('lab')}/lab").text
     assert 'data-outcome="toxicity"' in laboratory
     assert "beyond a limit" in laboratory
-    assert "toxicity" in lab.get(f"/studies/{key_of('lab')}/trials/0").text
+    assert "toxicity" in lab.get(f"/studies/{encode_name('lab')}/trials/0").text
 
 
 def test_a_bad_limit_is_said(lab: Any) -> None:
@@ -57,15 +57,15 @@ def test_context_is_asked_for(browser: TestClient, storage: SQLStorage) -> None:
     space = {"set": nr.Float(20, 60), "outside": nr.Float(-10, 30)}
     study = nr.Study.create("heat", space, "minimize", storage=storage, context=("outside",))
     client = browser
-    where = f"/api/studies/{key_of('heat')}"
+    where = f"/api/studies/{encode_name('heat')}"
     assert "is context here" in client.post(f"{where}/ask", json={}).json()["detail"]
     for outside in (0, 10, 20, 30, -5):
         asked = client.post(f"{where}/ask", json={"context": {"outside": outside}}).json()[0]
         assert asked["params"]["outside"] == outside
         client.post(f"{where}/trials/{asked['number']}/tell", json={"value": asked["number"]})
-    page = client.get(f"/studies/{key_of('heat')}").text
-    assert "Given, not chosen: outside" in page
-    assert 'data-context="outside"' in client.get(f"/studies/{key_of('heat')}/lab").text
+    page = client.get(f"/studies/{encode_name('heat')}").text
+    assert "Conditions you cannot control: outside" in page
+    assert 'data-context="outside"' in client.get(f"/studies/{encode_name('heat')}/lab").text
     table = policy_table(study)
     assert table is not None
     assert [row["context"] for row in table["rows"]] == [-10, -5, 0, 5, 10, 15, 20, 25, 30]

@@ -49,7 +49,7 @@ def test_the_policy_is_drawn_beside_what_was_tried(page: Page, empty: SQLStorage
         assert best == pytest.approx(found, abs=1e-6)
     assert set(option["y"]) <= {"slow", "fast"}
     words = page.text("#policy-0")
-    assert words.startswith("At outside -15 the best set <b>point</b> is ")
+    assert words.startswith("At outside −15 the best set <b>point</b> is ")
     assert len(page.all("#policy tbody tr")) == 9
     assert "a bound for each" in page.text("#cards")  # not that there is no model
     assert (

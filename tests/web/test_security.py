@@ -13,7 +13,7 @@ import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.storage import SQLStorage
 from noregret.web import security
-from noregret.web.schemas import key_of, name_of
+from noregret.web.schemas import decode_key, encode_name
 from noregret.web.security import LARGEST_BODY, Access
 from tests.web.conftest import HERE, TOKEN, Clients, with_csrf
 
@@ -343,7 +343,7 @@ def test_hostile_names_are_data(browser: TestClient, name: str) -> None:
     made = browser.post("/api/studies", json={"name": name, "goal": "maximize", "space": space})
     assert made.status_code == 201, made.text
     key = made.json()["key"]
-    assert name_of(key) == name
+    assert decode_key(key) == name
     asked = browser.post(f"/api/studies/{key}/ask", json={"count": 2}).json()
     assert (
         browser.post(
@@ -384,10 +384,10 @@ def test_names_that_no_page_could_show_are_refused(browser: TestClient, name: st
 
 @pytest.mark.parametrize("name", [*HOSTILE, "", "\x00", "a\nb", "\ud800", "~2E", "%7E", "..."])
 def test_keys_are_one_plain_segment_and_lead_back(name: str) -> None:
-    key = key_of(name)
+    key = encode_name(name)
     assert re.fullmatch(r"[A-Za-z0-9._~-]+", key)
     assert key.strip(".")
-    assert name_of(key) == name
+    assert decode_key(key) == name
 
 
 @pytest.mark.parametrize(

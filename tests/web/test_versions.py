@@ -9,9 +9,8 @@ import sqlalchemy
 
 import noregret as nr
 from noregret.storage import SQLStorage
-from noregret.web.fitting import Summary
+from noregret.web.fitting import Models, Summary
 from noregret.web.library import Library, Snapshot
-from noregret.web.models import Models
 from tests.web.conftest import Clients
 
 
@@ -53,14 +52,14 @@ def test_the_model_of_a_deleted_study_is_not_shown_for_a_new_one() -> None:
 
     async def look() -> None:
         models = Canned("sqlite://")
-        assert models.look("lab", "old", "1") == (None, True)
+        assert models.look("lab", "old", "1") == Summary(fitting=True)
         await asyncio.sleep(0.01)
-        answer, fitting = models.look("lab", "old", "1")
-        assert answer is not None
-        assert not fitting
+        answer = models.look("lab", "old", "1")
+        assert answer.version == "1"
+        assert not answer.fitting
         assert models.last("lab", "old") == answer
         assert models.last("lab", "new") is None
-        assert models.look("lab", "new", "2") == (None, True)
+        assert models.look("lab", "new", "2") == Summary(fitting=True)
         await asyncio.sleep(0.01)
         assert models.last("lab", "old") is None
 

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from noregret.diagnostics.presentation import number, plus_minus, table, text_of
+from noregret.diagnostics.presentation import format_number, format_table, plus_minus
 from noregret.errors import TrialError
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, named_params
 from noregret.storage import codec
 from noregret.strategies import display_name
 from noregret.study import Study, algorithms, understood, units_of
-from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, standing
+from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, shown, standing
 
 LONGEST = 60  # characters of a remark in a table
 STATE_WORDS: dict[str, str] = {
@@ -67,9 +67,9 @@ def parameter_range(parameter: Parameter) -> str:
     whole = "whole numbers " if isinstance(parameter, Int) else ""
     step = parameter.resolution if isinstance(parameter, Float) else parameter.step
     return (
-        f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}"
+        f"{whole}{shown(parameter.low)} to {shown(parameter.high)}"
         f"{', log scale' if parameter.log else ''}"
-        f"{'' if step is None or (whole and step == 1) else f', in steps of {text_of(step)}'}"
+        f"{'' if step is None or (whole and step == 1) else f', in steps of {shown(step)}'}"
     )
 
 
@@ -93,7 +93,7 @@ def counts_text(study: Study) -> str:
 def point_text(study: Study, params: Any) -> str:
     """A point in the form that ``add`` and ``enqueue`` read."""
     point = named_params(study.space, params)
-    return " ".join(shlex.quote(f"{name}={text_of(value)}") for name, value in point.items())
+    return " ".join(shlex.quote(f"{name}={shown(value)}") for name, value in point.items())
 
 
 def attributes_text(attributes: Mapping[str, Any]) -> str:
@@ -140,10 +140,10 @@ def trial_table(study: Study, trials: Sequence[Trial], *, results: bool = True) 
         within = {True: "yes", False: "no", None: ""}
         columns += [
             ("state", False, [_state(trial, replaced) for trial in trials]),
-            ("value", True, [number(trial.value) for trial in trials]),
-            ("noise", True, [number(trial.noise_std) for trial in trials]),
+            ("value", True, [format_number(trial.value) for trial in trials]),
+            ("noise", True, [format_number(trial.noise_std) for trial in trials]),
             *(
-                (name, True, [number(trial.outcomes.get(name)) for trial in trials])
+                (name, True, [format_number(trial.outcomes.get(name)) for trial in trials])
                 for name in study.outcomes
             ),
             ("within limits", False, [within[trial.feasible] for trial in trials]),
@@ -152,13 +152,13 @@ def trial_table(study: Study, trials: Sequence[Trial], *, results: bool = True) 
     if isinstance(study.space, Space):  # inactive parameters are left empty
         points = [study.space.active(point) for point in points]
     for name, parameter in study.space.parameters.items():
-        cells = [text_of(point[name]) if name in point else "" for point in points]
+        cells = [shown(point[name]) if name in point else "" for point in points]
         columns.append((name, not isinstance(parameter, Choice), cells))
     columns.append(("why", False, [reason(trial) for trial in trials]))
     columns.append(("note", False, [_remark(trial) for trial in trials]))
     names, right, cells_of = zip(*(column for column in columns if any(column[2])), strict=True)
     rows = list(zip(*cells_of, strict=True))
-    return table(names, rows, [index for index, aligned in enumerate(right) if aligned])
+    return format_table(names, rows, [index for index, aligned in enumerate(right) if aligned])
 
 
 def _state(trial: Trial, replaced: Mapping[int | None, str]) -> str:
@@ -195,8 +195,8 @@ def trial_text(study: Study, trial: Trial) -> str:
     """All that is recorded of one trial, and its decision."""
     rows = {
         "state": STATE_WORDS[trial.state],
-        "value": number(trial.value),
-        "noise": number(trial.noise_std),
+        "value": format_number(trial.value),
+        "noise": format_number(trial.noise_std),
         "outcomes": outcomes_text(study, trial),
         "why": reason(trial),
         "asked (UTC)": trial.created,
@@ -210,13 +210,13 @@ def trial_text(study: Study, trial: Trial) -> str:
     }
     point = named_params(study.space, trial.params)
     cells = [[name, text] for name, text in rows.items() if text]
-    cells += [[name, text_of(value)] for name, value in point.items()]
-    text = table([f"trial {trial.number}", ""], cells)
+    cells += [[name, shown(value)] for name, value in point.items()]
+    text = format_table([f"trial {trial.number}", ""], cells)
     model = trial.decision.model
     if model is None:
         return text
     explanation = study.strategy.explain(trial.decision)
-    reasons = [[name, text_of(value)] for name, value in plain(model).items()]
+    reasons = [[name, shown(value)] for name, value in plain(model).items()]
     reasons += [
         [
             f"expected {outcome.name}",
@@ -227,8 +227,8 @@ def trial_text(study: Study, trial: Trial) -> str:
     ]
     for name, value in explanation.numbers.items():
         values = value if isinstance(value, (list, tuple)) else [value]
-        reasons.append([name, ", ".join(map(text_of, values))])
-    return f"{text}\n\n{table(['decision', ''], reasons)}"
+        reasons.append([name, ", ".join(map(shown, values))])
+    return f"{text}\n\n{format_table(['decision', ''], reasons)}"
 
 
 # -- results --
@@ -267,7 +267,7 @@ def results_text(study: Study, document: Mapping[str, Any]) -> str:
     if best is None:
         return "\n".join(labelled({"best": "none yet: no value was told"}))
     rows = {
-        "best": f"{number(best['value'])} at trial {best['number']}:"
+        "best": f"{format_number(best['value'])} at trial {best['number']}:"
         f"  {point_text(study, best['params'])}"
     }
     if "feasibility" in document:

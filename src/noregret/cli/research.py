@@ -23,7 +23,7 @@ from noregret.cli.options import (
     command,
 )
 from noregret.cli.results import check_picture, new_figure
-from noregret.diagnostics.presentation import number, spans_decades, table
+from noregret.diagnostics.presentation import format_number, format_table, spans_decades
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.rkhs import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
@@ -96,7 +96,7 @@ def compare(
         },
         "file": None if out is None else str(out),
     }
-    known = "" if optimum is None else f", the optimum is {number(optimum)}"
+    known = "" if optimum is None else f", the optimum is {format_number(optimum)}"
     text = (
         f"{subject.name}: best value after {trials} trials ({subject.goal}), {seeds} seeds{known}"
     )
@@ -120,11 +120,11 @@ def _ranking(runs: Sequence[Compared], goal: str) -> str:
     for each in runs:
         good, middle, bad = sign * np.nanquantile(sign * each.final, [0.25, 0.5, 0.75])
         failed = sum(t.state == "failed" for study in each.studies for t in study.trials)
-        cells = [each.name, *(number(float(v)) for v in (middle, good, bad)), str(failed)]
+        cells = [each.name, *(format_number(float(v)) for v in (middle, good, bad)), str(failed)]
         lines.append((sign * float(middle), cells))
     header = ["strategy", "median", "best quarter", "worst quarter", "failed"]
     rows = [cells for _, cells in sorted(lines, key=lambda line: line[0])]
-    return table(header, rows, (1, 2, 3, 4))
+    return format_table(header, rows, (1, 2, 3, 4))
 
 
 def _draw(runs: Sequence[Compared], title: str, goal: str, optimum: float | None) -> Any:

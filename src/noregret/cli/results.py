@@ -26,7 +26,7 @@ from noregret.cli.options import (
     parse_point,
     typed,
 )
-from noregret.diagnostics.presentation import table
+from noregret.diagnostics.presentation import format_table
 from noregret.errors import ConfigurationError, MissingExtraError, UnknownTrialError
 from noregret.space import Space, named_params
 from noregret.strategies import algorithm_of, display_name
@@ -98,7 +98,7 @@ def _study_text(
     lines = [
         f"study {study.name}: {study.goal}, {output.counts_text(study)}",
         "",
-        table(["parameter", "range"], ranges),
+        format_table(["parameter", "range"], ranges),
         "",
     ]
     if isinstance(space, Space):

@@ -27,7 +27,7 @@ from noregret.cli.options import (
     command,
     read_context,
 )
-from noregret.diagnostics.presentation import number
+from noregret.diagnostics.presentation import format_number
 from noregret.errors import ConfigurationError, NoRegretError, TransientError, TrialTimeoutError
 from noregret.space import named_params
 from noregret.study import CertifiedWithin, Isolated, Reached, Study
@@ -215,8 +215,9 @@ def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -
     if study.outcomes:
         document |= {"outcomes": dict(outcomes.outcomes), "feasible": outcomes.feasible}
     text = "" if words is None else f"ran {shlex.join(words)}\n"
-    text += number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
-    text += "".join(f", {name} {number(each)}" for name, each in outcomes.outcomes.items())
+    text += format_number(value)
+    text += "" if noise_std is None else f", noise {format_number(noise_std)}"
+    text += "".join(f", {name} {format_number(each)}" for name, each in outcomes.outcomes.items())
     target.emit(document, f"{text} at {output.point_text(study, params)}; nothing was recorded")
 
 

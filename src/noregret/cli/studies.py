@@ -14,7 +14,7 @@ import click
 from noregret.cli import output
 from noregret.cli.definition import Definition, limits, read_constraints, settings
 from noregret.cli.options import Assignments, Database, StudyName, Target, Text, command, pairs
-from noregret.diagnostics.presentation import number, table
+from noregret.diagnostics.presentation import format_number, format_table
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
 from noregret.storage import SQLStorage
 from noregret.storage import backup as backup_storage
@@ -135,12 +135,12 @@ def list_(target: Database) -> None:
             each.name,
             each.goal,
             *map(str, (each.trials, each.complete, each.running, each.waiting, each.failed)),
-            number(each.best),
+            format_number(each.best),
             each.last_activity[:16].replace("T", " "),
         ]
         for each in summaries
     ]
-    text = table([*header, "last activity (UTC)"], rows, right=range(2, 8))
+    text = format_table([*header, "last activity (UTC)"], rows, right=range(2, 8))
     target.emit(
         {"studies": [asdict(each) for each in summaries]},
         text if rows else "no studies yet: make one with `noregret create`",
@@ -173,7 +173,7 @@ def serve(
     try:
         import uvicorn
 
-        from noregret.web.app import bounded, create_app
+        from noregret.web.app import create_app, server_config
         from noregret.web.security import Access
     except ImportError as error:
         raise MissingExtraError(
@@ -182,7 +182,7 @@ def serve(
 
     access = Access(write, token or os.environ.get("NOREGRET_TOKEN") or None, host)
     app = create_app(SQLStorage(target.storage if write else target.existing()), access)
-    server = uvicorn.Server(bounded(app, host=host, port=port, log_level="warning"))
+    server = uvicorn.Server(server_config(app, host=host, port=port, log_level="warning"))
     server.config.load()
     socket = server.config.bind_socket()
     socket.listen()  # the address printed below answers at once

@@ -27,7 +27,7 @@ from noregret.cli.options import (
     read_outcomes,
     typed,
 )
-from noregret.diagnostics.presentation import number
+from noregret.diagnostics.presentation import format_number
 from noregret.errors import TrialError
 from noregret.space import Space
 from noregret.study import Study, read_value, understood, units_of
@@ -318,7 +318,7 @@ def _report(target: Target, study: Study, trial: Trial) -> None:
         lines.append("the best so far")
     elif best is not None:
         lines.append(
-            f"best so far: {number(best.value)} at trial {best.number},"
+            f"best so far: {format_number(best.value)} at trial {best.number},"
             f" {output.point_text(study, best.params)}"
         )
     running = [str(each.number) for each in trials if each.state == "running"]

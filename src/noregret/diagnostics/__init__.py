@@ -5,13 +5,13 @@ from noregret.diagnostics.forecast_checks import (
     LEVEL,
     Calibration,
     Prediction,
-    calibration,
+    check_calibration,
     effective_trials,
     predictions,
 )
 from noregret.diagnostics.importances import Importance, importances
 from noregret.diagnostics.presentation import best_so_far, check_count, values_along
-from noregret.diagnostics.reasons import Convergence, Reason, convergence, why
+from noregret.diagnostics.reasons import Convergence, Reason, track_convergence, why
 
 __all__ = [
     "LEVEL",
@@ -23,12 +23,12 @@ __all__ = [
     "Reason",
     "alarms",
     "best_so_far",
-    "calibration",
+    "check_calibration",
     "check_count",
-    "convergence",
     "effective_trials",
     "importances",
     "predictions",
+    "track_convergence",
     "values_along",
     "why",
 ]

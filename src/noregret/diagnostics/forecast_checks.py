@@ -1,17 +1,16 @@
-"""What was predicted at a point before its value was seen, and how often the value was where it was
-expected.
+"""Forecasts that were recorded before their values were seen, and their coverage.
 
-A model's own standard deviation is a guess. So the band in which a value is expected is as wide as
-the study's own earlier errors require: its half-width is the conformal quantile of the residuals
-known when the point was asked for (Vovk et al. 2005). Before there are enough of them, it is the
-model's, and says so.
+The model's standard deviation may be wrong. So the half-width of a predictive band is the conformal
+quantile of the residuals that were known when the point was proposed (Vovk et al. 2005). Until
+there are enough residuals, it is that of a Gaussian, and ``calibrated`` is False.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.special import betaln, ndtri
@@ -20,21 +19,28 @@ from noregret.space import Array, Indices
 from noregret.strategies import Compression, Strategy
 from noregret.trials import Explanation, Goal, Trial, corrections, latest, sign_of
 
-LEVEL = 0.9  # of the band that values are held against
-CHANCE = 0.05  # that an alarm is ever raised where forecasts are right, however often one looks
-GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # standard deviations of a forecast that is believed
-ENOUGH = math.ceil(
-    LEVEL / (1 - LEVEL) - 1e-9
-)  # residuals from which a quantile of that level follows
+LEVEL = 0.9  # nominal coverage of the predictive band
+CHANCE = 0.05  # probability of ever raising an alarm if the forecasts are right
+GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # half-width of a Gaussian's band, in standard deviations
+ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals needed for a quantile of that level
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A proposal's own forecast, in the values' units and sign. (low, high): where a value was
-    expected with probability ``LEVEL``, ``multiple`` of the forecast's standard deviations away;
-    calibrated: whether earlier errors of the study say how many, or the model alone. (lower,
-    upper): the strategy's band of f, None without a width. residual: in standard deviations of a
-    value, None before it is known. explanation: what the strategy says of the decision.
+    """A proposal's own forecast, in the values' units and sign.
+
+    Args:
+        number: The trial.
+        mean: The expected value.
+        std: Posterior standard deviation of f.
+        low: Lower end of the band that contains a value with probability ``LEVEL``.
+        high: Upper end of that band.
+        lower: Lower end of the strategy's band of f; None without a width.
+        upper: Upper end of the strategy's band of f.
+        residual: Value minus mean, in standard deviations of a value; None before it is known.
+        explanation: What the strategy says of the decision.
+        multiple: Half-width of (low, high), in standard deviations of a value.
+        calibrated: Whether earlier residuals of the study set ``multiple``, or the model alone.
     """
 
     number: int
@@ -69,16 +75,15 @@ def effective_trials(trials: Sequence[Trial]) -> list[Trial]:
     replaced_by = corrections(trials)
     effective = []
     for trial in trials:
-        last = trials[latest(trial.number, replaced_by)]
-        if trial.corrects is None and last is trial:
-            effective.append(trial)
-        elif trial.corrects is None:
-            effective.append(replace(trial, **{name: getattr(last, name) for name in CORRECTED}))
+        if trial.corrects is None:
+            last = trials[latest(trial.number, replaced_by)]
+            result = {name: getattr(last, name) for name in CORRECTED}
+            effective.append(trial if last is trial else replace(trial, **result))
     return effective
 
 
 def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list[Prediction | None]:
-    """What each proposal expected, by the words and numbers of the study's strategy.
+    """What each proposal predicted, according to the study's strategy.
 
     Args:
         trials: The trials as ``effective_trials`` gives them.
@@ -89,125 +94,71 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
         One entry per trial; None if its point came from no model: an initial design, a random
         point, or one measured elsewhere.
     """
-    explained = {
-        row: strategy.explain(trial.decision)
-        for row, trial in enumerate(trials)
-        if trial.decision.model is not None
-    }
-    groups: list[tuple[list[int], _Forecasts]] = []
-    for passes in {len(each.compression) for each in explained.values()}:
-        rows = [row for row, each in explained.items() if len(each.compression) == passes]
-        chosen = [trials[row] for row in rows]
-        groups.append((rows, _Forecasts.of(chosen, [explained[row] for row in rows], goal)))
-    residuals = {
-        row: residual
-        for rows, group in groups
-        for row, residual in zip(rows, group.residual.tolist(), strict=True)
-    }
-    multiples = _multiples(trials, residuals)
-    found: list[Prediction | None] = [None] * len(trials)
-    for rows, group in groups:
-        made = group.predictions([multiples[row] for row in rows])
-        for row, prediction in zip(rows, made, strict=True):
-            found[row] = prediction
-    return found
+    chosen = [trial for trial in trials if trial.decision.model is not None]
+    explanations = [strategy.explain(trial.decision) for trial in chosen]
+    sign, models = sign_of(goal), [trial.why for trial in chosen]
+    offset, scale = _column(explanations, "offset"), _column(explanations, "scale")
+    bend = partial(_by_compression, [each.compression for each in explanations])
+    std = _column(explanations, "latent_std")
+    std = np.where(np.isnan(std), _column(models, "std") / scale, std)
+    mean = bend(Compression.forward, (sign * _column(models, "mean") - offset) / scale)
+    z = (sign * _column(chosen, "value") - offset) / scale
+    # a value at another point says nothing about the forecast
+    z[[trial.state != "complete" or trial.asked is not None for trial in chosen]] = np.nan
+    noise_std = _column(chosen, "noise_std")
+    told = np.isfinite(noise_std) & np.isfinite(z)
+    noise_std = np.where(told, noise_std, _column(explanations, "noise_std"))
+    slope = bend(Compression.slope, np.where(told, z, 1.0))
+    value_std = np.hypot(std, noise_std / scale * slope)
+    residual = sign * (bend(Compression.forward, z) - mean) / value_std
+    multiple = _multiples(chosen, residual)
+    calibrated = np.isfinite(multiple)
+    multiple = np.where(calibrated, multiple, GAUSSIAN)
 
-
-def _multiples(trials: Sequence[Trial], residuals: dict[int, float]) -> dict[int, float | None]:
-    """How many standard deviations each band reaches, by the residuals known when its point was
-    asked for: the ⌈(n + 1)·LEVEL⌉-th smallest of the newer half, n of them and at least ``ENOUGH``,
-    since a model of few values errs otherwise than one of many. None: there are not enough.
-    """
-    known: list[float] = []  # oldest first
-    waiting: list[int] = []
-    found: dict[int, float | None] = {}
-    for row, trial in enumerate(trials):
-        if row not in residuals:
-            continue
-        pending, still = set(trial.decision.pending), []
-        for earlier in waiting:
-            if trials[earlier].number in pending:
-                still.append(earlier)
-            elif math.isfinite(residuals[earlier]):
-                known.append(abs(residuals[earlier]))
-        waiting = [*still, row]
-        recent = np.array(known[-max(ENOUGH, len(known) // 2) :])
-        rank = math.ceil((len(recent) + 1) * LEVEL - 1e-9)
-        enough = rank <= len(recent)
-        found[row] = float(np.partition(recent, rank - 1)[rank - 1]) if enough else None
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Forecasts:
-    """Forecasts of proposals whose values were compressed equally often; all of them at once, since
-    a study may have thousands. Model units, to be maximised.
-    """
-
-    trials: list[Trial]
-    explanations: list[Explanation]
-    sign: float
-    bend: Compression
-    mean: Array
-    std: Array  # of f
-    spread: Array  # of a value
-    residual: Array  # NaN: not known; in the values' sign
-
-    @staticmethod
-    def of(trials: list[Trial], explanations: list[Explanation], goal: Goal) -> _Forecasts:
-        sign, models = sign_of(goal), [trial.why for trial in trials]
-        offset, scale = _column(explanations, "offset"), _column(explanations, "scale")
-        passes = np.array([each.compression for each in explanations])  # (n, passes, 2)
-        bend = Compression(tuple((row[:, 0], row[:, 1]) for row in np.moveaxis(passes, 1, 0)))
-        std = _column(explanations, "latent_std")
-        std = np.where(np.isnan(std), _column(models, "std") / scale, std)
-        mean = bend.forward((sign * _column(models, "mean") - offset) / scale)
-        values = [
-            # a value at another point says nothing about the forecast
-            np.nan
-            if trial.value is None or trial.state != "complete" or trial.asked is not None
-            else sign * trial.value
-            for trial in trials
-        ]
-        z = (np.array(values, dtype=np.float64) - offset) / scale
-        told = _column(trials, "noise_std")
-        known = np.isfinite(told) & np.isfinite(z)
-        slope = bend.slope(np.where(known, z, 1.0))
-        noise_std = np.where(known, told, _column(explanations, "noise_std"))
-        spread = np.hypot(std, noise_std / scale * slope)
-        residual = sign * (bend.forward(z) - mean) / spread
-        return _Forecasts(trials, explanations, sign, bend, mean, std, spread, residual)
-
-    def predictions(self, multiples: list[float | None]) -> Iterator[Prediction]:
-        """With bands of a value that reach so many standard deviations."""
-        reach = np.array([each or GAUSSIAN for each in multiples])
-        low, high = self._ends(reach * self.spread)
-        lower, upper = self._ends(_column(self.explanations, "beta_sqrt") * self.std)
-        for row, (trial, explanation) in enumerate(
-            zip(self.trials, self.explanations, strict=True)
-        ):
-            yield Prediction(
-                trial.number,
-                trial.why.mean,
-                trial.why.std,
-                float(low[row]),
-                float(high[row]),
-                _number(lower[row]),
-                _number(upper[row]),
-                _number(self.residual[row]),
-                explanation,
-                float(reach[row]),
-                multiples[row] is not None,
-            )
-
-    def _ends(self, half: Array) -> Array:
+    def ends(half: Array) -> Array:
         """(2, n): mean ± half in the values' units and sign, NaN where there is no width."""
-        offset, scale = _column(self.explanations, "offset"), _column(self.explanations, "scale")
-        ends = [self.bend.inverse(self.mean + side * half) for side in (-1.0, 1.0)]
-        return np.sort([self.sign * (offset + scale * end) for end in ends], axis=0)
+        pair = [bend(Compression.inverse, mean + side * half) for side in (-1.0, 1.0)]
+        return np.sort([sign * (offset + scale * end) for end in pair], axis=0)
+
+    low, high = ends(multiple * value_std)
+    lower, upper = ends(_column(explanations, "beta_sqrt") * std)
+    made = iter(
+        Prediction(
+            trial.number,
+            trial.why.mean,
+            trial.why.std,
+            float(low[row]),
+            float(high[row]),
+            _known(lower[row]),
+            _known(upper[row]),
+            _known(residual[row]),
+            explanations[row],
+            float(multiple[row]),
+            bool(calibrated[row]),
+        )
+        for row, trial in enumerate(chosen)
+    )
+    return [None if trial.decision.model is None else next(made) for trial in trials]
 
 
-def _number(value: float) -> float | None:
+def _by_compression(
+    passes: Sequence[Sequence[tuple[float, float]]],
+    transform: Callable[[Compression, Array], Array],
+    z: Array,
+) -> Array:
+    """One model value per proposal, transformed by the compression of that proposal. Those with
+    equally many passes are done at once, since a study may have thousands.
+    """
+    result = np.empty_like(z)
+    for count in {len(each) for each in passes}:
+        rows = [row for row, each in enumerate(passes) if len(each) == count]
+        pairs = np.moveaxis(np.array([passes[row] for row in rows]), 0, -1)
+        compression = Compression(tuple((mean, std) for mean, std in pairs))
+        result[rows] = transform(compression, z[rows])
+    return result
+
+
+def _known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
@@ -216,10 +167,38 @@ def _column(values: Sequence[object], name: str) -> Array:
     return np.array([getattr(value, name) for value in values], dtype=np.float64)
 
 
+def _multiples(trials: Sequence[Trial], residuals: Array) -> Array:
+    """How many standard deviations each band reaches, by the residuals known when its point was
+    asked for: the ⌈(n + 1)·LEVEL⌉-th smallest of the newer half, n of them and at least ``ENOUGH``,
+    since a model of few values errs otherwise than one of many. NaN: there are not enough.
+    """
+    known: list[float] = []  # oldest first
+    waiting: list[int] = []
+    multiples = np.full(len(trials), np.nan)
+    for row, trial in enumerate(trials):
+        pending = set(trial.decision.pending)
+        known += [
+            abs(residuals[earlier])
+            for earlier in waiting
+            if trials[earlier].number not in pending and math.isfinite(residuals[earlier])
+        ]
+        waiting = [earlier for earlier in waiting if trials[earlier].number in pending] + [row]
+        recent = np.array(known[-max(ENOUGH, len(known) // 2) :])
+        rank = math.ceil((len(recent) + 1) * LEVEL - 1e-9)
+        if rank <= len(recent):
+            multiples[row] = np.partition(recent, rank - 1)[rank - 1]
+    return multiples
+
+
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Coverage after each value, and the least that chance allows if the forecasts are right: below
-    it at *some* look it falls in at most 5 % of such studies.
+    """Coverage of the predictive bands.
+
+    Args:
+        predictions: The calibrated predictions whose values are known, oldest first.
+        coverage: Share of values inside their bands, after each value.
+        least: Lower bound of ``coverage``: if the forecasts are right, coverage falls below it at
+            any time in at most 5 % of studies.
     """
 
     predictions: tuple[Prediction, ...]
@@ -235,13 +214,17 @@ class Calibration:
         return len(self.predictions) > 0 and self.coverage[-1] < self.least[-1]
 
 
-def calibration(made: Sequence[Prediction | None]) -> Calibration:
-    """Of all calibrated predictions whose value is known, oldest first; none: not enough yet."""
-    known = tuple(
-        each for each in made if each is not None and each.calibrated and each.residual is not None
-    )
-    if not known:
-        return Calibration((), (), ())
+def check_calibration(forecasts: Sequence[Prediction | None]) -> Calibration:
+    """The coverage of a study's forecasts.
+
+    Args:
+        forecasts: One entry per trial, see ``predictions``.
+
+    Returns:
+        The coverage after each value; empty if there are not enough values yet.
+    """
+    checked = (p for p in forecasts if p is not None and p.residual is not None)
+    known = tuple(prediction for prediction in checked if prediction.calibrated)
     counts = np.arange(1, len(known) + 1, dtype=np.intp)
     coverage = np.cumsum([bool(each.inside) for each in known]) / counts
     least = _least_inside(counts) / counts

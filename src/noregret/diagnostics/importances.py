@@ -1,9 +1,8 @@
-"""Which inputs matter: how much of the model's variance over the space each one explains.
+"""Sobol indices of the inputs: the share of the model's variance that each input explains.
 
-The variance of f over the space (uniform on the scale of each input) splits into what an input
-explains alone, ``first``, and what goes away when it is held, ``total``: alone and together with
-others (Sobol's indices). The model is uncertain about f, so both are computed for functions drawn
-from its posterior and have a spread.
+``first`` is the share that an input explains alone, ``total`` the share that disappears if it is
+kept fixed: alone and together with others. Inputs are uniform on their scales. Both are computed
+for functions drawn from the posterior, so they have a standard deviation.
 """
 
 from __future__ import annotations
@@ -18,15 +17,21 @@ from noregret.diagnostics.presentation import check_count
 from noregret.space import Array, Candidates, Space
 from noregret.strategies import Belief
 
-ROWS = 2048  # points at which functions are drawn together, at most
-DRAWS = 64  # functions
-NUGGET = 1e-8  # of the prior variance, so that a draw at very close points can be made
+ROWS = 2048  # largest number of points at which functions are drawn jointly
+DRAWS = 64  # number of functions drawn
+NUGGET = 1e-8  # jitter (prior-variance units) for the Cholesky factor at nearby points
 
 
 @dataclass(frozen=True, slots=True)
 class Importance:
-    """Shares of the variance, from 0 to 1, and their standard deviations over what the model holds
-    possible; None if it gives one function only.
+    """Shares of the variance, from 0 to 1, and their posterior standard deviations.
+
+    Args:
+        name: The input.
+        first: The first-order index.
+        total: The total-effect index.
+        first_std: Standard deviation of ``first``; None if the model has only a mean.
+        total_std: Standard deviation of ``total``; None if the model has only a mean.
     """
 
     name: str
@@ -39,61 +44,56 @@ class Importance:
 def importances(
     belief: Belief, space: Space | Candidates, *, draws: int = DRAWS, seed: int = 0
 ) -> list[Importance]:
-    """One per input, in the order of the space. Of a list of candidates, and where there are
-    constraints: as if every combination of the inputs' values were there.
+    """Sobol indices of the inputs. Constraints are ignored: inputs vary independently.
+
+    Args:
+        belief: The model.
+        space: The search space.
+        draws: Number of functions drawn from the posterior, at least 2.
+        seed: Of the random numbers.
+
+    Returns:
+        One entry per input, in the order of the space.
+
+    Raises:
+        ConfigurationError: ``draws`` is not a whole number of at least 2.
     """
     check_count("draws", draws, at_least=2)
-    parameters, d = space.parameters, space.dimension
-    names = [name for name, parameter in parameters.items() if parameter.width > 0]
+    slices, d = space.slices, space.dimension
+    names = [name for name, parameter in space.parameters.items() if parameter.width > 0]
     count = 2 ** int(np.log2(max(ROWS / (len(names) + 2), 16)))
     rng = np.random.default_rng(seed)
     from scipy.stats import qmc  # slow to import
 
     both = qmc.Sobol(2 * d, seed=rng).random(count)
-    A, B = _snapped(space, both[:, :d]), _snapped(space, both[:, d:])
-    blocks, start = [A, B], 0
-    for parameter in parameters.values():
-        columns = slice(start, start + parameter.width)
-        start += parameter.width
-        if parameter.width > 0:
-            mixed = A.copy()
-            mixed[:, columns] = B[:, columns]
-            blocks.append(mixed)
+    # each input by itself, also of a list, which need not hold every combination
+    A, B = (
+        np.hstack([p.snap(U[:, slices[name]]) for name, p in space.parameters.items()])
+        for U in (both[:, :d], both[:, d:])
+    )
+    blocks = [A, B]
+    for name in names:
+        mixed = A.copy()
+        mixed[:, slices[name]] = B[:, slices[name]]
+        blocks.append(mixed)
     values, single = _functions(belief, np.vstack(blocks), draws, rng)
     shares = np.array([_shares(f.reshape(len(blocks), count)) for f in values])
-    mean, std = shares.mean(axis=0), shares.std(axis=0, ddof=0)
-    return [
-        Importance(
-            name,
-            float(mean[0, index]),
-            float(mean[1, index]),
-            None if single else float(std[0, index]),
-            None if single else float(std[1, index]),
-        )
-        for index, name in enumerate(names)
-    ]
-
-
-def _snapped(space: Space | Candidates, U: Array) -> Array:
-    """Each input by itself: also of a list, whose combinations need not be in it."""
-    parts, start = [], 0
-    for parameter in space.parameters.values():
-        parts.append(parameter.snap(U[:, start : start + parameter.width]))
-        start += parameter.width
-    return np.hstack(parts)
+    std = np.full(shares.shape[1:], None) if single else shares.std(axis=0)
+    columns = [*shares.mean(axis=0).tolist(), *std.tolist()]
+    return [Importance(*row) for row in zip(names, *columns, strict=True)]
 
 
 def _functions(
     belief: Belief, points: Array, draws: int, rng: np.random.Generator
 ) -> tuple[Array, bool]:
-    """Functions the model holds possible, at these points, and whether it is one only: its mean."""
+    """Posterior draws at these points, and whether there is only one of them, the mean."""
     predictor: Any = belief.predictor
     if not hasattr(predictor, "joint"):
         return belief.predict(points)[0][None, :], True
     mean, covariance = predictor.joint(points)
     try:
         L = cholesky(covariance + NUGGET * np.eye(len(points)), lower=True)
-    except LinAlgError:  # nothing is uncertain but for rounding
+    except LinAlgError:  # the posterior variance is zero up to rounding
         return np.asarray(mean)[None, :], True
     return mean + (L @ rng.standard_normal((len(points), draws))).T, False
 

@@ -1,4 +1,4 @@
-"""What the shell, the page and the pictures need before they can show a study."""
+"""Helpers that the shell, the page and the plots share: texts, and values along an input."""
 
 from __future__ import annotations
 
@@ -24,18 +24,12 @@ from noregret.space import (
 from noregret.strategies import Belief
 from noregret.trials import Goal, sign_of
 
-DIGITS = 6  # significant digits of a number in a text
 MAX_DESIGNS = 2_000  # largest number of designs of a list at which the model is computed
 
 
-def number(value: float | None, digits: int = DIGITS) -> str:
+def format_number(value: float | None, digits: int = 6) -> str:
     """``value`` with that many significant digits; an empty text for None."""
     return "" if value is None else f"{value:.{digits}g}"
-
-
-def text_of(value: Any) -> str:
-    """A parameter's value as text: floats with six digits, everything else as it is."""
-    return number(value) if isinstance(value, float) else str(value)
 
 
 def plus_minus(mean: float, std: float) -> str:
@@ -46,7 +40,9 @@ def plus_minus(mean: float, std: float) -> str:
     return f"{round(mean, decimals) + 0.0:.{decimals}f} ± {std:.{decimals}f}"  # + 0.0: no −0.00
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+def format_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()
+) -> str:
     """Aligned columns as text.
 
     Args:
@@ -54,15 +50,13 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
         rows: The cells, one sequence per line.
         right: Indices of the columns that are aligned to the right.
     """
-    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
-    lines = [
-        "  ".join(
-            text.rjust(width) if column in right else text.ljust(width)
-            for column, (text, width) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in [header, *rows]
-    ]
-    return "\n".join(line.rstrip() for line in lines)
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    align = [str.rjust if index in right else str.ljust for index in range(len(header))]
+    return "\n".join(
+        "  ".join(pad(cell, n) for pad, cell, n in zip(align, line, widths, strict=True)).rstrip()
+        for line in lines
+    )
 
 
 def spans_decades(values: Sequence[float]) -> bool:
@@ -160,10 +154,11 @@ def distances_to_slice(
     """
     if isinstance(space, Candidates):
         return np.zeros(len(points))
-    held = [np.full(each.width, name not in names) for name, each in space.parameters.items()]
     encoded = np.array([space.encode(point) for point in points]).reshape(-1, space.dimension)
     away = (encoded - space.encode(at)) / belief.lengthscales
-    return np.asarray(np.linalg.norm(away[:, np.concatenate(held)], axis=1))
+    for name in names:
+        away[:, space.slices[name]] = 0.0
+    return np.asarray(np.linalg.norm(away, axis=1))
 
 
 def best_so_far(values: Sequence[float | None], goal: Goal) -> list[float | None]:
@@ -177,13 +172,11 @@ def best_so_far(values: Sequence[float | None], goal: Goal) -> list[float | None
         As many entries; None before the first value.
     """
     better = max if goal == "maximize" else min
-    best: list[float | None] = []
-    last: float | None = None
-    for value in values:
-        if value is not None:
-            last = value if last is None else better(last, value)
-        best.append(last)
-    return best
+
+    def update(best: float | None, value: float | None) -> float | None:
+        return value if best is None else best if value is None else better(best, value)
+
+    return list(itertools.accumulate(values, update))
 
 
 def check_count(name: str, value: Any, at_least: int = 1) -> int:

@@ -13,8 +13,8 @@ from noregret.diagnostics import effective_trials, predictions
 from noregret.diagnostics.presentation import (
     ModelSlice,
     distances_to_slice,
+    format_number,
     model_slice,
-    number,
 )
 from noregret.errors import ConfigurationError, TrialError
 from noregret.plot.canvas import (
@@ -86,7 +86,7 @@ def slice(  # noqa: A001 — called as plot.slice
     (view.draw_line if len(names) == 1 else view.draw_map)(ax)
     finish(ax, study.name, below=len(names) == 2)
     place = ", ".join(
-        f"{name} = {number(value, 4) if isinstance(value, float) else value}"
+        f"{name} = {format_number(value, 4) if isinstance(value, float) else value}"
         for name, value in point.items()
         if name not in names
     )

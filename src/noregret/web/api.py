@@ -15,15 +15,24 @@ from noregret.storage import codec
 from noregret.study import Study, numbers
 from noregret.web import schemas
 from noregret.web.charts import CHARTS, ChartName
-from noregret.web.fitting import Fitter
+from noregret.web.fitting import Fitter, Models, Summary
 from noregret.web.library import Library, Snapshot
-from noregret.web.models import Models
-from noregret.web.schemas import LARGEST_INT, Key, NumberOut, StudyOut, TrialOut, key_of, name_of
+from noregret.web.schemas import (
+    LARGEST_INT,
+    Key,
+    NumberOut,
+    StudyOut,
+    TrialOut,
+    decode_key,
+    encode_name,
+)
 
 PAGE = 1000  # largest number of trials in a response
 CSV = "text/csv; charset=utf-8"
+CSV_FILE: dict[int | str, Any] = {200: {"content": {"text/csv": {}}}}
+EXPORTED_FILE: dict[int | str, Any] = {200: {"content": {"text/csv": {}, "application/json": {}}}}
 
-PROBLEMS = {
+ERRORS = {
     400: "The body is not valid JSON",
     401: "A token is needed",
     403: "The server is read-only, or the request came from another site",
@@ -35,9 +44,7 @@ PROBLEMS = {
 }
 router = APIRouter(
     prefix="/api",
-    responses={
-        status: {"model": schemas.Problem, "description": text} for status, text in PROBLEMS.items()
-    },
+    responses={s: {"model": schemas.ErrorOut, "description": text} for s, text in ERRORS.items()},
 )
 
 
@@ -54,7 +61,7 @@ def study_name(
         Key, Path(description="The study's name; other bytes than A-Z a-z 0-9 . _ - as ~XX")
     ],
 ) -> str:
-    name = name_of(key)
+    name = decode_key(key)
     if name is None:
         raise UnknownStudyError(f"{key!r} is not a study's key")
     return name
@@ -68,7 +75,7 @@ Fits = Annotated[Models, Depends(models)]
 StudyName = Annotated[str, Depends(study_name)]
 
 
-def snapshot(name: StudyName, studies: Studies) -> Snapshot:
+def read_snapshot(name: StudyName, studies: Studies) -> Snapshot:
     return studies.snapshot(name)
 
 
@@ -77,7 +84,7 @@ def changing(name: StudyName, studies: Studies) -> Iterator[Study]:
         yield study
 
 
-Seen = Annotated[Snapshot, Depends(snapshot)]
+Current = Annotated[Snapshot, Depends(read_snapshot)]
 # scope="function": the old snapshot is dropped before the response is sent
 Changing = Annotated[Study, Depends(changing, scope="function")]
 
@@ -102,111 +109,102 @@ def list_studies(studies: Studies) -> Any:
 
 
 @router.get("/studies/{key}", response_model=schemas.DescriptionOut)
-def describe_study(seen: Seen) -> Any:
+def describe_study(snapshot: Current) -> Any:
     """What defines a study, and its number of trials by state."""
-    record = seen.record
+    record = snapshot.record
     return {
-        "key": key_of(record.name),
+        "key": encode_name(record.name),
         "name": record.name,
         "goal": record.goal,
         "seed": record.seed,
-        "version": seen.version,
+        "version": snapshot.version,
         "space": codec.described(record.space),
         "constraints": [str(rule) for rule in (*record.space.constraints, *record.space.branches)],
         "outcomes": [f"{name} {limit}" for name, limit in record.outcomes.items()],
         "context": list(record.context),
         "strategy": codec.to_json(record.strategy),
         "theorem": record.strategy.theorem,
-        "counts": dict(seen.tally),
+        "counts": dict(snapshot.tally),
     }
 
 
 @router.get("/studies/{key}/version", response_model=schemas.VersionOut)
-async def study_version(seen: Seen, fits: Fits, model: bool = False) -> Any:
+async def study_version(snapshot: Current, fits: Fits, model: bool = False) -> Any:
     """A text that changes when the study does: live pages poll it. With ``model`` also the version
     of the fitted model, which is fitted again if it is behind.
     """
     if not model:
-        return {"version": seen.version}
-    summary, fitting = fits.look(seen.record.name, seen.identity, seen.version)
-    version = None if summary is None else summary.version
-    return {"version": seen.version, "model": version, "fitting": fitting}
+        return {"version": snapshot.version}
+    summary = fits.look(snapshot.record.name, snapshot.identity, snapshot.version)
+    return {"version": snapshot.version, "model": summary.version, "fitting": summary.fitting}
 
 
 @router.get("/studies/{key}/trials", response_model=list[TrialOut])
 def list_trials(
-    seen: Seen,
+    snapshot: Current,
     start: Annotated[int, Query(ge=0, le=LARGEST_INT)] = 0,
     limit: Annotated[int, Query(ge=1, le=PAGE)] = 100,
 ) -> Any:
     """Trials by number. A correction is a trial with a number of its own."""
-    return [trial.to_json() for trial in seen.rows[start : start + limit]]
+    return [trial.to_json() for trial in snapshot.rows[start : start + limit]]
 
 
 @router.get("/studies/{key}/trials/{number}/why", response_model=Reason)
-def explain_trial(seen: Seen, number: Number) -> Any:
+def explain_trial(snapshot: Current, number: Number) -> Any:
     """Why this point was chosen: the mean part and the exploration part of UCB, and whether the fit
     or the schedule set the lengthscales.
     """
-    return seen.reason(number)
+    return snapshot.reason(number)
 
 
 @router.get("/studies/{key}/alarms", response_model=list[Alarm])
-def list_alarms(seen: Seen) -> Any:
+def list_alarms(snapshot: Current) -> Any:
     """What looks wrong, and what to do."""
-    return seen.alarms
+    return snapshot.alarms
 
 
 @router.get("/studies/{key}/charts/{chart}", response_model=schemas.ChartOut)
-def chart_series(request: Request, seen: Seen, chart: ChartName) -> Any:
+def chart_series(request: Request, snapshot: Current, chart: ChartName) -> Any:
     """A chart's series, thinned to at most a thousand points, with its description in words."""
-    return tagged(request, seen.version, CHARTS[chart](seen).to_json())
+    return tagged(request, snapshot.version, CHARTS[chart](snapshot).to_json())
 
 
-@router.get(
-    "/studies/{key}/charts/{chart}/csv",
-    response_class=Response,
-    responses={200: {"content": {"text/csv": {}}}},
-)
-def chart_csv(request: Request, seen: Seen, chart: ChartName) -> Any:
+@router.get("/studies/{key}/charts/{chart}/csv", response_class=Response, responses=CSV_FILE)
+def chart_csv(request: Request, snapshot: Current, chart: ChartName) -> Any:
     """A chart's series in full."""
-    return tagged(request, seen.version, CHARTS[chart](seen).to_csv(), CSV)
+    return tagged(request, snapshot.version, CHARTS[chart](snapshot).to_csv(), CSV)
 
 
-@router.get("/studies/{key}/model", response_model=schemas.ModelOut)
-async def study_model(seen: Seen, fits: Fits) -> Any:
+@router.get("/studies/{key}/model", response_model=Summary)
+async def study_model(snapshot: Current, fits: Fits) -> Any:
     """The recommended trial and the certificate, by the last fit. Answers at once, also while a
     newer fit is being computed.
     """
-    return schemas.ModelOut.of(*fits.look(seen.record.name, seen.identity, seen.version))
+    return fits.look(snapshot.record.name, snapshot.identity, snapshot.version)
 
 
 @router.get("/studies/{key}/slice", response_model=schemas.SliceOut)
 async def study_slice(
-    seen: Seen, fits: Fits, x: Input, y: Input | None = None, through: Through = None
+    snapshot: Current, fits: Fits, x: Input, y: Input | None = None, through: Through = None
 ) -> Any:
     """The model along one parameter or two, through a trial's point (by default the recommended
     one). Waits for the first fit.
     """
-    return JSONResponse(await fits.call(Fitter.slice, seen.record.name, x, y or None, through))
+    return JSONResponse(await fits.call(Fitter.slice, snapshot.record.name, x, y or None, through))
 
 
 @router.get("/studies/{key}/slices", response_model=schemas.SlicesOut)
-async def study_slices(seen: Seen, fits: Fits, through: Through = None) -> Any:
-    """The model along every parameter by itself, each as ``slice`` gives it."""
-    return JSONResponse(await fits.call(Fitter.slices, seen.record.name, through))
+async def study_slices(snapshot: Current, fits: Fits, through: Through = None) -> Any:
+    """The model along every parameter, each as ``slice`` gives it."""
+    return JSONResponse(await fits.call(Fitter.slices, snapshot.record.name, through))
 
 
-@router.get(
-    "/studies/{key}/export/{form}",
-    response_class=Response,
-    responses={200: {"content": {"text/csv": {}, "application/json": {}}}},
-)
-def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
+@router.get("/studies/{key}/export/{form}", response_class=Response, responses=EXPORTED_FILE)
+def export_study(snapshot: Current, form: Literal["csv", "json"]) -> Any:
     """All trials as a file."""
     file = io.StringIO()
-    seen.study.export(file, form)
-    name = f"{key_of(seen.record.name)[:80]}.{form}"
+    snapshot.study.export(file, form)
+    name = f"{encode_name(snapshot.record.name)[:80]}.{form}"
     return Response(
         file.getvalue().encode("utf-8", "replace"),
         media_type=CSV if form == "csv" else "application/json",
@@ -219,7 +217,7 @@ def export_study(seen: Seen, form: Literal["csv", "json"]) -> Any:
 
 @router.post("/numbers", response_model=schemas.NumbersOut)
 def read_numbers(body: schemas.NumbersIn) -> Any:
-    """Typed texts as numbers, by the grammar of the shell and of CSV files. Changes nothing."""
+    """Read typed texts as numbers, by the grammar of the shell and of CSV files."""
     try:
         columns = [numbers(cells) for cells in body.columns]
     except TrialError as error:
@@ -229,14 +227,14 @@ def read_numbers(body: schemas.NumbersIn) -> Any:
 
 @router.post("/studies", status_code=201, response_model=StudyOut)
 def create_study(studies: Studies, body: schemas.StudyIn) -> Any:
-    """A new study."""
+    """Create a study."""
     study = Study.create(body.name, body.to_space(), storage=studies.storage, **body.settings())
     return _created(studies, study, body.attributes())
 
 
 @router.post("/studies/{key}/derive", status_code=201, response_model=StudyOut)
 def derive_study(studies: Studies, name: StudyName, body: schemas.DerivedIn) -> Any:
-    """A new study with the trials of this one, which stays as it is."""
+    """Create a study with the trials of this one, which is not changed."""
     old = studies.study(name)
     study = old.derived(body.name, **body.changes(old))
     return _created(studies, study, {**old.record().attributes, **body.attributes()})
@@ -252,8 +250,8 @@ def _created(studies: Library, study: Study, attributes: dict[str, Any]) -> Stud
 
 
 @router.post("/studies/{key}/ask", status_code=201, response_model=list[TrialOut])
-def ask(study: Changing, studies: Studies, body: schemas.AskIn) -> Any:
-    """The next experiments: waiting ones first, then what the strategy proposes."""
+def ask_trials(study: Changing, studies: Studies, body: schemas.AskIn) -> Any:
+    """Hand out the next experiments: waiting ones first, then new proposals."""
     with studies.lock(study.name, "ask"):
         trials = study.ask(body.count, fixed=body.fixed or None, context=body.context)
     return [trial.to_json() for trial in trials]
@@ -261,30 +259,30 @@ def ask(study: Changing, studies: Studies, body: schemas.AskIn) -> Any:
 
 @router.post("/studies/{key}/trials", status_code=201, response_model=TrialOut)
 def add_point(study: Changing, body: schemas.PointIn) -> Any:
-    """A point measured elsewhere or, without a value, a point to try next."""
+    """Add a point measured elsewhere or, without a value, queue a point."""
     if body.value is None and body.noise_std is not None:
-        raise NoRegretError("noise_std belongs to a value: give both, or neither")
+        raise NoRegretError("noise_std needs a value: give both, or neither")
     if body.value is None and not body.outcomes:
         return study.enqueue(body.params, note=body.note).to_json()
     return study.add(**body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/tell", response_model=TrialOut)
-def tell(study: Changing, number: Number, body: schemas.TellIn) -> Any:
-    """The result of a running experiment."""
+def tell_trial(study: Changing, number: Number, body: schemas.TellIn) -> Any:
+    """Record the result of a running experiment."""
     return study.tell(number, **body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/correct", status_code=201, response_model=TrialOut)
-def correct(study: Changing, number: Number, body: schemas.TellIn) -> Any:
-    """Another result for a finished trial, as a new trial: nothing is deleted."""
+def correct_trial(study: Changing, number: Number, body: schemas.TellIn) -> Any:
+    """Correct a finished trial by a new one; nothing is deleted."""
     return study.correct(number, **body.model_dump()).to_json()
 
 
 @router.post("/studies/{key}/trials/{number}/withdraw", response_model=TrialOut)
 def withdraw(study: Changing, number: Number, body: schemas.WithdrawIn) -> Any:
-    """A running experiment that will not be done now: handed out again later, or withdrawn for
-    good, which is neither a value nor a failure.
+    """Return a running experiment to the queue, or withdraw it for good, which is neither a value
+    nor a failure.
     """
     if body.then == "never":
         return study.tell(number, state="withdrawn").to_json()
@@ -293,8 +291,8 @@ def withdraw(study: Changing, number: Number, body: schemas.WithdrawIn) -> Any:
 
 
 @router.post("/studies/{key}/trials/{number}/retry", status_code=201, response_model=TrialOut)
-def retry(study: Changing, number: Number) -> Any:
-    """The point of a failed experiment again, as a new waiting trial."""
+def retry_trial(study: Changing, number: Number) -> Any:
+    """Queue the point of a failed experiment again, as a new trial."""
     return study.retry(number).to_json()
 
 
@@ -311,7 +309,7 @@ def annotate_trial(study: Changing, number: Number, body: schemas.NoteIn) -> Non
 
 
 @router.delete("/studies/{key}", status_code=204)
-def delete_study(studies: Studies, name: StudyName) -> None:
+def remove_study(studies: Studies, name: StudyName) -> None:
     """Delete a study and all its trials."""
     studies.storage.delete(name)
     studies.forget(name)
@@ -319,7 +317,7 @@ def delete_study(studies: Studies, name: StudyName) -> None:
 
 @router.post("/studies/{key}/import", status_code=201, response_model=schemas.ImportOut)
 def import_csv(study: Changing, data: Annotated[bytes, Body(media_type="text/csv")]) -> Any:
-    """Trials from a CSV file with the columns of an exported one: every row or none."""
+    """Import trials from a CSV file with the columns of an exported one: every row or none."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -31,8 +31,8 @@ from noregret.errors import (
 )
 from noregret.storage import SQLStorage
 from noregret.web import api, pages
+from noregret.web.fitting import Models
 from noregret.web.library import Library
-from noregret.web.models import Models
 from noregret.web.security import Access, Bucket, Guard, outward
 
 STATUS = {  # of the first class that an error is an instance of; 422 for all others
@@ -58,6 +58,9 @@ def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
     Args:
         storage: Where the studies are.
         access: Who may read and write; by default read-only without a token, on loopback.
+
+    Returns:
+        The ASGI application.
     """
     access = access or Access()
 
@@ -81,44 +84,35 @@ def create_app(storage: SQLStorage, access: Access | None = None) -> FastAPI:
     app.state.access = access
     app.include_router(api.router)
     app.include_router(pages.router)
-    app.add_exception_handler(NoRegretError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
+    for kind in (NoRegretError, RequestValidationError, HTTPException):
+        app.add_exception_handler(kind, _answer)
     app.add_middleware(Guard, access=access)
     return app
 
 
-def _answer(request: Request, status: int, detail: str, headers: Any = None) -> Response:
+def _answer(request: Request, error: Exception) -> Response:
+    """An error as JSON, or as a page. Our own errors say what is wrong and what to do."""
+    headers: Any = None
+    if isinstance(error, HTTPException):
+        status, headers = error.status_code, error.headers
+        detail = "there is nothing at this address" if status == 404 else str(error.detail)
+    elif isinstance(error, RequestValidationError):
+        # where and why, without the value: it may not be printable
+        items = error.errors()
+        status = 400 if any(item["type"] == "json_invalid" for item in items) else 422
+        detail = "; ".join(f"{'.'.join(map(str, i['loc']))}: {i['msg']}" for i in items[:5])
+    else:
+        status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
+        detail = outward(error, request.app.state.library.storage.url)
     if request.url.path.startswith("/api") or request.method != "GET":
         return JSONResponse({"detail": detail.encode("utf-8", "replace").decode()}, status, headers)
-    return pages.problem(request, status, detail)
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    """The text of our own errors is the response: it says what is wrong and what to do."""
-    status = next((code for kind, code in STATUS.items() if isinstance(error, kind)), 422)
-    return _answer(request, status, outward(error, request.app.state.library.storage.url))
-
-
-def _invalid(request: Request, error: Exception) -> Response:
-    """Says where and why, without the value: it may not be printable."""
-    assert isinstance(error, RequestValidationError)
-    problems = error.errors()
-    texts = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in problems[:5]]
-    malformed = any(item["type"] == "json_invalid" for item in problems)
-    return _answer(request, 400 if malformed else 422, "; ".join(texts))
-
-
-def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    detail = "there is nothing at this address" if error.status_code == 404 else str(error.detail)
-    return _answer(request, error.status_code, detail, error.headers)
+    return pages.render(request, "problem.html", status, code=status, detail=detail)
 
 
 # -- the server --
 
 
-class Bounded(H11Protocol):
+class TimedProtocol(H11Protocol):
     """HTTP/1.1 that gives up on requests that do not come and on responses that are not read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -170,16 +164,19 @@ class RateLimit(logging.Filter):
 RATE_LIMIT = RateLimit()
 
 
-def bounded(app: Any, **settings: Any) -> uvicorn.Config:
+def server_config(app: Any, **settings: Any) -> uvicorn.Config:
     """The server's configuration with every limit.
 
     Args:
         app: The application.
         **settings: Further arguments of ``uvicorn.Config``.
+
+    Returns:
+        The configuration, for ``uvicorn.Server``.
     """
     config = uvicorn.Config(
         app,
-        http=Bounded,
+        http=TimedProtocol,
         ws="none",
         proxy_headers=False,  # or a local process could choose the address it is counted by
         h11_max_incomplete_event_size=HEADER_BYTES,

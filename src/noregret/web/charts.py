@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from noregret.diagnostics import LEVEL, Prediction
+from noregret.diagnostics import LEVEL
 from noregret.space import coordinate_names
 from noregret.study.files import guarded
 from noregret.web.library import Snapshot
-from noregret.web.words import counted, measured, number
+from noregret.web.words import format_measured, format_value
 
 DRAWN = 1000  # largest number of points drawn per series
-NO_MODEL = "No decision of a model yet."
-NOT_RECORDED = "This strategy records none."
+NO_MODEL = "The model has proposed no point yet."
+NOT_RECORDED = "This strategy does not record this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Chart:
     def to_json(self) -> bytes:
         """The thinned columns; null for values that are not finite."""
         length = len(next(iter(self.columns.values()), []))
-        rows = _thinned(length)
+        rows = [*range(0, length - 1, math.ceil(length / DRAWN) or 1), *range(length)[-1:]]
         columns = {
             name: [_finite(column[row]) for row in rows] for name, column in self.columns.items()
         }
@@ -54,63 +54,51 @@ class Chart:
         return file.getvalue().encode("utf-8", "replace")
 
 
-def _thinned(length: int) -> Sequence[int]:
-    """All rows, or evenly spaced ones and the last."""
-    if length <= DRAWN:
-        return range(length)
-    return [*range(0, length - 1, math.ceil(length / DRAWN)), length - 1]
-
-
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def convergence(snapshot: Snapshot) -> Chart:
-    bounds = snapshot.convergence
-    columns: dict[str, list[Any]] = {
-        "number": [trial.number for trial in snapshot.trials],
-        "state": [trial.state for trial in snapshot.trials],
-        "value": [trial.value for trial in snapshot.trials],
-        "best": list(bounds.best),
-        "lower": list(bounds.lower),
-        "upper": list(bounds.upper),
-    }
-    if snapshot.best is None:
-        text = "No value has been told yet." if snapshot.empty else "Nothing feasible yet."
+def _convergence(snapshot: Snapshot) -> Chart:
+    bounds, best, noise = snapshot.convergence, snapshot.best, snapshot.noise
+    columns = {
+        name: [getattr(trial, name) for trial in snapshot.trials]
+        for name in ("number", "state", "value")
+    } | {name: list(getattr(bounds, name)) for name in ("best", "lower", "upper")}
+    if best is None:
+        text = "No value yet." if snapshot.empty else "Nothing feasible yet."
         return Chart(text, columns)
-    count = snapshot.tally["failed"]
-    failed = f" and {counted(count, 'failure')}" if count else ""
+    values, failures = snapshot.tally["complete"], snapshot.tally["failed"]
+    failed = f" and {failures} failure{'s' * (failures > 1)}" if failures else ""
     text = (
-        f"{counted(snapshot.tally['complete'], 'value')}{failed}. The best,"
-        f" {measured(snapshot.best.value, snapshot.noise, 1)}, came with trial"
-        f" {snapshot.best.number}."
+        f"{values} value{'s' * (values > 1)}{failed}. The best,"
+        f" {format_measured(best.value, noise, 1)}, came with trial {best.number}."
     )
-    ends = bounds.lower[-1], bounds.upper[-1]
-    if None not in ends:
-        low, high = (measured(end, snapshot.noise) for end in ends)
-        text += f" Where the method itself expects the best value: between {low} and {high}."
+    low, high = bounds.lower[-1], bounds.upper[-1]
+    if low is not None and high is not None:
+        text += (
+            " The method itself expects the best value between"
+            f" {format_measured(low, noise)} and {format_measured(high, noise)}."
+        )
     return Chart(text, columns)
 
 
-def residuals(snapshot: Snapshot) -> Chart:
+def _residuals(snapshot: Snapshot) -> Chart:
     checked = snapshot.checked
-    values = [float(prediction.residual or 0.0) for prediction in checked]
     columns: dict[str, list[Any]] = {
-        "number": [prediction.number for prediction in checked],
-        "residual": values,
-        "inside": [bool(prediction.inside) for prediction in checked],
+        name: [getattr(prediction, name) for prediction in checked]
+        for name in ("number", "residual", "inside")
     }
     if not checked:
-        return Chart("No value of a point that a model proposed is known yet.", columns)
-    mean, spread = np.mean(values), np.std(values)
+        return Chart("No point that the model proposed has a value yet.", columns)
+    mean, std = np.mean(columns["residual"]), np.std(columns["residual"])
     return Chart(
-        f"Value minus prediction, in predicted standard deviations: {mean:+.2f} on average (0 is"
-        f" right), spread {spread:.2f} (1 is right, more is too sure).",
+        f"Value minus prediction, in predicted standard deviations: mean {mean:+.2f} (0 is right),"
+        f" standard deviation {std:.2f} (1 is right, more is overconfident).",
         columns,
     )
 
 
-def coverage(snapshot: Snapshot) -> Chart:
+def _coverage(snapshot: Snapshot) -> Chart:
     checked = snapshot.calibration
     columns: dict[str, list[Any]] = {
         "number": [prediction.number for prediction in checked.predictions],
@@ -119,8 +107,7 @@ def coverage(snapshot: Snapshot) -> Chart:
         "nominal": [LEVEL] * len(checked.coverage),
     }
     if not checked.predictions:
-        none = "Not enough values yet: the bands of the first forecasts are the model's own guess."
-        return Chart(none, columns)
+        return Chart("Not enough values yet to check the forecasts.", columns)
     verdict = "less than chance allows" if checked.failing else "within what chance allows"
     text = (
         f"{checked.inside} of {len(checked.predictions)} values ({checked.coverage[-1]:.0%}) fell"
@@ -129,58 +116,56 @@ def coverage(snapshot: Snapshot) -> Chart:
     return Chart(text, columns)
 
 
-def lengthscales(snapshot: Snapshot) -> Chart:
+def _lengthscales(snapshot: Snapshot) -> Chart:
     """In force and fitted, per coordinate of the unit cube."""
-    decided = [(made.number, made.explanation.numbers) for made in _decided(snapshot)]
     names = coordinate_names(snapshot.record.space)
-    none = [None] * len(names)
-    columns: dict[str, list[Any]] = {"number": [trial for trial, _ in decided]}
+    columns = _recorded(snapshot, ("lengthscales", "fitted_lengthscales"))
+    numbers, in_force, fitted = columns.values()
+    columns = {"number": numbers}
     for index, name in enumerate(names):
-        for words, key in (("in force", "lengthscales"), ("fitted", "fitted_lengthscales")):
-            columns[f"{name} {words}"] = [each.get(key, none)[index] for _, each in decided]
-    if not decided:
-        return Chart(NO_MODEL, columns)
-    last = decided[-1][1].get("lengthscales")
-    if last is None:
-        return Chart(NOT_RECORDED, columns)
-    listed = sorted(zip(names, last, strict=True), key=lambda pair: pair[1])
-    shown = [f"{name} {number(value, 3)}" for name, value in listed[:6]]
-    shown += ["…"] if len(listed) > 6 else []
+        for words, rows in (("in force", in_force), ("fitted", fitted)):
+            columns[f"{name} {words}"] = [None if row is None else row[index] for row in rows]
+    if not numbers or in_force[-1] is None:
+        return Chart(NOT_RECORDED if numbers else NO_MODEL, columns)
+    listed = sorted(zip(names, in_force[-1], strict=True), key=lambda pair: pair[1])
+    texts = [f"{name} {format_value(value, 3)}" for name, value in listed[:6]]
+    texts += ["…"] if len(listed) > 6 else []
     text = "In force now, as a share of each input's range, most sensitive first: "
-    return Chart(f"{text}{', '.join(shown)}.", columns)
+    return Chart(f"{text}{', '.join(texts)}.", columns)
 
 
-def _decided(snapshot: Snapshot) -> list[Prediction]:
-    return [made for made in snapshot.predictions if made is not None]
+def _recorded(snapshot: Snapshot, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Numbers that the decisions of a model recorded; None where one did not."""
+    decided = [made for made in snapshot.predictions if made is not None]
+    columns = {name: [made.explanation.numbers.get(name) for made in decided] for name in names}
+    return {"number": [made.number for made in decided], **columns}
 
 
-def recorded(snapshot: Snapshot, text: str) -> Chart:
-    """The numbers of the decisions that the text names; it is filled in with those of the last."""
-    names = [name for _, name, _, _ in Formatter().parse(text) if name]
-    decided = _decided(snapshot)
-    columns: dict[str, list[Any]] = {"number": [made.number for made in decided]}
-    columns |= {name: [made.explanation.numbers.get(name) for made in decided] for name in names}
-    if not decided:
+def _described(snapshot: Snapshot, text: str) -> Chart:
+    """The numbers that the text names; it is filled in with those of the last decision."""
+    columns = _recorded(snapshot, [name for _, name, _, _ in Formatter().parse(text) if name])
+    if not columns["number"]:
         return Chart(NO_MODEL, columns)
-    last = {name: columns[name][-1] for name in names}
+    last = {name: column[-1] for name, column in columns.items() if name != "number"}
     if all(value is None for value in last.values()):
         return Chart(NOT_RECORDED, columns)
-    return Chart(text.format_map({name: number(value, 4) for name, value in last.items()}), columns)
+    texts = {name: format_value(value, 4) for name, value in last.items()}
+    return Chart(text.format_map(texts), columns)
 
 
-RECORDED = {
-    "scaling": ("Now h = {h}: lengthscales divided by g = {g}, norm bound times b = {b}."),
+DESCRIBED = {
+    "scaling": "Now h = {h}: lengthscales divided by g = {g}, norm bound times b = {b}.",
     "width": (
         "The band is {beta_sqrt} standard deviations wide on either side; norm bound {norm_bound}."
     ),
     "information": "The data hold {information_gain} nats about f in the class in force.",
-    "noise": ("The noise's standard deviation is taken to be {noise_std}, in the values' units."),
+    "noise": "The estimated standard deviation of the noise is {noise_std}, in the values' units.",
 }
 CHARTS: dict[str, Callable[[Snapshot], Chart]] = {
-    "convergence": convergence,
-    "coverage": coverage,
-    "residuals": residuals,
-    "lengthscales": lengthscales,
-    **{name: partial(recorded, text=text) for name, text in RECORDED.items()},
+    "convergence": _convergence,
+    "coverage": _coverage,
+    "residuals": _residuals,
+    "lengthscales": _lengthscales,
+    **{name: partial(_described, text=text) for name, text in DESCRIBED.items()},
 }
 ChartName = StrEnum("ChartName", list(CHARTS))  # type: ignore[misc]

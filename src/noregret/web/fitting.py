@@ -1,45 +1,57 @@
-"""Results that need a fit, computed in a process of its own.
+"""Fits for all viewers: one process of low priority computes each once per version of a study.
 
-It opens the storage itself and keeps the last results.
+The server's own process only reads and writes. The fitting process opens the storage itself, uses
+one thread and keeps its last results.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import multiprocessing
 import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from noregret.diagnostics import importances, values_along
 from noregret.diagnostics.presentation import distances_to_slice, model_slice
 from noregret.errors import NoRegretError, StorageError
-from noregret.search import SAYS_LITTLE_ABOVE
-from noregret.space import Array, Candidates, named_params
+from noregret.space import Candidates, named_params
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
 from noregret.study import Result, Study, policy_of
 from noregret.trials import Trial, standing
 from noregret.web.library import Library, Snapshot
+from noregret.web.security import outward
 
-RESULTS = 2  # results kept; one of 5,000 trials takes 200 MB
+T = TypeVar("T")
+
+log = logging.getLogger("noregret.web")
+
+RETRY_SECONDS = 2.0  # assumed duration of a fit that failed
+PATIENCE = 9.0  # pause after a fit, in durations of that fit: fitting takes a tenth of the time
+RESULTS = 2  # number of results kept; one of 5,000 trials takes 200 MB
 LINE = 121  # points of a slice along one input
 INPUTS = 24  # largest number of inputs with a slice on the page
 GRID = 41  # points per side of a surface
 COARSE_GRID = 21  # points per side of a surface from MANY trials on
 MANY = 1000
-NEAR = 1.0  # lengthscales within which a trial counts as near a slice
-FAINT = 3.0  # lengthscales within which a trial is drawn, paler with the distance
+NEAR = 1.0  # distance in lengthscales below which a trial counts as near a slice
+FAINT = 3.0  # distance in lengthscales above which a trial is not drawn beside a slice
 PREVIEWED = 500  # largest number of trials for which the next proposal is computed in advance
 POLICY_ROWS = 9  # values of the context in the table of a policy
-POLICY_POINTS = 33  # values of the context along its curves
 POLICY_CURVES = 12  # largest number of inputs with a curve
-POLICY_TRIALS = 1000  # latest trials drawn beside the curves
+POLICY_TRIALS = 1000  # number of latest trials drawn beside the curves
 COLUMNS = ("number", "value", "weight", "x", "y")  # of the trials beside a slice
-WIDE = 0.5  # radius of the largest empty ball (share of every range) above which it is only "large"
+NULL = np.array(None)  # where a constraint does not hold
+NO_MODEL = "there is no model yet: this strategy has none, or there is no value"
 
 
 @dataclass(slots=True)
@@ -58,6 +70,7 @@ class Summary:
         policy: The best action by context.
         feasibility: How close the study is to a feasible point, in a sentence.
         seconds: The duration of the fit.
+        fitting: Whether a newer fit is being computed.
     """
 
     version: str | None = None
@@ -71,6 +84,10 @@ class Summary:
     policy: dict[str, Any] | None = None
     feasibility: str | None = None
     seconds: float = 0.0
+    fitting: bool = False
+
+
+# -- in the fitting process --
 
 
 class Fitter:
@@ -99,23 +116,27 @@ class Fitter:
         if study.context:
             summary.policy = None if result is None else policy_table(study)
             return
-        if result is not None and result.prediction is not None and result.certificate is not None:
+        if result is not None and result.prediction and result.certificate and result.belief:
             mean, std = result.prediction
             summary.recommended = {"number": result.recommended.number, "mean": mean, "std": std}
             summary.certificate = {
                 key: getattr(result.certificate, key)
                 for key in ("regret_bound", "condition", "proved", "refuted", "slack")
             }
-            summary.importance = importance(result.belief, study)
-            summary.resolution = resolution_text(study)
-        try:
-            if len(snapshot.rows) <= PREVIEWED:
-                summary.next = study.preview().to_json()["params"]
-                self._next[study.name] = summary.next
-        except StorageError:
-            raise
-        except NoRegretError as error:
-            summary.error = str(error)
+            resolution = _or_error(study.resolution)
+            summary.resolution = None if isinstance(resolution, str) else str(resolution)
+            if len(study.space.parameters) > 1:
+                indices = importances(result.belief, study.space)
+                summary.importance = [
+                    {"name": index.name, "share": index.total, "spread": index.total_std}
+                    for index in sorted(indices, key=lambda index: -index.total)
+                ]
+        if len(snapshot.rows) <= PREVIEWED:
+            following = _or_error(lambda: study.preview().to_json()["params"])
+            if isinstance(following, str):
+                summary.error = following
+            else:
+                summary.next = self._next[study.name] = following
 
     def _result(self, name: str) -> tuple[Snapshot, Result | str | None]:
         """The study and what its fit gave: None before the first value, a text on an error."""
@@ -123,12 +144,7 @@ class Fitter:
         if last is None or last[0].version != snapshot.version:
             self._next.pop(name, None)
             self._results.pop(name, None)  # before the next one is computed: they are large
-            try:
-                result: Result | str | None = None if snapshot.empty else snapshot.study.result()
-            except StorageError:
-                raise
-            except NoRegretError as error:
-                result = str(error)
+            result = None if snapshot.empty else _or_error(snapshot.study.result)
             last = self._results[name] = snapshot, result
         self._results.move_to_end(name)
         while len(self._results) > RESULTS:
@@ -144,43 +160,35 @@ class Fitter:
 
     def slices(self, name: str, through: int | None) -> dict[str, Any]:
         """A slice along every input, INPUTS at most."""
-        snapshot, result = self._last_result(name)
+        snapshot, _ = self._last_result(name)
         names = list(snapshot.record.space.parameters)[:INPUTS]
-        slices = [self._slice(snapshot, result, x, None, through) for x in names]
+        slices = [self.slice(name, x, None, through) for x in names]
         error = next((row["error"] for row in slices if row["error"]), None)
         return {"version": snapshot.version, "error": error, "slices": [] if error else slices}
 
     def slice(
         self, name: str, x: str, y: str | None = None, through: int | None = None
     ) -> dict[str, Any]:
-        """The model along input x, and y if given, through the point of a trial.
+        """The model along one input or two, through the point of a trial.
 
         Args:
             name: The study.
             x: The first input.
             y: The second input, or None.
             through: The trial's number; None: the recommended one.
-        """
-        return self._slice(*self._last_result(name), x, y, through)
 
-    def _slice(
-        self,
-        snapshot: Snapshot,
-        result: Result | str | None,
-        x: str,
-        y: str | None,
-        through: int | None,
-    ) -> dict[str, Any]:
-        version, space, goal = snapshot.version, snapshot.record.space, snapshot.record.goal
-        if isinstance(result, str):
-            return {"version": version, "error": result}
-        if result is None or result.belief is None:
-            none = "there is no model yet: this strategy has none, or no value was told"
-            return {"version": version, "error": none}
-        for name in (x, y):
-            if name is not None and name not in space.parameters:
-                inputs = list(space.parameters)
-                raise NoRegretError(f"there is no input {name!r}; there are {inputs!r}")
+        Raises:
+            NoRegretError: There is no such input or trial.
+        """
+        snapshot, result = self._last_result(name)
+        space, goal = snapshot.record.space, snapshot.record.goal
+        if not isinstance(result, Result) or result.belief is None:
+            error = result if isinstance(result, str) else NO_MODEL
+            return {"version": snapshot.version, "error": error}
+        for wanted in filter(None, (x, y)):
+            if wanted not in space.parameters:
+                inputs = ", ".join(space.parameters)
+                raise NoRegretError(f"there is no input {wanted!r}: choose one of {inputs}")
         if through is not None and through >= len(snapshot.rows):
             raise NoRegretError(f"there is no trial {through}")
         base = result.recommended if through is None else snapshot.rows[through]
@@ -189,11 +197,11 @@ class Fitter:
         names = [x, str(y)] if kind == "surface" else [x]
         model = model_slice(result.belief, space, goal, base.params, dict.fromkeys(names, size))
         if not model.values[0]:
-            none = f"along {x} no point of trial {base.number} satisfies the constraints"
-            return {"version": version, "error": none}
+            error = f"along {x} no point of trial {base.number} satisfies the constraints"
+            return {"version": snapshot.version, "error": error}
         surfaces = {"mean": model.mean, "std": model.std, "low": model.lower, "high": model.upper}
         return {
-            "version": version,
+            "version": snapshot.version,
             "error": None,
             "x": x,
             "y": None if kind == "list" else y,
@@ -201,7 +209,7 @@ class Fitter:
             "kind": kind,
             "constrained": space.region is not None,
             **dict(zip(("xs", "ys"), model.values, strict=False)),
-            **{key: _finite(values) for key, values in surfaces.items()},
+            **{key: np.where(np.isfinite(v), v, NULL).tolist() for key, v in surfaces.items()},
             **self._trials(snapshot, result.belief, base, names),
         }
 
@@ -233,11 +241,14 @@ class Fitter:
         }
 
 
-def _finite(values: Array) -> Any:
-    """As lists, with None for values that are not finite."""
-    rows = values.astype(object)
-    rows[~np.isfinite(values)] = None
-    return rows.tolist()
+def _or_error(compute: Callable[[], T]) -> T | str:
+    """What it computes, or the text of its error; errors of the storage are raised."""
+    try:
+        return compute()
+    except StorageError:
+        raise
+    except NoRegretError as error:
+        return str(error)
 
 
 _fitter: list[Fitter] = []  # of this process
@@ -257,41 +268,11 @@ def call(method: Callable[..., Any], *arguments: Any) -> Any:
 # -- what a model says beyond its predictions --
 
 
-def importance(belief: Belief | None, study: Study) -> list[dict[str, Any]] | None:
-    """Importance of the inputs, the largest first; None without a model or with one input."""
-    if belief is None or len(study.space.parameters) < 2:
-        return None
-    indices = sorted(importances(belief, study.space), key=lambda index: -index.total)
-    return [
-        {"name": index.name, "share": index.total, "spread": index.total_std} for index in indices
-    ]
-
-
-def resolution_text(study: Study) -> str | None:
-    """The width of a peak that the points may have missed; None before the first value."""
-    try:
-        resolution = study.resolution()
-    except NoRegretError:
-        return None
-    inputs, radius = len(resolution.centre), resolution.radius
-    if inputs > SAYS_LITTLE_ABOVE or round(radius, 2) > WIDE:
-        return "There is much room between the points: even a wide peak could still hide."
-    reach = f"{max(radius, 0.001):.1%}" if radius < 0.1 else f"{radius:.0%}"
-    wider = "a wider one cannot" if resolution.exact else "perhaps a wider one too"
-    return (
-        f"A peak that reaches {reach} of every input's range from its top could still hide between"
-        f" the points; {wider}."
-    )
-
-
 def feasibility_text(study: Study, trials: list[Trial]) -> str | None:
     """How close the study is to a feasible point; None without limits or with a feasible trial."""
     if not study.outcomes or any(trial.feasible for trial in trials):
         return None
-    try:
-        return str(study.feasibility())
-    except NoRegretError as error:
-        return str(error)
+    return str(_or_error(study.feasibility))
 
 
 def policy_table(study: Study) -> dict[str, Any] | None:
@@ -300,17 +281,12 @@ def policy_table(study: Study) -> dict[str, Any] | None:
     Returns:
         A table, and a curve per action with the trials; None without context or without a model.
     """
-    if not study.context:
+    policy = _or_error(lambda: policy_of(study)) if study.context else ""
+    if isinstance(policy, str):  # no context, or no model
         return None
-    name, *others = study.context
-    parameter = study.space.parameters[name]
-    values, in_table = (values_along(parameter, n) for n in (POLICY_POINTS, POLICY_ROWS))
-    try:
-        recommended = policy_of(study, name, values=values).recommended
-    except NoRegretError:  # the strategy has no model
-        return None
+    in_table = values_along(study.space.parameters[policy.name], POLICY_ROWS)
     actions = [action for action in study.space.parameters if action not in study.context]
-    best = [named_params(study.space, point.params) for point in recommended]
+    best = [named_params(study.space, point.params) for point in policy.recommended]
     rows = [
         {
             "context": value,
@@ -318,7 +294,7 @@ def policy_table(study: Study) -> dict[str, Any] | None:
             "mean": point.mean,
             "std": point.std,
         }
-        for value, point, params in zip(values, recommended, best, strict=True)
+        for value, point, params in zip(policy.values, policy.recommended, best, strict=True)
         if value in in_table
     ]
     trials = [trial for trial in standing(study.trials) if trial.value is not None]
@@ -326,16 +302,99 @@ def policy_table(study: Study) -> dict[str, Any] | None:
     points = [named_params(study.space, trial.params) for trial in trials]
     curves = [
         {
-            "context": name,
+            "context": policy.name,
             "action": action,
-            "values": values,
+            "values": list(policy.values),
             "best": [params[action] for params in best],
             "tried": {
                 "number": [trial.number for trial in trials],
-                "context": [point[name] for point in points],
+                "context": [point[policy.name] for point in points],
                 "action": [point[action] for point in points],
             },
         }
         for action in actions[:POLICY_CURVES]
     ]
-    return {"context": name, "actions": actions, "rows": rows, "curves": curves, "others": others}
+    return {
+        "context": policy.name,
+        "actions": actions,
+        "rows": rows,
+        "curves": curves,
+        "others": [name for name in study.context if name != policy.name],
+    }
+
+
+# -- in the server's process --
+
+
+@dataclass(slots=True)
+class _State:
+    """The last summary of a study, and the task that computes the next one."""
+
+    identity: str
+    summary: Summary | None = None
+    finished: float = 0.0
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+
+class Models:
+    """The models of a storage's studies. It lives on the event loop and computes nothing."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._pool: ProcessPoolExecutor | None = None
+        self._states: dict[str, _State] = {}
+
+    def last(self, name: str, identity: str) -> Summary | None:
+        """The last summary of the study with this name and identity; starts nothing."""
+        state = self._states.get(name)
+        return state.summary if state is not None and state.identity == identity else None
+
+    def look(self, name: str, identity: str, version: str) -> Summary:
+        """The last summary, of this version or an older one; a newer fit starts if one is due."""
+        state = self._states.get(name)
+        if state is None or state.identity != identity:  # a new study of that name starts anew
+            state = self._states[name] = _State(identity)
+        last = state.summary or Summary()
+        fitting = state.task is not None or last.version != version
+        pause = PATIENCE * last.seconds
+        if fitting and state.task is None and time.monotonic() - state.finished >= pause:
+            state.task = asyncio.create_task(self._fit(name, state))
+        return replace(last, fitting=fitting)
+
+    async def _fit(self, name: str, state: _State) -> None:
+        try:
+            state.summary = await self.call(Fitter.summarise, name)
+        except Exception as error:  # nothing awaits this task: an error becomes the summary
+            if not isinstance(error, NoRegretError):
+                log.exception("the model of %r could not be fitted", name)
+            text = f"the model could not be fitted: {outward(error, self._url)}"
+            state.summary = Summary(error=text, seconds=RETRY_SECONDS)
+        finally:
+            state.finished, state.task = time.monotonic(), None
+
+    async def call(self, method: Callable[..., T], name: str, *arguments: Any) -> T:
+        """Call a method of the fitter in its process."""
+        if self._pool is None:
+            for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+                # only the new process reads these: NumPy is loaded here already
+                os.environ.setdefault(variable, "1")
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, context, start, (self._url,))
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._pool, call, method, name, *arguments
+            )
+        except BrokenProcessPool:
+            self._pool = None
+            raise NoRegretError(
+                "the process that fits models died, perhaps out of memory: the next request starts"
+                " it again"
+            ) from None
+
+    def close(self) -> None:
+        """End the fitting process."""
+        if self._pool is not None:
+            for process in list(self._pool._processes.values()):
+                process.terminate()  # a fit may take minutes, and its viewers are gone
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None

@@ -53,11 +53,11 @@ class Snapshot:
 
     @cached_property
     def convergence(self) -> Convergence:
-        return diagnostics.convergence(self.trials, self.predictions, self.record.goal)
+        return diagnostics.track_convergence(self.trials, self.predictions, self.record.goal)
 
     @cached_property
     def calibration(self) -> Calibration:
-        return diagnostics.calibration(self.predictions)
+        return diagnostics.check_calibration(self.predictions)
 
     @cached_property
     def alarms(self) -> list[Alarm]:
@@ -79,9 +79,9 @@ class Snapshot:
     @cached_property
     def noise(self) -> float | None:
         """The noise's standard deviation: the last one told, or the model's estimate."""
-        for trial, made in zip(reversed(self.trials), reversed(self.predictions), strict=True):
-            noise_std = trial.noise_std or (None if made is None else made.explanation.noise_std)
-            if noise_std:
+        for trial, prediction in zip(self.trials[::-1], self.predictions[::-1], strict=True):
+            estimate = None if prediction is None else prediction.explanation.noise_std
+            if noise_std := trial.noise_std or estimate:
                 return noise_std
         return None
 

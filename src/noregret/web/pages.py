@@ -17,15 +17,16 @@ from starlette.staticfiles import StaticFiles
 
 from noregret import __version__
 from noregret.space import Candidates, named_params
-from noregret.strategies import display_name
-from noregret.trials import Trial, corrections
+from noregret.strategies import display_name, settings_of
+from noregret.trials import corrections, latest
 from noregret.web import words
-from noregret.web.api import Fits, Number, Seen, Studies
+from noregret.web.api import Current, Fits, Number, Studies
 from noregret.web.library import Snapshot
-from noregret.web.schemas import key_of
+from noregret.web.schemas import encode_name
 from noregret.web.security import LOCAL, SESSION_SECONDS, Access, is_loopback
 
 ROWS = 25  # trials per page of the table
+RECENT = 10  # results in the laboratory
 STATIC = Path(__file__).parent / "static"
 PLOTLY = distribution("plotly")  # its Python package, which is not imported, has the JavaScript
 PLOTLY_FILE = Path(str(PLOTLY.locate_file("plotly/package_data/plotly.min.js")))
@@ -39,9 +40,11 @@ templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-templates.filters.update(number=words.number, when=words.when, measured=words.measured)
+templates.filters.update(
+    number=words.format_value, when=words.format_time, measured=words.format_measured
+)
 templates.globals.update(
-    key_of=key_of,
+    encode_name=encode_name,
     release=__version__,
     plotly=PLOTLY.version,
     strategy_name=display_name,
@@ -80,11 +83,6 @@ def _set_cookie(request: Request, response: Response, session: str) -> None:
     )
 
 
-def problem(request: Request, status: int, detail: str) -> Response:
-    """An error as a page."""
-    return render(request, "problem.html", status, code=status, detail=detail)
-
-
 # -- studies --
 
 
@@ -98,96 +96,87 @@ def new_page(request: Request) -> Response:
     return render(request, "new.html")
 
 
-def study_values(seen: Snapshot, tab: str) -> dict[str, Any]:
-    """What every page of a study shows."""
-    record = seen.record
-    return {
+def study_page(request: Request, snapshot: Snapshot, tab: str, **values: Any) -> Response:
+    """A page of a study, from the template of that name."""
+    record = snapshot.record
+    shared: dict[str, Any] = {
         "study": record,
-        "seen": seen,
-        "key": key_of(record.name),
+        "snapshot": snapshot,
+        "key": encode_name(record.name),
         "tab": tab,
-        "quantity": words.quantity(record),
-        "noise": seen.noise,
-        "places": words.decimals(seen.noise),
+        "quantity": words.Quantity.of(record),
+        "noise": snapshot.noise,
+        "places": words.decimals(snapshot.noise),
         "blank": False,
         "names": list(record.space.parameters),
         "point": lambda trial: named_params(record.space, trial.params),
-        "shown": lambda params: words.shown(record.space, params),
+        "shown": lambda params: words.active_point(record.space, params),
         "conditions": words.conditions(record.space),
     }
+    return render(request, f"{tab}.html", **shared | values)
 
 
 @router.get("/studies/{key}")
 def overview_page(
-    request: Request, seen: Seen, fits: Fits, page: Annotated[int, Query(ge=1, le=10**6)] = 1
+    request: Request, snapshot: Current, fits: Fits, page: Annotated[int, Query(ge=1, le=10**6)] = 1
 ) -> Response:
-    model = fits.last(seen.record.name, seen.identity)  # the page asks for a newer one by itself
-    pages = max(1, -(-len(seen.rows) // ROWS))
+    # the page asks for a newer model by itself
+    model = fits.last(snapshot.record.name, snapshot.identity)
+    pages = max(1, -(-len(snapshot.rows) // ROWS))
     page = min(page, pages)
-    last = len(seen.rows) - (page - 1) * ROWS
-    recommended = None
-    number = model.recommended["number"] if model and model.recommended else len(seen.rows)
-    if number < len(seen.rows):  # the model may be that of a longer history
-        number = _first(number, seen.rows)
-        recommended = next(trial for trial in seen.trials if trial.number == number)
-    return render(
+    last = len(snapshot.rows) - (page - 1) * ROWS
+    corrected, recommended = corrections(snapshot.rows), None
+    number = model.recommended["number"] if model and model.recommended else len(snapshot.rows)
+    if number < len(snapshot.rows):  # the model may be that of a longer history
+        end = latest(number, corrected)
+        recommended = next(t for t in snapshot.trials if latest(t.number, corrected) == end)
+    return study_page(
         request,
-        "overview.html",
-        **study_values(seen, "overview") | {"blank": seen.empty},
-        rows=list(reversed(seen.rows[max(0, last - ROWS) : last])),
+        snapshot,
+        "overview",
+        blank=snapshot.empty,
+        rows=snapshot.rows[max(0, last - ROWS) : last][::-1],
         page=page,
         pages=pages,
-        corrected=corrections(seen.rows),
+        corrected=corrected,
         model=model,
         recommended=recommended,
-        listed=isinstance(seen.record.space, Candidates),
-        banded=any(end is not None for end in seen.convergence.upper),
+        listed=isinstance(snapshot.record.space, Candidates),
+        banded=any(end is not None for end in snapshot.convergence.upper),
     )
-
-
-def _first(number: int, rows: list[Trial]) -> int:
-    """The trial at the beginning of a chain of corrections."""
-    while (corrected := rows[number].corrects) is not None:
-        number = corrected
-    return number
 
 
 @router.get("/studies/{key}/trust")
-def trust_page(request: Request, seen: Seen) -> Response:
-    blank = not seen.checked
-    return render(
-        request,
-        "trust.html",
-        **study_values(seen, "trust") | {"blank": blank},
-        covered=bool(seen.calibration.predictions),
-        settings=words.settings(seen.record.strategy),
-    )
+def trust_page(request: Request, snapshot: Current) -> Response:
+    strategy, covered = snapshot.record.strategy, bool(snapshot.calibration.predictions)
+    settings = {name: getattr(strategy, name) for name in settings_of(type(strategy))}
+    blank = not snapshot.checked
+    return study_page(request, snapshot, "trust", blank=blank, covered=covered, settings=settings)
 
 
 @router.get("/studies/{key}/lab")
-def laboratory_page(request: Request, seen: Seen) -> Response:
-    done = [trial for trial in seen.trials if trial.is_finished][-10:]
-    return render(
+def laboratory_page(request: Request, snapshot: Current) -> Response:
+    return study_page(
         request,
-        "lab.html",
-        **study_values(seen, "lab"),
-        open_trials=[trial for trial in seen.rows if trial.state == "running"],
-        waiting=[trial for trial in seen.rows if trial.state == "waiting"],
-        done=list(reversed(done)),
+        snapshot,
+        "lab",
+        open_trials=[trial for trial in snapshot.rows if trial.state == "running"],
+        waiting=[trial for trial in snapshot.rows if trial.state == "waiting"],
+        done=[trial for trial in snapshot.trials if trial.is_finished][: -RECENT - 1 : -1],
     )
 
 
 @router.get("/studies/{key}/trials/{number}")
-def trial_page(request: Request, seen: Seen, number: Number) -> Response:
-    return render(
+def trial_page(request: Request, snapshot: Current, number: Number) -> Response:
+    return study_page(
         request,
-        "trial.html",
-        **study_values(seen, "trial"),
-        trial=seen.trial(number),
-        prediction=seen.prediction(number),
-        corrected_by=corrections(seen.rows).get(number),
-        last=len(seen.rows) - 1,
-        reason=seen.reason(number),
+        snapshot,
+        "trial",
+        trial=snapshot.trial(number),
+        prediction=snapshot.prediction(number),
+        corrected_by=corrections(snapshot.rows).get(number),
+        last=len(snapshot.rows) - 1,
+        reason=snapshot.reason(number),
     )
 
 
@@ -240,11 +229,8 @@ def plotly_script(request: Request) -> Response:
     near = request.client is not None and is_loopback(request.client.host)
     if near or "gzip" not in request.headers.get("accept-encoding", ""):
         return FileResponse(PLOTLY_FILE, media_type="text/javascript", headers=FOR_EVER)
-    return Response(
-        plotly_packed(),
-        media_type="text/javascript",
-        headers={**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"},
-    )
+    headers = {**FOR_EVER, "Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    return Response(plotly_packed(), media_type="text/javascript", headers=headers)
 
 
 router.mount("/static", StaticFiles(directory=STATIC), name="static")

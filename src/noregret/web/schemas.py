@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote_to_bytes
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-)
+from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from noregret.errors import NoRegretError
 from noregret.space import (
@@ -30,17 +22,14 @@ from noregret.space import (
     read_only,
 )
 from noregret.storage import StudySummary
-from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
+from noregret.strategies import named
 from noregret.study import Study, read_limits, read_number, read_value
-from noregret.web.fitting import Summary
-
-T = TypeVar("T")
 
 LARGEST_INT = 2**53 - 1  # the largest integer that every JSON reader takes without rounding
 KEY = r"^(?:[A-Za-z0-9._-]|~[0-9A-F]{2})+$|^~$"
 
 
-def key_of(name: str) -> str:
+def encode_name(name: str) -> str:
     """A study's name as one segment of a path.
 
     Proxies and routers rewrite ``%2F`` and ``..``: every byte besides letters, digits, ``-``,
@@ -53,14 +42,14 @@ def key_of(name: str) -> str:
     return key
 
 
-def name_of(key: str) -> str | None:
-    """The study's name of a key; None if ``key_of`` makes no such key."""
+def decode_key(key: str) -> str | None:
+    """The study's name of a key; None if ``encode_name`` makes no such key."""
     try:
         encoded = b"" if key == "~" else unquote_to_bytes(key.replace("~", "%"))
         name = encoded.decode("utf-8", "surrogatepass")
     except UnicodeError:
         return None
-    return name if key_of(name) == key else None
+    return name if encode_name(name) == key else None
 
 
 def _clean(text: str) -> str:
@@ -155,17 +144,6 @@ class RandomIn(Body):
 
 
 PARAMETERS: dict[str, Callable[..., Parameter]] = {"float": Float, "int": Int, "choice": Choice}
-STRATEGIES: dict[str, Callable[..., Strategy]] = {
-    "insured": InsuredGPUCB,
-    "log_ei": LogEI,
-    "rigorous": AdaptiveGPUCB.rigorous,
-    "random": RandomSearch,
-}
-
-
-def _made(body: Any, kinds: Mapping[str, Callable[..., T]]) -> T:
-    """What a body of one of these kinds describes."""
-    return kinds[body.kind](**body.model_dump(exclude={"kind", "name"}))
 
 
 class StudyIn(Body):
@@ -189,7 +167,11 @@ class StudyIn(Body):
         """The search space, with its constraints and branches."""
         if isinstance(self.space, CandidatesIn):
             return Candidates([dict(row) for row in self.space.rows])
-        box = Space([(item.name, _made(item, PARAMETERS)) for item in self.space.parameters])
+        inputs = [
+            (item.name, PARAMETERS[item.kind](**item.model_dump(exclude={"kind", "name"})))
+            for item in self.space.parameters
+        ]
+        box = Space(inputs)
         branches = [text for text in self.space.constraints if f" {ONLY_FOR} " in text]
         constraints = [text for text in self.space.constraints if text not in branches]
         return Space(
@@ -202,9 +184,10 @@ class StudyIn(Body):
 
     def settings(self) -> dict[str, Any]:
         """The other arguments of ``Study.create``, which ``Study.derived`` takes too."""
+        options = self.strategy.model_dump(exclude={"kind"})
         return {
             "goal": self.goal,
-            "strategy": _made(self.strategy, STRATEGIES),
+            "strategy": named(self.strategy.kind.replace("_", "-"), options),
             "seed": self.seed,
             "outcomes": read_limits(self.outcomes),
             "context": self.context,
@@ -293,9 +276,11 @@ class NumberOut(BaseModel):
     @staticmethod
     def of(typed: TextIn) -> NumberOut:
         try:
-            if not typed.noise:
-                return NumberOut(value=read_number(typed.text, "This", typed.unit))
-            value, noise_std, _ = read_value(typed.text, "This", typed.unit)
+            value, noise_std, _ = (
+                read_value(typed.text, "This", typed.unit)
+                if typed.noise
+                else (read_number(typed.text, "This", typed.unit), None, "")
+            )
         except NoRegretError as error:
             return NumberOut(error=str(error))
         return NumberOut(value=value, noise_std=noise_std)
@@ -318,7 +303,7 @@ class WithdrawIn(Body):
     then: Literal["later", "never"]
 
 
-class Problem(BaseModel):
+class ErrorOut(BaseModel):
     detail: str
 
 
@@ -328,7 +313,7 @@ class StudyOut(StudySummary):
 
     @staticmethod
     def of(summary: StudySummary) -> StudyOut:
-        return StudyOut(key=key_of(summary.name), **asdict(summary))
+        return StudyOut(key=encode_name(summary.name), **asdict(summary))
 
 
 class DescriptionOut(BaseModel):
@@ -372,17 +357,6 @@ class ChartOut(BaseModel):
     text: str
     rows: int
     columns: dict[str, list[Any]]
-
-
-@dataclass(slots=True, kw_only=True)
-class ModelOut(Summary):
-    """The last fit. fitting: whether a newer one is being computed."""
-
-    fitting: bool
-
-    @staticmethod
-    def of(summary: Summary | None, fitting: bool) -> ModelOut:
-        return ModelOut(fitting=fitting, **asdict(summary or Summary()))
 
 
 class SlicesOut(BaseModel):

@@ -52,10 +52,7 @@ MAX_ADDRESSES = 1024  # addresses whose wrong tokens are counted; one more forge
 SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 OPEN = ("/login", "/static/")  # paths that need no token
 HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[0-9a-zA-Z.-]+)(?::[0-9]*)?")  # name or address, port
-UNAVAILABLE = (
-    "the database did not answer or could not be written; nothing was changed as far as is known."
-    " Try again; the server's log says why"
-)
+UNAVAILABLE = "the database is not available: try again; the server's log says why"
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -91,22 +88,19 @@ class Access:
     throttle: Throttle = field(default_factory=lambda: Throttle(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.token is not None and (
-            len(self.token) < SMALLEST_TOKEN
-            or not self.token.isascii()
-            or not self.token.isprintable()
-        ):
-            raise ConfigurationError(
-                f"a token has at least {SMALLEST_TOKEN} printable ASCII characters, so that it"
-                f" cannot be guessed; here is a fresh one: {secrets.token_urlsafe(24)}"
-            )
-        if self.token is None and not is_loopback(self.host):
+        token, fresh = self.token, secrets.token_urlsafe(24)
+        if token is None and not is_loopback(self.host):
             raise ConfigurationError(
                 f"serving on {self.host} lets others in: set NOREGRET_TOKEN or --token, for"
-                f" instance to {secrets.token_urlsafe(24)}, or keep to 127.0.0.1"
+                f" instance to {fresh}, or keep to 127.0.0.1"
             )
-        if self.token is None:
+        if token is None:
             self.sessions[LOCAL] = math.inf
+        elif len(token) < SMALLEST_TOKEN or not (token.isascii() and token.isprintable()):
+            raise ConfigurationError(
+                f"a token needs at least {SMALLEST_TOKEN} printable ASCII characters, so that it"
+                f" cannot be guessed; here is a fresh one: {fresh}"
+            )
 
     def knows(self, token: str) -> bool:
         """Whether it is the server's token, compared in constant time."""
@@ -227,11 +221,7 @@ class Guard:
         if access.token is None:
             host = HOST.fullmatch(headers.get("host", ""))
             if host is None or not is_loopback(host[1].lower()):
-                return _no(
-                    421,
-                    "this server answers to 127.0.0.1 and localhost only; start it with a token to"
-                    " use another name",
-                )
+                return _no(421, "use 127.0.0.1 or localhost: other names need a token (--token)")
         elif not by_header:
             address = (scope.get("client") or ("", 0))[0]
             guesses = bool(bearer) and session is None  # a session needs no token
@@ -247,11 +237,8 @@ class Guard:
             if session is None and not path.startswith(OPEN):
                 if method in SAFE and not path.startswith("/api"):
                     return RedirectResponse("/login?next=" + quote(path, safe="/"), 303)
-                return _no(
-                    401,
-                    "a token is needed: send it as Authorization: Bearer …, or log in",
-                    {"WWW-Authenticate": "Bearer"},
-                )
+                need = {"WWW-Authenticate": "Bearer"}
+                return _no(401, "log in, or send a token as Authorization: Bearer …", need)
         if method in SAFE:
             return None
         if not _same_origin(headers):
@@ -259,7 +246,7 @@ class Guard:
         if path == "/login":
             return None
         if path != "/logout" and not access.write:
-            return _no(403, "this server only reads: start it with --write to change studies")
+            return _no(403, "this server only reads: restart it with --write to change studies")
         sent = headers.get("x-csrf-token", "").encode("utf-8", "replace")
         if not by_header and not (
             session and hmac.compare_digest(sent, access.csrf(session).encode())

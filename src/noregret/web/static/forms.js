@@ -48,7 +48,7 @@ async function bodyOf(form, button) {
       (nested.context ??= {})[field.dataset.context] = value;
     else if (failed && field.name === "note") body.reason = value;
     else if (field.name === "noise_std" && body.noise_std !== undefined)
-      throw new Wrong("The noise stands behind the value too: write it once.", field);
+      throw new Wrong("The noise is also given with the value: enter it once.", field);
     else body[field.name] = value;
     if (noise !== undefined && field.name === "value") body.noise_std = noise;
   }
@@ -163,14 +163,14 @@ async function settle(button, number, action, body, words) {
 
 function withdraw(button) {
   const { withdraw: then, number } = button.dataset;
-  const later = `Experiment ${number} waits to be given out again.`;
+  const later = `Experiment ${number} is back in the queue.`;
   const gone = `Experiment ${number} is withdrawn.`;
   return settle(button, number, "withdraw", { then }, () => (then === "later" ? later : gone));
 }
 
 function retry(button) {
   const number = button.dataset.retry;
-  const words = (made) => `Experiment ${made.number} waits in the place of ${number}.`;
+  const words = (made) => `Experiment ${made.number} repeats ${number} and is in the queue.`;
   return settle(button, number, "retry", {}, words);
 }
 

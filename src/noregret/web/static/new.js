@@ -80,7 +80,7 @@ async function parameter(input) {
   if (field("step").value.trim() === "") return { kind, name, low, high, log };
   const step = numeral(field("step"));
   if (step <= 0)
-    throw new Wrong("It must be more than 0: leave it empty if any value will do.", field("step"));
+    throw new Wrong("It must be more than 0: leave it empty if there is no step.", field("step"));
   if (kind === "int" && !Number.isInteger(step))
     throw new Wrong("A whole number is needed.", field("step"));
   return { kind, name, low, high, log, step };
@@ -209,7 +209,7 @@ function past(parameters) {
         .find((each) => each.querySelector("[data-field=name]").value.trim() === name)
         .querySelector("[data-field=past]");
       const text = field.value.trim();
-      if (text === "") throw new Wrong("Which value did it have until now?", field);
+      if (text === "") throw new Wrong("Enter its value in the earlier trials.", field);
       if (kind !== "choice") return [name, numeral(field)];
       const at = options(field.closest(".entry")).indexOf(text);
       return [name, at < 0 ? text : read[at]];
@@ -267,7 +267,7 @@ form.addEventListener("submit", async (event) => {
       ),
     }).catch((error) => {
       throw error.status === 409
-        ? new Wrong("There is a study of this name already.", name)
+        ? new Wrong("A study of this name exists already.", name)
         : constraints.length && /constraint|combination|satisfies|feasible/.test(error.message)
           ? new Wrong(error.message, limits)
           : error;

@@ -90,7 +90,7 @@ function lineSlice(s, level = Math.min(...s.low)) {
       y: open.map(() => level),
       type: "scatter",
       mode: "markers",
-      name: "under way",
+      name: "running",
       marker: {
         symbol: "diamond",
         color: series(1),
@@ -155,7 +155,7 @@ function surfaceSlice(s, shown) {
       y: label(open.map((i) => s.data.y[i])),
       type: "scatter",
       mode: "markers",
-      name: "under way",
+      name: "running",
       marker: { symbol: "diamond", color: "#f0985a", size: 10, line: { color: "#000", width: 1 } },
     },
   ];
@@ -263,7 +263,7 @@ function legendOf(s) {
     off = s.data.weight.some((weight) => weight < 0.99);
   if (shown.some((v) => v !== null))
     said.push(`dots are trials${off ? ", the paler the farther from here" : ""}`);
-  if (shown.some((v) => v === null)) said.push("diamonds are under way");
+  if (shown.some((v) => v === null)) said.push("diamonds are running trials");
   if (s.next) said.push("the triangle would be proposed next");
   return said.length ? `${said.join("; ").replace(/^./, (c) => c.toUpperCase())}.` : "";
 }
