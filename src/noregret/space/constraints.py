@@ -27,11 +27,19 @@ _named_here: set[str] = set()  # paths that this program named itself
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A weighted sum of numbers that is at most, at least or equal to a number.
+    """A weighted sum of numbers that is at most, at least or equal to a number, such as
+    ``Linear({"a": 1, "b": 1}, at_most=1.0)``. Proposed points satisfy it to rounding.
 
-    ``Linear({"a": 1, "b": 1}, at_most=1.0)``. tolerance: by how much a point that was really run
-    may miss it, in the sum's units (weighing is never exact); None: a millionth of its range. What
-    is proposed satisfies it to rounding.
+    Args:
+        coefficients: The weights by input.
+        at_most: The largest sum.
+        at_least: The smallest sum.
+        equals: The sum, instead of the other two.
+        tolerance: By how much a point that was run may violate it, in the sum's units (weighing is
+            never exact); None: a millionth of its range.
+
+    Raises:
+        SpaceError: A number is not finite, a weight is 0, or the bounds contradict each other.
     """
 
     coefficients: dict[str, float]
@@ -134,7 +142,14 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """A combination that must not be run: ``Forbidden({"solvent": "water", "base": "NaH"})``."""
+    """A combination that must not be run: ``Forbidden({"solvent": "water", "base": "NaH"})``.
+
+    Args:
+        values: The values by input.
+
+    Raises:
+        SpaceError: There are none.
+    """
 
     values: dict[str, Any]
 
@@ -178,13 +193,19 @@ class Forbidden:
 
 @dataclass(frozen=True)
 class Satisfies:
-    """A function of a point's dict that says whether it may be run: ``Satisfies("lab:is_safe")``,
-    or the function itself.
+    """A function that says whether a point may be run: ``Satisfies("lab:is_safe")``, or the
+    function itself.
 
-    It must answer always the same. A stored study keeps the import path ``module:function``;
-    a function without one (a lambda, one of ``__main__``) serves in memory only. Where a study is
-    opened, the function is called if the program there named it too, or NOREGRET_FUNCTIONS its
-    module.
+    A stored study keeps the import path ``module:function``; a function without one (a lambda, one
+    of ``__main__``) serves in memory only. Where a stored study is opened, the function is called
+    only if the program there names it too, or NOREGRET_FUNCTIONS names its module.
+
+    Args:
+        function: The function, or its import path. It takes a point's dict and returns True or
+            False, always the same for the same point.
+
+    Raises:
+        SpaceError: It is neither a function nor an import path of one.
     """
 
     function: str | Predicate
