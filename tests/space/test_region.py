@@ -11,7 +11,7 @@ from scipy.stats import kstest
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.space import Array, Region, fix
+from noregret.space import Array, FixedInputs, Region
 from noregret.space.polytope import Polytope
 
 
@@ -329,7 +329,7 @@ def test_low_discrepancy_stays_low() -> None:
 
 def test_held_inputs_leave_less() -> None:
     space: Any = SPACES["mixture"]()
-    part = fix(space, {"a": 0.7, "s": "y"})
+    part = FixedInputs(space, {"a": 0.7, "s": "y"})
     assert part.region is not None
     U = uniform(part.region, 200, np.random.default_rng(0))
     assert np.all(U[:, 0] == 0.7)
@@ -338,14 +338,14 @@ def test_held_inputs_leave_less() -> None:
     assert U[:, 1].max() > 0.25
     cut = SPACES["cut"]()
     with pytest.raises(SpaceError, match="with b fixed"):
-        fix(nr.Space(cut.parameters, constraints=[total("ab", at_least=1.5)]), {"b": 0.1})
+        FixedInputs(nr.Space(cut.parameters, constraints=[total("ab", at_least=1.5)]), {"b": 0.1})
     pairs: Any = SPACES["pairs"]()
-    water = fix(pairs, {"s": "w"})
+    water = FixedInputs(pairs, {"s": "w"})
     assert water.region is not None
     drawn = uniform(water.region, 50, np.random.default_rng(0))
     assert {pairs.decode(u)["b"] for u in drawn} == {"K"}
     with pytest.raises(SpaceError, match="not s=w, b=NaH"):
-        fix(pairs, {"s": "w", "b": "NaH"})
+        FixedInputs(pairs, {"s": "w", "b": "NaH"})
 
 
 def test_a_slice_keeps_its_inputs_and_the_others_give_way() -> None:
