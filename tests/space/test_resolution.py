@@ -75,7 +75,7 @@ def test_ordered_levels_share_one_coordinate() -> None:
         (lambda: nr.Float(0, 1, step=ANY), "step must be a positive number, got 'a'"),
         (lambda: nr.Float(0, 1, step=1e-12), "at most 1e\\+09 levels"),
         (lambda: nr.Float(0, 1, step=0.1, digits=1), "a step or digits"),
-        (lambda: nr.Float(0.001, 1, digits=2), "low of more digits, 0.001"),
+        (lambda: nr.Float(0.001, 1, digits=2), "bound of more digits"),
         (lambda: nr.Float(0, 1, digits=-1), "digits must be a whole number"),
         (lambda: nr.Int(1, 10, step=2), "write high=9 or high=11"),
         (lambda: nr.Int(0, 3, step=HALF), "whole step"),

@@ -312,8 +312,7 @@ class MixedIntegerBlock(Block):
                 break
         if not points:
             raise SpaceError(
-                f"no point of {', '.join(self.names)} was found that is not forbidden: forbid fewer"
-                " combinations, or widen the ranges"
+                f"every point found of {', '.join(self.names)} is forbidden: forbid fewer"
             )
         return np.clip(np.array(points), 0.0, 1.0)
 
@@ -324,10 +323,7 @@ class MixedIntegerBlock(Block):
         Z = self._reservoir[rng.integers(len(self._reservoir), size=len(V))]
         for _ in range(ROUNDS):
             Z = self._round(Z, rng)
-        W = np.clip(self.solved.lift(Z), 0.0, 1.0)
-        for j in self._levels:
-            W[:, j] = np.rint(W[:, j] / self._steps[j]) * self._steps[j]
-        return self.from_shares(W)
+        return self.from_shares(np.clip(self.solved.lift(Z), 0.0, 1.0))
 
     @cached_property
     def _reservoir(self) -> Array:

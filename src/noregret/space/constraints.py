@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from noregret.errors import SpaceError
-from noregret.space.parameters import Choice, Float, Parameter, is_finite
+from noregret.space.parameters import Choice, Float, Parameter, check_names, is_finite
 
 TOLERANCE = 1e-6  # of a linear constraint's range: by how much what was run may miss it
 FORM = "Linear({'a': 1, 'b': 1}, at_most=1.0)"
@@ -58,8 +58,7 @@ class Linear:
     def __post_init__(self) -> None:
         if not isinstance(self.coefficients, Mapping) or not self.coefficients:
             raise SpaceError(
-                f"Linear needs the inputs' coefficients by name, got {self.coefficients!r}: write"
-                f" {FORM}"
+                f"Linear needs coefficients by name, got {self.coefficients!r}: write {FORM}"
             )
         for name, coefficient in self.coefficients.items():
             if not is_finite(coefficient) or coefficient == 0:
@@ -81,8 +80,7 @@ class Linear:
         low, high = self.bounds
         if low > high:
             raise SpaceError(
-                f"Linear needs at_least ≤ at_most, got at_least={low!r}, at_most={high!r}: no"
-                " point satisfies both"
+                f"Linear needs at_least ≤ at_most, got at_least={low!r}, at_most={high!r}"
             )
         coefficients = {str(name): float(c) for name, c in self.coefficients.items()}
         object.__setattr__(self, "coefficients", coefficients)
@@ -114,7 +112,7 @@ class Linear:
 
     def check(self, parameters: Mapping[str, Parameter]) -> None:
         """Checks that it fits a space."""
-        _check_names(self, parameters)
+        check_names(f"the constraint {self}", self.names, parameters)
         for name in self.names:
             parameter = parameters[name]
             if isinstance(parameter, Choice):
@@ -170,7 +168,7 @@ class Forbidden:
         return tuple(self.values)
 
     def check(self, parameters: Mapping[str, Parameter]) -> None:
-        _check_names(self, parameters)
+        check_names(f"the constraint {self}", self.names, parameters)
         for name, value in self.values.items():
             parameter = parameters[name]
             if isinstance(parameter, Float) and parameter.resolution is None:
@@ -258,8 +256,7 @@ class Satisfies:
         except Exception as error:
             raise SpaceError(
                 f"the constraint {self} failed at {dict(values)!r} with"
-                f" {type(error).__name__}: {error}. It must answer True or False for every point"
-                " of the space"
+                f" {type(error).__name__}: {error}. It must return True or False for every point"
             ) from error
 
     def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
@@ -289,10 +286,7 @@ def _check_path(path: str) -> None:
     module, colon, name = path.partition(":")
     parts = [*module.split("."), *name.split(".")]
     if not colon or not all(part.isidentifier() for part in parts):
-        raise SpaceError(
-            f"Satisfies needs an import path such as 'module:function', got {path!r}: the part"
-            " before the colon is imported, the part behind it is looked up there"
-        )
+        raise SpaceError(f"Satisfies needs an import path such as 'module:function', got {path!r}")
     if _is_standard(module):
         raise SpaceError(
             f"Satisfies takes a function of yours, got {path!r} of Python's own library: wrap it in"
@@ -306,29 +300,19 @@ def _imported(path: str) -> Predicate:
     allowed = [each.strip() for each in os.environ.get(FUNCTIONS, "").split(",")]
     if path not in _named_here and module not in allowed:
         raise SpaceError(
-            f"this study has the constraint 'satisfies {path}', and what a file names is not run"
-            f" unasked: set {FUNCTIONS}={module}, or write nr.Satisfies({path!r}) in your program"
-            " before it opens the study"
+            f"what a stored study names is not run unasked, got 'satisfies {path}': set"
+            f" {FUNCTIONS}={module}, or write nr.Satisfies({path!r}) before you open the study"
         )
     try:
         function: Predicate = attrgetter(name)(importlib.import_module(module))
     except (ImportError, AttributeError) as error:
         raise SpaceError(
-            f"the constraint 'satisfies {path}' cannot be loaded here ({error}): put the module"
-            " where Python finds it (PYTHONPATH, or install it); nothing was changed"
+            f"the constraint 'satisfies {path}' cannot be loaded here ({error}): install the"
+            " module, or add its folder to PYTHONPATH"
         ) from error
     if not callable(function):
         raise SpaceError(f"the constraint 'satisfies {path}' is not a function but {function!r}")
     return function
-
-
-def _check_names(constraint: Constraint, parameters: Mapping[str, Parameter]) -> None:
-    unknown = [name for name in constraint.names if name not in parameters]
-    if unknown:
-        raise SpaceError(
-            f"the constraint {constraint} names {unknown!r}, which this space does not have: its"
-            f" parameters are {list(parameters)!r}"
-        )
 
 
 # -- from text --
@@ -353,10 +337,7 @@ def read_constraint(
         return _forbidden(words[4:], parameters)
     if words.startswith("satisfies "):
         if not functions:
-            raise SpaceError(
-                f"the constraint {words!r} names a function: make the study from Python or the"
-                " shell"
-            )
+            raise SpaceError(f"{words!r} names a function: do this from Python or the shell")
         return Satisfies(words.removeprefix("satisfies ").strip())
     return _linear(words, parameters)
 
@@ -430,16 +411,10 @@ def _forbidden(text: str, parameters: Mapping[str, Parameter]) -> Forbidden:
     """``solvent=water, base=NaH``."""
     values: dict[str, Any] = {}
     for part in text.split(","):
-        name, equals, word = (each.strip() for each in part.partition("="))
-        if not equals or not name or not word:
-            raise SpaceError(
-                f"a forbidden combination is written name=value, name=value, got {text!r}"
-            )
-        if name not in parameters:
-            raise SpaceError(
-                f"the forbidden combination {text!r} names {name!r}, which this space does not"
-                f" have: its parameters are {list(parameters)!r}"
-            )
+        name, _, word = (each.strip() for each in part.partition("="))
+        if not name or not word:
+            raise SpaceError(f"write forbidden combinations as name=value, …, got {text!r}")
+        check_names(f"the forbidden combination {text!r}", [name], parameters)
         values[name] = _value(word, parameters[name], text)
     return Forbidden(values)
 
@@ -451,9 +426,7 @@ def _value(word: str, parameter: Parameter, text: str) -> Any:
     try:
         number = float(word)
     except ValueError:
-        raise SpaceError(
-            f"the forbidden combination {text!r} needs a number, got {word!r}"
-        ) from None
+        raise SpaceError(f"the combination {text!r} needs a number, got {word!r}") from None
     return number if isinstance(parameter, Float) or number != int(number) else int(number)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
@@ -62,13 +62,14 @@ class Number(_Parameter, ABC):
 
     @property
     @abstractmethod
-    def size(self) -> float:
-        """Number of levels."""
-
-    @property
-    @abstractmethod
     def resolution(self) -> float | None:
         """The distance of neighbouring levels; None: any value is allowed."""
+
+    @property
+    def size(self) -> float:
+        """Number of levels."""
+        step = self.resolution
+        return math.inf if step is None else round((self.high - self.low) / step) + 1
 
     @property
     def kind(self) -> Kind:
@@ -274,24 +275,14 @@ class Float(Number):
             )
         if not is_finite(digits) or digits != int(digits) or digits < 0:
             raise SpaceError(f"Float digits must be a whole number of decimals, got {digits!r}")
-        for name, bound in (("low", self.low), ("high", self.high)):
-            if _decimals(bound) > digits:
-                raise SpaceError(
-                    f"Float with digits={digits} has a {name} of more digits, {bound!r}: round it,"
-                    " or allow more digits"
-                )
+        if max(_decimals(self.low), _decimals(self.high)) > digits:
+            raise SpaceError(f"{self} has a bound of more digits: round it, or allow more digits")
         self._check_step(10.0**-digits, "digits")
 
     @property
     def resolution(self) -> float | None:
         """The distance of neighbouring levels; None: any value is allowed."""
         return self.step if self.digits is None else 10.0**-self.digits
-
-    @property
-    def size(self) -> float:
-        """Number of levels."""
-        step = self.resolution
-        return math.inf if step is None else round((self.high - self.low) / step) + 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -339,11 +330,6 @@ class Int(Number):
     def resolution(self) -> float:
         """The distance of neighbouring levels."""
         return self.step
-
-    @property
-    def size(self) -> float:
-        """Number of levels."""
-        return (self.high - self.low) // self.step + 1
 
     def _index(self, u: Array) -> Array:
         if self.step == 1:  # halves round to even values, not to even indices
@@ -491,6 +477,16 @@ class Choice(_Parameter):
 
 
 Parameter = Float | Int | Choice
+
+
+def check_names(what: str, names: Iterable[str], parameters: Mapping[str, Parameter]) -> None:
+    """Checks that a space has the parameters that something names."""
+    unknown = [name for name in names if name not in parameters]
+    if unknown:
+        raise SpaceError(
+            f"{what} names {unknown!r}, which this space does not have: its parameters are"
+            f" {list(parameters)!r}"
+        )
 
 
 def near_levels(size: float, index: int) -> Indices:

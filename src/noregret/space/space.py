@@ -19,8 +19,8 @@ from noregret.errors import SpaceError
 from noregret.space.array import Array, Indices, Mask, nearest_rows
 from noregret.space.blocks import coordinate_mask, slices_of
 from noregret.space.conditions import ActiveWhen, Branch, Conditions, flatten
-from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.constraints import Constraint
+from noregret.space.parameters import Choice, Float, Parameter, check_names
 from noregret.space.region import Region
 
 Params = dict[str, Any] | Array
@@ -218,7 +218,7 @@ class Space(SearchSpace):
         for name, parameter in pairs:
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
-            if not isinstance(parameter, (Float, Int, Choice)):
+            if not isinstance(parameter, Parameter):
                 raise SpaceError(
                     f"parameter {name!r} must be a Float, Int, Choice or Branch, got {parameter!r}"
                 )
@@ -226,15 +226,12 @@ class Space(SearchSpace):
             raise SpaceError(f"duplicate parameter names in {names!r}: use each name once")
         if all(parameter.width == 0 for _, parameter in pairs):
             raise SpaceError("every parameter has a single option: there is nothing to optimise")
-        if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Sequence):
+        if not isinstance(constraints, Sequence) or not all(
+            isinstance(each, Constraint) for each in constraints
+        ):
             raise SpaceError(
                 f"constraints are a list of Linear, Forbidden and Satisfies, got {constraints!r}"
             )
-        for constraint in constraints:
-            if not isinstance(constraint, (Linear, Forbidden, Satisfies)):
-                raise SpaceError(
-                    f"a constraint is a Linear, Forbidden or Satisfies, got {constraint!r}"
-                )
         if (owned or branches) and vector:
             raise SpaceError("a space with branches has points that are dicts, not arrays")
         object.__setattr__(self, "parameters", dict(pairs))
@@ -392,11 +389,7 @@ class FixedInputs(SearchSpace):
     ) -> None:
         if not isinstance(values, Mapping) or not values:
             raise SpaceError(f"fixed is a dict of at least one name and value, got {values!r}")
-        if unknown := [name for name in values if name not in whole.parameters]:
-            raise SpaceError(
-                f"fixed names {unknown!r}, which this space does not have: its parameters are"
-                f" {list(whole.parameters)!r}"
-            )
+        check_names("fixed", values, whole.parameters)
         self.parameters, self.constraints = whole.parameters, whole.constraints
         self.branches, self.is_context, self.whole = whole.branches, is_context, whole
         self.fixed, encoded = {}, dict[str, Array]()
@@ -422,8 +415,7 @@ class FixedInputs(SearchSpace):
             self._every = self._matching(every)
             if len(self._every) == 0:
                 raise SpaceError(
-                    f"none of the {len(every)} candidates has {self.fixed!r}: choose values of a"
-                    " listed design"
+                    f"none of the {len(every)} candidates has {self.fixed!r}: fix listed values"
                 )
 
     def _check_branches(self, conditions: Conditions) -> None:
@@ -433,8 +425,7 @@ class FixedInputs(SearchSpace):
                 if self.fixed.get(each.choice, each) not in each.options:
                     where = str(each).removeprefix(f"{each.name} ")
                     raise SpaceError(
-                        f"fixed names {name!r}, which exists {where}: fix {each.choice!r} to that"
-                        " as well"
+                        f"fixed names {name!r}, which exists {where}: fix {each.choice!r} as well"
                     )
 
     def _matching(self, U: Array) -> Array:
