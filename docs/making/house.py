@@ -264,8 +264,9 @@ def default_constants(root: Path = ROOT) -> list[str]:
     for file in DEFAULT:
         path = root / "src" / "noregret" / "strategies" / f"{file}.py"
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                name, value = node.targets[0].id, ast.unparse(node.value)
+            if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                name, value = ast.unparse(target), ast.unparse(node.value)
                 if name.isupper() and re.match(r"-?\d", value) and name not in {*found, *EFFORT}:
                     found.append(name)
     return found

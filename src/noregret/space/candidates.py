@@ -134,10 +134,8 @@ class Candidates(SearchSpace):
         return len(self._encoded)
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Candidates):
-            return NotImplemented
+        if self is other or not isinstance(other, Candidates):
+            return self is other
         return (
             len(self) == len(other)
             and self.vector == other.vector

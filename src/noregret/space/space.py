@@ -138,11 +138,8 @@ class Inputs:
             for choice in dict.fromkeys(each.choice for each in space.branches)
         )
         # no coordinate moves freely: every design can be measured again
-        self.repeatable = (
-            all(math.isfinite(p.size) for p in parameters)
-            if self.branches
-            else not space.continuous.any()
-        )
+        finite = all(math.isfinite(p.size) for p in parameters)
+        self.repeatable = finite if self.branches else not space.continuous.any()
         # per input: the encoded options of a choice, None for a number; None: there are constraints
         self.levels: tuple[Array | None, ...] | None = None
         self.combinations = 1.0  # number of combinations of the inputs with levels
@@ -519,13 +516,10 @@ def named_params(space: SearchSpace, params: Any) -> dict[str, Any]:
     Returns:
         The values in the order of the space's parameters.
     """
-    values = (
-        [params[name] for name in space.parameters] if isinstance(params, Mapping) else list(params)
-    )
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in zip(space.parameters, values, strict=True)
-    }
+    if not isinstance(params, Mapping):
+        params = dict(zip(space.parameters, params, strict=True))
+    values = {name: params[name] for name in space.parameters}
+    return {n: v.item() if isinstance(v, np.generic) else v for n, v in values.items()}
 
 
 def coordinate_names(space: SearchSpace) -> list[str]:
