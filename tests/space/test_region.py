@@ -95,7 +95,7 @@ def holds(space: nr.Space, params: Any) -> bool:
         elif isinstance(each, nr.Forbidden):
             if all(params[name] == value for name, value in each.values.items()):
                 return False
-        elif not each.holds(params):
+        elif each.broken(params, {}) is not None:
             return False
     return True
 

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -27,11 +28,10 @@ from noregret.space.polytope import (
     chord,
     deepest_ball,
     hit_and_run,
-    needed_rows,
     seeded,
+    simplices_of,
     solve,
     through_simplices,
-    triangulated,
 )
 
 INSIDE = 1e-7  # in units of a constraint: the tolerance of a search
@@ -43,7 +43,6 @@ SEARCHED = 100  # objectives that are tried until STARTS of them lead to allowed
 RESERVOIR, BURN_IN, ROUNDS = 512, 40, 4  # mixed walk: points, rounds before, rounds per draw
 KEPT_POINTS, FIRST_STEPS = 1024, 240  # hit-and-run: points, steps before
 STEPS = 4  # of hit-and-run per draw and coordinate
-EXACT_UP_TO = 4  # walking shares: beyond, only one simplex is cut exactly
 SWEEPS = 40  # of alternating projections
 TIDY = 1e-13  # from a face of the cube: closer shares are on it
 TRIED = 24  # levels that are tried in one step of a mixed walk
@@ -324,17 +323,8 @@ class PolytopeBlock(LinearBlock):
 
     @cached_property
     def simplices(self) -> tuple[Array, Array] | None:
-        """Corners (s, k + 1, k) and shares of the volume; None: too many."""
-        if self.dimension == 1:
-            low, high = chord(self._G, self._h, self._centre[None, :], np.ones((1, 1)))
-            return (self._centre + np.array([[low, high]]).reshape(1, 2, 1)), np.ones(1)
-        G, h = self._G, self._h
-        if self.dimension > EXACT_UP_TO:
-            needed = needed_rows(G, h)
-            if len(needed) > self.dimension + 1:
-                return None
-            G, h = G[needed], h[needed]
-        return triangulated(G, h, self._centre)
+        """The simplices of the walking shares; None: too many."""
+        return simplices_of(self._G, self._h, self._centre)
 
     @cached_property
     def _reservoir(self) -> Array:
@@ -653,9 +643,7 @@ def _components(constraints: Sequence[Constraint], fixed: Mapping[str, Array]) -
     for each in constraints:
         mine = [name for name in each.names if name not in fixed]
         touched = [group for group in groups if set(group) & set(mine)]
-        merged = [name for group in touched for name in group]
-        merged += [name for name in mine if name not in merged]
+        merged = list(dict.fromkeys([*chain(*touched), *mine]))
         groups = [group for group in groups if group not in touched]
-        if merged:
-            groups.append(merged)
+        groups += [merged] if merged else []
     return groups

@@ -247,10 +247,9 @@ class Satisfies:
     def _called(self) -> Predicate:
         return _imported(self.function) if isinstance(self.function, str) else self.function
 
-    def holds(self, values: Mapping[str, Any]) -> bool:
-        """What the function says of a point."""
+    def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
         try:
-            return bool(self._called(dict(values)))
+            return None if self._called(dict(values)) else "the function says no"
         except SpaceError:
             raise
         except Exception as error:
@@ -258,9 +257,6 @@ class Satisfies:
                 f"the constraint {self} failed at {dict(values)!r} with"
                 f" {type(error).__name__}: {error}. It must return True or False for every point"
             ) from error
-
-    def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
-        return None if self.holds(values) else "the function says no"
 
 
 Constraint = Linear | Forbidden | Satisfies

@@ -6,6 +6,7 @@ theory.md#feasible
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,7 @@ from noregret.space.array import Array, Indices, Mask
 
 FLAT = 1e-9  # a constraint that cannot be missed by more is an equality
 ROUNDING = 1e-10  # of a coordinate
+EXACT_UP_TO = 4  # coordinates: beyond, only one simplex is cut exactly
 LONGEST = 50_000  # simplices
 
 
@@ -104,20 +106,30 @@ def through_simplices(simplices: tuple[Array, Array], V: Array) -> Array:
     return np.asarray(np.einsum("nc,ncj->nj", weights, corners[which]))
 
 
-def triangulated(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | None:
-    """Corners of the simplices of G z ≤ h and their shares of the volume; None: too many."""
+def simplices_of(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | None:
+    """Corners (s, k + 1, k) of simplices that fill G z ≤ h, and their shares of the volume; None:
+    too many.
+    """
+    k = len(centre)
+    if k == 1:
+        low, high = chord(G, h, centre[None, :], np.ones((1, 1)))
+        return (centre + np.array([[low, high]]).reshape(1, 2, 1)), np.ones(1)
+    if k > EXACT_UP_TO:
+        needed = _needed_rows(G, h)
+        if len(needed) > k + 1:
+            return None
+        G, h = G[needed], h[needed]
     try:
         vertices = HalfspaceIntersection(np.column_stack([G, -h]), centre).intersections
         vertices = np.unique(vertices.round(12), axis=0)
-        if len(vertices) == G.shape[1] + 1:
+        if len(vertices) == k + 1:
             return vertices[None, :, :], np.ones(1)
         corners = vertices[Delaunay(vertices).simplices]
         volume = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1]))
         whole = ConvexHull(vertices).volume
     except QhullError:
         return None
-    factorial = float(np.prod(np.arange(1, G.shape[1] + 1)))
-    if len(corners) > LONGEST or abs(volume.sum() / factorial - whole) > 1e-6 * whole:
+    if len(corners) > LONGEST or abs(volume.sum() / math.factorial(k) - whole) > 1e-6 * whole:
         return None
     kept = volume > 1e-12 * volume.sum()
     return corners[kept], volume[kept] / volume[kept].sum()
@@ -138,7 +150,7 @@ def deepest_ball(G: Array, h: Array) -> tuple[Array, float, Mask]:
     return np.asarray(solution.x[:k]), float(solution.x[k]), solution.ineqlin.marginals < -FLAT
 
 
-def needed_rows(G: Array, h: Array) -> Indices:
+def _needed_rows(G: Array, h: Array) -> Indices:
     """Constraints without which the polytope would be larger."""
     kept = list(range(len(G)))
     for row in range(len(G)):

@@ -108,10 +108,8 @@ def rkhs_sample(
     kernel = kernel or SquaredExponential()
     rng = np.random.default_rng([seed, dimension])
     count = points or {1: 50, 2: 144}.get(dimension, 200)
-    if dimension == 1:
-        centres = np.linspace(0.0, 1.0, count)[:, None]
-    else:
-        centres = rng.random((count, dimension))
+    grid = np.linspace(0.0, 1.0, count)[:, None]
+    centres = grid if dimension == 1 else rng.random((count, dimension))
     theta = np.full(dimension, lengthscale)
     K = covariance(kernel, theta, centres, centres)
     L = linalg.cholesky(K + 1e-6 * np.eye(count))  # theory.md#bump
