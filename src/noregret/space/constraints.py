@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from noregret.errors import SpaceError
 from noregret.space.parameters import Choice, Float, Parameter, check_names, is_finite
 
-TOLERANCE = 1e-6  # of a linear constraint's range: by how much what was run may miss it
+TOLERANCE = 1e-6  # of a linear constraint's range: how far an evaluated point may violate it
 FORM = "Linear({'a': 1, 'b': 1}, at_most=1.0)"
 RELATIONS = {
     **dict.fromkeys(("<=", "≤", "<"), "at_most"),
@@ -226,7 +226,7 @@ class Satisfies:
 
     @staticmethod
     def stored(function: str) -> Satisfies:
-        """From a study's row, which names a function and is not trusted to have it called."""
+        """A constraint from storage: a stored name alone does not permit the call."""
         constraint = object.__new__(Satisfies)
         object.__setattr__(constraint, "function", function)
         return constraint

@@ -16,9 +16,9 @@ from scipy.spatial import ConvexHull, Delaunay, HalfspaceIntersection, QhullErro
 from noregret.space.array import Array, Indices, Mask
 
 FLAT = 1e-9  # a constraint that cannot be missed by more is an equality
-ROUNDING = 1e-10  # of a coordinate
+ROUNDING = 1e-10  # of a coordinate: smaller differences are rounding
 EXACT_UP_TO = 4  # coordinates: beyond, only one simplex is cut exactly
-LONGEST = 50_000  # simplices
+LONGEST = 50_000  # simplices: with more, a polytope is sampled by a walk
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
-"""Search spaces: the base class that strategies and studies use, and a box of named parameters.
+"""Search spaces: the base class that strategies and studies use, a box of named parameters, and
+the part of a space with some inputs fixed.
 
 A strategy sees points of ``[0, 1]^d`` only. Integers and choices are rounded by ``snap`` before the
 model sees them, so two encodings of one point are one point to the kernel.

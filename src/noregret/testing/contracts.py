@@ -352,8 +352,8 @@ class StorageContract(ABC):
         assert [t.attributes for t in after] == [{"who": "anna"}, {"cell": 4}]
         assert [replace(t, note=None, attributes={}) for t in after] == before
         storage.finish("s", 1, Ending("complete", 3.0, attributes={"lid": "shut"}))
-        storage.annotate("s", 0, None, {"batch": 2})  # what is not named stays
-        storage.annotate("s", 0, "", {"who": None})  # "" and None take away
+        storage.annotate("s", 0, None, {"batch": 2})  # other attributes stay
+        storage.annotate("s", 0, "", {"who": None})  # "" and None delete
         said = [(t.note, t.attributes) for t in storage.trials("s")]
         assert said == [(None, {"batch": 2}), (None, {"cell": 4, "lid": "shut"})]
         storage.annotate("s", None, "of the study", {"project": "x"})
@@ -410,7 +410,7 @@ class StorageContract(ABC):
         assert storage.finish("s", 3, Ending("complete", 1.0), "done") is not None
         assert storage.reclaim("s", 3, grace=60.0) == []
         time.sleep(0.3)
-        storage.heartbeat("s", [1, 2, 3], "alive")  # it speaks for its own trials only
+        storage.heartbeat("s", [1, 2, 3], "alive")  # counts for its own trials only
         assert [(t.number, t.state) for t in storage.reclaim("s", 3, grace=0.2)] == [(1, "waiting")]
         states = [t.state for t in storage.trials("s")]
         assert states == ["running", "waiting", "running", "complete"]
@@ -430,10 +430,10 @@ class StorageContract(ABC):
         assert storage.reclaim("s", 3, numbers=[0], worker="b") == []
         assert storage.finish("s", 0, Ending("failed"), "b") is None
         assert len(storage.reclaim("s", 3, numbers=[0], worker="a")) == 1
-        # it waits for somebody else now
+        # it is waiting again
         assert storage.finish("s", 0, Ending("failed"), "a") is None
         storage.claim("s", 0, "b")
-        # a value counts from whomever
+        # any worker may tell a value
         assert storage.finish("s", 0, Ending("complete", 2.0)) is not None
 
     def test_studies_are_deleted_with_their_trials(self) -> None:
