@@ -25,24 +25,22 @@ BEGIN, END = "<!-- walk: written by docs.making.walk -->", "<!-- walk: end -->"
 Stations = dict[str, list[str]]
 
 
-def stations(action: Callable[[], Any]) -> Stations:
-    """Runs an action. Each file of the package in the order in which it is first entered, with the
-    functions that another file of the package calls there.
+def calls(action: Callable[[], Any]) -> dict[str, dict[str, bool]]:
+    """Runs an action. For each file of the package, in the order in which it is first entered, the
+    functions that are called there, and whether another file calls them.
     """
-    found: Stations = {}
+    found: dict[str, dict[str, bool]] = {}
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
-        if event != "call" or frame.f_code.co_name.startswith(("<", "__")):
+        here, name = within(frame), frame.f_code.co_name
+        if event != "call" or here is None or name.startswith(("<", "__")):
             return
-        here, caller = within(frame), frame.f_back
+        caller = frame.f_back
         while caller is not None and within(caller) is None:  # the wrappers of dataclasses, caches
             caller = caller.f_back
-        if here is None or (caller is not None and within(caller) == here):
-            return
+        names = found.setdefault(here, {})
         name = frame.f_code.co_qualname.replace("<locals>.", "")
-        names = found.setdefault(here, [])
-        if name not in names:
-            names.append(name)
+        names[name] = names.get(name, False) or caller is None or within(caller) != here
 
     sys.setprofile(profile)
     try:
@@ -52,17 +50,27 @@ def stations(action: Callable[[], Any]) -> Stations:
     return found
 
 
+def stations(found: dict[str, dict[str, bool]]) -> Stations:
+    """For each file of ``calls`` the functions that another file calls there."""
+    crossed = {
+        file: [name for name, outside in names.items() if outside] for file, names in found.items()
+    }
+    return {file: names for file, names in crossed.items() if names}
+
+
 def within(frame: FrameType) -> str | None:
     path = Path(frame.f_code.co_filename)
     return path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else None
 
 
-def one_ask(strategy: Strategy | None = None) -> Stations:
-    """An ask of a study in two inputs that has a model: no initial design, no survey, no patrol."""
+def one_ask(strategy: Strategy | None = None) -> dict[str, dict[str, bool]]:
+    """The calls of an ask of a study in two inputs that has a model: no initial design, no survey,
+    no patrol.
+    """
     study = nr.Study({"x": nr.Float(0, 1), "y": nr.Float(0, 1)}, "minimize", strategy, seed=1)
     study.run(lambda p: (p["x"] - 0.3) ** 2 + p["y"] ** 2, trials=12, progress=False)
     study.tell(study.ask(), 0.5)
-    return stations(study.ask)
+    return calls(study.ask)
 
 
 def summary(file: str) -> str:
@@ -84,8 +92,9 @@ def table(found: Stations, most: int = 4) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(table(one_ask(NAMED[sys.argv[1]]())))
+        print(table(stations(one_ask(NAMED[sys.argv[1]]()))))
     else:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
         after = rest.partition(END)[2]
-        PAGE.write_text(f"{before}{BEGIN}\n{table(one_ask())}\n{END}{after}", encoding="utf-8")
+        written = table(stations(one_ask()))
+        PAGE.write_text(f"{before}{BEGIN}\n{written}\n{END}{after}", encoding="utf-8")

@@ -1,27 +1,24 @@
-"""Every error noregret raises on purpose, in one tree.
-
-A message says what, what it got, why it matters and what to do.
-"""
+"""The errors of noregret. A message says what is wrong, what it got and what to do."""
 
 
 class NoRegretError(Exception):
-    """The root: catch this to catch all of them."""
+    """The base class of all errors of noregret."""
 
 
 class SpaceError(NoRegretError, ValueError):
-    """A search space, or a point of one, that makes no sense."""
+    """A search space or a point is invalid."""
 
 
 class ConfigurationError(NoRegretError, ValueError):
-    """A strategy or a value of the mathematics with impossible settings."""
+    """A setting is impossible."""
 
 
 class GuaranteeError(ConfigurationError):
-    """A strategy was asked for settings under which its theorem does not hold."""
+    """The theorem of a strategy does not hold for its settings."""
 
 
 class TrialError(NoRegretError, ValueError):
-    """A trial that does not exist, is finished already, or a value it cannot take."""
+    """A trial does not exist or is finished already, or a value is impossible."""
 
 
 class UnknownTrialError(TrialError):
@@ -39,15 +36,15 @@ class TransientError(NoRegretError):
 
 
 class WorkerDiedError(TransientError):
-    """What evaluated a point was killed from outside: the trial is given out again."""
+    """The process that evaluated a point was killed: the trial is given out again."""
 
 
 class NumericalError(NoRegretError, ArithmeticError):
-    """A matrix that cannot be factorised at the given noise level."""
+    """A matrix cannot be factorised at the given noise level."""
 
 
 class DeviceMemoryError(NoRegretError, MemoryError):
-    """A GPU's memory is too small for this many points; the processor's may be large enough."""
+    """The memory of the GPU is too small for so many points; use the processor."""
 
 
 class StorageError(NoRegretError):
@@ -59,13 +56,11 @@ class UnknownStudyError(StorageError):
 
 
 class StudyExistsError(StorageError):
-    """A study of this name is there already."""
+    """A study of this name exists already."""
 
 
 class UnavailableError(StorageError):
-    """The storage did not answer (``passing``) or could not write. Nothing was changed as far as is
-    known: the same call may work later.
-    """
+    """The storage did not answer (``passing``) or could not write. The same call may work later."""
 
     def __init__(self, message: str, passing: bool = False) -> None:
         super().__init__(message)

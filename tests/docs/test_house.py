@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from docs.making import house
+from docs.making.readers import single_readers
 from docs.making.references import ROOT
 
 
@@ -109,3 +110,39 @@ def test_a_broken_limit_is_noticed(spoil: Callable[[Path], None], name: str, sma
     assert broken(small) == []
     spoil(small)
     assert name in broken(small)
+
+
+def test_a_file_that_only_one_other_uses_is_found(small: Path) -> None:
+    """Through the names that an ``__init__`` hands on, and through the attributes of a room."""
+    package = small / "src" / "noregret"
+    for file, text in {
+        "gp/__init__.py": "from noregret.gp.fit import fit\nfrom noregret.gp.linalg import solve\n",
+        "gp/fit.py": "from noregret.gp.linalg import solve\ndef fit(): ...\n",
+        "gp/linalg.py": "def solve(): ...\n",
+        "gp/unused.py": "def idle(): ...\n",
+        "errors.py": "from noregret import gp\nx = gp.fit, gp.solve\n",
+    }.items():
+        (package / file).write_text(text, encoding="utf-8")
+    assert single_readers(small) == {"gp/fit.py": "errors.py"}
+
+
+def test_a_constant_of_the_default_counts_once(tmp_path: Path) -> None:
+    """Those of the page's table, and those of the code that it lacks; effort does not count."""
+    rooms = tmp_path / "src" / "noregret" / "strategies"
+    rooms.mkdir(parents=True)
+    (tmp_path / "docs").mkdir()
+    table = "## Constants\n\n|name|value|\n|---|---|\n|`WIDTH`|2|\n|priors|–|\n"
+    (tmp_path / "docs" / "default.md").write_text(table, encoding="utf-8")
+    for file in house.DEFAULT:
+        (rooms / f"{file}.py").write_text("", encoding="utf-8")
+    code = 'WIDTH = 2.0\nCAUTION: float = 0.5\nDELTA = 0.1\nNAME = "x"\nsmall = 1\n'
+    (rooms / "insured.py").write_text(code, encoding="utf-8")
+    assert house.default_constants(tmp_path) == ["WIDTH", "priors", "CAUTION"]
+
+
+def test_an_import_loads_nothing_of_the_package_but_itself() -> None:
+    assert house.own_modules("pass") == ["noregret"]
+    loaded = house.modules_after(house.FIRST_USE)
+    assert "noregret.study.study" in loaded
+    assert "scipy.stats" not in loaded
+    assert "scipy.stats" in house.modules_after("import scipy.stats")

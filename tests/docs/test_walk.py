@@ -21,14 +21,14 @@ def test_the_page_names_only_what_runs() -> None:
     page = walk.PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| \d+ \| `(.+?)` \| .* \| (`.*`) \|$", page, flags=re.MULTILINE)
     assert len(rows) > 10
-    traced = walk.one_ask()
+    traced = walk.stations(walk.one_ask())
     for file, names in rows:
         missing = set(re.findall(r"`(.+?)`", names)) - set(traced.get(file, ()))
         assert not missing, f"{file}: {missing}; run python -m docs.making.walk"
 
 
 def test_a_trace_has_what_other_files_call_in_order() -> None:
-    found = walk.stations(nr.Study([(0, 1)], "maximize").ask)
+    found = walk.stations(walk.calls(nr.Study([(0, 1)], "maximize").ask))
     assert next(iter(found.items()))[1][0] == "Study.ask"
     assert "trials/history.py" in found
     assert walk.summary("errors.py") != "–"

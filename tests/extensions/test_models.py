@@ -48,7 +48,7 @@ def question_of(study: nr.Study) -> FitRequest:
     previous = previous_fit(history)
     return FitRequest(
         framed,
-        Inputs.of(study.space),
+        Inputs(study.space),
         ESTIMATION,
         KERNEL,
         previous,
@@ -213,7 +213,7 @@ def test_sums_stay_sums_and_others_are_compressed() -> None:
 def test_options_are_alike_whichever_two_they_are() -> None:
     """Typed out: Matérn of the numbers times e^(−1/θ²) where the options differ."""
     study = nr.Study(MIXED, "maximize")
-    inputs = Inputs.of(study.space)
+    inputs = Inputs(study.space)
     kernel = product_kernel(KERNEL, inputs)
     theta = np.where(inputs.of_choices, 0.8, 0.5)
     params = [
@@ -231,7 +231,7 @@ def test_options_are_alike_whichever_two_they_are() -> None:
             gap = float(np.sum((X[i, at] - X[j, at]) ** 2)) / 2
             expected *= math.exp(-gap / 0.8**2)
         assert K[i, j] == pytest.approx(expected)
-    assert product_kernel(KERNEL, Inputs.of(nr.Study(BOX, "maximize").space)) == KERNEL
+    assert product_kernel(KERNEL, Inputs(nr.Study(BOX, "maximize").space)) == KERNEL
 
 
 # -- sparsity --

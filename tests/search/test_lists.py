@@ -6,14 +6,14 @@ import pytest
 import noregret as nr
 from noregret.gp import Matern, Posterior, condition
 from noregret.search import allowed, optimizer, ucb, unlike
-from noregret.space import Array, Candidates, SearchSpace, Space, as_space, fix
+from noregret.space import Array, Candidates, FixedInputs, SearchSpace, Space, as_space
 
 RNG = np.random.default_rng(0)
 LIST = Candidates(RNG.integers(0, 9, (300, 3)).astype(float))
 SPACES: list[SearchSpace] = [
     LIST,
     as_space({"n": nr.Int(1, 9), "k": nr.Choice(["a", "b", "c"])}),
-    fix(LIST, {"x0": 3.0}),
+    FixedInputs(LIST, {"x0": 3.0}),
 ]
 
 

@@ -10,7 +10,7 @@ import noregret as nr
 from noregret.errors import SpaceError
 from noregret.extensions import Categorical
 from noregret.gp import Matern, covariance
-from noregret.space import ActiveWhen, Inputs, fix
+from noregret.space import ActiveWhen, FixedInputs, Inputs
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies import Branched
 from noregret.strategies.surrogate import branch_kernel
@@ -97,7 +97,7 @@ def test_it_is_stored_and_read_again() -> None:
 
 def test_a_held_choice_decides() -> None:
     s = space()
-    part = fix(s, {"model": "forest"})
+    part = FixedInputs(s, {"model": "forest"})
     U = part.snap(np.random.default_rng(1).random((20, s.dimension)))
     for u in U:
         params = s.decode(u)
@@ -110,7 +110,7 @@ def test_a_held_choice_decides() -> None:
 def test_the_kernel_is_a_sum_over_branches() -> None:
     """Typed out for all pairs of some points."""
     s, theta = space(), 0.6
-    inputs = Inputs.of(s)
+    inputs = Inputs(s)
     assert not inputs.repeatable
     kernel = branch_kernel(Matern(2.5), inputs, 0.3)
     points = [SVM, {**SVM, "C": 5.0, "lr": 0.7}, FOREST, {**FOREST, "trees": 2}, NONE, {**NONE}]
@@ -128,7 +128,7 @@ def test_the_kernel_is_a_sum_over_branches() -> None:
             own = {"svm": [4, 5], "forest": [6, 7, 8, 9], "none": []}[str(points[i]["model"])]
             expected += m([0]) * 0.7 * (m(own) if own else 1.0)
         assert K[i, j] == pytest.approx(expected)
-    plain = Inputs.of(nr.Space({"x": nr.Float(0, 1)}))
+    plain = Inputs(nr.Space({"x": nr.Float(0, 1)}))
     assert branch_kernel(Matern(2.5), plain, 0.3) == Matern(2.5)
 
 
@@ -188,8 +188,8 @@ def test_studies_run_and_find_the_branch(strategy: Any) -> None:
             (),
             [ActiveWhen("x", "c", ("a",))],
         ),
-        lambda: fix(space(), {"C": 1.0}),
-        lambda: fix(space(), {"C": 1.0, "model": "none"}),
+        lambda: FixedInputs(space(), {"C": 1.0}),
+        lambda: FixedInputs(space(), {"C": 1.0, "model": "none"}),
     ],
 )
 def test_mistakes(make: Any) -> None:

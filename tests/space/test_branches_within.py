@@ -9,7 +9,7 @@ import pytest
 import noregret as nr
 from noregret.errors import SpaceError
 from noregret.gp import Matern, covariance
-from noregret.space import ActiveWhen, Inputs, fix
+from noregret.space import ActiveWhen, FixedInputs, Inputs
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies import random_points
 from noregret.strategies.surrogate import branch_kernel
@@ -77,7 +77,7 @@ def test_the_same_branch_in_two_options_is_one() -> None:
 def test_the_kernel_of_nested_branches_is_a_product_within_a_sum() -> None:
     """Typed out for all pairs of some points."""
     s, theta, shared = nested(), 0.6, 0.3
-    kernel = branch_kernel(Matern(2.5), Inputs.of(s), shared)
+    kernel = branch_kernel(Matern(2.5), Inputs(s), shared)
     X = np.array([s.encode(each) for each in POINTS])
     columns = s.slices
     K = covariance(kernel, np.full(s.dimension, theta), X, X)
@@ -155,7 +155,7 @@ def test_constraints_count_where_their_inputs_exist() -> None:
 
 def test_a_held_choice_decides_with_constraints_too() -> None:
     s = limited()
-    part = fix(s, {"model": "svm", "a": 0.6})
+    part = FixedInputs(s, {"model": "svm", "a": 0.6})
     for u in part.snap(np.random.default_rng(1).random((20, s.dimension))):
         active = s.active(part.decode(u))  # type: ignore[arg-type]
         assert active["a"] == 0.6

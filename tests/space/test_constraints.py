@@ -57,7 +57,7 @@ def test_a_constraint_has_a_name(constraint: Constraint, name: str) -> None:
         (lambda: mixture(nr.Linear({"d": 1}, at_most=1)), "names ['d']"),
         (lambda: mixture(nr.Forbidden({"a": 0.5})), "may take any number"),
         (lambda: nr.Space(THREE, constraints="a + b"), "list of Linear"),  # type: ignore[arg-type]
-        (lambda: nr.Space(THREE, constraints=["a <= 1"]), "is a Linear"),  # type: ignore[list-item]
+        (lambda: nr.Space(THREE, constraints=["a <= 1"]), "list of Linear"),  # type: ignore[list-item]
         (lambda: mixture(nr.Satisfies("not_there_at_all:f")), "cannot be loaded here"),
         (
             lambda: nr.Space(

@@ -40,7 +40,7 @@ def test_a_study_on_extreme_bounds(parameter: Any) -> None:
 @pytest.mark.parametrize("sign", [0, -1])
 def test_whole_numbers_that_would_not_stay_exact_are_refused(digits: int, sign: int) -> None:
     low, high = sign * 10**digits, 2**63 if digits == 19 else 10**digits
-    with pytest.raises(SpaceError, match=r"2\^53|must be finite") as caught:
+    with pytest.raises(SpaceError, match=r"2\^53|must be a finite") as caught:
         Int(low, high)
     assert len(str(caught.value)) < 400
     assert "bits" in str(caught.value) or "2^53" in str(caught.value)

@@ -11,8 +11,8 @@ from scipy.stats import kstest
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.space import Array, Region, fix
-from noregret.space.polytope import Polytope
+from noregret.space import Array, FixedInputs, Region
+from noregret.space.blocks import LinearSystem, PolytopeBlock
 
 
 def region(space: nr.Space) -> Region:
@@ -95,7 +95,7 @@ def holds(space: nr.Space, params: Any) -> bool:
         elif isinstance(each, nr.Forbidden):
             if all(params[name] == value for name, value in each.values.items()):
                 return False
-        elif not each.holds(params):
+        elif each.broken(params, {}) is not None:
             return False
     return True
 
@@ -291,16 +291,20 @@ def test_an_empty_set_is_found_and_said(
     assert "c <= 0.5" not in str(caught.value)  # what is not needed for it is not named
 
 
+def polytope(names: str, system: LinearSystem) -> PolytopeBlock:
+    block = PolytopeBlock(floats(names), np.arange(len(names)))
+    assert block.solve(system)
+    return block
+
+
 def test_flat_sets_are_solved() -> None:
     """Two inequalities that leave a line, two equalities that leave a point."""
     line = nr.Space(floats("ab"), constraints=[total("ab", at_most=1), total("ab", at_least=1)])
     U = uniform(region(line), 500, np.random.default_rng(0))
     np.testing.assert_allclose(U.sum(axis=1), 1.0, atol=1e-9)
     assert kstest(U[:, 0], "uniform").pvalue > 1e-3
-    point = Polytope.of(
-        np.zeros((0, 2)), np.zeros(0), np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 0.5])
-    )
-    assert point is not None
+    C, ends = np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 0.5])
+    point = polytope("ab", LinearSystem(C, ends, ends))
     np.testing.assert_allclose(
         point.mapped(np.random.default_rng(0).random((3, 2))), [[0.75, 0.25]] * 3
     )
@@ -309,8 +313,8 @@ def test_flat_sets_are_solved() -> None:
 
 def test_simplices_and_walks_agree() -> None:
     rng = np.random.default_rng(3)
-    made = Polytope.of(np.array([[1.0, 2.0, 0.0]]), np.array([1.5]), np.ones((1, 3)), np.ones(1))
-    assert made is not None
+    C = np.array([[0.5, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    made = polytope("abc", LinearSystem(C, np.array([-np.inf, 1.0]), np.array([0.75, 1.0])))
     exact = made.mapped(rng.random((4000, 3)))
     made.__dict__["simplices"] = None
     assert chi_squared(made.mapped(rng.random((4000, 3))), exact) < 4.0
@@ -329,7 +333,7 @@ def test_low_discrepancy_stays_low() -> None:
 
 def test_held_inputs_leave_less() -> None:
     space: Any = SPACES["mixture"]()
-    part = fix(space, {"a": 0.7, "s": "y"})
+    part = FixedInputs(space, {"a": 0.7, "s": "y"})
     assert part.region is not None
     U = uniform(part.region, 200, np.random.default_rng(0))
     assert np.all(U[:, 0] == 0.7)
@@ -338,14 +342,14 @@ def test_held_inputs_leave_less() -> None:
     assert U[:, 1].max() > 0.25
     cut = SPACES["cut"]()
     with pytest.raises(SpaceError, match="with b fixed"):
-        fix(nr.Space(cut.parameters, constraints=[total("ab", at_least=1.5)]), {"b": 0.1})
+        FixedInputs(nr.Space(cut.parameters, constraints=[total("ab", at_least=1.5)]), {"b": 0.1})
     pairs: Any = SPACES["pairs"]()
-    water = fix(pairs, {"s": "w"})
+    water = FixedInputs(pairs, {"s": "w"})
     assert water.region is not None
     drawn = uniform(water.region, 50, np.random.default_rng(0))
     assert {pairs.decode(u)["b"] for u in drawn} == {"K"}
     with pytest.raises(SpaceError, match="not s=w, b=NaH"):
-        fix(pairs, {"s": "w", "b": "NaH"})
+        FixedInputs(pairs, {"s": "w", "b": "NaH"})
 
 
 def test_a_slice_keeps_its_inputs_and_the_others_give_way() -> None:

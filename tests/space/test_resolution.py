@@ -8,7 +8,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.space import Parameter, fix
+from noregret.space import FixedInputs, Parameter
 
 ANY: Any = "a"
 HALF: Any = 1.5
@@ -73,9 +73,9 @@ def test_ordered_levels_share_one_coordinate() -> None:
         (lambda: nr.Float(0, 1, step=2), "write high=2, or another step"),
         (lambda: nr.Float(0, 1, step=-0.1), "step must be a positive number, got -0.1"),
         (lambda: nr.Float(0, 1, step=ANY), "step must be a positive number, got 'a'"),
-        (lambda: nr.Float(0, 1, step=1e-12), "at most 1e\\+09 are possible"),
+        (lambda: nr.Float(0, 1, step=1e-12), "at most 1e\\+09 levels"),
         (lambda: nr.Float(0, 1, step=0.1, digits=1), "a step or digits"),
-        (lambda: nr.Float(0.001, 1, digits=2), "low of more digits, 0.001"),
+        (lambda: nr.Float(0.001, 1, digits=2), "bound of more digits"),
         (lambda: nr.Float(0, 1, digits=-1), "digits must be a whole number"),
         (lambda: nr.Int(1, 10, step=2), "write high=9 or high=11"),
         (lambda: nr.Int(0, 3, step=HALF), "whole step"),
@@ -93,7 +93,7 @@ def test_what_was_run_may_lie_between_the_levels_and_not_outside() -> None:
     np.testing.assert_allclose(space.encode(kept), [44.6 / 70, 0.3])
     with pytest.raises(SpaceError, match="outside"):
         space.canonical({"t": 95, "n": 5})
-    held = fix(space, {"t": 64.6})
+    held = FixedInputs(space, {"t": 64.6})
     assert held.decode(np.array([0.0, 0.51])) == {"t": 64.6, "n": 5}
 
 

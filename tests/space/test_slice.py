@@ -10,7 +10,7 @@ import noregret as nr
 from noregret.errors import SpaceError
 from noregret.search.acquisition import ucb
 from noregret.search.optimizer import argmax
-from noregret.space import Array, fix
+from noregret.space import Array, FixedInputs
 from tests.study.test_study import STRATEGIES, name
 
 MIXED = {
@@ -78,7 +78,7 @@ def test_an_argmax_on_a_slice_of_a_mixed_space() -> None:
     belief = study.belief()
     assert belief is not None
     acquisition = ucb(belief.predictor, 1.0)
-    part = fix(study.space, {"c": "b", "y": 0.5})
+    part = FixedInputs(study.space, {"c": "b", "y": 0.5})
     none = np.empty((0, study.space.dimension))
     found = argmax(acquisition, part, belief.lengthscales, np.random.default_rng(0), none, none)
     cloud = part.snap(np.random.default_rng(1).random((20_000, study.space.dimension)))
@@ -88,12 +88,12 @@ def test_an_argmax_on_a_slice_of_a_mixed_space() -> None:
 
 def test_a_finite_rest_is_searched_exhaustively() -> None:
     space = nr.Space({"x": nr.Float(0, 1), "n": nr.Int(1, 4), "c": nr.Choice(["a", "b"])})
-    points = fix(space, {"x": 0.3}).enumeration()
+    points = FixedInputs(space, {"x": 0.3}).enumeration()
     assert points is not None
     assert len(points) == 8
     assert np.all(points[:, 0] == 0.3)
-    assert fix(space, {"n": 2}).enumeration() is None
-    assert not fix(space, {"n": 2}).continuous[1:].any()
+    assert FixedInputs(space, {"n": 2}).enumeration() is None
+    assert not FixedInputs(space, {"n": 2}).continuous[1:].any()
 
 
 def test_candidates_are_chosen_among_those_that_match() -> None:

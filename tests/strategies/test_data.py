@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.space import Array, Space, fix
+from noregret.space import Array, FixedInputs, Space
 from noregret.strategies.data import (
     CLOUD,
     ModelData,
@@ -88,7 +88,7 @@ def test_every_space_has_weights(space: Any) -> None:
 def test_what_is_held_at_an_ask_changes_no_units() -> None:
     X = np.random.default_rng(2).random((8, 2))
     space = Space({"a": nr.Float(0, 1), "b": nr.Float(0, 1)})
-    held = fix(space, {"a": 0.9})
+    held = FixedInputs(space, {"a": 0.9})
     np.testing.assert_array_equal(voronoi_weights(space, X), voronoi_weights(held, X))
 
 

@@ -14,7 +14,7 @@ import noregret as nr
 from noregret.errors import ConfigurationError
 from noregret.gp import Evidence, LogNormal, Matern
 from noregret.search import log_ei, ucb
-from noregret.space import Array, Inputs, Space, fix
+from noregret.space import Array, FixedInputs, Inputs, Space
 from noregret.strategies import insured
 from noregret.strategies.base import Strategy
 from noregret.strategies.exploration import patrol_point
@@ -86,11 +86,11 @@ def test_without_insurance_there_is_no_theorem() -> None:
 
 
 def test_a_choice_counts_as_one_input() -> None:
-    inputs = Inputs.of(MIXED)
+    inputs = Inputs(MIXED)
     assert (MIXED.dimension, inputs.count, inputs.numbers, inputs.choices) == (7, 3, 2, 1)
     np.testing.assert_array_equal(inputs.group, [0, 1, 1, 1, 1, 1, 2])
     assert not inputs.repeatable
-    held = Inputs.of(fix(MIXED, {"c": "w"}))
+    held = Inputs(FixedInputs(MIXED, {"c": "w"}))
     assert (held.count, held.numbers, held.choices) == (2, 2, 0)
 
 
@@ -104,7 +104,7 @@ def test_lengthscales_of_inputs_have_the_right_gradient() -> None:
         LogNormal(0.3, 1.0, dimension_scaled=True),
         LogNormal(-4, 1),
         kriging=True,
-        group=Inputs.of(MIXED).group,
+        group=Inputs(MIXED).group,
     )
     phi = np.array([0.1, -0.3, 0.4, -3.0])
     for jacobian in (False, True):
@@ -127,7 +127,7 @@ def test_the_start_is_the_first_patrols_and_one_shift_is_stored() -> None:
     ]
     assert len(shifts) == 1
     assert study.trials[0].decision.payload[insured.SHIFT] == shifts[0]
-    inputs, shift = Inputs.of(study.space), np.array(shifts[0])
+    inputs, shift = Inputs(study.space), np.array(shifts[0])
     sequence = [t for t in study.trials if t.decision.in_design or t.decision.is_patrol]
     assert any(t.decision.is_patrol for t in sequence)
     for number, trial in enumerate(sequence):
@@ -398,7 +398,7 @@ def test_in_context_there_are_promises_alone_and_values_stay_as_they_are() -> No
 
 def test_in_context_the_width_is_a_quarter_and_the_rule_is_ucb() -> None:
     study = in_context(np.random.default_rng(0).random(12).tolist())
-    held = fix(study.space, {"z": 0.4}, is_context=True)
+    held = FixedInputs(study.space, {"z": 0.4}, is_context=True)
     history = study._history(study.trials)
     made = Asked(InsuredGPUCB(), held, history, np.random.default_rng(0))
     assert made.in_context

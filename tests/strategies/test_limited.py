@@ -40,7 +40,7 @@ def studied(trials: int = 14, seed: int = 0) -> nr.Study:
 
 def learnt(study: nr.Study) -> Feasibility:
     history = study._history(study.trials)
-    made = Feasibility.fit(history, Inputs.of(study.space).group, np.random.default_rng(0))
+    made = Feasibility.fit(history, Inputs(study.space).group, np.random.default_rng(0))
     assert made is not None
     return made
 

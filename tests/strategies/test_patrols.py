@@ -18,7 +18,7 @@ from noregret.strategies.exploration import LEAST_PATROLS, Leash, patrol_point
 
 def points(space: nr.Space | nr.Candidates, count: int, seed: int = 0, first: int = 0) -> Array:
     shift = np.random.default_rng(seed).random(space.dimension)
-    inputs = Inputs.of(space)
+    inputs = Inputs(space)
     return np.array([patrol_point(space, inputs, first + i, shift) for i in range(count)])
 
 
@@ -277,7 +277,7 @@ def test_the_leash_is_off_with_few_patrols_and_while_a_cell_is_empty() -> None:
 def test_options_have_cells_of_their_own() -> None:
     """f depends on the option alone: only the best is allowed, once each has its patrols."""
     space = Space({"a": nr.Float(0, 1), "c": nr.Choice(list("uvw"))})
-    inputs, X = Inputs.of(space), points(space, 600)
+    inputs, X = Inputs(space), points(space, 600)
     worth = {"u": 0.0, "v": 1.0, "w": 0.1}
     y = np.array([worth[decode(space, x)["c"]] for x in X])
     leash = Leash.of(X, y, ~inputs.of_choices, 3)

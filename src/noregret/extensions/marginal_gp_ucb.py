@@ -145,8 +145,21 @@ class MomentMatched:
 
 @dataclass(frozen=True, slots=True)
 class MarginalGPUCB:
-    """Constant width on the moment-matched mixture of posteriors, values standardised. Needs the
-    extra ``hmc``.
+    """GP-UCB with a constant width on the moment-matched mixture of posteriors; values are
+    standardised. Needs the extra ``hmc``.
+
+    Args:
+        prior: The prior of the lengthscales.
+        noise_prior: The prior of the noise variance.
+        noise_std: The noise, in the values' units; None: sampled with the lengthscales.
+        width: β^½, in stds of the mixture.
+        kernel: The kernel, without lengthscales.
+        sampler: The settings of Hamiltonian Monte Carlo.
+        initial_points: How many points come before the model; None: see ``initial_design``.
+        initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+
+    Raises:
+        ConfigurationError: A setting is impossible.
     """
 
     prior: Prior = Gamma()

@@ -140,11 +140,19 @@ _chosen: list[Device | None] = []  # empty: nobody has asked yet
 
 
 def use_device(name: str) -> str:
-    """Where this process computes from now on: "cpu" (the default, NumPy), or with the extra
-    ``gpu`` "cuda", or "cuda:1" for the second GPU. Returns the name of the one before.
+    """Chooses where this process computes from now on. Proposals agree to rounding: the device is
+    not a setting of a study. The environment variable NOREGRET_DEVICE does the same.
 
-    The environment variable NOREGRET_DEVICE says the same without a line of code. It is no setting
-    of a study: proposals agree to rounding. "torch-cpu" runs the GPU's code on the processor.
+    Args:
+        name: "cpu" (the default, NumPy); with the extra ``gpu`` also "cuda", or "cuda:1" for the
+            second GPU; "torch-cpu" runs the GPU's code on the processor.
+
+    Returns:
+        The name of the device before.
+
+    Raises:
+        ConfigurationError: There is no such device.
+        MissingExtraError: PyTorch is not installed.
     """
     before, chosen = _in_use(), _made(name)
     with _lock:

@@ -1,21 +1,24 @@
 """Search spaces and their encoding to the unit cube.
 
-parameters  Float, Int, Choice               space        SearchSpace, and a box of parameters
-conditions  inputs that do not always exist  candidates   a finite list of designs, its columns
-constraints what is known to be impossible   subspace     a space with some inputs fixed
-region      the points of a space            parsing      constraints and conditions from text
-blocks      inputs tied by constraints       polytope     linear constraints, sampled
+parameters  Float, Int, Choice
+space       SearchSpace, a box of parameters, and the part of a space with some inputs fixed
+candidates  a finite list of designs, its columns
+constraints what is known to be impossible
+conditions  inputs that do not always exist
+region      the points of a space, sampled, searched and shown
+blocks      inputs tied by constraints
+polytope    linear constraints, sampled
 array       array types, rows found by content
 """
 
 from noregret.space.array import Array, Indices, Mask, RowIndex
 from noregret.space.candidates import Candidates, Column, as_space
-from noregret.space.conditions import ONLY_FOR, ActiveWhen, Branch
-from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
+from noregret.space.conditions import ONLY_FOR, ActiveWhen, Branch, read_only
+from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies, read_constraint
 from noregret.space.parameters import Choice, Float, Int, Parameter
-from noregret.space.parsing import read_constraint, read_forbidden, read_linear, read_only
 from noregret.space.region import Region
 from noregret.space.space import (
+    FixedInputs,
     Inputs,
     Params,
     SearchSpace,
@@ -25,19 +28,12 @@ from noregret.space.space import (
     slice_points,
     spread_points,
 )
-from noregret.space.subspace import FixedInputs, fix
 
+# types that can be stored
 SPACES: tuple[type, ...] = (
-    Float,
-    Int,
-    Choice,
-    Space,
-    Candidates,
-    Linear,
-    Forbidden,
-    Satisfies,
-    ActiveWhen,
-)  # types that can be stored
+    *(Float, Int, Choice, Space, Candidates),
+    *(Linear, Forbidden, Satisfies, ActiveWhen),
+)
 
 __all__ = [
     "ONLY_FOR",
@@ -66,11 +62,8 @@ __all__ = [
     "Space",
     "as_space",
     "coordinate_names",
-    "fix",
     "named_params",
     "read_constraint",
-    "read_forbidden",
-    "read_linear",
     "read_only",
     "slice_points",
     "spread_points",

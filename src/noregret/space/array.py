@@ -93,12 +93,9 @@ def nearest_rows(U: Array, table: Array) -> Indices:
 
 def product(levels: list[Array]) -> Array:
     """Every combination of rows of several tables, side by side; the last table changes fastest."""
-    count = math.prod(len(table) for table in levels)
-    points = np.empty((count, sum(table.shape[1] for table in levels)))
-    column, repeats = 0, count
+    repeats = count = math.prod(len(table) for table in levels)
+    columns = []
     for table in levels:
         repeats //= len(table)
-        index = np.arange(count) // repeats % len(table)
-        points[:, column : column + table.shape[1]] = table[index]
-        column += table.shape[1]
-    return points
+        columns.append(table[np.arange(count) // repeats % len(table)])
+    return np.hstack(columns)

@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -20,7 +21,18 @@ from noregret.errors import SpaceError
 from noregret.space.array import ENUMERATION_LIMIT, Array, Indices, Mask, nearest_rows
 from noregret.space.constraints import Constraint, Forbidden, Linear
 from noregret.space.parameters import Choice, Parameter
-from noregret.space.polytope import SWEEPS, Polytope, Solved, chord, hit_and_run, seeded, solve
+from noregret.space.polytope import (
+    FLAT,
+    ROUNDING,
+    Solved,
+    chord,
+    deepest_ball,
+    hit_and_run,
+    seeded,
+    simplices_of,
+    solve,
+    through_simplices,
+)
 
 INSIDE = 1e-7  # in units of a constraint: the tolerance of a search
 EXACT = 1e-9  # in units of a constraint: rounding
@@ -29,6 +41,10 @@ NEIGHBOURS = 64  # combinations to jump to from one
 STARTS = 12  # points from which a mixed walk begins, each the best for a random objective
 SEARCHED = 100  # objectives that are tried until STARTS of them lead to allowed points
 RESERVOIR, BURN_IN, ROUNDS = 512, 40, 4  # mixed walk: points, rounds before, rounds per draw
+KEPT_POINTS, FIRST_STEPS = 1024, 240  # hit-and-run: points, steps before
+STEPS = 4  # of hit-and-run per draw and coordinate
+SWEEPS = 40  # of alternating projections
+TIDY = 1e-13  # from a face of the cube: closer shares are on it
 TRIED = 24  # levels that are tried in one step of a mixed walk
 FREEDOM = {"line": 2.0, "log": 1.0, "levels": 0.0}  # the freest parameters follow from equalities
 
@@ -108,11 +124,14 @@ class LinearSystem:
         return self.low == self.high
 
     def inequalities(self) -> tuple[Array, Array]:
-        """The other rows as G w ≤ h; one that is bounded on both sides counts twice."""
+        """The other rows and the faces of the cube as G w ≤ h; a row that is bounded on both sides
+        counts twice.
+        """
         above = np.isfinite(self.high) & ~self.is_equality
         below = np.isfinite(self.low) & ~self.is_equality
-        h = np.concatenate([self.high[above], -self.low[below]])
-        return np.vstack([self.C[above], -self.C[below]]), h
+        k = self.C.shape[1]
+        h = np.concatenate([self.high[above], -self.low[below], np.ones(k), np.zeros(k)])
+        return np.vstack([self.C[above], -self.C[below], np.eye(k), -np.eye(k)]), h
 
 
 def slices_of(parameters: Mapping[str, Parameter]) -> dict[str, slice]:
@@ -223,25 +242,124 @@ class ListBlock(Block):
         return self.table[near[distance[near] > 0]]
 
 
-class PolytopeBlock(Block):
-    """Numbers on linear scales without levels, in linear constraints."""
+class LinearBlock(Block):
+    """Shares with linear constraints. Equalities are solved: some shares follow from the others,
+    which walk: G z ≤ h. theory.md#feasible
+    """
 
     system: LinearSystem
-    polytope: Polytope
+    solved: Solved
+    _G: Array
+    _h: Array
+
+    @property
+    @abstractmethod
+    def _reservoir(self) -> Array:
+        """Walking shares of points from which every walk starts."""
+
+    @abstractmethod
+    def _round(self, Z: Array, rng: np.random.Generator) -> Array:
+        """A step of the walk, which leaves the uniform distribution as it is."""
+
+    def _walked(self, V: Array, rounds: int) -> Array:
+        """Walking shares for rows of the cube, which seed the walk."""
+        rng = seeded(V)
+        Z = self._reservoir[rng.integers(len(self._reservoir), size=len(V))]
+        for _ in range(rounds):
+            Z = self._round(Z, rng)
+        return Z
+
+
+class PolytopeBlock(LinearBlock):
+    """Numbers on linear scales without levels: the walking shares fill a polytope of full
+    dimension. It is sampled through its simplices (exactly) where these are few.
+    """
 
     def solve(self, system: LinearSystem) -> bool:
         """Whether there is a point."""
-        same = system.is_equality
-        polytope = Polytope.of(*system.inequalities(), system.C[same], system.high[same])
-        if polytope is not None:
-            self.system, self.polytope = system, polytope
-        return polytope is not None
+        self.system = system
+        E, e = system.C[system.is_equality], system.high[system.is_equality]
+        G, h = system.inequalities()
+        while True:
+            solved = solve(E, e, np.zeros(len(self.parameters)))
+            if solved is None:
+                return False
+            inner, room = G @ solved.basis, h - G @ solved.start
+            size = np.linalg.norm(inner, axis=1)
+            if np.any(room[size <= ROUNDING] < -FLAT):
+                return False
+            kept, k = size > ROUNDING, len(solved.free)
+            self._G, self._h = inner[kept] / size[kept, None], room[kept] / size[kept]
+            self.solved, self._centre, self._factor = solved, np.zeros(k), np.eye(k)
+            if k == 0:
+                return True
+            self._centre, radius, tight = deepest_ball(self._G, self._h)
+            if abs(radius) > FLAT:
+                return radius > 0
+            rows = np.flatnonzero(kept)[tight]
+            E, e = np.vstack([E, G[rows]]), np.append(e, h[rows])
+
+    @property
+    def dimension(self) -> int:
+        """Number of shares that walk."""
+        return len(self.solved.free)
 
     def mapped(self, V: Array) -> Array:
-        return self.polytope.mapped(V)
+        """Rows of the cube to points: uniform to uniform. Through simplices the map is piecewise
+        smooth; by hit-and-run the rows are its seed.
+        """
+        k = self.dimension
+        if k == 0:
+            return np.repeat(self.solved.start[None, :], len(V), axis=0)
+        if self.simplices is None:
+            return self._lifted(self._walked(V, STEPS * k))
+        return self._lifted(through_simplices(self.simplices, V[:, :k]))
 
-    def repair(self, U: Array) -> Array:
-        return self.polytope.repair(U)
+    def _lifted(self, Z: Array) -> Array:
+        """Inside the cube; what is next to its faces is on them."""
+        X = self.solved.lift(Z)
+        X[X < TIDY], X[X > 1 - TIDY] = 0.0, 1.0
+        return X
+
+    @cached_property
+    def simplices(self) -> tuple[Array, Array] | None:
+        """The simplices of the walking shares; None: too many."""
+        return simplices_of(self._G, self._h, self._centre)
+
+    @cached_property
+    def _reservoir(self) -> Array:
+        rng = np.random.default_rng(0)
+        Z = np.repeat(self._centre[None, :], KEPT_POINTS, axis=0)
+        for _ in range(3):
+            for _ in range(FIRST_STEPS // 3):
+                Z = self._round(Z, rng)
+            spread = np.atleast_2d(np.cov(Z.T)) + 1e-12 * np.eye(self.dimension)
+            self._factor = np.asarray(np.linalg.cholesky(spread), dtype=np.float64)
+        return Z
+
+    def _round(self, Z: Array, rng: np.random.Generator) -> Array:
+        directions = rng.standard_normal(Z.shape) @ self._factor.T
+        return hit_and_run(self._G, self._h, Z, directions, rng)
+
+    def repair(self, X: Array) -> Array:
+        """Each row, moved to a point nearby; a point of the polytope stays where it is."""
+        if self.dimension == 0:
+            return np.repeat(self.solved.start[None, :], len(X), axis=0)
+        basis = self.solved.basis
+        Z = np.linalg.lstsq(basis, (X - self.solved.start).T, rcond=None)[0].T
+        for _ in range(SWEEPS):
+            over = Z @ self._G.T - self._h
+            worst = np.argmax(over, axis=1)
+            much = over[np.arange(len(Z)), worst]
+            if not np.any(much > 0):
+                break
+            Z = Z - np.maximum(much, 0.0)[:, None] * self._G[worst]
+        away = Z - self._centre
+        rise, room = away @ self._G.T, self._h - self._G @ self._centre
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = np.where(rise > room, room / rise, 1.0).min(axis=1)
+        Z = self._centre + reach[:, None] * away
+        return self._lifted(Z)
 
     def through(self, U: Array, held: Mask) -> Array:
         """By projections on the constraints in turn."""
@@ -257,15 +375,12 @@ class PolytopeBlock(Block):
         return U
 
 
-class MixedIntegerBlock(Block):
+class MixedIntegerBlock(LinearBlock):
     """Integers, steps, choices and log scales beside numbers on a linear scale.
 
     The shares that follow from the equalities are chosen among the freest parameters. The others
     walk (Gibbs sampling): each is drawn uniformly, in its own scale, from what the rest leaves it.
     """
-
-    system: LinearSystem
-    solved: Solved
 
     def solve(self, system: LinearSystem) -> bool:
         """Whether there is a point."""
@@ -280,9 +395,7 @@ class MixedIntegerBlock(Block):
             return False
         self.solved, self._starts = solved, starts
         G, h = system.inequalities()
-        k = len(self.parameters)
-        G, h = np.vstack([G, np.eye(k), -np.eye(k)]), np.concatenate([h, np.ones(k), np.zeros(k)])
-        self._G, self._h = G @ solved.basis, h - G @ solved.start  # of the walking shares
+        self._G, self._h = G @ solved.basis, h - G @ solved.start
         return True
 
     def _programmed(self) -> Array | None:
@@ -312,26 +425,17 @@ class MixedIntegerBlock(Block):
                 break
         if not points:
             raise SpaceError(
-                f"no point of {', '.join(self.names)} was found that is not forbidden: forbid fewer"
-                " combinations, or widen the ranges"
+                f"every point found of {', '.join(self.names)} is forbidden: forbid fewer"
             )
         return np.clip(np.array(points), 0.0, 1.0)
 
     # -- the walk --
 
     def mapped(self, V: Array) -> Array:
-        rng = seeded(V)
-        Z = self._reservoir[rng.integers(len(self._reservoir), size=len(V))]
-        for _ in range(ROUNDS):
-            Z = self._round(Z, rng)
-        W = np.clip(self.solved.lift(Z), 0.0, 1.0)
-        for j in self._levels:
-            W[:, j] = np.rint(W[:, j] / self._steps[j]) * self._steps[j]
-        return self.from_shares(W)
+        return self.from_shares(np.clip(self.solved.lift(self._walked(V, ROUNDS)), 0.0, 1.0))
 
     @cached_property
     def _reservoir(self) -> Array:
-        """Walking shares of points from which every walk starts."""
         rng = np.random.default_rng(0)
         Z = self._starts[rng.integers(len(self._starts), size=RESERVOIR)][:, self.solved.free]
         for _ in range(BURN_IN):
@@ -539,9 +643,7 @@ def _components(constraints: Sequence[Constraint], fixed: Mapping[str, Array]) -
     for each in constraints:
         mine = [name for name in each.names if name not in fixed]
         touched = [group for group in groups if set(group) & set(mine)]
-        merged = [name for group in touched for name in group]
-        merged += [name for name in mine if name not in merged]
+        merged = list(dict.fromkeys([*chain(*touched), *mine]))
         groups = [group for group in groups if group not in touched]
-        if merged:
-            groups.append(merged)
+        groups += [merged] if merged else []
     return groups

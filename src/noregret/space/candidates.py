@@ -115,9 +115,8 @@ class Candidates(SearchSpace):
         if count * box.dimension > LARGEST:
             widest = max(box.parameters, key=lambda name: box.parameters[name].width)
             raise SpaceError(
-                f"{count} designs with {box.dimension} coordinates do not fit into memory: every"
-                f" text of a column takes one; leave out {widest!r}, or give numbers that describe"
-                " it"
+                f"{count} designs with {box.dimension} coordinates do not fit into memory: leave"
+                f" out {widest!r}, or describe it by numbers"
             )
         encoded = np.empty((count, box.dimension))
         for first in range(0, count, BLOCK):
@@ -135,10 +134,8 @@ class Candidates(SearchSpace):
         return len(self._encoded)
 
     def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        if not isinstance(other, Candidates):
-            return NotImplemented
+        if self is other or not isinstance(other, Candidates):
+            return self is other
         return (
             len(self) == len(other)
             and self.vector == other.vector
@@ -194,8 +191,7 @@ class Candidates(SearchSpace):
         u = self._box.encode(params)
         if self.find(u[None, :])[0] < 0:
             raise SpaceError(
-                f"{params!r} is not one of the {len(self)} candidates: only listed designs can"
-                " be evaluated or added"
+                f"{params!r} is not one of the {len(self)} candidates: give a listed design"
             )
         return u
 
@@ -259,9 +255,7 @@ def as_space(space: Any) -> Space | Candidates:
         return space
     if isinstance(space, Mapping):
         return Space(space)
-    if isinstance(space, np.ndarray) or (
-        isinstance(space, Sequence) and not isinstance(space, str)
-    ):
+    if isinstance(space, (np.ndarray, Sequence)) and not isinstance(space, str):
         return Space.from_bounds(list(space))
     raise SpaceError(
         "a space is a Space, Candidates, a dict of parameters or a list of (low, high) pairs, got"
@@ -315,8 +309,8 @@ def _finite(name: str, values: Array) -> Column:
 
 def _not_finite(name: str) -> SpaceError:
     return SpaceError(
-        f"column {name!r} of the candidates holds a value that is not finite, or a whole number"
-        " beyond ±2^53: drop or repair those rows, or write such numbers as text"
+        f"column {name!r} holds a value that is not finite, or a whole number beyond ±2^53: drop"
+        " those rows, or write such numbers as text"
     )
 
 
@@ -368,13 +362,10 @@ def _table(rows: list[Any]) -> Array:
             table.append([float(v) for v in row])
         except (TypeError, ValueError):
             raise SpaceError(
-                f"candidate {index} must be a row of numbers like the first, got {row!r}: use dicts"
-                " for named or categorical columns"
+                f"candidate {index} must be a row of numbers, got {row!r}: use dicts for texts"
             ) from None
         if len(table[-1]) != width:
-            raise SpaceError(
-                f"candidate {index} has {len(table[-1])} numbers, the first has {width}"
-            )
+            raise SpaceError(f"candidate {index} has {len(table[-1])} numbers, not {width}")
     return np.array(table).reshape(len(rows), width)
 
 
@@ -436,8 +427,7 @@ def _blocks(path: Path) -> Iterator[tuple[list[str], list[list[str]]]]:
             for row in block:
                 if len(row) != len(names):
                     raise SpaceError(
-                        f"{path}: the line {','.join(row)!r} has {len(row)} values, the first line"
-                        f" names {len(names)}"
+                        f"{path}: {','.join(row)!r} has {len(row)} values, not {len(names)}"
                     )
             yield names, block
         if empty:

@@ -46,6 +46,7 @@ class ActiveWhen:
         return f"{self.name} {ONLY_FOR} {self.choice}={', '.join(map(str, self.options))}"
 
 
+@dataclass
 class Branch:
     """A choice whose options bring inputs of their own.
 
@@ -56,27 +57,21 @@ class Branch:
         SpaceError: There are fewer than two options, or inputs that are no dict.
     """
 
-    def __init__(self, options: Mapping[Any, Mapping[str, Any]]) -> None:
-        if not isinstance(options, Mapping) or len(options) < 2:
+    options: Mapping[Any, Mapping[str, Any]]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.options, Mapping) or len(self.options) < 2:
             raise SpaceError(
                 "a Branch needs two options or more with their inputs, got"
-                f" {options!r}: write Branch({{'svm': {{'C': Float(0.1, 10)}}, 'none': {{}}}})"
+                f" {self.options!r}: write Branch({{'svm': {{'C': Float(0.1, 10)}}, 'none': {{}}}})"
             )
-        for option, inputs in options.items():
+        for option, inputs in self.options.items():
             if not isinstance(inputs, Mapping):
                 raise SpaceError(
                     f"the inputs of option {option!r} must be a dict, empty if it has none, got"
                     f" {inputs!r}"
                 )
-        self.options = {option: dict(inputs) for option, inputs in options.items()}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Branch) and self.options == other.options
-
-    __hash__ = None  # type: ignore[assignment]  # its options are dicts
-
-    def __repr__(self) -> str:
-        return f"Branch({self.options!r})"
+        self.options = {option: dict(inputs) for option, inputs in self.options.items()}
 
 
 def flatten(
@@ -98,8 +93,8 @@ def flatten(
             for key, value in inputs.items():
                 if key in inner and inner[key] != value:
                     raise SpaceError(
-                        f"{key!r} is {inner[key]!r} for one option of {name!r} and {value!r} for"
-                        " another: give them two names"
+                        f"{key!r} has two ranges below {name!r}, {inner[key]!r} and {value!r}: give"
+                        " them two names"
                     )
                 inner[key] = value
                 where.setdefault(key, []).append(option)
@@ -132,7 +127,7 @@ class Conditions:
             choice = parameters.get(each.choice)
             if each.name not in parameters or not isinstance(choice, Choice):
                 raise SpaceError(
-                    f"{each.name!r} can exist only for some options of a choice of the space, got"
+                    f"{each.name!r} can exist only for some options of a choice, got"
                     f" {each.choice!r}: the parameters are {list(parameters)!r}"
                 )
             for option in each.options:
@@ -218,8 +213,31 @@ def _outer_first(owned: Sequence[ActiveWhen]) -> tuple[ActiveWhen, ...]:
         order = list(TopologicalSorter({each.name: [each.choice] for each in owned}).static_order())
     except CycleError as error:
         circle = ", ".join(repr(str(of[name])) for name in dict.fromkeys(error.args[1]))
-        raise SpaceError(
-            f"{circle} form a circle: an input cannot decide whether the choice exists that decides"
-            " about it"
-        ) from None
+        raise SpaceError(f"{circle} form a circle: leave one of them out") from None
     return tuple(of[name] for name in order if name in of)
+
+
+def read_only(text: str, parameters: Mapping[str, Parameter]) -> ActiveWhen:
+    """A condition as ``str`` writes it.
+
+    Args:
+        text: For example ``C only for model=svm, forest``.
+        parameters: The parameters of the space.
+
+    Raises:
+        SpaceError: The text is not of this form, or an option is unknown.
+    """
+    name, relation, rest = text.partition(f" {ONLY_FOR} ")
+    choice, equals, listed = (part.strip() for part in rest.partition("="))
+    parameter = parameters.get(choice)
+    if not (relation and equals and isinstance(parameter, Choice)):
+        raise SpaceError(
+            f"{text!r} must say where an input exists, as in 'C {ONLY_FOR} model=svm, forest' with"
+            f" model a choice; the parameters are {list(parameters)!r}"
+        )
+    by_text = {str(option): option for option in parameter.options}
+    options = [part.strip() for part in listed.split(",")]
+    unknown = [part for part in options if part not in by_text]
+    if unknown:
+        raise SpaceError(f"{unknown[0]!r} is no option of {choice!r}: {list(by_text)!r}")
+    return ActiveWhen(name.strip(), choice, tuple(by_text[part] for part in options))

@@ -1,5 +1,6 @@
 """Constraints that are known before anything is measured: linear ones, combinations that are
-forbidden, and functions that say yes or no. A constraint is a value; ``str`` is its name.
+forbidden, and functions that say yes or no. A constraint is a value; ``str`` is its name, from
+which ``read_constraint`` reads it.
 """
 
 from __future__ import annotations
@@ -7,19 +8,25 @@ from __future__ import annotations
 import importlib
 import math
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from noregret.errors import SpaceError
-from noregret.space.parameters import Choice, Float, Parameter
+from noregret.space.parameters import Choice, Float, Parameter, check_names, is_finite
 
-TOLERANCE = 1e-6  # of a linear constraint's range: by how much what was run may miss it
+TOLERANCE = 1e-6  # of a linear constraint's range: how far an evaluated point may violate it
 FORM = "Linear({'a': 1, 'b': 1}, at_most=1.0)"
+RELATIONS = {
+    **dict.fromkeys(("<=", "≤", "<"), "at_most"),
+    **dict.fromkeys((">=", "≥", ">"), "at_least"),
+    **dict.fromkeys(("==", "="), "equals"),
+}
+NUMBER = r"\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?|[.,]\d+"
 FUNCTIONS = "NOREGRET_FUNCTIONS"  # modules whose functions stored studies may name, by commas
 Predicate: TypeAlias = Callable[[dict[str, Any]], Any]  # whether a point may be run
 _named_here: set[str] = set()  # paths that this program named itself
@@ -27,11 +34,19 @@ _named_here: set[str] = set()  # paths that this program named itself
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """A weighted sum of numbers that is at most, at least or equal to a number.
+    """A weighted sum of numbers that is at most, at least or equal to a number, such as
+    ``Linear({"a": 1, "b": 1}, at_most=1.0)``. Proposed points satisfy it to rounding.
 
-    ``Linear({"a": 1, "b": 1}, at_most=1.0)``. tolerance: by how much a point that was really run
-    may miss it, in the sum's units (weighing is never exact); None: a millionth of its range. What
-    is proposed satisfies it to rounding.
+    Args:
+        coefficients: The weights by input.
+        at_most: The largest sum.
+        at_least: The smallest sum.
+        equals: The sum, instead of the other two.
+        tolerance: By how much a point that was run may violate it, in the sum's units (weighing is
+            never exact); None: a millionth of its range.
+
+    Raises:
+        SpaceError: A number is not finite, a weight is 0, or the bounds contradict each other.
     """
 
     coefficients: dict[str, float]
@@ -43,47 +58,39 @@ class Linear:
     def __post_init__(self) -> None:
         if not isinstance(self.coefficients, Mapping) or not self.coefficients:
             raise SpaceError(
-                f"Linear needs the inputs' coefficients by name, got {self.coefficients!r}: write"
-                f" {FORM}"
+                f"Linear needs coefficients by name, got {self.coefficients!r}: write {FORM}"
             )
         for name, coefficient in self.coefficients.items():
-            if not _is_number(coefficient) or coefficient == 0:
+            if not is_finite(coefficient) or coefficient == 0:
                 raise SpaceError(
-                    f"Linear needs a finite number other than 0 for {name!r}, got {coefficient!r}:"
-                    " leave out what does not count"
+                    f"Linear needs a finite number other than 0 for {name!r}, got {coefficient!r}"
                 )
-        given = {"at_most": self.at_most, "at_least": self.at_least, "equals": self.equals}
-        for what, bound in given.items():
-            if bound is not None and not _is_number(bound):
+        bounds = {"at_most": self.at_most, "at_least": self.at_least, "equals": self.equals}
+        for what, bound in (bounds | {"tolerance": self.tolerance}).items():
+            if bound is not None and not is_finite(bound):
                 raise SpaceError(f"Linear {what} must be a finite number, got {bound!r}")
+            object.__setattr__(self, what, None if bound is None else float(bound))
         if (self.equals is None) == (self.at_most is None and self.at_least is None):
             raise SpaceError(
                 "Linear needs at_most, at_least or both, or equals alone; got"
-                f" { ({k: v for k, v in given.items() if v is not None})!r}: write {FORM}"
+                f" { ({k: v for k, v in bounds.items() if v is not None})!r}: write {FORM}"
             )
-        if not (self.tolerance is None or (_is_number(self.tolerance) and self.tolerance >= 0)):
+        if self.tolerance is not None and self.tolerance < 0:
+            raise SpaceError(f"Linear tolerance must be at least 0, got {self.tolerance!r}")
+        low, high = self.bounds
+        if low > high:
             raise SpaceError(
-                f"Linear tolerance must be a number of at least 0, got {self.tolerance!r}"
+                f"Linear needs at_least ≤ at_most, got at_least={low!r}, at_most={high!r}"
             )
         coefficients = {str(name): float(c) for name, c in self.coefficients.items()}
         object.__setattr__(self, "coefficients", coefficients)
-        for what in (*given, "tolerance"):
-            bound = getattr(self, what)
-            object.__setattr__(self, what, None if bound is None else float(bound))
-        low, high = self.at_least, self.at_most
-        if low is not None and high is not None and low > high:
-            raise SpaceError(
-                f"Linear needs at_least ≤ at_most, got at_least={low!r}, at_most={high!r}: no"
-                " point satisfies both"
-            )
 
     def __str__(self) -> str:
         text = "".join(
             f" {'-' if c < 0 else '+'} {'' if abs(c) == 1 else f'{abs(c):.12g} '}{name}"
             for name, c in self.coefficients.items()
         )
-        text = text.removeprefix(" + ")
-        text = f"-{text[3:]}" if text.startswith(" - ") else text
+        text = text[3:] if text.startswith(" + ") else f"-{text[3:]}"
         if self.equals is not None:
             return f"{text} = {self.equals:.12g}"
         if self.at_least is None:
@@ -99,20 +106,19 @@ class Linear:
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and the largest sum."""
-        if self.equals is not None:
-            return self.equals, self.equals
-        low = -math.inf if self.at_least is None else self.at_least
-        return low, math.inf if self.at_most is None else self.at_most
+        low = self.at_least if self.equals is None else self.equals
+        high = self.at_most if self.equals is None else self.equals
+        return -math.inf if low is None else low, math.inf if high is None else high
 
     def check(self, parameters: Mapping[str, Parameter]) -> None:
-        """That it fits a space."""
-        _check_names(self, parameters)
+        """Checks that it fits a space."""
+        check_names(f"the constraint {self}", self.names, parameters)
         for name in self.names:
             parameter = parameters[name]
             if isinstance(parameter, Choice):
                 raise SpaceError(
-                    f"the constraint {self} counts {name!r}, which is a choice: a linear"
-                    " constraint needs numbers; Forbidden(…) and Satisfies(…) are for choices"
+                    f"the constraint {self} counts {name!r}, which is a choice: use Forbidden(…)"
+                    " or Satisfies(…)"
                 )
             if not math.isfinite(parameter.span):
                 raise SpaceError(
@@ -122,7 +128,8 @@ class Linear:
 
     def unit(self, parameters: Mapping[str, Parameter]) -> float:
         """The largest change that one input can make: the sum's own scale."""
-        return max(abs(c) * _span(parameters[name]) for name, c in self.coefficients.items())
+        spans = {name: p.span for name, p in parameters.items() if not isinstance(p, Choice)}
+        return max(abs(c) * spans[name] for name, c in self.coefficients.items())
 
     def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
         """What is wrong with a point, in words; None: nothing."""
@@ -134,7 +141,14 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """A combination that must not be run: ``Forbidden({"solvent": "water", "base": "NaH"})``."""
+    """A combination that must not be run: ``Forbidden({"solvent": "water", "base": "NaH"})``.
+
+    Args:
+        values: The values by input.
+
+    Raises:
+        SpaceError: There are none.
+    """
 
     values: dict[str, Any]
 
@@ -154,14 +168,13 @@ class Forbidden:
         return tuple(self.values)
 
     def check(self, parameters: Mapping[str, Parameter]) -> None:
-        _check_names(self, parameters)
+        check_names(f"the constraint {self}", self.names, parameters)
         for name, value in self.values.items():
             parameter = parameters[name]
             if isinstance(parameter, Float) and parameter.resolution is None:
                 raise SpaceError(
                     f"the constraint {self} forbids one value of {name!r}, which may take any"
-                    " number: that excludes next to nothing; give it a step, or write a range as"
-                    " Linear(…) or Satisfies(…)"
+                    " number: give it a step, or forbid a range by Linear(…) or Satisfies(…)"
                 )
             try:
                 parameter.encode(value)
@@ -178,13 +191,19 @@ class Forbidden:
 
 @dataclass(frozen=True)
 class Satisfies:
-    """A function of a point's dict that says whether it may be run: ``Satisfies("lab:is_safe")``,
-    or the function itself.
+    """A function that says whether a point may be run: ``Satisfies("lab:is_safe")``, or the
+    function itself.
 
-    It must answer always the same. A stored study keeps the import path ``module:function``;
-    a function without one (a lambda, one of ``__main__``) serves in memory only. Where a study is
-    opened, the function is called if the program there named it too, or NOREGRET_FUNCTIONS its
-    module.
+    A stored study keeps the import path ``module:function``; a function without one (a lambda, one
+    of ``__main__``) serves in memory only. Where a stored study is opened, the function is called
+    only if the program there names it too, or NOREGRET_FUNCTIONS names its module.
+
+    Args:
+        function: The function, or its import path. It takes a point's dict and returns True or
+            False, always the same for the same point.
+
+    Raises:
+        SpaceError: It is neither a function nor an import path of one.
     """
 
     function: str | Predicate
@@ -207,7 +226,7 @@ class Satisfies:
 
     @staticmethod
     def stored(function: str) -> Satisfies:
-        """From a study's row, which names a function and is not trusted to have it called."""
+        """A constraint from storage: a stored name alone does not permit the call."""
         constraint = object.__new__(Satisfies)
         object.__setattr__(constraint, "function", function)
         return constraint
@@ -228,21 +247,16 @@ class Satisfies:
     def _called(self) -> Predicate:
         return _imported(self.function) if isinstance(self.function, str) else self.function
 
-    def holds(self, values: Mapping[str, Any]) -> bool:
-        """What the function says of a point."""
+    def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
         try:
-            return bool(self._called(dict(values)))
+            return None if self._called(dict(values)) else "the function says no"
         except SpaceError:
             raise
         except Exception as error:
             raise SpaceError(
                 f"the constraint {self} failed at {dict(values)!r} with"
-                f" {type(error).__name__}: {error}. It must answer True or False for every point"
-                " of the space"
+                f" {type(error).__name__}: {error}. It must return True or False for every point"
             ) from error
-
-    def broken(self, values: Mapping[str, Any], parameters: Mapping[str, Parameter]) -> str | None:
-        return None if self.holds(values) else "the function says no"
 
 
 Constraint = Linear | Forbidden | Satisfies
@@ -251,28 +265,28 @@ Constraint = Linear | Forbidden | Satisfies
 def import_path(function: Callable[..., Any]) -> str | None:
     """``module:function`` if that is this function; None if it has no such path."""
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", None)
-    if not module or not name or module == "__main__" or "<" in name:
+    if not module or not name or module == "__main__" or _is_standard(module):
         return None
-    if module.partition(".")[0] in sys.stdlib_module_names:
+    try:
+        value = attrgetter(name)(sys.modules.get(module))
+    except AttributeError:  # of a lambda, or a function inside another
         return None
-    value: Any = sys.modules.get(module)
-    for part in name.split("."):
-        value = getattr(value, part, None)
     return f"{module}:{name}" if value is function else None
+
+
+def _is_standard(module: str) -> bool:
+    return module.partition(".")[0] in sys.stdlib_module_names
 
 
 def _check_path(path: str) -> None:
     module, colon, name = path.partition(":")
     parts = [*module.split("."), *name.split(".")]
     if not colon or not all(part.isidentifier() for part in parts):
+        raise SpaceError(f"Satisfies needs an import path such as 'module:function', got {path!r}")
+    if _is_standard(module):
         raise SpaceError(
-            f"Satisfies needs an import path such as 'module:function', got {path!r}: the part"
-            " before the colon is imported, the part behind it is looked up there"
-        )
-    if parts[0] in sys.stdlib_module_names:
-        raise SpaceError(
-            f"Satisfies takes a function of yours, got {path!r} of Python's own library, which is"
-            " never called from a stored study: wrap it in a function of your own module"
+            f"Satisfies takes a function of yours, got {path!r} of Python's own library: wrap it in"
+            " a function of your own module"
         )
 
 
@@ -282,39 +296,138 @@ def _imported(path: str) -> Predicate:
     allowed = [each.strip() for each in os.environ.get(FUNCTIONS, "").split(",")]
     if path not in _named_here and module not in allowed:
         raise SpaceError(
-            f"this study has the constraint 'satisfies {path}', and what a file names is not run"
-            f" unasked: set {FUNCTIONS}={module}, or write nr.Satisfies({path!r}) in your program"
-            " before it opens the study"
+            f"what a stored study names is not run unasked, got 'satisfies {path}': set"
+            f" {FUNCTIONS}={module}, or write nr.Satisfies({path!r}) before you open the study"
         )
     try:
-        value: Any = importlib.import_module(module)
-        for part in name.split("."):
-            value = getattr(value, part)
+        function: Predicate = attrgetter(name)(importlib.import_module(module))
     except (ImportError, AttributeError) as error:
         raise SpaceError(
-            f"the constraint 'satisfies {path}' cannot be loaded here ({error}): put the module"
-            " where Python finds it (PYTHONPATH, or install it); nothing was changed"
+            f"the constraint 'satisfies {path}' cannot be loaded here ({error}): install the"
+            " module, or add its folder to PYTHONPATH"
         ) from error
-    if not callable(value):
-        raise SpaceError(f"the constraint 'satisfies {path}' is no function but {value!r}")
-    function: Predicate = value
+    if not callable(function):
+        raise SpaceError(f"the constraint 'satisfies {path}' is not a function but {function!r}")
     return function
 
 
-def _check_names(constraint: Constraint, parameters: Mapping[str, Parameter]) -> None:
-    unknown = [name for name in constraint.names if name not in parameters]
-    if unknown:
-        raise SpaceError(
-            f"the constraint {constraint} names {unknown!r}, which this space does not have: its"
-            f" parameters are {list(parameters)!r}"
-        )
+# -- from text --
 
 
-def _span(parameter: Parameter) -> float:
-    assert not isinstance(parameter, Choice)
-    return parameter.span
+def read_constraint(
+    text: str, parameters: Mapping[str, Parameter], *, functions: bool = True
+) -> Constraint:
+    """A constraint as ``str`` writes it.
+
+    Args:
+        text: For example ``a + 2 b <= 1``, ``not solvent=water, base=NaH`` or
+            ``satisfies module:function``.
+        parameters: The parameters of the space.
+        functions: Whether the text may name a function.
+
+    Raises:
+        SpaceError: The text is not of such a form, or does not fit the parameters.
+    """
+    words = text.strip()
+    if words.startswith("not "):
+        return _forbidden(words[4:], parameters)
+    if words.startswith("satisfies "):
+        if not functions:
+            raise SpaceError(f"{words!r} names a function: do this from Python or the shell")
+        return Satisfies(words.removeprefix("satisfies ").strip())
+    return _linear(words, parameters)
 
 
-def _is_number(value: Any) -> bool:
-    number = isinstance(value, (int, float, np.integer, np.floating))
-    return number and not isinstance(value, bool) and math.isfinite(value)
+def _linear(text: str, parameters: Mapping[str, Parameter]) -> Linear:
+    """``a + 2 b <= 1``, ``a + b + c = 1``, ``0.2 <= a - b <= 1``, ``a <= 2 b``."""
+    sides, kinds = _sides(text, parameters)
+    if not kinds or len(kinds) > 2 or (len(kinds) == 2 and "equals" in kinds):
+        raise _unclear(text, "it needs one <=, >= or =, or two of the same direction")
+    if len(kinds) == 2:
+        (left, low), (middle, constant), (right, high) = sides
+        if kinds[0] != kinds[1] or left or right:
+            raise _unclear(text, "between two relations stands the sum, around them numbers")
+        ends = sorted([low - constant, high - constant])
+        return Linear(middle, at_least=ends[0], at_most=ends[1])
+    (left, below), (right, above) = sides
+    total = {name: left.get(name, 0.0) - right.get(name, 0.0) for name in {**left, **right}}
+    total = {name: coefficient for name, coefficient in total.items() if coefficient != 0}
+    if not total:
+        raise _unclear(text, f"it names no input; there are {', '.join(parameters)}")
+    return Linear(total, **{kinds[0]: above - below})
+
+
+def _sides(
+    text: str, parameters: Mapping[str, Parameter]
+) -> tuple[list[tuple[dict[str, float], float]], list[str]]:
+    """The sums between the relations, each as coefficients by name and the number beside them; and
+    what the relations say. A name may hold anything.
+    """
+    names = "|".join(map(re.escape, sorted(parameters, key=len, reverse=True)))
+    word = rf"(?<![^\W\d])(?:{names})(?!\w)"  # by itself; a number may stand before it: 2a
+    relation = "|".join(RELATIONS)
+    pieces = re.findall(rf"({word})|({relation})|(.)", text, re.DOTALL)
+    sides, kinds = [""], []
+    for name, sign, other in pieces:
+        if sign:
+            kinds.append(RELATIONS[sign])
+            sides.append("")
+        sides[-1] += name or other
+    term = re.compile(rf"\s*([+\-−]?)\s*(?:({word})|({NUMBER})(?:\s*[*·]?\s*({word}))?)\s*")
+    return [_sum(side.strip(), term, text, parameters) for side in sides], kinds
+
+
+def _sum(
+    side: str, term: re.Pattern[str], text: str, parameters: Mapping[str, Parameter]
+) -> tuple[dict[str, float], float]:
+    total: dict[str, float] = {}
+    constant, place = 0.0, 0
+    if not side:
+        raise _unclear(text, "something is missing beside a relation")
+    while place < len(side):
+        match, rest = term.match(side, place), side[place:].lstrip("+-− ")
+        if match is None:
+            named = ", ".join(parameters)
+            raise _unclear(text, f"{rest or 'the end'!r} is no input; there are {named}")
+        sign, alone, number, of = match.groups()
+        if place and not sign:
+            raise _unclear(text, f"a + or − is missing before {rest!r}")
+        amount = float(number.replace(",", ".")) if number else 1.0
+        amount = -amount if sign in ("-", "−") else amount
+        name = alone or of
+        if name:
+            total[name] = total.get(name, 0.0) + amount
+        else:
+            constant += amount
+        place = match.end()
+    return total, constant
+
+
+def _forbidden(text: str, parameters: Mapping[str, Parameter]) -> Forbidden:
+    """``solvent=water, base=NaH``."""
+    values: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, word = (each.strip() for each in part.partition("="))
+        if not name or not word:
+            raise SpaceError(f"write forbidden combinations as name=value, …, got {text!r}")
+        check_names(f"the forbidden combination {text!r}", [name], parameters)
+        values[name] = _value(word, parameters[name], text)
+    return Forbidden(values)
+
+
+def _value(word: str, parameter: Parameter, text: str) -> Any:
+    if isinstance(parameter, Choice):
+        options = [option for option in parameter.options if str(option) == word]
+        return options[0] if options else word  # Forbidden refuses a word that is no option
+    try:
+        number = float(word)
+    except ValueError:
+        raise SpaceError(f"the combination {text!r} needs a number, got {word!r}") from None
+    return number if isinstance(parameter, Float) or number != int(number) else int(number)
+
+
+def _unclear(text: str, why: str) -> SpaceError:
+    return SpaceError(
+        f"the constraint {text!r} cannot be read: {why}. Write it as a + 2 b <= 1,"
+        " a + b + c = 1, 0.2 <= a - b <= 1, or not solvent=water, base=NaH"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from functools import lru_cache
@@ -62,13 +62,14 @@ class Number(_Parameter, ABC):
 
     @property
     @abstractmethod
-    def size(self) -> float:
-        """Number of levels."""
-
-    @property
-    @abstractmethod
     def resolution(self) -> float | None:
         """The distance of neighbouring levels; None: any value is allowed."""
+
+    @property
+    def size(self) -> float:
+        """Number of levels."""
+        step = self.resolution
+        return math.inf if step is None else round((self.high - self.low) / step) + 1
 
     @property
     def kind(self) -> Kind:
@@ -120,15 +121,10 @@ class Number(_Parameter, ABC):
         return U if self.resolution is None else self._position(self._level(self._index(U)))
 
     def _checked(self, value: Any) -> float:
-        if isinstance(value, bool | np.bool_) or not isinstance(value, NUMBERS):
-            raise SpaceError(f"{self} needs a number, got {value!r}")
         if not is_finite(value):
             raise SpaceError(f"{self} needs a finite number, got {shortened(value)}")
         if not self.low <= float(value) <= self.high:
-            raise SpaceError(
-                f"{value!r} is outside [{self.low}, {self.high}]: widen the space or correct the"
-                " value"
-            )
+            raise SpaceError(f"{value!r} is outside [{self.low}, {self.high}]")
         return float(value)
 
     def encode(self, value: Any) -> list[float]:
@@ -203,13 +199,8 @@ class Number(_Parameter, ABC):
     def _check_bounds(self) -> None:
         kind, low, high = type(self).__name__, self.low, self.high
         for name, bound in (("low", low), ("high", high)):
-            if isinstance(bound, bool) or not isinstance(bound, NUMBERS):
-                raise SpaceError(f"{kind} {name} must be a number, got {bound!r}")
             if not is_finite(bound):
-                raise SpaceError(
-                    f"{kind} {name} must be finite, got {shortened(bound)}: the search needs a"
-                    " bounded box; choose the widest values you would accept"
-                )
+                raise SpaceError(f"{kind} {name} must be a finite number, got {shortened(bound)}")
         if low >= high:
             raise SpaceError(
                 f"{kind} needs low < high, got low={low!r}, high={high!r}: swap them, or drop a"
@@ -217,20 +208,19 @@ class Number(_Parameter, ABC):
             )
         if self.log and low <= 0:
             raise SpaceError(
-                f"{kind} on a log scale needs low > 0, got low={low!r}: use a small positive bound,"
-                " or log=False"
+                f"{kind} on a log scale needs low > 0, got low={low!r}: raise it, or use log=False"
             )
 
     def _check_step(self, step: Any, name: str = "step") -> None:
         """Checks that high is a whole number of steps above low."""
         kind, low, high = type(self).__name__, self.low, self.high
-        if isinstance(step, bool) or not isinstance(step, NUMBERS) or not 0 < step < math.inf:
+        if not is_finite(step) or step <= 0:
             raise SpaceError(f"{kind} {name} must be a positive number, got {step!r}")
         steps = (high - low) / float(step)
         if steps > LARGEST_GRID:
             raise SpaceError(
-                f"{kind} with {name}={step!r} has {steps:.3g} levels between {low!r} and {high!r}:"
-                f" at most {LARGEST_GRID:.0e} are possible; leave it out"
+                f"{kind} takes at most {LARGEST_GRID:.0e} levels, got {steps:.3g} of them with"
+                f" {name}={step!r}: leave it out"
             )
         if abs(steps - round(steps)) > TOLERANCE or round(steps) < 1:
             decimals = max(_decimals(low), _decimals(float(step)))
@@ -281,32 +271,18 @@ class Float(Number):
     def _check_digits(self, digits: Any) -> None:
         if self.step is not None:
             raise SpaceError(
-                f"Float takes a step or digits, got step={self.step!r} and digits={digits!r}:"
-                " leave one out"
+                f"Float takes a step or digits, got step={self.step!r} and digits={digits!r}"
             )
-        if isinstance(digits, bool) or not isinstance(digits, int | np.integer) or digits < 0:
-            raise SpaceError(
-                f"Float digits must be a whole number of at least 0, got {digits!r}: it is the"
-                " number of decimals"
-            )
-        for name, bound in (("low", self.low), ("high", self.high)):
-            if _decimals(bound) > digits:
-                raise SpaceError(
-                    f"Float with digits={digits} has a {name} of more digits, {bound!r}: round it,"
-                    " or allow more digits"
-                )
+        if not is_finite(digits) or digits != int(digits) or digits < 0:
+            raise SpaceError(f"Float digits must be a whole number of decimals, got {digits!r}")
+        if max(_decimals(self.low), _decimals(self.high)) > digits:
+            raise SpaceError(f"{self} has a bound of more digits: round it, or allow more digits")
         self._check_step(10.0**-digits, "digits")
 
     @property
     def resolution(self) -> float | None:
         """The distance of neighbouring levels; None: any value is allowed."""
         return self.step if self.digits is None else 10.0**-self.digits
-
-    @property
-    def size(self) -> float:
-        """Number of levels."""
-        step = self.resolution
-        return math.inf if step is None else round((self.high - self.low) / step) + 1
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -335,34 +311,25 @@ class Int(Number):
         self._check_bounds()
         if max(abs(self.low), abs(self.high)) > LARGEST_INT:
             raise SpaceError(
-                f"Int needs bounds within ±2^53, beyond which neighbouring whole numbers are one"
-                f" number to the model, got low={shortened(self.low)},"
+                f"Int needs bounds within ±2^53, got low={shortened(self.low)},"
                 f" high={shortened(self.high)}: count in larger units, or search the exponent"
             )
         if int(self.low) != self.low or int(self.high) != self.high:
             raise SpaceError(
-                f"Int needs whole bounds, got low={self.low!r}, high={self.high!r}: round them or"
-                " use Float"
+                f"Int needs whole bounds, got low={self.low!r}, high={self.high!r}: use Float"
             )
         object.__setattr__(self, "low", int(self.low))
         object.__setattr__(self, "high", int(self.high))
         if self.step != 1 or isinstance(self.step, bool):  # a step of 1 has no longest grid
             self._check_step(self.step)
         if int(self.step) != self.step:
-            raise SpaceError(
-                f"Int needs a whole step, got {self.step!r}: round it or use Float(step=…)"
-            )
+            raise SpaceError(f"Int needs a whole step, got {self.step!r}: use Float(step=…)")
         object.__setattr__(self, "step", int(self.step))
 
     @property
     def resolution(self) -> float:
         """The distance of neighbouring levels."""
         return self.step
-
-    @property
-    def size(self) -> float:
-        """Number of levels."""
-        return (self.high - self.low) // self.step + 1
 
     def _index(self, u: Array) -> Array:
         if self.step == 1:  # halves round to even values, not to even indices
@@ -398,9 +365,7 @@ class Choice(_Parameter):
 
     def __init__(self, options: Sequence[Any], ordered: bool = False) -> None:
         if isinstance(options, str) or not isinstance(options, Sequence):
-            raise SpaceError(
-                f"Choice needs a list of options, got {options!r}: write Choice([...])"
-            )
+            raise SpaceError(f"Choice needs a list of options, got {options!r}: write [...]")
         listed = tuple(options)
         if not listed:
             raise SpaceError("Choice needs at least one option, got an empty list")
@@ -411,10 +376,7 @@ class Choice(_Parameter):
                     " it by a string and look it up in the objective"
                 )
             if isinstance(option, float) and not math.isfinite(option):
-                raise SpaceError(
-                    f"a Choice option must be finite, got {option!r}: name it by a string, or use"
-                    " None, and look it up in the objective"
-                )
+                raise SpaceError(f"a Choice option must be finite, got {option!r}: use a string")
         if len(listed) > MOST_OPTIONS:
             raise SpaceError(
                 f"a Choice has at most {MOST_OPTIONS} options, got {len(listed)}: describe them by"
@@ -517,15 +479,22 @@ class Choice(_Parameter):
 Parameter = Float | Int | Choice
 
 
+def check_names(what: str, names: Iterable[str], parameters: Mapping[str, Parameter]) -> None:
+    """Checks that a space has the parameters that something names."""
+    unknown = [name for name in names if name not in parameters]
+    if unknown:
+        raise SpaceError(
+            f"{what} names {unknown!r}, which this space does not have: its parameters are"
+            f" {list(parameters)!r}"
+        )
+
+
 def near_levels(size: float, index: int) -> Indices:
     """Indices of the levels to jump to: all of up to 16; of more, a few at growing distances."""
     if size <= 16:
         return np.arange(int(size))
-    steps = np.unique(np.geomspace(1, size - 1, 8).astype(int))
-    near: Indices = np.unique(
-        np.clip(np.concatenate([index - steps, index + steps]), 0, int(size) - 1)
-    )
-    return near
+    steps = np.geomspace(1, size - 1, 8).astype(int)
+    return np.unique(np.clip(np.append(index - steps, index + steps), 0, int(size) - 1))
 
 
 # -- the code of a choice of many options --
@@ -543,22 +512,14 @@ def gold_code(count: int) -> Array:
     Returns:
         Words of 0 and 1, (count, 127), read-only.
     """
-    powers = [1]  # of a generator of the field with 2^7 elements, x^7 = x + 1
-    for _ in range(CODE_LENGTH - 1):
-        doubled = powers[-1] << 1
-        powers.append(doubled ^ 0x83 if doubled & 0x80 else doubled)
-
-    def trace(exponent: int) -> int:
-        total = 0
-        for square in range(7):
-            total ^= powers[(exponent << square) % CODE_LENGTH]
-        return total
-
+    bits = [1, 0, 0, 0, 0, 0, 0]  # Tr(x) over the powers x of a generator with x^7 = x + 1
+    for n in range(CODE_LENGTH - 7):
+        bits.append(bits[n] ^ bits[n + 1])
+    shift, place = np.arange(7)[:, None], np.arange(CODE_LENGTH)
+    places = np.vstack([shift + place, shift + 3 * place]) % CODE_LENGTH
     # word (a, b) has the bit Tr(a·x + b·x³) at x
-    rows = [[trace(k + n) for n in range(CODE_LENGTH)] for k in range(7)]
-    rows += [[trace(k + 3 * n) for n in range(CODE_LENGTH)] for k in range(7)]
-    bits = (np.arange(count)[:, None] >> np.arange(14)) & 1
-    table = (bits @ np.array(rows) % 2).astype(np.float64)
+    words = (np.arange(count)[:, None] >> np.arange(14)) & 1
+    table = (words @ np.array(bits)[places] % 2).astype(np.float64)
     table.flags.writeable = False
     return table
 
@@ -578,10 +539,12 @@ def nearest_word(U: Array, count: int) -> Indices:
 # -- checks and texts --
 
 
-def is_finite(number: Any) -> bool:
-    """Whether a number is finite and fits into a float."""
+def is_finite(value: Any) -> bool:
+    """Whether a value is a number that is finite and fits into a float; a bool is no number."""
+    if isinstance(value, bool) or not isinstance(value, NUMBERS):
+        return False
     try:
-        return math.isfinite(number)
+        return math.isfinite(value)
     except OverflowError:
         return False
 

@@ -1,15 +1,13 @@
-"""Points of the unit cube that satisfy linear equalities and inequalities: G x ≤ h, E x = e.
-
-Equalities are solved: some coordinates follow from the others, which fill a polytope of full
-dimension. It is sampled through its simplices (exactly) where these are few, else by hit-and-run.
+"""Points that satisfy linear equalities and inequalities: E x = e is solved, so that some
+coordinates follow from the others; G z ≤ h is sampled through its simplices or by hit-and-run.
 theory.md#feasible
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy.optimize import linprog
@@ -18,13 +16,9 @@ from scipy.spatial import ConvexHull, Delaunay, HalfspaceIntersection, QhullErro
 from noregret.space.array import Array, Indices, Mask
 
 FLAT = 1e-9  # a constraint that cannot be missed by more is an equality
-ROUNDING = 1e-10  # of a coordinate
-TIDY = 1e-13  # 0 is written, not 1.6e-17
-EXACT_UP_TO = 4  # free coordinates: beyond, only one simplex is cut exactly
-LONGEST = 50_000  # simplices
-RESERVOIR, BURN_IN = 1024, 240  # of hit-and-run: points that are kept, and their steps
-STEPS = 4  # per coordinate, from a point that was kept to the next one
-SWEEPS = 40  # of alternating projections
+ROUNDING = 1e-10  # of a coordinate: smaller differences are rounding
+EXACT_UP_TO = 4  # coordinates: beyond, only one simplex is cut exactly
+LONGEST = 50_000  # simplices: with more, a polytope is sampled by a walk
 
 
 @dataclass(frozen=True)
@@ -69,124 +63,6 @@ def solve(E: Array, e: Array, preferred: Array) -> Solved | None:
     return Solved(start, basis, free)
 
 
-class Polytope:
-    """Not empty: ``Polytope.of`` gives None for what is."""
-
-    def __init__(self, solved: Solved, G: Array, h: Array, centre: Array) -> None:
-        self.solved, self.G, self.h, self.centre = solved, G, h, centre  # in z
-
-    @staticmethod
-    def of(G: Array, h: Array, E: Array, e: Array) -> Polytope | None:
-        """Of the unit cube's points with G x ≤ h and E x = e."""
-        d = G.shape[1]
-        G = np.vstack([G, np.eye(d), -np.eye(d)])
-        h = np.concatenate([h, np.ones(d), np.zeros(d)])
-        while True:
-            solved = solve(E, e, np.zeros(d))
-            if solved is None:
-                return None
-            inner, room = G @ solved.basis, h - G @ solved.start
-            size = np.linalg.norm(inner, axis=1)
-            if np.any(room[size <= ROUNDING] < -FLAT):
-                return None
-            kept = size > ROUNDING
-            inner, room = inner[kept] / size[kept, None], room[kept] / size[kept]
-            if len(solved.free) == 0:
-                return Polytope(solved, inner, room, np.zeros(0))
-            centre, radius, tight = _deepest(inner, room)
-            if radius < -FLAT:
-                return None
-            if radius > FLAT:
-                return Polytope(solved, inner, room, centre)
-            rows = np.flatnonzero(kept)[tight]
-            E, e = np.vstack([E, G[rows]]), np.append(e, h[rows])
-
-    @cached_property
-    def dimension(self) -> int:
-        return len(self.solved.free)
-
-    # -- samples --
-
-    def mapped(self, V: Array) -> Array:
-        """Rows of the cube to points: uniform to uniform. Through simplices the map is piecewise
-        smooth; by hit-and-run the rows are its seed.
-        """
-        k = self.dimension
-        if k == 0:
-            return np.repeat(self.solved.start[None, :], len(V), axis=0)
-        if self.simplices is not None:
-            Z = _through(self.simplices, V[:, :k])
-        else:
-            Z = self._walked(V)
-        return self._lifted(Z)
-
-    def _lifted(self, Z: Array) -> Array:
-        """Inside the cube; what is next to its faces is on them."""
-        X = self.solved.lift(Z)
-        X[X < TIDY], X[X > 1 - TIDY] = 0.0, 1.0
-        return X
-
-    @cached_property
-    def simplices(self) -> tuple[Array, Array] | None:
-        """Corners (s, k + 1, k) and shares of the volume; None: too many."""
-        if self.dimension == 1:
-            low, high = chord(self.G, self.h, self.centre[None, :], np.ones((1, 1)))
-            return (self.centre + np.array([[low, high]]).reshape(1, 2, 1)), np.ones(1)
-        G, h = self.G, self.h
-        if self.dimension > EXACT_UP_TO:
-            needed = _needed(G, h)
-            if len(needed) > self.dimension + 1:
-                return None
-            G, h = G[needed], h[needed]
-        return _triangulated(G, h, self.centre)
-
-    @cached_property
-    def _reservoir(self) -> tuple[Array, Array]:
-        """Points of a long walk, and a factor of their covariance that shapes the directions."""
-        rng = np.random.default_rng(0)
-        Z = np.repeat(self.centre[None, :], RESERVOIR, axis=0)
-        factor: Array = np.eye(self.dimension)
-        for _ in range(3):
-            for _ in range(BURN_IN // 3):
-                Z = self._step(Z, factor, rng)
-            spread = np.atleast_2d(np.cov(Z.T)) + 1e-12 * np.eye(self.dimension)
-            factor = np.asarray(np.linalg.cholesky(spread), dtype=np.float64)
-        return Z, factor
-
-    def _walked(self, V: Array) -> Array:
-        rng = seeded(V)
-        kept, factor = self._reservoir
-        Z = kept[rng.integers(len(kept), size=len(V))]
-        for _ in range(STEPS * self.dimension):
-            Z = self._step(Z, factor, rng)
-        return Z
-
-    def _step(self, Z: Array, factor: Array, rng: np.random.Generator) -> Array:
-        return hit_and_run(self.G, self.h, Z, rng.standard_normal(Z.shape) @ factor.T, rng)
-
-    # -- the way back --
-
-    def repair(self, X: Array) -> Array:
-        """Each row, moved to a point nearby; a point of the polytope stays where it is."""
-        if self.dimension == 0:
-            return np.repeat(self.solved.start[None, :], len(X), axis=0)
-        basis = self.solved.basis
-        Z = np.linalg.lstsq(basis, (X - self.solved.start).T, rcond=None)[0].T
-        for _ in range(SWEEPS):
-            over = Z @ self.G.T - self.h
-            worst = np.argmax(over, axis=1)
-            much = over[np.arange(len(Z)), worst]
-            if not np.any(much > 0):
-                break
-            Z = Z - np.maximum(much, 0.0)[:, None] * self.G[worst]
-        away = Z - self.centre
-        rise, room = away @ self.G.T, self.h - self.G @ self.centre
-        with np.errstate(divide="ignore", invalid="ignore"):
-            reach = np.where(rise > room, room / rise, 1.0).min(axis=1)
-        Z = self.centre + reach[:, None] * away
-        return self._lifted(Z)
-
-
 def chord(G: Array, h: Array, Z: Array, directions: Array) -> tuple[Array, Array]:
     """How far one can go from points of G z ≤ h, backwards and forwards."""
     rise = directions @ G.T
@@ -212,7 +88,7 @@ def seeded(V: Array) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
-def _through(simplices: tuple[Array, Array], V: Array) -> Array:
+def through_simplices(simplices: tuple[Array, Array], V: Array) -> Array:
     """The first column chooses the simplex, and what is left of it and the others the point."""
     corners, shares = simplices
     edges = np.concatenate([[0.0], np.cumsum(shares)])
@@ -230,25 +106,36 @@ def _through(simplices: tuple[Array, Array], V: Array) -> Array:
     return np.asarray(np.einsum("nc,ncj->nj", weights, corners[which]))
 
 
-def _triangulated(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | None:
+def simplices_of(G: Array, h: Array, centre: Array) -> tuple[Array, Array] | None:
+    """Corners (s, k + 1, k) of simplices that fill G z ≤ h, and their shares of the volume; None:
+    too many.
+    """
+    k = len(centre)
+    if k == 1:
+        low, high = chord(G, h, centre[None, :], np.ones((1, 1)))
+        return (centre + np.array([[low, high]]).reshape(1, 2, 1)), np.ones(1)
+    if k > EXACT_UP_TO:
+        needed = _needed_rows(G, h)
+        if len(needed) > k + 1:
+            return None
+        G, h = G[needed], h[needed]
     try:
         vertices = HalfspaceIntersection(np.column_stack([G, -h]), centre).intersections
         vertices = np.unique(vertices.round(12), axis=0)
-        if len(vertices) == G.shape[1] + 1:
+        if len(vertices) == k + 1:
             return vertices[None, :, :], np.ones(1)
         corners = vertices[Delaunay(vertices).simplices]
         volume = np.abs(np.linalg.det(corners[:, 1:] - corners[:, :1]))
         whole = ConvexHull(vertices).volume
     except QhullError:
         return None
-    factorial = float(np.prod(np.arange(1, G.shape[1] + 1)))
-    if len(corners) > LONGEST or abs(volume.sum() / factorial - whole) > 1e-6 * whole:
+    if len(corners) > LONGEST or abs(volume.sum() / math.factorial(k) - whole) > 1e-6 * whole:
         return None
     kept = volume > 1e-12 * volume.sum()
     return corners[kept], volume[kept] / volume[kept].sum()
 
 
-def _deepest(G: Array, h: Array) -> tuple[Array, float, Mask]:
+def deepest_ball(G: Array, h: Array) -> tuple[Array, float, Mask]:
     """The centre and radius of the largest ball inside; rows have length 1. Negative: none. Also
     the constraints that bound it: if the radius is 0, no point can miss them by anything.
     """
@@ -263,7 +150,7 @@ def _deepest(G: Array, h: Array) -> tuple[Array, float, Mask]:
     return np.asarray(solution.x[:k]), float(solution.x[k]), solution.ineqlin.marginals < -FLAT
 
 
-def _needed(G: Array, h: Array) -> Indices:
+def _needed_rows(G: Array, h: Array) -> Indices:
     """Constraints without which the polytope would be larger."""
     kept = list(range(len(G)))
     for row in range(len(G)):

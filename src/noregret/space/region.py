@@ -109,10 +109,8 @@ class Region:
             return np.empty(0, dtype=np.intp)
         U = np.clip(U, 0.0, 1.0)
         columns = [p.values(U[:, self._slices[name]]) for name, p in self.parameters.items()]
-        points = (
-            dict(zip(self.parameters, row, strict=True)) for row in zip(*columns, strict=True)
-        )
-        return np.flatnonzero([self.broken(values, self._checked) is not None for values in points])
+        rows = (dict(zip(self.parameters, row, strict=True)) for row in zip(*columns, strict=True))
+        return np.flatnonzero([self.broken(values, self._checked) is not None for values in rows])
 
     def broken(
         self, values: Mapping[str, Any], constraints: Sequence[Constraint] | None = None
@@ -133,16 +131,13 @@ class Region:
         """Feasible points for rows of the cube: uniform to uniform, dense to dense, equal to equal.
         theory.md#feasible
         """
-        U = self._placed(V)
+        U, rng = self._placed(V), seeded(V)
         bad = self._rejected(U)
-        if len(bad) == 0:
-            return U
-        rng = seeded(V)
         for _ in range(ROUNDS):
-            U[bad] = self._placed(rng.random((len(bad), self.dimension)))
-            bad = bad[self._rejected(U[bad])]
             if len(bad) == 0:
                 return U
+            U[bad] = self._placed(rng.random((len(bad), self.dimension)))
+            bad = bad[self._rejected(U[bad])]
         U[bad] = self._accepted[rng.integers(len(self._accepted), size=len(bad))]
         return U
 
@@ -248,11 +243,8 @@ class Region:
 
     def _check_not_empty(self) -> None:
         """Checks that the constraints checked at each point accept some."""
-        if not self._checked:
-            return
-        every = self.enumeration()
-        points = self._accepted if every is None else every
-        if len(points) == 0:
+        every = self.enumeration() if self._checked else None
+        if self._checked and len(self._accepted if every is None else every) == 0:
             looked = f"none of {ASKED:,} points" if every is None else "no point of the space"
             named = " and ".join(repr(str(each)) for each in self._checked)
             raise SpaceError(

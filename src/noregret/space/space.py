@@ -1,4 +1,5 @@
-"""Search spaces: the base class that strategies and studies use, and a box of named parameters.
+"""Search spaces: the base class that strategies and studies use, a box of named parameters, and
+the part of a space with some inputs fixed.
 
 A strategy sees points of ``[0, 1]^d`` only. Integers and choices are rounded by ``snap`` before the
 model sees them, so two encodings of one point are one point to the kernel.
@@ -16,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from noregret.errors import SpaceError
-from noregret.space.array import Array, Indices, Mask
+from noregret.space.array import Array, Indices, Mask, nearest_rows
 from noregret.space.blocks import coordinate_mask, slices_of
 from noregret.space.conditions import ActiveWhen, Branch, Conditions, flatten
-from noregret.space.constraints import Constraint, Forbidden, Linear, Satisfies
-from noregret.space.parameters import Choice, Float, Int, Parameter
+from noregret.space.constraints import Constraint
+from noregret.space.parameters import Choice, Float, Parameter, check_names
 from noregret.space.region import Region
 
 Params = dict[str, Any] | Array
@@ -49,7 +50,7 @@ class SearchSpace(ABC):
     @cached_property
     def inputs(self) -> Inputs:
         """The inputs, to which the coordinates of the unit cube belong."""
-        return Inputs.of(self)
+        return Inputs(self)
 
     @cached_property
     def region(self) -> Region | None:
@@ -113,60 +114,45 @@ class SearchSpace(ABC):
         """All points, encoded, if they are finitely many and few enough to try each; else None."""
 
 
-@dataclass(frozen=True, slots=True)
 class Inputs:
     """Inputs as people count them: a choice is one input, however many coordinates it takes.
 
-    group (d,): the input each coordinate belongs to; is_choice, is_free (inputs,).
+    Args:
+        space: Their space; ``space.inputs`` keeps them.
     """
 
-    group: Indices
-    is_choice: Mask
-    is_free: Mask
-    repeatable: bool  # no coordinate moves freely: every design can be measured again
-    # each choice that decides where inputs exist, and these inputs
-    branches: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    in_context: bool = False  # some are given at each ask
-    # per input: the encoded options of a choice, None for a number; None: there are constraints
-    levels: tuple[Array | None, ...] | None = None
-    combinations: float = 1.0  # number of combinations of the inputs with levels
-
-    @staticmethod
-    def of(space: SearchSpace) -> Inputs:
-        """The inputs of a space; ``space.inputs`` keeps them."""
+    def __init__(self, space: SearchSpace) -> None:
         shown = {name: p for name, p in space.parameters.items() if p.width}
         names, parameters = list(shown), list(shown.values())
-        group = np.repeat(np.arange(len(names)), [p.width for p in parameters])
-        free = ~np.array([space.held[group == index].all() for index in range(len(names))])
-        branches = tuple(
+        # (d,): the input each coordinate belongs to
+        self.group: Indices = np.repeat(np.arange(len(names)), [p.width for p in parameters])
+        self.is_choice: Mask = np.array([isinstance(p, Choice) for p in parameters])
+        is_held = [space.held[self.group == index].all() for index in range(len(names))]
+        self.is_free: Mask = ~np.array(is_held)
+        self.in_context = space.is_context  # some are given at each ask
+        # each choice that decides where inputs exist, and these inputs
+        self.branches = tuple(
             (
                 names.index(choice),
                 tuple(names.index(each.name) for each in space.branches if each.choice == choice),
             )
             for choice in dict.fromkeys(each.choice for each in space.branches)
         )
-        levels, combinations = None, 1.0
-        repeatable = not space.continuous.any()
+        # no coordinate moves freely: every design can be measured again
+        finite = all(math.isfinite(p.size) for p in parameters)
+        self.repeatable = finite if self.branches else not space.continuous.any()
+        # per input: the encoded options of a choice, None for a number; None: there are constraints
+        self.levels: tuple[Array | None, ...] | None = None
+        self.combinations = 1.0  # number of combinations of the inputs with levels
         if space.region is None:
-            levels = tuple(p.levels() if isinstance(p, Choice) else None for p in parameters)
-            if not branches:
-                combinations = math.prod(p.size for p in parameters if math.isfinite(p.size))
-        if branches:
-            repeatable = all(math.isfinite(p.size) for p in parameters)
-        is_choice = np.array([isinstance(p, Choice) for p in parameters])
-        return Inputs(
-            group, is_choice, free, repeatable, branches, space.is_context, levels, combinations
-        )
+            self.levels = tuple(p.levels() if isinstance(p, Choice) else None for p in parameters)
+            if not self.branches:
+                self.combinations = math.prod(p.size for p in parameters if math.isfinite(p.size))
 
     @property
     def count(self) -> int:
         """Number of free inputs, at least 1."""
         return max(int(self.is_free.sum()), 1)
-
-    @property
-    def numbers(self) -> int:
-        """Number of free inputs that are numbers."""
-        return int((self.is_free & ~self.is_choice).sum())
 
     @property
     def choices(self) -> int:
@@ -230,31 +216,22 @@ class Space(SearchSpace):
         for name, parameter in pairs:
             if not isinstance(name, str) or not name:
                 raise SpaceError(f"a parameter's name must be a non-empty string, got {name!r}")
-            if not isinstance(parameter, (Float, Int, Choice)):
+            if not isinstance(parameter, Parameter):
                 raise SpaceError(
-                    f"parameter {name!r} must be a Float, Int, Choice or Branch, got"
-                    f" {parameter!r}: e.g. Float(0, 1)"
+                    f"parameter {name!r} must be a Float, Int, Choice or Branch, got {parameter!r}"
                 )
         if len(set(names)) < len(names):
             raise SpaceError(f"duplicate parameter names in {names!r}: use each name once")
         if all(parameter.width == 0 for _, parameter in pairs):
-            raise SpaceError(
-                "every parameter of this space has a single option: there is nothing to optimise"
-            )
-        if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Sequence):
+            raise SpaceError("every parameter has a single option: there is nothing to optimise")
+        if not isinstance(constraints, Sequence) or not all(
+            isinstance(each, Constraint) for each in constraints
+        ):
             raise SpaceError(
                 f"constraints are a list of Linear, Forbidden and Satisfies, got {constraints!r}"
             )
-        for constraint in constraints:
-            if not isinstance(constraint, (Linear, Forbidden, Satisfies)):
-                raise SpaceError(
-                    "a constraint is a Linear, Forbidden or Satisfies, got"
-                    f" {constraint!r}: e.g. Linear({{'a': 1, 'b': 1}}, at_most=1.0)"
-                )
         if (owned or branches) and vector:
-            raise SpaceError(
-                "a space with branches has named parameters: its points are dicts, not arrays"
-            )
+            raise SpaceError("a space with branches has points that are dicts, not arrays")
         object.__setattr__(self, "parameters", dict(pairs))
         object.__setattr__(self, "vector", bool(vector))
         object.__setattr__(self, "constraints", tuple(constraints))
@@ -268,14 +245,13 @@ class Space(SearchSpace):
         for index, pair in enumerate(bounds):
             try:
                 low, high = pair
+                parameters[f"x{index}"] = Float(low, high)
+            except SpaceError as error:
+                raise SpaceError(f"bounds at position {index}: {error}") from None
             except (TypeError, ValueError):
                 raise SpaceError(
                     f"bounds must be (low, high) pairs, got {pair!r} at position {index}"
                 ) from None
-            try:
-                parameters[f"x{index}"] = Float(low, high)
-            except SpaceError as error:
-                raise SpaceError(f"bounds at position {index}: {error}") from None
         return Space(parameters, vector=True)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -350,15 +326,11 @@ class Space(SearchSpace):
             return params
         if not self.vector:
             raise SpaceError(
-                f"a point of this space is a dict with the keys {list(self.parameters)!r}, got"
-                f" {params!r}"
+                f"a point is a dict with the keys {list(self.parameters)!r}, got {params!r}"
             )
         row = np.asarray(params, dtype=object).ravel()
         if len(row) != len(self.parameters):
-            raise SpaceError(
-                f"a point of this space has {len(self.parameters)} numbers, got {len(row)}:"
-                f" {params!r}"
-            )
+            raise SpaceError(f"a point has {len(self.parameters)} numbers, got {params!r}")
         return dict(zip(self.parameters, row, strict=True))
 
     def decode(self, u: Array) -> Params:
@@ -395,6 +367,114 @@ class Space(SearchSpace):
     def jumps(self, u: Array) -> Array:
         """The rows next to ``u`` that differ from it in one discrete parameter."""
         return self._points.jumps(u)
+
+
+class FixedInputs(SearchSpace):
+    """The part of a space on which some inputs have given values. Its coordinates are those of the
+    whole space, so that a model of the whole space serves; fewer of them move.
+
+    Args:
+        whole: The space without fixed inputs.
+        values: Values of the fixed inputs by name.
+        is_context: Whether they are context, which is given at every ask.
+
+    Raises:
+        SpaceError: A name or value is not of the space, or no point has these values.
+    """
+
+    def __init__(
+        self, whole: SearchSpace, values: Mapping[str, Any], *, is_context: bool = False
+    ) -> None:
+        if not isinstance(values, Mapping) or not values:
+            raise SpaceError(f"fixed is a dict of at least one name and value, got {values!r}")
+        check_names("fixed", values, whole.parameters)
+        self.parameters, self.constraints = whole.parameters, whole.constraints
+        self.branches, self.is_context, self.whole = whole.branches, is_context, whole
+        self.fixed, encoded = {}, dict[str, Array]()
+        self.at = np.zeros(self.dimension)
+        for name, value in values.items():
+            parameter = self.parameters[name]
+            try:
+                encoded[name] = np.array(parameter.encode(value))
+            except SpaceError as error:
+                noun = "context" if is_context else "fixed parameter"
+                raise SpaceError(f"{noun} {name!r}: {error}") from None
+            self.fixed[name], self.at[self.slices[name]] = parameter.exact(value), encoded[name]
+        self._region: Region | None = None
+        self._every: Array | None
+        if isinstance(whole, Space):
+            self._check_branches(whole.branching)
+            self._region = Region(self.parameters, self.constraints, whole.branching, encoded)
+            self._every = self._region.enumeration()
+            self.region = self._region if self.constraints else None
+        else:
+            every = whole.enumeration()
+            assert every is not None
+            self._every = self._matching(every)
+            if len(self._every) == 0:
+                raise SpaceError(
+                    f"none of the {len(every)} candidates has {self.fixed!r}: fix listed values"
+                )
+
+    def _check_branches(self, conditions: Conditions) -> None:
+        """Checks that the fixed inputs exist."""
+        for name in self.fixed:
+            for each in conditions.above(name):
+                if self.fixed.get(each.choice, each) not in each.options:
+                    where = str(each).removeprefix(f"{each.name} ")
+                    raise SpaceError(
+                        f"fixed names {name!r}, which exists {where}: fix {each.choice!r} as well"
+                    )
+
+    def _matching(self, U: Array) -> Array:
+        """The rows that have the fixed values."""
+        return U[np.all(U[:, self.held] == self.at[self.held], axis=1)]
+
+    @cached_property
+    def continuous(self) -> Mask:
+        """Which coordinates may take any value; the others jump or are fixed."""
+        return self.whole.continuous & ~self.held
+
+    @cached_property
+    def movable(self) -> Mask:
+        """Which coordinates an ascent may move."""
+        return self.whole.movable & ~self.held
+
+    def encode(self, params: Any) -> Array:
+        """The coordinates of a point of the whole space."""
+        return self.whole.encode(params)
+
+    def decode(self, u: Array) -> Params:
+        """The point at coordinates, with the fixed values exactly as given."""
+        params = self.whole.decode(u)
+        if self._region is None:
+            return params  # a listed design has its own values: 20, not 20.0
+        if isinstance(params, dict):
+            return params | self.fixed
+        for index, name in enumerate(self.parameters):
+            params[index] = self.fixed.get(name, params[index])
+        return params
+
+    def canonical(self, params: Any) -> Params:
+        """The point as a study keeps it."""
+        return self.whole.canonical(params)
+
+    def snap(self, U: Array) -> Array:
+        """Each row moved to the encoding of the point it decodes to."""
+        if self._every is not None:
+            return self._every[nearest_rows(np.asarray(U, dtype=np.float64), self._every)]
+        assert self._region is not None
+        return self._region.repair(U)
+
+    def jumps(self, u: Array) -> Array:
+        """The rows next to ``u`` that differ from it in one discrete parameter."""
+        if self._region is None:
+            return self._matching(self.whole.jumps(u))
+        return self._region.jumps(u)
+
+    def enumeration(self) -> Array | None:
+        """All points, encoded, if they are finitely many and few enough to try each; else None."""
+        return self._every
 
 
 def spread_points(space: SearchSpace, V: Array) -> Array:
@@ -437,13 +517,10 @@ def named_params(space: SearchSpace, params: Any) -> dict[str, Any]:
     Returns:
         The values in the order of the space's parameters.
     """
-    values = (
-        [params[name] for name in space.parameters] if isinstance(params, Mapping) else list(params)
-    )
-    return {
-        name: value.item() if isinstance(value, np.generic) else value
-        for name, value in zip(space.parameters, values, strict=True)
-    }
+    if not isinstance(params, Mapping):
+        params = dict(zip(space.parameters, params, strict=True))
+    values = {name: params[name] for name in space.parameters}
+    return {n: v.item() if isinstance(v, np.generic) else v for n, v in values.items()}
 
 
 def coordinate_names(space: SearchSpace) -> list[str]:

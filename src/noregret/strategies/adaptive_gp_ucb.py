@@ -255,21 +255,27 @@ WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
 class AdaptiveGPUCB:
     """GP-UCB on a function class that widens slowly. ``AdaptiveGPUCB()`` is ``.paper()``.
 
-    kernel: of the class, without lengthscales.
-    lengthscales: θ_0 on the unit cube; None: √d, its diameter.
-    norm_bound: B_0, in the values' units.
-    noise_std: R, in the values' units; None estimates the noise.
-    regulariser: λ; None: noise_std².
-    width: a theorem's name, or a constant β^½.
-    delta: the probability with which the band may fail.
-    widening: the rule by which the class grows.
-    estimation: how lengthscales are estimated online; None keeps θ_0/g.
-    norm_power: how the norm ball grows with g: "paper" g^d as printed, "tight" g^(d/2) as proved.
-    charge_estimate: whether the ball grows for estimated lengthscales too; Algorithm 1 does not.
-    standardise: rescale the values online to mean 0 and std 1, which no theorem allows.
-    offset: a fixed prior mean, in the values' units.
-    initial_points: how many points come before the model; None: see ``initial_design``.
-    initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+    Args:
+        kernel: The kernel of the class, without lengthscales.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        norm_bound: B_0, in the values' units.
+        noise_std: R, in the values' units; None: estimated.
+        regulariser: λ; None: noise_std².
+        width: A theorem's name, or a constant β^½.
+        delta: The probability with which the band may fail.
+        widening: The rule by which the class grows.
+        estimation: How lengthscales are estimated online; None keeps θ_0/g.
+        norm_power: How the norm ball grows with g: "paper" g^d as printed, "tight" g^(d/2) as
+            proved.
+        charge_estimate: Whether the ball grows for estimated lengthscales too; Algorithm 1 does
+            not.
+        standardise: Rescale the values online to mean 0 and std 1, which no theorem allows.
+        offset: A fixed prior mean, in the values' units.
+        initial_points: How many points come before the model; None: see ``initial_design``.
+        initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+
+    Raises:
+        ConfigurationError: A setting is impossible.
     """
 
     kernel: Kernel = SquaredExponential()

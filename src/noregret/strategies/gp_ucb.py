@@ -17,11 +17,24 @@ WIDEST = 10.0  # estimated lengthscales are sought up to this multiple of the cu
 
 @dataclass(frozen=True, slots=True)
 class GPUCB(Delegating):
-    """Known hyperparameters (lengthscales, norm_bound, noise_std), or estimated ones where they are
-    None.
+    """GP-UCB with known hyperparameters, or with estimated ones.
 
-    width: a theorem's name for known noise and norm, or a constant β^½ (values standardised), the
-    common practice.
+    Args:
+        lengthscales: θ on the unit cube; None: estimated online.
+        norm_bound: B, in the values' units.
+        noise_std: R, in the values' units; None: estimated.
+        width: A theorem's name for known noise and norm, or a constant β^½ (values standardised),
+            the common practice.
+        delta: The probability with which the band may fail.
+        kernel: The kernel, without lengthscales.
+        regulariser: λ; None: noise_std².
+        estimation: How lengthscales are estimated.
+        offset: A fixed prior mean, in the values' units.
+        initial_points: How many points come before the model; None: see ``initial_design``.
+        initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
+
+    Raises:
+        ConfigurationError: A setting is impossible.
     """
 
     lengthscales: float | tuple[float, ...] | None = None

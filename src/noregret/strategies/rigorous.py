@@ -103,19 +103,26 @@ class RadiusRecord(Record):
 
 @dataclass(frozen=True, slots=True)
 class RadiusGPUCB:
-    """``AdaptiveGPUCB.rigorous``: everything in the values' units and fixed before the data.
+    """GP-UCB with a confidence band that holds for unknown lengthscales; everything is in the
+    values' units and fixed before the data.
 
-    noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a value counts for it. Or
-    NoiseFromReplicates(pairs, law): R is not known, so many points are measured twice first.
-    delta: the probability with which the band may fail.
-    norm_bound: B_0, where the norm ball starts.
-    lengthscales: θ_0 on the unit cube; None: √d, its diameter.
-    kernel: SquaredExponential or Matern, or a Ladder of them that is descended over time.
-    offset: a fixed prior mean.
-    following: how the class follows the data.
-    initial_points: how many points come before the model; None: 2^d up to four inputs, then 4d.
-    outcomes: of a study with limits, what is assumed of each outcome, by its name; delta is then
-    shared by all bands.
+    Args:
+        noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a value counts for that
+            value. NoiseFromReplicates(pairs, law): R is not known, and points are measured twice
+            first.
+        delta: The probability with which the band may fail.
+        norm_bound: B_0, where the norm ball starts.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        kernel: SquaredExponential or Matern, or a Ladder of them that is descended over time.
+        offset: A fixed prior mean.
+        following: How the class follows the data.
+        initial_points: How many points come before the model; None: 2^d up to four inputs, then 4d.
+        outcomes: For a study with limits, what is assumed of each outcome, by its name; all bands
+            share delta.
+
+    Raises:
+        ConfigurationError: A setting is impossible.
+        GuaranteeError: The theorem does not hold for a setting.
     """
 
     noise_bound: float | NoiseFromReplicates = NoiseFromReplicates()

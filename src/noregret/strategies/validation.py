@@ -202,12 +202,17 @@ def _regret_words(kernel: Kernel, lengthscales: float | tuple[float, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """An outcome in its own units, fixed before the data: as ``RadiusGPUCB`` has it of the value.
+    """What ``RadiusGPUCB`` assumes of an outcome, in its units and fixed before the data.
 
-    noise_bound: R; its noise is R-sub-Gaussian. A larger one told with it counts for it.
-    norm_bound: B_0, where its norm ball starts.
-    lengthscales: θ_0 on the unit cube; None: √d, its diameter.
-    offset: a fixed prior mean; None: the limit.
+    Args:
+        noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a measurement counts for
+            that measurement.
+        norm_bound: B_0, where the norm ball starts.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        offset: A fixed prior mean; None: the limit.
+
+    Raises:
+        ConfigurationError: A number is not positive, or the offset is not finite.
     """
 
     noise_bound: float

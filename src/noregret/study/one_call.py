@@ -78,7 +78,24 @@ def minimize(
     callbacks: Sequence[Callback] = (),
     progress: bool | None = None,
 ) -> Study:
-    """As ``maximize``, for a loss: the same arguments."""
+    """Evaluates ``objective`` where its smallest value may be.
+
+    Args:
+        objective: As for ``maximize``, like all other arguments.
+        space: The search space.
+        trials: How many evaluations.
+        strategy: How points are chosen.
+        seed: The seed of the random numbers.
+        storage: Where the study is kept.
+        name: The name of the stored study.
+        resume: Whether a stored study goes on.
+        catch: Exceptions that make a trial failed instead of ending the call.
+        callbacks: Each called with the study and the trial after every trial.
+        progress: Whether a progress bar is drawn.
+
+    Returns:
+        The study.
+    """
     check_call(objective, catch, callbacks)
     check_count("trials", trials, 0)
     study = _study("minimize", space, strategy, seed, storage, name, resume)

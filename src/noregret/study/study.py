@@ -32,7 +32,6 @@ from noregret.space import (
     Parameter,
     SearchSpace,
     Space,
-    fix,
     named_params,
 )
 from noregret.storage import (
@@ -448,7 +447,7 @@ class Study:
                     f"this study has no context, got {context!r}: name the inputs that are not"
                     " chosen when it is made, Study(…, context=(…)); for one ask use fixed="
                 )
-            return self.space if fixed is None else fix(self.space, fixed)
+            return self.space if fixed is None else FixedInputs(self.space, fixed)
         wanted = ", ".join(f"{name!r}: …" for name in names)
         if not isinstance(context, Mapping):
             got = "" if context is None else f", got {context!r}"
@@ -466,7 +465,7 @@ class Study:
         if twice:
             raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
         values = {**{name: context[name] for name in names}, **(fixed or {})}
-        return fix(self.space, values, is_context=True)
+        return FixedInputs(self.space, values, is_context=True)
 
     def _waiting(self, trials: Sequence[Trial], part: SearchSpace) -> Trial | None:
         """The first waiting trial in a part of the space; without context, the first of all."""
@@ -1166,7 +1165,7 @@ class Study:
             if decision.algorithm != today:
                 continue
             if decision.fixed is not None:
-                part = fix(self.space, decision.fixed, is_context=bool(self.context))
+                part = FixedInputs(self.space, decision.fixed, is_context=bool(self.context))
             derived = self._propose(part, known_at(trials, trial.number), decision.draw).params
             recorded = self.space.encode(trial.proposed)
             if np.abs(self.space.encode(derived) - recorded).max() > tolerance:

@@ -136,15 +136,13 @@ def compare(
     Raises:
         ConfigurationError: If there is no strategy or no seed, or a number is too small.
     """
-    if not strategies:
-        raise ConfigurationError("a comparison needs at least one strategy, got none")
+    listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+    if not strategies or not listed:
+        raise ConfigurationError("a comparison needs at least one strategy and one seed, got none")
     if trials < 1 or noise_std < 0:
         raise ConfigurationError(
             f"trials must be at least 1 and noise_std at least 0, got {trials!r}, {noise_std!r}"
         )
-    listed = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    if not listed:
-        raise ConfigurationError("a comparison needs at least one seed, got none")
     box, compared = as_space(space), []
     for name, strategy in strategies.items():
         studies, rows = [], []

@@ -47,15 +47,11 @@ class RKHSFunction:
     def norm_at(self, lengthscales: Array | float) -> float:
         """‖f‖ under other lengthscales θ' < √2·θ, SE kernel only, exact: theory.md#exact-norm."""
         other = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), self.lengthscales.shape)
-        if not isinstance(self.kernel, SquaredExponential):
-            raise ConfigurationError(
-                "the norm under other lengthscales has a closed form for SquaredExponential only"
-            )
         s_sq = 2 * self.lengthscales**2 - other**2
-        if np.any(s_sq <= 0):
+        if not isinstance(self.kernel, SquaredExponential) or np.any(s_sq <= 0):
             raise ConfigurationError(
-                f"f has infinite norm or none in closed form at lengthscales {other}: they must be"
-                f" below √2·{self.lengthscales}"
+                "the norm at other lengthscales is known for SquaredExponential only, and below"
+                f" √2·{self.lengthscales}, got {self.kernel} and {other}"
             )
         scale = np.prod(self.lengthscales**2 / (other * np.sqrt(s_sq)))
         gram = scale * covariance(SquaredExponential(), np.sqrt(s_sq), self.centres, self.centres)
@@ -112,10 +108,8 @@ def rkhs_sample(
     kernel = kernel or SquaredExponential()
     rng = np.random.default_rng([seed, dimension])
     count = points or {1: 50, 2: 144}.get(dimension, 200)
-    if dimension == 1:
-        centres = np.linspace(0.0, 1.0, count)[:, None]
-    else:
-        centres = rng.random((count, dimension))
+    grid = np.linspace(0.0, 1.0, count)[:, None]
+    centres = grid if dimension == 1 else rng.random((count, dimension))
     theta = np.full(dimension, lengthscale)
     K = covariance(kernel, theta, centres, centres)
     L = linalg.cholesky(K + 1e-6 * np.eye(count))  # theory.md#bump

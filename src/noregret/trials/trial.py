@@ -61,31 +61,50 @@ def utc_now() -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Trial:
-    """It is waiting to be given out (enqueued, or its worker died), running, complete, failed, or
-    withdrawn: nobody is going to run it. The last three are for ever.
+    """One evaluation and its result. Complete, failed and withdrawn trials do not change.
+
+    Args:
+        number: Its number in the study, from 0.
+        params: The point, to read and not to change: a dict by name, or an array if the space was
+            given as bounds.
+        state: Waiting to be given out (enqueued, or its worker died), running, complete, failed, or
+            withdrawn (it will not be run).
+        value: The measured value.
+        noise_std: The std of its noise, where it was told.
+        decision: Why the point was proposed.
+        corrects: The number of the trial whose outcome this one replaces.
+        created: When it was created, in UTC, set by the storage.
+        finished: When it ended, in UTC.
+        worker: The run that evaluates it and sends heartbeats.
+        asked: The point that was proposed, where another one was run.
+        error: Why it failed, in a person's words or those of the exception.
+        note: A person's words.
+        attributes: JSON values by name.
+        started: When it was given out, in UTC.
+        outcomes: What was measured beside the value, by name.
+        outcome_noise: The noise stds of outcomes, where they were told.
+        feasible: Whether it is within every limit; None: there are none, or it is not known.
+        transient: Whether a failure had nothing to do with the point: no strategy sees it.
     """
 
     number: int
-    # a dict by name, or an array if the space was given as bounds; both to read, not to change
     params: Any
     state: State = "running"
     value: float | None = None
     noise_std: float | None = None
     decision: Decision = field(default_factory=Decision)
-    corrects: int | None = None  # the number of the trial whose outcome this one replaces
-    created: str | None = field(default=None, compare=False)  # UTC, set by the storage
+    corrects: int | None = None
+    created: str | None = field(default=None, compare=False)
     finished: str | None = field(default=None, compare=False)
-    # the run that evaluates it and sends heartbeats
     worker: str | None = field(default=None, compare=False)
-    asked: Any = None  # the point that was proposed, where another one was run
-    error: str | None = None  # why it failed: a person's words, or the exception's
-    note: str | None = None  # a person's words
-    attributes: Mapping[str, Any] = field(default_factory=dict)  # JSON values by name
-    started: str | None = field(default=None, compare=False)  # UTC, when it was given out
-    outcomes: Mapping[str, float] = field(default_factory=dict)  # measured beside the value
-    outcome_noise: Mapping[str, float] = field(default_factory=dict)  # its std, where told
-    feasible: bool | None = None  # within every limit; None: there are none, or not known
-    # of a failure: it had nothing to do with the point, and no strategy sees it
+    asked: Any = None
+    error: str | None = None
+    note: str | None = None
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    started: str | None = field(default=None, compare=False)
+    outcomes: Mapping[str, float] = field(default_factory=dict)
+    outcome_noise: Mapping[str, float] = field(default_factory=dict)
+    feasible: bool | None = None
     transient: bool = False
 
     def __post_init__(self) -> None:
