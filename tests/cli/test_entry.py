@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from noregret.cli import cli
-from noregret.cli.entry import SECTIONS, plain
+from noregret.cli.entry import SECTIONS, without_python
 from noregret.cli.options import ENTRY, Command
 from noregret.strategies import NAMED
 from tests.cli.conftest import Shell
@@ -220,7 +220,7 @@ def test_names_that_are_wrong(two: Shell, line: str, expected: tuple[str, ...]) 
     ],
 )
 def test_messages_show_no_python(message: str, expected: str) -> None:
-    assert plain(message) == expected
+    assert without_python(message) == expected
 
 
 def test_a_reader_that_leaves_early(lab: Shell) -> None:

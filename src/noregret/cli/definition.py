@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import click
 import numpy as np
 
-from noregret.cli.options import Names, pairs, typed
+from noregret.cli.options import Names, typed_pairs
 from noregret.cli.output import LIMITS
 from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError, TrialError
 from noregret.space import (
@@ -129,13 +129,13 @@ class Definition:
     def chosen_strategy(self) -> Strategy | None:
         """The strategy of ``--strategy`` and ``--with``; None if none is named."""
         if self.strategy is not None:
-            return _strategy({"name": self.strategy, **typed(pairs(self.with_))})
+            return _strategy({"name": self.strategy, **typed_pairs(self.with_)})
         if self.with_:
             raise ConfigurationError("--with sets an option of a strategy: add --strategy NAME")
         return None
 
 
-def settings(
+def study_arguments(
     definition: Definition, file: Path | None = None, candidates: Path | None = None
 ) -> dict[str, Any]:
     """The arguments of ``Study.create``; what is typed has precedence over the file."""
@@ -153,7 +153,7 @@ def settings(
         "goal": goal,
         "strategy": strategy,
         "seed": definition.seed if definition.seed is not None else written.get("seed", 0),
-        "outcomes": limits(definition.outcome, written.get("outcomes")),
+        "outcomes": limits_of(definition.outcome, written.get("outcomes")),
         "context": definition.context or tuple(written.get("context", ())),
     }
 
@@ -319,7 +319,7 @@ def read_constraints(
     return [read_constraint(CONSTRAINTS[kind] + text, parameters) for kind, text in rules]
 
 
-def limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
+def limits_of(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
     """Outcome limits as typed, ``toxicity<=0.3``, and as a file has them,
     ``{"toxicity": {"at_most": 0.3}}``.
     """
@@ -415,14 +415,11 @@ def _written_parameter(name: str, table: Any) -> Parameter:
         )
     values = {key: value for key, value in table.items() if key != "type"}
     known = {field.name: field.default for field in fields(KINDS[kind]) if field.init}
-    for key in values:
-        if key not in known:
-            raise ConfigurationError(
-                f"parameter {name!r}: unknown {key}; a {kind} has {', '.join(known)}"
-            )
-    for key, default in known.items():
-        if key not in values and default is MISSING:
-            raise ConfigurationError(f"parameter {name!r}: {key} is missing")
+    unknown = [f"unknown {key}; a {kind} has {', '.join(known)}" for key in values.keys() - known]
+    required = [key for key, default in known.items() if default is MISSING]
+    wrong = [*unknown, *(f"{key} is missing" for key in required if key not in values)]
+    if wrong:
+        raise ConfigurationError(f"parameter {name!r}: {wrong[0]}")
     try:
         return KINDS[kind](**values)
     except SpaceError as error:

@@ -17,11 +17,7 @@ from typing import Any, NoReturn
 import click
 
 from noregret import __version__
-from noregret.cli.research import compare, theory
-from noregret.cli.results import best, export, plot, replay, show
-from noregret.cli.running import run as run_
-from noregret.cli.studies import backup, create, delete, derive, list_, recover, serve, upgrade
-from noregret.cli.trials import add, annotate, ask, correct, enqueue, import_, reclaim, retry, tell
+from noregret.cli import research, results, running, studies, trials
 from noregret.errors import GuaranteeWarning, NoRegretError
 
 INTERRUPTED = 130
@@ -58,7 +54,7 @@ class Commands(click.Group):
             _fail(type(error).__name__, message, as_json)
         except NoRegretError as error:
             notes = getattr(error, "__notes__", [])
-            _fail(type(error).__name__, plain(" ".join([str(error), *notes])), as_json)
+            _fail(type(error).__name__, without_python(" ".join([str(error), *notes])), as_json)
         sys.exit(code if isinstance(code, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -73,7 +69,7 @@ class Commands(click.Group):
                 )
 
 
-def plain(message: str) -> str:
+def without_python(message: str) -> str:
     """The message with Python's lists and dicts as a person writes them: ``a, b`` and ``a=1``."""
 
     def written(match: re.Match[str]) -> str:
@@ -128,10 +124,21 @@ def of_the_checkout() -> list[click.Command]:
 
 
 SECTIONS: dict[str, list[click.Command]] = {
-    "Study": [create, derive, list_, serve, delete, backup, recover, upgrade],
-    "Experiment": [ask, tell, correct, add, enqueue, import_, run_, annotate, reclaim, retry],
-    "Results": [show, best, plot, export, replay],
-    "Research": [compare, theory, *of_the_checkout()],
+    "Study": [
+        *(studies.create_command, studies.derive_command, studies.list_command),
+        *(studies.serve_command, studies.delete_command, studies.backup_command),
+        *(studies.recover_command, studies.upgrade_command),
+    ],
+    "Experiment": [
+        *(trials.ask_command, trials.tell_command, trials.correct_command, trials.add_command),
+        *(trials.enqueue_command, trials.import_command, running.run_command),
+        *(trials.annotate_command, trials.reclaim_command, trials.retry_command),
+    ],
+    "Results": [
+        *(results.show_command, results.best_command, results.plot_command),
+        *(results.export_command, results.replay_command),
+    ],
+    "Research": [research.compare_command, research.theory, *of_the_checkout()],
 }
 for each in (each for section in SECTIONS.values() for each in section):
     cli.add_command(each)

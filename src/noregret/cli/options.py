@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -32,7 +33,7 @@ ENTRY = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)  # of a docst
 def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names for the shell's completion; a storage that cannot be read completes nothing."""
     try:
-        names = Database(storage=ctx.params.get("storage")).connect().names()
+        names = DatabaseTarget(storage=ctx.params.get("storage")).connect().names()
     except NoRegretError:
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -87,7 +88,7 @@ class Printer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Database(Printer):
+class DatabaseTarget(Printer):
     """The database of a command that needs no study.
 
     Args:
@@ -122,7 +123,7 @@ class Database(Printer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target(Database):
+class Target(DatabaseTarget):
     """The study of a command, named by its first word or by an option.
 
     Args:
@@ -176,12 +177,11 @@ class Target(Database):
 
 def _about_first_word(context: click.Context) -> str:
     """What the first word of a command is."""
-    arguments = [each for each in context.command.params if isinstance(each, click.Argument)][1:]
-    text = f"The first word of {context.command.name} names the study"
+    arguments = [each for each in context.command.params if isinstance(each, click.Argument)]
+    metavars = [each.make_metavar(context).strip("[]") for each in arguments[1:2]]
     return (
-        f"{text}, or it is {arguments[0].make_metavar(context).strip('[]')}."
-        if arguments
-        else f"{text}."
+        ", or it is ".join([f"The first word of {context.command.name} names the study", *metavars])
+        + "."
     )
 
 
@@ -252,12 +252,12 @@ def _gather_flags(args: Sequence[str]) -> list[str]:
 
 
 def command(function: Callable[..., None]) -> Command:
-    """Makes a function a command of its name.
+    """Makes a function ``NAME_command`` the command NAME.
 
-    Its first argument is what it works on: a ``Target``, a ``Database``, or only a ``Printer``. Its
-    other positional arguments are arguments of the command, its keywords are options, and a
-    dataclass stands for its fields. The docstring is the help: it describes each under ``Args:``,
-    and ends with an ``Example:``.
+    Its first argument is what it works on: a ``Target``, a ``DatabaseTarget``, or only a
+    ``Printer``. Its other positional arguments are arguments of the command, its keywords are
+    options, and a dataclass stands for its fields. The docstring is the help: it describes each
+    under ``Args:``, and ends with an ``Example:``.
     """
     groups: dict[str, Any] = {
         name: hint for name, hint in get_type_hints(function).items() if is_dataclass(hint)
@@ -271,7 +271,7 @@ def command(function: Callable[..., None]) -> Command:
 
     text, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n\nExample:\n")
     return Command(
-        function.__name__.rstrip("_"),
+        function.__name__.removesuffix("_command"),
         callback=callback,
         params=sorted(
             _parameters(function),
@@ -333,7 +333,7 @@ def _click_type(kind: Any) -> Any:
 # -- what is typed --
 
 
-def pairs(words: Iterable[str]) -> dict[str, str]:
+def read_pairs(words: Iterable[str]) -> dict[str, str]:
     """``["a=1", "b=x"]`` as a dict of texts."""
     texts: dict[str, str] = {}
     for word in words:
@@ -346,14 +346,12 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-def typed(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Each text as JSON where it is JSON, otherwise as it is."""
-    values: dict[str, Any] = {}
-    for name, text in texts.items():
-        try:
+def typed_pairs(words: Iterable[str]) -> dict[str, Any]:
+    """Like ``read_pairs``, with each text as JSON where it is JSON."""
+    values: dict[str, Any] = dict(read_pairs(words))
+    for name, text in values.items():
+        with suppress(ValueError):
             values[name] = json.loads(text)
-        except ValueError:
-            values[name] = text
     return values
 
 
@@ -361,7 +359,7 @@ def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
     """Parameter values, read by the study's space; some may be missing."""
     parameters, units = study.space.parameters, units_of(study.record().attributes)
     point = {}
-    for name, text in pairs(words).items():
+    for name, text in read_pairs(words).items():
         if name not in parameters:
             raise SpaceError(
                 f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
@@ -378,7 +376,7 @@ def check_given(names: Iterable[str], values: Mapping[str, Any], option: str = "
         raise SpaceError(f"missing {' and '.join(missing)}: add {words}")
 
 
-def read_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
+def parse_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
     """The current values of the context parameters, all of them; None for a study without any."""
     values = parse_point(study, words)
     check_given(study.context, values, "--context ")
@@ -388,11 +386,11 @@ def read_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
     return values or None
 
 
-def read_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
+def parse_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
     """The outcomes of a trial by name, with their noise where it was typed; None for none."""
     values: dict[str, Any] = {}
     units = units_of(study.record().attributes)
-    for name, text in pairs(words).items():
+    for name, text in read_pairs(words).items():
         if name not in study.outcomes:
             raise TrialError(
                 f"there is no outcome {name!r}: this study has"

@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import click
 
-from noregret.cli import output
-from noregret.cli.options import (
-    Assignments,
-    Names,
-    NotNegative,
-    PictureFile,
-    Probability,
-    Target,
-    Text,
-    Word,
-    command,
-    complete_study,
-    pairs,
-    parse_point,
-    typed,
-)
+from noregret import plot as pictures
+from noregret.cli import options, output
 from noregret.diagnostics.presentation import table
-from noregret.errors import ConfigurationError, MissingExtraError, UnknownTrialError
+from noregret.errors import ConfigurationError, UnknownTrialError
+from noregret.plot import canvas
 from noregret.space import Space, named_params
 from noregret.strategies import algorithm_of, display_name
 from noregret.study import Study, algorithms
 from noregret.trials import State, Trial
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SHOWN = 20  # trials in a table without --all
 
 
-@command
-def show(
-    target: Target,
+@options.command
+def show_command(
+    target: options.Target,
     trial: int | None = None,
     *,
     all_: bool = False,
     state: State | None = None,
-    where: Assignments = (),
-    about: Text = None,
+    where: options.Assignments = (),
+    about: options.Text = None,
 ) -> None:
     """Show a study: its parameters, its trials and the best point.
 
@@ -74,7 +59,7 @@ def show(
             output.trial_text(study, trials[trial]),
         )
         return
-    attributes, text = typed(pairs(where)), (about or "").casefold()
+    attributes, text = options.typed_pairs(where), (about or "").casefold()
     selected = [
         trial
         for trial in study.trials
@@ -89,7 +74,11 @@ def show(
 
 
 def _study_text(
-    target: Target, study: Study, found: dict[str, Any], selected: list[Trial], everything: bool
+    target: options.Target,
+    study: Study,
+    found: dict[str, Any],
+    selected: list[Trial],
+    everything: bool,
 ) -> str:
     space, record = study.space, study.record()
     attributes = output.attributes_text(record.attributes)
@@ -135,8 +124,8 @@ def _algorithms(study: Study) -> str:
     return text + ("" if versions[-1][1] == today else f", {today} from the next one on")
 
 
-@command
-def best(target: Target, *, delta: Probability | None = None) -> None:
+@options.command
+def best_command(target: options.Target, *, delta: options.Probability | None = None) -> None:
     """Show the best value and the recommended point.
 
     With noise the best value is partly luck: the recommended point is the best by the model.
@@ -174,16 +163,16 @@ TAKEN = {  # by which kinds an option is
 ENDINGS = ("png", "svg", "pdf")
 
 
-@command
-def plot(
-    target: Target,
+@options.command
+def plot_command(
+    target: options.Target,
     kind: Annotated[str, click.Choice(KINDS)] = "convergence",
     *,
-    along: Names = (),
-    at: Assignments = (),
-    delta: Probability | None = None,
-    also: Annotated[Names, complete_study] = (),
-    out: PictureFile = None,
+    along: options.Names = (),
+    at: options.Assignments = (),
+    delta: options.Probability | None = None,
+    also: Annotated[options.Names, options.complete_study] = (),
+    out: options.PictureFile = None,
 ) -> None:
     """Draw a study into a file.
 
@@ -209,34 +198,24 @@ def plot(
             raise ConfigurationError(
                 f"--{name} is for `noregret plot {', '.join(TAKEN[name])}`, not for {kind}"
             )
-    check_picture(out)
+    prepare_picture(out)
     if kind == "studies":
         study, *others = _studies(target, also)
     else:
         study, others = target.read(), []
     path = out or Path(f"{_file_name(study.name)}-{kind}.png")
-    figure = _draw(study, kind, list(along), parse_point(study, at), delta, others)
-    figure.savefig(path, dpi=150)
+    point = options.parse_point(study, at)
+    canvas.save(_draw(study, kind, list(along), point, delta, others), path)
     target.emit(
         {"study": study.name, "kind": kind, "file": str(path)}, f"{kind} of {study.name} in {path}"
     )
 
 
-def check_picture(path: Path | None) -> None:
-    """Raises if the ending names no format of a picture."""
+def prepare_picture(path: Path | None) -> None:
+    """Raises if the ending names no format of a picture; lets no window open."""
     if path is not None and path.suffix[1:].lower() not in ENDINGS:
         raise ConfigurationError(f"{path} must end in .png, .svg or .pdf")
-
-
-def new_figure(width: float = 7.2, height: float = 4.2) -> Figure:
-    """An empty figure, in inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib: install it with `pip install noregret[plot]`"
-        ) from None
-    return Figure(figsize=(width, height), layout="constrained")
+    os.environ.setdefault("MPLBACKEND", "agg")  # needs no display
 
 
 def _draw(
@@ -246,37 +225,25 @@ def _draw(
     at: dict[str, Any],
     delta: float | None,
     others: Sequence[Study],
-) -> Figure:
-    inputs = [name for name, each in study.space.parameters.items() if each.width > 0]
-    count = len(inputs)
-    sizes = {
-        "lengthscales": (7.2, 6.4),
-        "slices": (4.6 * min(count, 3), 3.4 * -(-count // 3) + 0.6),
-        "parallel": (max(7.2, 1.3 * count + 3), 4.2),
-        "importance": (7.2, max(2.4, 0.4 * count + 1.4)),
-        "timeline": (7.2, min(max(3.0, 0.16 * len(study.trials) + 1.2), 14)),
-    }
-    figure = new_figure(*sizes.get(kind, ()))
-    from noregret import plot as pictures
-
+) -> Any:
+    """The figure."""
     if kind == "lengthscales":
-        above, below = figure.subplots(2, 1, sharex=True)
+        above, below = canvas.new_figure(7.2, 6.4).subplots(2, 1, sharex=True)
         pictures.lengthscales(study, ax=above).set_xlabel("")
         pictures.scaling(study, ax=below).set_title("")
-        return figure
-    along = along or (inputs[:2] if kind == "contour" else [])
-    subject: Any = [study, *others] if kind == "studies" else study
-    options: dict[str, Any] = {"figure": figure} if kind == "slices" else {"ax": figure.subplots()}
-    options |= {
-        name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]
-    }
-    first = along if kind in ("slice", "contour") else next(iter(along), None)
-    draw = getattr(pictures, "slice" if kind == "contour" else kind)
-    draw(subject, *([first or None] if kind in TAKEN["along"] else []), **options)
-    return figure
+        return above.figure
+    arguments: list[Any] = [[study, *others] if kind == "studies" else study]
+    if kind in ("slice", "contour"):
+        inputs = [name for name, each in study.space.parameters.items() if each.width > 0]
+        arguments.append(along or (inputs[:2] if kind == "contour" else None))
+    elif kind in TAKEN["along"]:
+        arguments.append(next(iter(along), None))
+    chosen = {name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]}
+    drawn = getattr(pictures, "slice" if kind == "contour" else kind)(*arguments, **chosen)
+    return drawn if kind == "slices" else drawn.figure
 
 
-def _studies(target: Target, also: Sequence[str]) -> list[Study]:
+def _studies(target: options.Target, also: Sequence[str]) -> list[Study]:
     """The study and those named ``also``; without any, all of the same goal in the storage."""
     storage = target.connect()
     if target.name is None and not also:
@@ -299,10 +266,10 @@ def _file_name(name: str) -> str:
 Format = Literal["csv", "json", "parquet"]
 
 
-@command
-def export(
-    target: Target,
-    name: Annotated[str | None, Word(r".*[./].*"), "[FILE]"] = None,
+@options.command
+def export_command(
+    target: options.Target,
+    name: Annotated[str | None, options.Word(r".*[./].*"), "[FILE]"] = None,
     *,
     format_: Format | None = None,
 ) -> None:
@@ -342,8 +309,8 @@ def export(
     )
 
 
-@command
-def replay(target: Target, *, tolerance: NotNegative = 1e-6) -> None:
+@options.command
+def replay_command(target: options.Target, *, tolerance: options.NotNegative = 1e-6) -> None:
     """Check every proposal against the history.
 
     Each is derived again from the trials before it. The exit code is 1 if one differs.

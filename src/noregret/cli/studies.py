@@ -11,9 +11,8 @@ from typing import Annotated
 
 import click
 
-from noregret.cli import output
-from noregret.cli.definition import Definition, limits, read_constraints, settings
-from noregret.cli.options import Assignments, Database, StudyName, Target, Text, command, pairs
+from noregret.cli import options, output
+from noregret.cli.definition import Definition, limits_of, read_constraints, study_arguments
 from noregret.diagnostics.presentation import number, table
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
 from noregret.storage import SQLStorage
@@ -23,9 +22,9 @@ from noregret.storage import upgrade as upgrade_storage
 from noregret.study import Study, parsed, units_of
 
 
-@command
-def create(
-    target: Database,
+@options.command
+def create_command(
+    target: options.DatabaseTarget,
     name: str,
     *,
     candidates: Annotated[Path | None, "FILE.csv"] = None,
@@ -47,7 +46,7 @@ def create(
         raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        arguments = settings(definition, file, candidates)
+        arguments = study_arguments(definition, file, candidates)
         storage = SQLStorage(target.storage)
         try:
             study = Study.create(name, storage=storage, **arguments)
@@ -68,15 +67,15 @@ def _next(study: Study, ask: str) -> str:
     return f"next: {ask}{context}"
 
 
-@command
-def derive(
-    target: Target,
+@options.command
+def derive_command(
+    target: options.Target,
     name: str,
     *,
     definition: Definition,
-    past: Assignments = (),
+    past: options.Assignments = (),
     unconstrained: bool = False,
-    note: Text = None,
+    note: options.Text = None,
 ) -> None:
     """Make a new study NAME with the trials of STUDY.
 
@@ -95,7 +94,7 @@ def derive(
     parameters, rules = dict(definition.parameters()), definition.rules()
     study = target.open()
     known = {**study.space.parameters, **parameters}
-    units, texts = units_of(study.record().attributes), pairs(past)
+    units, texts = units_of(study.record().attributes), options.read_pairs(past)
     for new in parameters:
         if new not in study.space.parameters and new not in texts:
             raise SpaceError(f"{new} is new: give its value in the old trials, --past {new}=VALUE")
@@ -103,7 +102,7 @@ def derive(
         name,
         parameters=parameters or None,
         constraints=read_constraints(rules, known) if rules or unconstrained else None,
-        outcomes=limits(definition.outcome) if definition.outcome or unconstrained else None,
+        outcomes=limits_of(definition.outcome) if definition.outcome or unconstrained else None,
         context=definition.context if definition.context or unconstrained else None,
         past={
             key: parsed(text, key, known[key], units) if key in known else text
@@ -121,8 +120,8 @@ def derive(
     target.emit(document, f"{text}; {output.counts_text(new_study)}\n\n{again}")
 
 
-@command
-def list_(target: Database) -> None:
+@options.command
+def list_command(target: options.DatabaseTarget) -> None:
     """List the studies of a database.
 
     Example:
@@ -147,14 +146,14 @@ def list_(target: Database) -> None:
     )
 
 
-@command
-def serve(
-    target: Database,
+@options.command
+def serve_command(
+    target: options.DatabaseTarget,
     *,
     host: str = "127.0.0.1",
     port: Annotated[int, click.IntRange(0, 65535)] = 8080,
     write: bool = False,
-    token: Text = None,
+    token: options.Text = None,
 ) -> None:
     """Show the studies of a database as a web page.
 
@@ -196,8 +195,10 @@ def serve(
         server.run(sockets=[socket])
 
 
-@command
-def delete(target: Database, name: StudyName, *, yes: bool = False) -> None:
+@options.command
+def delete_command(
+    target: options.DatabaseTarget, name: options.StudyName, *, yes: bool = False
+) -> None:
     """Delete a study with all its trials for good.
 
     Args:
@@ -222,8 +223,8 @@ def delete(target: Database, name: StudyName, *, yes: bool = False) -> None:
     target.emit({"deleted": name}, f"deleted {subject}")
 
 
-@command
-def backup(target: Database, file: Path) -> None:
+@options.command
+def backup_command(target: options.DatabaseTarget, file: Path) -> None:
     """Copy a SQLite database in use into a new FILE.
 
     The copy is one complete file. Other ways to copy a database in use lose the latest changes,
@@ -236,8 +237,8 @@ def backup(target: Database, file: Path) -> None:
     target.emit({"file": str(path)}, f"copied all studies to {path}")
 
 
-@command
-def recover(target: Database) -> None:
+@options.command
+def recover_command(target: options.DatabaseTarget) -> None:
     """Read all that a damaged SQLite file still holds.
 
     What cannot be read is named. With --json the studies are printed in full, their trials as
@@ -255,8 +256,8 @@ def recover(target: Database) -> None:
     target.emit({"studies": found.studies, "lost": found.lost}, "\n".join(lines))
 
 
-@command
-def upgrade(target: Database) -> None:
+@options.command
+def upgrade_command(target: options.DatabaseTarget) -> None:
     """Upgrade a database that an older version wrote.
 
     Example:

@@ -11,22 +11,7 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from noregret.cli import output
-from noregret.cli.options import (
-    Assignments,
-    Count,
-    NotNegative,
-    Point,
-    Target,
-    Text,
-    check_given,
-    command,
-    pairs,
-    parse_point,
-    read_context,
-    read_outcomes,
-    typed,
-)
+from noregret.cli import options, output
 from noregret.diagnostics.presentation import number
 from noregret.errors import TrialError
 from noregret.space import Space
@@ -43,12 +28,12 @@ class Remarks:
         attribute: A named value to store with it: JSON, or text.
     """
 
-    note: Text = None
-    attribute: Assignments = ()
+    note: options.Text = None
+    attribute: options.Assignments = ()
 
     def said(self) -> dict[str, Any]:
         """Note and attributes, as the study takes them."""
-        return {"note": self.note, "attributes": typed(pairs(self.attribute)) or None}
+        return {"note": self.note, "attributes": options.typed_pairs(self.attribute) or None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +46,7 @@ class Measurement(Remarks):
     """
 
     noise: Annotated[str | None, "STD"] = None
-    outcome: Assignments = ()
+    outcome: options.Assignments = ()
 
     def value_of(self, study: Study, text: str | None) -> tuple[float | None, float | None]:
         """The value and its noise, typed as ``41.5±0.2`` or with ``--noise``."""
@@ -73,7 +58,7 @@ class Measurement(Remarks):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result(Measurement):
+class TrialResult(Measurement):
     """The result of a trial, as ``tell`` and ``correct`` record it.
 
     Args:
@@ -85,9 +70,9 @@ class Result(Measurement):
         withdrawn: The point will not be run: neither a value nor a failure.
     """
 
-    param: Assignments = ()
+    param: options.Assignments = ()
     failed: bool = False
-    reason: Text = None
+    reason: options.Text = None
     transient: bool = False
     withdrawn: bool = False
 
@@ -103,17 +88,21 @@ class Result(Measurement):
         state: State = "failed" if self.failed else "withdrawn" if self.withdrawn else "complete"
         return {
             "state": state,
-            "params": parse_point(study, self.param) or None,
-            "outcomes": read_outcomes(study, self.outcome),
+            "params": options.parse_point(study, self.param) or None,
+            "outcomes": options.parse_outcomes(study, self.outcome),
             "reason": self.reason,
             "transient": self.transient,
             **self.said(),
         }
 
 
-@command
-def ask(
-    target: Target, *, count: Count = 1, fix: Assignments = (), context: Assignments = ()
+@options.command
+def ask_command(
+    target: options.Target,
+    *,
+    count: options.Count = 1,
+    fix: options.Assignments = (),
+    context: options.Assignments = (),
 ) -> None:
     """Propose the next point to measure.
 
@@ -128,8 +117,8 @@ def ask(
         noregret ask lab --count 3 --fix solvent=water
     """
     study = target.open()
-    fixed = parse_point(study, fix) or None
-    trials = study.ask(count, fixed=fixed, context=read_context(study, context))
+    fixed = options.parse_point(study, fix) or None
+    trials = study.ask(count, fixed=fixed, context=options.parse_context(study, context))
     first = trials[0].number
     outcomes = "".join(f" --outcome {name}=…" for name in study.outcomes)
     target.emit(
@@ -140,8 +129,10 @@ def ask(
     )
 
 
-@command
-def tell(target: Target, trial: int, value: str | None = None, *, result: Result) -> None:
+@options.command
+def tell_command(
+    target: options.Target, trial: int, value: str | None = None, *, result: TrialResult
+) -> None:
     """Record the VALUE of a TRIAL.
 
     It is stored when the command returns. A mistake is put right with `correct`.
@@ -153,14 +144,16 @@ def tell(target: Target, trial: int, value: str | None = None, *, result: Result
     result.check(value)
     study = target.open()
     measured, noise = result.value_of(study, value)
-    options = result.of(study)
+    rest = result.of(study)
     if measured is not None:
-        check_given(study.outcomes, options["outcomes"] or {}, "--outcome ")
-    _report(target, study, study.tell(trial, measured, noise, **options))
+        options.check_given(study.outcomes, rest["outcomes"] or {}, "--outcome ")
+    _report(target, study, study.tell(trial, measured, noise, **rest))
 
 
-@command
-def correct(target: Target, trial: int, value: str | None = None, *, result: Result) -> None:
+@options.command
+def correct_command(
+    target: options.Target, trial: int, value: str | None = None, *, result: TrialResult
+) -> None:
     """Replace the result of a TRIAL.
 
     The old entry stays readable and no longer counts.
@@ -174,8 +167,10 @@ def correct(target: Target, trial: int, value: str | None = None, *, result: Res
     _report(target, study, corrected)
 
 
-@command
-def add(target: Target, point: Point, value: str, *, measurement: Measurement) -> None:
+@options.command
+def add_command(
+    target: options.Target, point: options.Point, value: str, *, measurement: Measurement
+) -> None:
     """Record a point measured before or elsewhere, with its VALUE.
 
     Example:
@@ -183,15 +178,15 @@ def add(target: Target, point: Point, value: str, *, measurement: Measurement) -
     """
     study = target.open()
     measured, noise = measurement.value_of(study, value)
-    outcomes = read_outcomes(study, measurement.outcome)
-    check_given(study.outcomes, outcomes or {}, "--outcome ")
+    outcomes = options.parse_outcomes(study, measurement.outcome)
+    options.check_given(study.outcomes, outcomes or {}, "--outcome ")
     params = _whole_point(study, point)
     trial = study.add(params, measured, noise, outcomes=outcomes, **measurement.said())
     _report(target, study, trial)
 
 
-@command
-def enqueue(target: Target, point: Point, *, remarks: Remarks) -> None:
+@options.command
+def enqueue_command(target: options.Target, point: options.Point, *, remarks: Remarks) -> None:
     """Choose a point yourself: the next ask proposes it.
 
     Example:
@@ -202,8 +197,8 @@ def enqueue(target: Target, point: Point, *, remarks: Remarks) -> None:
     _report_waiting(target, study, trial, "waits")
 
 
-@command
-def import_(target: Target, file: Annotated[Path, "FILE.csv"]) -> None:
+@options.command
+def import_command(target: options.Target, file: Annotated[Path, "FILE.csv"]) -> None:
     """Record points measured before, from a CSV file.
 
     The file has a column per parameter, one called value, and noise_std if known. All lines are
@@ -218,8 +213,8 @@ def import_(target: Target, file: Annotated[Path, "FILE.csv"]) -> None:
     target.emit(output.trials_document(study, trials), text)
 
 
-@command
-def annotate(target: Target, trial: int | None = None, *, remarks: Remarks) -> None:
+@options.command
+def annotate_command(target: options.Target, trial: int | None = None, *, remarks: Remarks) -> None:
     """Write a note or attributes to a TRIAL, or to the study.
 
     What is not named stays. An empty note, or an attribute null, deletes it.
@@ -241,12 +236,12 @@ def annotate(target: Target, trial: int | None = None, *, remarks: Remarks) -> N
     )
 
 
-@command
-def reclaim(
-    target: Target,
+@options.command
+def reclaim_command(
+    target: options.Target,
     trials: tuple[int, ...] = (),
     *,
-    grace: Annotated[NotNegative, "SECONDS"] = 60.0,
+    grace: Annotated[options.NotNegative, "SECONDS"] = 60.0,
     then: Literal["retry", "fail"] = "retry",
 ) -> None:
     """Return trials of dead workers to the queue.
@@ -271,8 +266,8 @@ def reclaim(
     target.emit(output.trials_document(study, back), text)
 
 
-@command
-def retry(target: Target, trial: int) -> None:
+@options.command
+def retry_command(target: options.Target, trial: int) -> None:
     """Return the point of a failed TRIAL to the queue.
 
     A new trial waits in its place, and the failure no longer counts.
@@ -285,7 +280,7 @@ def retry(target: Target, trial: int) -> None:
     _report_waiting(target, study, again, f"waits in the place of trial {again.corrects}")
 
 
-def _report_waiting(target: Target, study: Study, trial: Trial, state: str) -> None:
+def _report_waiting(target: options.Target, study: Study, trial: Trial, state: str) -> None:
     target.emit(
         {"study": study.name, "trial": output.trial_document(study, trial)},
         f"trial {trial.number} {state}: {output.point_text(study, trial.params)}\n\n"
@@ -293,15 +288,15 @@ def _report_waiting(target: Target, study: Study, trial: Trial, state: str) -> N
     )
 
 
-def _whole_point(study: Study, words: Point) -> dict[str, Any]:
+def _whole_point(study: Study, words: options.Point) -> dict[str, Any]:
     """A point with a value for every parameter that exists for its choices."""
-    point = parse_point(study, words)
+    point = options.parse_point(study, words)
     branching = study.space.branching if isinstance(study.space, Space) else None
-    check_given(study.space.parameters, branching.filled(point) if branching else point)
+    options.check_given(study.space.parameters, branching.filled(point) if branching else point)
     return point
 
 
-def _report(target: Target, study: Study, trial: Trial) -> None:
+def _report(target: options.Target, study: Study, trial: Trial) -> None:
     """Prints what was recorded, the best so far, and the next command."""
     ended = "failed, not the point's fault," if trial.transient else trial.state
     unit = units_of(study.record().attributes)[None]

@@ -114,7 +114,7 @@ def naming(name: str) -> Iterator[None]:
         raise SpaceError(f"parameter {name!r}: {error}") from None
 
 
-def plain(parameter: Parameter) -> Axis:
+def as_is(parameter: Parameter) -> Axis:
     """A parameter that both sides mean in the same way."""
     quick = (float, int) if isinstance(parameter, Float) else (int,)
 
@@ -144,7 +144,7 @@ def listed(values: Sequence[Any]) -> Axis | Single:
         and all(a < b for a, b in pairwise(items))
     )
     try:
-        return plain(Choice(items, ordered=ordered))
+        return as_is(Choice(items, ordered=ordered))
     except SpaceError:  # objects such as estimators, or equal values
         names = [repr(item) for item in items]
         if len(set(names)) < len(names):
@@ -174,7 +174,7 @@ def ranged(
         return Single(low)
     if step is not None:
         return _levels(low, round((high - low) / step), step, log=False)
-    return plain(kind(low, high, log))  # type: ignore[arg-type]
+    return as_is(kind(low, high, log))  # type: ignore[arg-type]
 
 
 def multiples(low: float, high: float, step: float, *, log: bool) -> Axis:
@@ -236,7 +236,7 @@ def quantiles(distribution: Any) -> Axis:
     last = 1 - CUT if not math.isfinite(high) else 1 - EDGE
     ends = [float(distribution.ppf(each)) for each in (first, last)]
     made = Quantiles(ends[0], ends[1], distribution=distribution, share=(first, last))
-    return plain(made)
+    return as_is(made)
 
 
 # -- spaces declared by running a function --

@@ -19,12 +19,12 @@ from noregret.integrations.axes import (
     Axis,
     Single,
     Suggestions,
+    as_is,
     checked,
     common,
     evaluate,
     listed,
     multiples,
-    plain,
     quantiles,
     seed_from,
 )
@@ -303,7 +303,7 @@ def _dict_axes(space: Any) -> Axes:
 def _axis(spec: Any) -> Axis | Single:
     """One of Tune's domains, a parameter of ours, or a constant."""
     if isinstance(spec, (Float, Int, Choice)):
-        return plain(spec)
+        return as_is(spec)
     if not isinstance(spec, sample.Domain):
         return Single(spec)
     if isinstance(spec, sample.Categorical):
@@ -327,4 +327,4 @@ def _axis(spec: Any) -> Axis | Single:
         return multiples(spec.lower, spec.upper, step, log=log)
     # Tune's upper end of whole numbers is exclusive, except in steps
     kind, upper = (Int, spec.upper - 1) if whole else (Float, spec.upper)
-    return plain(kind(spec.lower, upper, log))
+    return as_is(kind(spec.lower, upper, log))

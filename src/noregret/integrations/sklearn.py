@@ -11,7 +11,7 @@ import numpy as np
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import CUT, Axes, Axis, Single, listed, plain, quantiles
+from noregret.integrations.axes import CUT, Axes, Axis, Single, as_is, listed, quantiles
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
@@ -267,7 +267,7 @@ def _is_list(spec: Any) -> bool:
 
 def _axis(spec: Any) -> Axis | Single:
     if isinstance(spec, (Float, Int, Choice)):
-        return plain(spec)
+        return as_is(spec)
     if hasattr(spec, "ppf") and hasattr(spec, "cdf") and hasattr(spec, "dist"):
         return _distribution(spec)
     if not _is_list(spec) or len(spec) == 0:
@@ -285,9 +285,9 @@ def _distribution(frozen: Any) -> Axis:
     low, high = (float(end) for end in frozen.support())
     kind = frozen.dist.name
     if kind in ("uniform", "loguniform", "reciprocal"):
-        return plain(Float(low, high, log=kind != "uniform"))
+        return as_is(Float(low, high, log=kind != "uniform"))
     if not hasattr(frozen, "pmf"):
         return quantiles(frozen)
     first = low if math.isfinite(low) else frozen.ppf(CUT)
     last = high if math.isfinite(high) else frozen.ppf(1 - CUT)
-    return plain(Int(int(first), int(last)))
+    return as_is(Int(int(first), int(last)))
