@@ -273,7 +273,7 @@ def load_function(name: str) -> Callable[[Any], Any]:
         function = getattr(function, part)
     if not callable(function):
         raise ConfigurationError(f"{attribute} in {where} is not a function but {function!r}")
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def _module(name: str) -> ModuleType:

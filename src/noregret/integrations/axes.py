@@ -17,6 +17,7 @@ from noregret.errors import SpaceError
 from noregret.space import ActiveWhen, Choice, Constraint, Float, Int, Parameter, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
+from noregret.trials import Trial
 
 CUT = 1e-3  # tail probability left out where the support of a distribution is unbounded
 EDGE = 1e-6  # tail probability left out at a finite end of the support
@@ -31,6 +32,14 @@ def checked(strategy: Strategy | None) -> Strategy:
 def seed_from(entropy: Any) -> int:
     """A study's seed from whole numbers; None stands for fresh entropy."""
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])
+
+
+def tell_finite(study: Study, trial: Trial, value: Any) -> None:
+    """Tells the value, or that the trial has failed where it is not finite."""
+    if np.isfinite(value):
+        study.tell(trial, value)
+    else:
+        study.tell(trial, state="failed")
 
 
 @dataclass(frozen=True, slots=True)

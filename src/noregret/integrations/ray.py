@@ -28,10 +28,10 @@ from noregret.integrations.axes import (
     quantiles,
     seed_from,
 )
-from noregret.space import Branch, Choice, Float, Int, Space
+from noregret.space import ActiveWhen, Branch, Choice, Constraint, Float, Int, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
-from noregret.trials import Decision, State, Trial
+from noregret.trials import Decision, Goal, State, Trial
 
 try:
     from ray import cloudpickle
@@ -154,32 +154,27 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
 
     def suggest(self, trial_id: str) -> dict[str, Any] | None:
         self._ready()
-        if trial_id in self._runs:
-            return _nested(self._runs[trial_id].params)
-        if self._first:
-            self._runs[trial_id] = _Run(self._check(self._first.pop(0)))
-            return _nested(self._runs[trial_id].params)
+        if trial_id not in self._runs:
+            first = _Run(self._check(self._first.pop(0))) if self._first else None
+            self._runs[trial_id] = first or self._proposed()
+        return _nested(self._runs[trial_id].params)
+
+    def _proposed(self) -> _Run:
+        """A trial at a point that the strategy proposes."""
         axes, decided = self._axes()
-        decision = Decision()
-        params: dict[str, Any] = {}
+        run = _Run({}, decided=decided)
         if axes.named:
-            asked = Study(
-                axes.space,
-                "minimize" if self._mode == "min" else "maximize",
-                self._strategy,
-                self._seed,
-                trials=self._history(axes, decided),
-            ).ask()
-            params = axes.theirs(asked.params)
-            decision = replace(asked.decision, pending=())  # numbers of a study that is gone
-        run = _Run(params, decision=decision, decided=decided)
+            goal: Goal = "minimize" if self._mode == "min" else "maximize"
+            trials = self._history(axes, decided)
+            asked = Study(axes.space, goal, self._strategy, self._seed, trials=trials).ask()
+            run.params = axes.theirs(asked.params)
+            run.decision = replace(asked.decision, pending=())  # numbers of a study that is gone
         if callable(self._space):
             rng = np.random.default_rng([self._seed, len(self._runs), 1])
-            suggestions = Suggestions(params, axes.named, rng)
+            suggestions = Suggestions(run.params, axes.named, rng)
             run.params = evaluate(self._space, suggestions)
             run.declared = suggestions.declared
-        self._runs[trial_id] = run
-        return _nested(run.params)
+        return run
 
     def _history(self, axes: Axes, decided: tuple[Any, ...]) -> list[Trial]:
         history: list[Trial] = []
@@ -188,15 +183,8 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
                 ours = axes.ours(run.params)
             except SpaceError:  # of another branch of a space function
                 continue
-            history.append(
-                Trial(
-                    len(history),
-                    ours,
-                    run.state,
-                    run.value,
-                    decision=run.decision if run.decided == decided else Decision(),
-                )
-            )
+            decision = run.decision if run.decided == decided else Decision()
+            history.append(Trial(len(history), ours, run.state, run.value, decision=decision))
         return history
 
     def on_trial_complete(
@@ -204,9 +192,8 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     ) -> None:
         run = self._runs.get(trial_id)
         if run is not None and run.state == "running":
-            run.state, run.value = _outcome(
-                None if error or not result else result.get(self._metric or "")
-            )
+            value = None if error or not result else result.get(self._metric or "")
+            run.state, run.value = _outcome(value)
 
     def add_evaluated_point(
         self,
@@ -258,7 +245,7 @@ def _check_metric(metric: Any, mode: Any) -> None:
 
 def _outcome(value: Any) -> tuple[State, float | None]:
     try:
-        number = math.nan if value is None else float(value)
+        number = float(value)
     except (TypeError, ValueError):
         number = math.nan
     return ("complete", number) if math.isfinite(number) else ("failed", None)
@@ -273,11 +260,10 @@ def _nested(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dict_axes(space: Any) -> Axes:
-    constraints, branches = (
-        (space.constraints, space.branches) if isinstance(space, Space) else ((), ())
-    )
+    constraints: tuple[Constraint, ...] = ()
+    branches: tuple[ActiveWhen, ...] = ()
     if isinstance(space, Space) and not space.vector:
-        space = space.parameters
+        constraints, branches, space = space.constraints, space.branches, space.parameters
     if not isinstance(space, Mapping):
         raise SpaceError(
             "a space is a dict of Tune's domains or noregret parameters, or a function of a trial,"
@@ -290,13 +276,13 @@ def _dict_axes(space: Any) -> Axes:
                 f"parameter {name.rpartition('/')[0]!r}: a grid search cannot be modelled: write"
                 " tune.choice([...])"
             )
-        inner = Space({name: spec}) if isinstance(spec, Branch) else None
-        added = {name: spec} if inner is None else inner.parameters
-        for each in added:
-            if each in specs:
-                raise SpaceError(f"{each!r} is given twice: by itself, and as an input of a Branch")
+        added: Mapping[str, Any] = {name: spec}
+        if isinstance(spec, Branch):
+            inner = Space(added)
+            added, branches = inner.parameters, branches + inner.branches
+        for each in [each for each in added if each in specs]:
+            raise SpaceError(f"{each!r} is given twice: by itself, and as an input of a Branch")
         specs |= added
-        branches += () if inner is None else inner.branches
     return Axes.of(specs, _axis, constraints, branches)
 
 
@@ -313,10 +299,10 @@ def _axis(spec: Any) -> Axis | Single:
     if isinstance(sampler, sample.Quantized):
         sampler, step = sampler.sampler, sampler.q
     if isinstance(sampler, sample.Normal):
-        mean, std = sampler.mean, sampler.sd
+        mean, reach = sampler.mean, 3 * sampler.sd
         if step is None:
-            return quantiles(scipy.stats.norm(mean, std))
-        return multiples(mean - 3 * std, mean + 3 * std, step, log=False)
+            return quantiles(scipy.stats.norm(mean, sampler.sd))
+        return multiples(mean - reach, mean + reach, step, log=False)
     log, whole = isinstance(sampler, sample.LogUniform), isinstance(spec, sample.Integer)
     if not whole and not isinstance(spec, sample.Float):
         raise SpaceError(

@@ -11,7 +11,16 @@ import numpy as np
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import CUT, Axes, Axis, Single, as_is, listed, quantiles
+from noregret.integrations.axes import (
+    CUT,
+    Axes,
+    Axis,
+    Single,
+    as_is,
+    listed,
+    quantiles,
+    tell_finite,
+)
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
@@ -169,11 +178,7 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
             raise _which_metric(names, metric)
         for trial in trials:
             failed = scores is None or trial.number in self._failed
-            score = self.error_score if failed else scores[trial.number]
-            if np.isfinite(score):
-                self.study_.tell(trial, score)
-            else:
-                self.study_.tell(trial, state="failed")
+            tell_finite(self.study_, trial, self.error_score if failed else scores[trial.number])
 
     def _format_results(
         self,
@@ -194,8 +199,7 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _forget(self, *names: str) -> None:
         for name in names:
-            if hasattr(self, name):
-                delattr(self, name)
+            vars(self).pop(name, None)
 
     def _keep(self, results: dict[str, Any] | None, metric: str) -> None:
         """The results of an interrupted search, and nothing that an earlier fit may have left."""
@@ -234,12 +238,9 @@ def _failed_row(example: Mapping[str, Any], error_score: float) -> dict[str, Any
     def failed(scores: Any) -> Any:
         return dict.fromkeys(scores, error_score) if isinstance(scores, Mapping) else error_score
 
-    return {
-        **example,
-        "fit_time": np.nan,
-        "score_time": np.nan,
-        **{key: failed(example[key]) for key in ("test_scores", "train_scores") if key in example},
-    }
+    scored = [key for key in ("test_scores", "train_scores") if key in example]
+    row = {**example, **{key: failed(example[key]) for key in scored}}
+    return row | {"fit_time": np.nan, "score_time": np.nan}
 
 
 def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, Any]]]:
@@ -259,23 +260,18 @@ def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, An
     return axes.space, axes.theirs
 
 
-def _is_list(spec: Any) -> bool:
-    return (isinstance(spec, Sequence) and not isinstance(spec, str)) or (
-        isinstance(spec, np.ndarray) and spec.ndim == 1
-    )
-
-
 def _axis(spec: Any) -> Axis | Single:
     if isinstance(spec, (Float, Int, Choice)):
         return as_is(spec)
     if hasattr(spec, "ppf") and hasattr(spec, "cdf") and hasattr(spec, "dist"):
         return _distribution(spec)
-    if not _is_list(spec) or len(spec) == 0:
-        raise SpaceError(
-            "give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got"
-            f" {spec!r}"
-        )
-    return listed(spec)
+    is_sequence = isinstance(spec, Sequence) and not isinstance(spec, str)
+    if (is_sequence or (isinstance(spec, np.ndarray) and spec.ndim == 1)) and len(spec) > 0:
+        return listed(spec)
+    raise SpaceError(
+        "give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got"
+        f" {spec!r}"
+    )
 
 
 def _distribution(frozen: Any) -> Axis:
