@@ -248,6 +248,21 @@ def quantiles(distribution: Any) -> Axis:
     return as_is(made)
 
 
+def distributed(frozen: Any) -> Axis:
+    """A frozen scipy.stats distribution: its range where it is uniform on some scale, else its own
+    probabilities as the scale.
+    """
+    low, high = (float(end) for end in frozen.support())
+    kind = frozen.dist.name
+    if kind in ("uniform", "loguniform", "reciprocal"):
+        return as_is(Float(low, high, log=kind != "uniform"))
+    if not hasattr(frozen, "pmf"):
+        return quantiles(frozen)
+    first = low if math.isfinite(low) else frozen.ppf(CUT)
+    last = high if math.isfinite(high) else frozen.ppf(1 - CUT)
+    return as_is(Int(int(first), int(last)))
+
+
 # -- spaces declared by running a function --
 
 

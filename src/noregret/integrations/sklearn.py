@@ -11,16 +11,7 @@ import numpy as np
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import (
-    CUT,
-    Axes,
-    Axis,
-    Single,
-    as_is,
-    listed,
-    quantiles,
-    tell_finite,
-)
+from noregret.integrations.axes import Axes, Axis, Single, as_is, distributed, listed, tell_finite
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
@@ -199,7 +190,7 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _forget(self, *names: str) -> None:
         for name in names:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
 
     def _keep(self, results: dict[str, Any] | None, metric: str) -> None:
         """The results of an interrupted search, and nothing that an earlier fit may have left."""
@@ -264,7 +255,7 @@ def _axis(spec: Any) -> Axis | Single:
     if isinstance(spec, (Float, Int, Choice)):
         return as_is(spec)
     if hasattr(spec, "ppf") and hasattr(spec, "cdf") and hasattr(spec, "dist"):
-        return _distribution(spec)
+        return distributed(spec)
     is_sequence = isinstance(spec, Sequence) and not isinstance(spec, str)
     if (is_sequence or (isinstance(spec, np.ndarray) and spec.ndim == 1)) and len(spec) > 0:
         return listed(spec)
@@ -272,18 +263,3 @@ def _axis(spec: Any) -> Axis | Single:
         "give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got"
         f" {spec!r}"
     )
-
-
-def _distribution(frozen: Any) -> Axis:
-    """A frozen scipy.stats distribution: its range where it is uniform on some scale, else its own
-    probabilities as the scale.
-    """
-    low, high = (float(end) for end in frozen.support())
-    kind = frozen.dist.name
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return as_is(Float(low, high, log=kind != "uniform"))
-    if not hasattr(frozen, "pmf"):
-        return quantiles(frozen)
-    first = low if math.isfinite(low) else frozen.ppf(CUT)
-    last = high if math.isfinite(high) else frozen.ppf(1 - CUT)
-    return as_is(Int(int(first), int(last)))
