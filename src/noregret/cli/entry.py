@@ -46,15 +46,8 @@ class Commands(click.Group):
                 error.show()
                 sys.exit(error.exit_code)
             _fail(type(error).__name__, error.format_message(), as_json)
-        except OSError as error:
-            place = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            _fail(type(error).__name__, place, as_json)
-        except UnicodeError as error:
-            message = f"a text cannot be read or written ({error}): use a terminal in UTF-8"
-            _fail(type(error).__name__, message, as_json)
-        except NoRegretError as error:
-            notes = getattr(error, "__notes__", [])
-            _fail(type(error).__name__, without_python(" ".join([str(error), *notes])), as_json)
+        except (OSError, UnicodeError, NoRegretError) as error:
+            _fail(type(error).__name__, _message(error), as_json)
         sys.exit(code if isinstance(code, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -82,6 +75,15 @@ def without_python(message: str) -> str:
         return ", ".join(map(str, value)) or "none"
 
     return PYTHON_VALUE.sub(written, message)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeError):
+        return f"a text cannot be read or written ({error}): use a terminal in UTF-8"
+    text = " ".join([str(error), *getattr(error, "__notes__", [])])
+    return without_python(text) if isinstance(error, NoRegretError) else text
 
 
 def _fail(kind: str, message: str, as_json: bool, code: int = 2) -> NoReturn:

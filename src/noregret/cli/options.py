@@ -103,8 +103,7 @@ class DatabaseTarget(Printer):
         path = storage_file(storage_url(self.storage))
         if path is not None and not Path(path).exists():
             raise StorageError(
-                f"there is no database {path}: make a study with `noregret create`,"
-                " or name another database with --storage"
+                f"there is no database {path}: name it by --storage, or `noregret create` a study"
             )
         return self.storage
 
@@ -155,8 +154,7 @@ class Target(DatabaseTarget):
                 raise StorageError("there is no study yet: make one with `noregret create`")
             if len(names) > 1:
                 raise StorageError(
-                    f"there are {len(names)} studies ({', '.join(names)}): name one as the first"
-                    " word, or with --study"
+                    f"there are {len(names)} studies ({', '.join(names)}): name one as first word"
                 )
             name = names[0]
         try:
@@ -358,14 +356,19 @@ def typed_pairs(words: Iterable[str]) -> dict[str, Any]:
 def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
     """Parameter values, read by the study's space; some may be missing."""
     parameters, units = study.space.parameters, units_of(study.record().attributes)
-    point = {}
-    for name, text in read_pairs(words).items():
-        if name not in parameters:
-            raise SpaceError(
-                f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
-            )
-        point[name] = parsed(text, name, parameters[name], units)
-    return point
+    texts = _known(words, "parameter", parameters, SpaceError)
+    return {name: parsed(text, name, parameters[name], units) for name, text in texts.items()}
+
+
+def _known(
+    words: Iterable[str], kind: str, names: Iterable[str], error: type[NoRegretError]
+) -> dict[str, str]:
+    """Texts by name; raises if a name is not one of these."""
+    texts, listed = read_pairs(words), ", ".join(names) or "none"
+    for name in texts:
+        if name not in names:
+            raise error(f"there is no {kind} {name!r}: this study has {listed}")
+    return texts
 
 
 def check_given(names: Iterable[str], values: Mapping[str, Any], option: str = "") -> None:
@@ -388,14 +391,8 @@ def parse_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
 
 def parse_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
     """The outcomes of a trial by name, with their noise where it was typed; None for none."""
-    values: dict[str, Any] = {}
-    units = units_of(study.record().attributes)
-    for name, text in read_pairs(words).items():
-        if name not in study.outcomes:
-            raise TrialError(
-                f"there is no outcome {name!r}: this study has"
-                f" {', '.join(study.outcomes) or 'none'}; nothing was recorded"
-            )
+    units, values = units_of(study.record().attributes), dict[str, Any]()
+    for name, text in _known(words, "outcome", study.outcomes, TrialError).items():
         value, noise, _ = read_value(text, f"outcome {name!r}", units.get(name, ""))
         values[name] = value if noise is None else (value, noise)
     return values or None

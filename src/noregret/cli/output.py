@@ -16,13 +16,7 @@ from noregret.study import Study, algorithms, understood, units_of
 from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, standing
 
 LONGEST = 60  # characters of a remark in a table
-STATE_WORDS: dict[str, str] = {
-    "complete": "complete",
-    "running": "under way",
-    "waiting": "waiting",
-    "failed": "failed",
-    "withdrawn": "withdrawn",
-}
+STATE_WORDS: dict[str, str] = {state: state for state in STATES} | {"running": "under way"}
 LIMITS: dict[str, type[AtMost | AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
 
 
@@ -66,11 +60,9 @@ def parameter_range(parameter: Parameter) -> str:
         return (" < " if parameter.ordered else ", ").join(map(str, parameter.options))
     whole = "whole numbers " if isinstance(parameter, Int) else ""
     step = parameter.resolution if isinstance(parameter, Float) else parameter.step
-    return (
-        f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}"
-        f"{', log scale' if parameter.log else ''}"
-        f"{'' if step is None or (whole and step == 1) else f', in steps of {text_of(step)}'}"
-    )
+    text = f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}"
+    text += ", log scale" if parameter.log else ""
+    return text if step is None or (whole and step == 1) else f"{text}, in steps of {text_of(step)}"
 
 
 def counts(study: Study) -> dict[str, int]:
@@ -154,7 +146,7 @@ def trial_table(study: Study, trials: Sequence[Trial], *, results: bool = True) 
     for name, parameter in study.space.parameters.items():
         cells = [text_of(point[name]) if name in point else "" for point in points]
         columns.append((name, not isinstance(parameter, Choice), cells))
-    columns.append(("why", False, [reason(trial) for trial in trials]))
+    columns.append(("why", False, [choice_text(trial) for trial in trials]))
     columns.append(("note", False, [_remark(trial) for trial in trials]))
     names, right, cells_of = zip(*(column for column in columns if any(column[2])), strict=True)
     rows = list(zip(*cells_of, strict=True))
@@ -178,7 +170,7 @@ def _first_line(text: str | None) -> str:
     return (text or "").partition("\n")[0]
 
 
-def reason(trial: Trial) -> str:
+def choice_text(trial: Trial) -> str:
     """Why the point was chosen, in a few words."""
     if trial.decision.source == "retry":
         return f"trial {trial.corrects} again"
@@ -198,7 +190,7 @@ def trial_text(study: Study, trial: Trial) -> str:
         "value": number(trial.value),
         "noise": number(trial.noise_std),
         "outcomes": outcomes_text(study, trial),
-        "why": reason(trial),
+        "why": choice_text(trial),
         "asked (UTC)": trial.created,
         "begun (UTC)": trial.started,
         "ended (UTC)": trial.finished,
@@ -208,26 +200,21 @@ def trial_text(study: Study, trial: Trial) -> str:
         "attributes": attributes_text(trial.attributes),
         "asked for": "" if trial.asked is None else point_text(study, trial.asked),
     }
-    point = named_params(study.space, trial.params)
-    cells = [[name, text] for name, text in rows.items() if text]
-    cells += [[name, text_of(value)] for name, value in point.items()]
+    cells = [(name, text) for name, text in rows.items() if text]
+    cells += [(n, text_of(value)) for n, value in named_params(study.space, trial.params).items()]
     text = table([f"trial {trial.number}", ""], cells)
-    model = trial.decision.model
-    if model is None:
+    if trial.decision.model is None:
         return text
     explanation = study.strategy.explain(trial.decision)
-    reasons = [[name, text_of(value)] for name, value in plain(model).items()]
-    reasons += [
-        [
-            f"expected {outcome.name}",
-            f"{plus_minus(outcome.mean, outcome.std)},"
-            f" {outcome.chance:.0%} likely within its limit",
-        ]
-        for outcome in explanation.outcomes
-    ]
+    reasons = [(name, text_of(value)) for name, value in plain(trial.decision.model).items()]
+    for each in explanation.outcomes:
+        expected = plus_minus(each.mean, each.std)
+        reasons.append(
+            (f"expected {each.name}", f"{expected}, {each.chance:.0%} likely within its limit")
+        )
     for name, value in explanation.numbers.items():
         values = value if isinstance(value, (list, tuple)) else [value]
-        reasons.append([name, ", ".join(map(text_of, values))])
+        reasons.append((name, ", ".join(map(text_of, values))))
     return f"{text}\n\n{table(['decision', ''], reasons)}"
 
 
@@ -266,19 +253,20 @@ def results_text(study: Study, document: Mapping[str, Any]) -> str:
     best, recommended = document["best"], document["recommended"]
     if best is None:
         return "\n".join(labelled({"best": "none yet: no value was told"}))
-    rows = {
-        "best": f"{number(best['value'])} at trial {best['number']}:"
-        f"  {point_text(study, best['params'])}"
-    }
+
+    def place(trial: Mapping[str, Any]) -> str:
+        return f"trial {trial['number']}:  {point_text(study, trial['params'])}"
+
+    rows = {"best": f"{number(best['value'])} at {place(best)}"}
     if "feasibility" in document:
         feasible = document["feasibility"]["state"] == "feasible"
         rows["limits" if feasible else "best"] = document["feasibility"]["text"]
     if study.context:
         rows["recommended"] = f"depends on {', '.join(study.context)}: noregret plot policy"
     elif document["predicted"] is not None:
-        other = f"trial {recommended['number']}:  {point_text(study, recommended['params'])}"
-        where = "the same point" if recommended["number"] == best["number"] else other
+        same = recommended["number"] == best["number"]
         expected = plus_minus(**document["predicted"])
+        where = "the same point" if same else place(recommended)
         rows["recommended"] = f"{where}  (the model expects {expected})"
     certificate = document["certificate"]
     if certificate is not None and certificate["refuted"]:

@@ -61,7 +61,8 @@ def compare_command(
     prepare_picture(out)
     chosen = {name: _strategy(name) for name in map(str.strip, strategies.split(",")) if name}
     subject: Any = PROBLEMS[problem] if problem is not None else target.open()
-    objective = subject.function if isinstance(subject, Problem) else load_function(function or "")
+    test = subject if isinstance(subject, Problem) else None
+    objective = load_function(function or "") if test is None else test.function
     with Progress(len(chosen) * seeds, shown=False if target.as_json else None) as bar:
         runs = compare_strategies(
             objective,
@@ -73,25 +74,21 @@ def compare_command(
             noise_std=noise,
             ended=lambda name, _: bar.advance(name),
         )
-    optimum = subject.optimum if isinstance(subject, Problem) else None
+    optimum = None if test is None else test.optimum
     if out is not None:
         canvas.save(_draw(runs, subject.name, subject.goal, optimum), out)
+    finals = {each.name: [None if np.isnan(v) else float(v) for v in each.final] for each in runs}
     document = {
         "problem": subject.name,
         "goal": subject.goal,
         "optimum": optimum,
         "seeds": seeds,
         "trials": trials,
-        "strategies": {
-            each.name: {"final": [None if np.isnan(v) else float(v) for v in each.final]}
-            for each in runs
-        },
+        "strategies": {name: {"final": values} for name, values in finals.items()},
         "file": None if out is None else str(out),
     }
-    known = "" if optimum is None else f", the optimum is {number(optimum)}"
-    text = (
-        f"{subject.name}: best value after {trials} trials ({subject.goal}), {seeds} seeds{known}"
-    )
+    text = f"{subject.name}: best value after {trials} trials ({subject.goal}), {seeds} seeds"
+    text += "" if optimum is None else f", the optimum is {number(optimum)}"
     text += f"\n\n{_ranking(runs, subject.goal)}"
     target.emit(document, text if out is None else f"{text}\n\npicture in {out}")
 
@@ -108,15 +105,15 @@ def _strategy(name: str) -> Strategy:
 def _ranking(runs: Sequence[Compared], goal: str) -> str:
     """A line per strategy with the quartiles of its final values, the best median first."""
     sign = -1 if goal == "maximize" else 1
-    lines: list[tuple[float, list[str]]] = []
+    rows: list[tuple[float, list[str]]] = []
     for each in runs:
-        good, middle, bad = sign * np.nanquantile(sign * each.final, [0.25, 0.5, 0.75])
+        quartiles = sign * np.nanquantile(sign * each.final, [0.5, 0.25, 0.75])
         failed = sum(t.state == "failed" for study in each.studies for t in study.trials)
-        cells = [each.name, *(number(float(v)) for v in (middle, good, bad)), str(failed)]
-        lines.append((sign * float(middle), cells))
+        cells = [each.name, *(number(float(v)) for v in quartiles), str(failed)]
+        rows.append((sign * float(quartiles[0]), cells))
     header = ["strategy", "median", "best quarter", "worst quarter", "failed"]
-    rows = [cells for _, cells in sorted(lines, key=lambda line: line[0])]
-    return table(header, rows, (1, 2, 3, 4))
+    ranked = [cells for _, cells in sorted(rows, key=lambda row: row[0])]
+    return table(header, ranked, (1, 2, 3, 4))
 
 
 def _draw(runs: Sequence[Compared], title: str, goal: str, optimum: float | None) -> Any:
@@ -370,12 +367,10 @@ def information_command(
         "at_most": gains[t - 1] / bounds.GREEDY_SHARE,
         "candidates": points,
     }
-    shown = sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t})
-    lines = [
-        f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / bounds.GREEDY_SHARE:.4f}"
-        f"  (over {points} candidates)"
-        for count in shown
-    ]
+    counts = sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t})
+    bounded = [(gains[n - 1], n, gains[n - 1] / bounds.GREEDY_SHARE) for n in counts]
+    over = f"  (over {points} candidates)"
+    lines = [f"{low:10.4f} ≤ γ_{n} ≤ {high:.4f}{over}" for low, n, high in bounded]
     target.emit(document, "\n".join(lines))
 
 

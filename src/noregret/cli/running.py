@@ -94,8 +94,7 @@ class Program:
         unused = [name for name in names if not any(f"{{{name}}}" in word for word in self.words)]
         if unused:
             raise ConfigurationError(
-                f"the command does not use {{{unused[0]}}}: write every parameter in braces where"
-                f" its value belongs ({', '.join(names)})"
+                f"the command does not use {{{unused[0]}}}: it needs every parameter in braces"
             )
         if "{" not in self.words[0] and shutil.which(self.words[0]) is None:
             raise ConfigurationError(
@@ -185,10 +184,8 @@ def read_printed(lines: Sequence[str], outcomes: Sequence[str] = ()) -> Any:
     if outcomes:
         document = _last_json(lines, outcomes)
         if document is None:
-            raise EvaluationError(
-                "no line of its output is JSON with its outcomes, such as"
-                f' {{"value": 0.3, "{outcomes[0]}": 0.2}}'
-            )
+            example = f'{{"value": 0.3, "{outcomes[0]}": 0.2}}'
+            raise EvaluationError(f"no line of its output is JSON with its outcomes: {example}")
         return {
             name: document[name] for name in ("value", "noise_std", *outcomes) if name in document
         }
@@ -199,9 +196,9 @@ def read_printed(lines: Sequence[str], outcomes: Sequence[str] = ()) -> Any:
     except ValueError:
         document = _last_json(lines, ["value"])
     if document is None:
+        last = lines[-1][:200]
         raise EvaluationError(
-            'the last line of its output is no number and no line is JSON with a "value":'
-            f" {lines[-1][:200]!r}"
+            f'its last line is no number and no line JSON with a "value": {last!r}'
         )
     try:
         return check_value(document["value"]), check_noise(document.get("noise_std"))
@@ -417,9 +414,7 @@ def run_command(
     if certified is not None:
         stops.append(CertifiedWithin(certified, heuristic=heuristic))
     if not stops and not dry_run and trials is total is timeout is None:
-        raise click.UsageError(
-            "say when to stop: --trials, --total, --timeout, --target or --certified"
-        )
+        raise click.UsageError("when to stop? --trials, --total, --timeout, --target, --certified")
     click.get_current_context().with_resource(_signals())
     study = target.open()
     before, started = len(study.trials), time.monotonic()
@@ -453,14 +448,13 @@ def run_command(
         raise ConfigurationError(str(error)) from None
     except KeyboardInterrupt as error:
         error.add_note(
-            "Trials under way returned to the queue, and all values are stored. Type the same"
-            " command again to go on."
+            "Trials under way returned to the queue. Type the same command again to go on."
         )
         raise
     if watched.gave_up:
         raise NoRegretError(
             f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}."
-            " All values are stored: repair it and type the same command again"
+            " Repair it and type the same command again to go on"
         )
     _report(target, study, before, watched.failed, time.monotonic() - started)
 
@@ -468,27 +462,28 @@ def run_command(
 def _dry_run(target: options.Target, study: Study, objective: Objective, context: Any) -> None:
     params = study.preview(context=context).params
     words = objective.arguments(params) if isinstance(objective, Program) else None
+    where = f"at {output.point_text(study, params)}"
     try:
-        outcomes = returned(objective(params), study.outcomes)
+        found = returned(objective(params), study.outcomes)
     except Exception as error:
-        raise NoRegretError(
-            f"it failed at {output.point_text(study, params)}: {failure_line(error)}."
-            " Nothing was recorded"
-        ) from None
-    value, noise_std = outcomes.value, outcomes.noise_std
+        message = f"it failed {where}: {failure_line(error)}. Nothing was recorded"
+        raise NoRegretError(message) from None
     document = {
         "study": study.name,
         "params": named_params(study.space, params),
-        "value": value,
-        "noise_std": noise_std,
+        "value": found.value,
+        "noise_std": found.noise_std,
         "command": words,
     }
     if study.outcomes:
-        document |= {"outcomes": dict(outcomes.outcomes), "feasible": outcomes.feasible}
-    text = "" if words is None else f"ran {shlex.join(words)}\n"
-    text += number(value) + ("" if noise_std is None else f", noise {number(noise_std)}")
-    text += "".join(f", {name} {number(each)}" for name, each in outcomes.outcomes.items())
-    target.emit(document, f"{text} at {output.point_text(study, params)}; nothing was recorded")
+        document |= {"outcomes": dict(found.outcomes), "feasible": found.feasible}
+    numbers = {"": found.value, "noise ": found.noise_std}
+    numbers |= {f"{name} ": value for name, value in found.outcomes.items()}
+    text = ", ".join(
+        f"{name}{number(value)}" for name, value in numbers.items() if value is not None
+    )
+    ran = "" if words is None else f"ran {shlex.join(words)}\n"
+    target.emit(document, f"{ran}{text} {where}; nothing was recorded")
 
 
 def _report(target: options.Target, study: Study, before: int, failed: int, seconds: float) -> None:
