@@ -54,10 +54,8 @@ def show_command(
             raise UnknownTrialError(
                 f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
             )
-        target.emit(
-            {"study": study.name, "trial": output.trial_document(study, trials[trial])},
-            output.trial_text(study, trials[trial]),
-        )
+        document = {"study": study.name, "trial": output.trial_document(study, trials[trial])}
+        target.emit(document, output.trial_text(study, trials[trial]))
         return
     attributes, text = options.typed_pairs(where), (about or "").casefold()
     selected = [
@@ -138,13 +136,11 @@ def best_command(target: options.Target, *, delta: options.Probability | None = 
     """
     study = target.read()
     study.best  # noqa: B018 — raises without a value
-    resolution = study.resolution()
-    found = output.results(study, delta)
+    found, resolution = output.results(study, delta), study.resolution()
     radius, exact = resolution.radius, resolution.exact
     found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
-    target.emit(
-        {"study": study.name, "goal": study.goal, **found}, output.results_text(study, found)
-    )
+    document = {"study": study.name, "goal": study.goal, **found}
+    target.emit(document, output.results_text(study, found))
 
 
 # -- pictures --
@@ -203,12 +199,12 @@ def plot_command(
         study, *others = _studies(target, also)
     else:
         study, others = target.read(), []
-    path = out or Path(f"{_file_name(study.name)}-{kind}.png")
+    letters = (each if each.isalnum() or each in "-_." else "-" for each in study.name)
+    path = out or Path(f"{''.join(letters).strip('.-') or 'study'}-{kind}.png")
     point = options.parse_point(study, at)
     canvas.save(_draw(study, kind, list(along), point, delta, others), path)
-    target.emit(
-        {"study": study.name, "kind": kind, "file": str(path)}, f"{kind} of {study.name} in {path}"
-    )
+    document = {"study": study.name, "kind": kind, "file": str(path)}
+    target.emit(document, f"{kind} of {study.name} in {path}")
 
 
 def prepare_picture(path: Path | None) -> None:
@@ -254,12 +250,6 @@ def _studies(target: options.Target, also: Sequence[str]) -> list[Study]:
     return [study, *(Study.open(name, storage=storage) for name in names)]
 
 
-def _file_name(name: str) -> str:
-    """The study's name with only such characters as any file name may have."""
-    letters = (letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    return "".join(letters).strip(".-") or "study"
-
-
 # -- all trials --
 
 
@@ -284,29 +274,21 @@ def export_command(
     Example:
         noregret export lab lab.csv
     """
-    kind, file = format_, None if name is None else Path(name)
-    study = target.open()
-    if file is None:
-        kind = kind or ("json" if target.as_json else "csv")
-        if kind == "parquet" or (target.as_json and kind != "json"):
-            raise ConfigurationError(
-                f"{kind} cannot go to standard output{' with --json' if target.as_json else ''}:"
-                " name a file"
-            )
-        study.export(sys.stdout, kind)
-        return
-    ending: Any = file.suffix[1:].lower()
-    if kind is None and ending not in get_args(Format):
+    study, file = target.open(), None if name is None else Path(name)
+    ending = ("json" if target.as_json else "csv") if file is None else file.suffix[1:].lower()
+    kind: Any = format_ or ending
+    if file is None and (kind == "parquet" or (target.as_json and kind != "json")):
+        with_json = " with --json" if target.as_json else ""
+        raise ConfigurationError(f"{kind} cannot go to standard output{with_json}: name a file")
+    if kind not in get_args(Format):
         raise ConfigurationError(
-            f"the format of {file} is not known: let it end in .csv, .json or .parquet, or give"
-            " --format"
+            f"{file} must end in .csv, .json or .parquet; other endings need --format"
         )
-    study.export(file, kind or ending)
-    count = len(study.trials)
-    target.emit(
-        {"study": study.name, "file": str(file), "format": kind or ending, "trials": count},
-        f"{count} trials in {file}",
-    )
+    study.export(file or sys.stdout, kind)
+    if file is not None:
+        count = len(study.trials)
+        document = {"study": study.name, "file": str(file), "format": kind, "trials": count}
+        target.emit(document, f"{count} trials in {file}")
 
 
 @options.command
@@ -323,31 +305,25 @@ def replay_command(target: options.Target, *, tolerance: options.NotNegative = 1
     """
     study = target.open()
     found = study.replay(tolerance)
-    document: dict[str, Any] = {
+    differs = None
+    text = f"{found.agreed} proposals derived again, all as they are recorded"
+    if found.number is not None:
+        points = {"recorded": found.recorded, "derived": found.derived}
+        differs = {name: named_params(study.space, point) for name, point in points.items()}
+        text = f"{found.agreed} proposals agree; trial {found.number} is the first that differs"
+        for name, point in points.items():
+            text += f"\n  {name:<10}{output.point_text(study, point)}"
+    if found.skipped:
+        text += f"\n{found.skipped} were made by another version of the strategy and cannot be"
+        text += f" derived: from trial {found.since} on, all can"
+    document = {
         "study": study.name,
         "agrees": found.number is None,
         "agreed": found.agreed,
-        "differs": None,
+        "differs": differs and {"number": found.number, **differs},
         "skipped": found.skipped,
         "since": found.since,
     }
-    text = f"{found.agreed} proposals derived again, all as they are recorded"
-    if found.number is not None:
-        document["differs"] = {
-            "number": found.number,
-            "recorded": named_params(study.space, found.recorded),
-            "derived": named_params(study.space, found.derived),
-        }
-        text = (
-            f"{found.agreed} proposals agree; trial {found.number} is the first that differs\n"
-            f"  recorded  {output.point_text(study, found.recorded)}\n"
-            f"  derived   {output.point_text(study, found.derived)}"
-        )
-    if found.skipped:
-        text += (
-            f"\n{found.skipped} were made by another version of the strategy and cannot be"
-            f" derived: from trial {found.since} on, all can"
-        )
     target.emit(document, text)
-    if found.number is not None:
+    if differs:
         click.get_current_context().exit(1)

@@ -257,7 +257,7 @@ def load_function(name: str) -> Callable[[Any], Any]:
     if not colon or not where or not attribute:
         raise ConfigurationError(f"write module:function or script.py:function, got {name!r}")
     try:
-        function: Any = _script(Path(where)) if where.endswith(".py") else _module(where)
+        function: Any = _import(where)
     except ConfigurationError:
         raise
     except (Exception, SystemExit) as error:
@@ -273,16 +273,16 @@ def load_function(name: str) -> Callable[[Any], Any]:
     return function
 
 
-def _module(name: str) -> ModuleType:
-    sys.path.insert(0, "")
-    if find_spec(name.split(".")[0]) is None:
-        raise ConfigurationError(
-            f"there is no module {name}: write its dotted name, or path/to/script.py:function"
-        )
-    return importlib.import_module(name)
-
-
-def _script(path: Path) -> ModuleType:
+def _import(where: str) -> ModuleType:
+    """A module by its name or its file, as Python imports it from the working folder."""
+    path = Path(where)
+    if path.suffix != ".py":
+        sys.path.insert(0, "")
+        if find_spec(where.split(".")[0]) is None:
+            raise ConfigurationError(
+                f"there is no module {where}: write its dotted name, or path/to/script.py:function"
+            )
+        return importlib.import_module(where)
     if not path.is_file():
         raise ConfigurationError(f"there is no file {path}")
     sys.path.insert(0, str(path.resolve().parent))

@@ -7,7 +7,7 @@ import warnings
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
@@ -51,20 +51,18 @@ def create_command(
         try:
             study = Study.create(name, storage=storage, **arguments)
         except StudyExistsError:
-            again = target.again("ask", name)
-            raise StudyExistsError(
-                f"study {name} exists already: choose another name, or continue it with `{again}`"
-            ) from None
+            message = f"study {name} exists already: choose another name, or continue it with"
+            raise StudyExistsError(f"{message} `{target.again('ask', name)}`") from None
     for warning in caught:
         click.echo(f"noregret: {warning.message}", err=True)
-    again = target.again("ask", name if len(storage.names()) > 1 else None)
-    text = f"study {name}: {study.goal}, {output.parameters_text(study)}\n\n{_next(study, again)}"
+    next_ = _next(target, study, len(storage.names()) > 1)
+    text = f"study {name}: {study.goal}, {output.parameters_text(study)}\n\n{next_}"
     target.emit(output.study_document(study), text)
 
 
-def _next(study: Study, ask: str) -> str:
+def _next(target: options.DatabaseTarget, study: Study, named: bool = True) -> str:
     context = "".join(f" --context {name}=…" for name in study.context)
-    return f"next: {ask}{context}"
+    return f"next: {target.again('ask', study.name if named else None)}{context}"
 
 
 @options.command
@@ -94,20 +92,19 @@ def derive_command(
     parameters, rules = dict(definition.parameters()), definition.rules()
     study = target.open()
     known = {**study.space.parameters, **parameters}
-    units, texts = units_of(study.record().attributes), options.read_pairs(past)
+    units, values = units_of(study.record().attributes), dict[str, Any](options.read_pairs(past))
     for new in parameters:
-        if new not in study.space.parameters and new not in texts:
+        if new not in study.space.parameters and new not in values:
             raise SpaceError(f"{new} is new: give its value in the old trials, --past {new}=VALUE")
+    for key in values.keys() & known.keys():
+        values[key] = parsed(values[key], key, known[key], units)
     new_study = study.derived(
         name,
         parameters=parameters or None,
         constraints=read_constraints(rules, known) if rules or unconstrained else None,
         outcomes=limits_of(definition.outcome) if definition.outcome or unconstrained else None,
         context=definition.context if definition.context or unconstrained else None,
-        past={
-            key: parsed(text, key, known[key], units) if key in known else text
-            for key, text in texts.items()
-        },
+        past=values,
         strategy=strategy,
         goal=definition.goal,
         seed=definition.seed,
@@ -116,8 +113,8 @@ def derive_command(
     document = output.study_document(new_study)
     document |= {"origin": dict(new_study.record().origin or {}), "trials": len(new_study.trials)}
     text = f"study {name} from {study.name}: {new_study.goal}, {output.parameters_text(new_study)}"
-    again = _next(new_study, target.again("ask", name))
-    target.emit(document, f"{text}; {output.counts_text(new_study)}\n\n{again}")
+    text += f"; {output.counts_text(new_study)}\n\n{_next(target, new_study)}"
+    target.emit(document, text)
 
 
 @options.command
@@ -128,18 +125,13 @@ def list_command(target: options.DatabaseTarget) -> None:
         noregret list --storage lab.db
     """
     summaries = target.connect().summaries()
-    header = ["study", "goal", "trials", "complete", "under way", "waiting", "failed", "best"]
-    rows = [
-        [
-            each.name,
-            each.goal,
-            *map(str, (each.trials, each.complete, each.running, each.waiting, each.failed)),
-            number(each.best),
-            each.last_activity[:16].replace("T", " "),
-        ]
-        for each in summaries
-    ]
-    text = table([*header, "last activity (UTC)"], rows, right=range(2, 8))
+    header = "study goal trials complete under_way waiting failed best last_activity_(UTC)"
+    rows = []
+    for each in summaries:
+        numbers = (each.trials, each.complete, each.running, each.waiting, each.failed)
+        active = each.last_activity[:16].replace("T", " ")
+        rows.append([each.name, each.goal, *map(str, numbers), number(each.best), active])
+    text = table([word.replace("_", " ") for word in header.split()], rows, right=range(2, 8))
     target.emit(
         {"studies": [asdict(each) for each in summaries]},
         text if rows else "no studies yet: make one with `noregret create`",
@@ -187,10 +179,8 @@ def serve_command(
     socket.listen()  # the address printed below answers at once
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{socket.getsockname()[1]}/"
-    target.emit(
-        {"url": url, "write": write},
-        f"{url}  ({'reads and writes' if write else 'reads only'}; Ctrl-C ends it)",
-    )
+    rights = "reads and writes" if write else "reads only"
+    target.emit({"url": url, "write": write}, f"{url}  ({rights}; Ctrl-C ends it)")
     with suppress(KeyboardInterrupt):  # the server has closed everything by then
         server.run(sockets=[socket])
 
@@ -248,10 +238,8 @@ def recover_command(target: options.DatabaseTarget) -> None:
         noregret recover --storage damaged.db --json > saved.json
     """
     found = recover_storage(target.existing())
-    lines = [
-        f"{each['name'] or 'study ' + str(each['study'])}: {len(each['trials'])} trials"
-        for each in found.studies
-    ]
+    named = [(each["name"] or f"study {each['study']}", each["trials"]) for each in found.studies]
+    lines = [f"{name}: {len(trials)} trials" for name, trials in named]
     lines += [f"lost: {each}" for each in found.lost] or ["all that was found could be read"]
     target.emit({"studies": found.studies, "lost": found.lost}, "\n".join(lines))
 
@@ -264,9 +252,6 @@ def upgrade_command(target: options.DatabaseTarget) -> None:
         noregret upgrade --storage lab.db
     """
     before, after = upgrade_storage(target.existing())
-    text = (
-        f"the database has schema {after} already"
-        if before == after
-        else f"upgraded the database from schema {before} to {after}"
-    )
+    changed = f"upgraded the database from schema {before} to {after}"
+    text = f"the database has schema {after} already" if before == after else changed
     target.emit({"from": before, "to": after}, text)

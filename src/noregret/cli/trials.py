@@ -121,12 +121,10 @@ def ask_command(
     trials = study.ask(count, fixed=fixed, context=options.parse_context(study, context))
     first = trials[0].number
     outcomes = "".join(f" --outcome {name}=…" for name in study.outcomes)
-    target.emit(
-        output.trials_document(study, trials),
-        f"{output.trial_table(study, trials, results=False)}\n\n"
-        f"measured:  {target.again(f'tell {first} VALUE')}{outcomes}\n"
-        f"failed:    {target.again(f'tell {first} --failed')}",
-    )
+    lines = [output.trial_table(study, trials, results=False), ""]
+    lines += [f"measured:  {target.again(f'tell {first} VALUE')}{outcomes}"]
+    lines += [f"failed:    {target.again(f'tell {first} --failed')}"]
+    target.emit(output.trials_document(study, trials), "\n".join(lines))
 
 
 @options.command
@@ -230,10 +228,8 @@ def annotate_command(target: options.Target, trial: int | None = None, *, remark
     note, values = now.note, dict(now.attributes)
     subject = f"study {study.name}" if trial is None else f"trial {trial}"
     parts = [part for part in (note, output.attributes_text(values)) if part]
-    target.emit(
-        {"study": study.name, "trial": trial, "note": note, "attributes": values},
-        f"{subject}: {'; '.join(parts) or 'nothing noted'}",
-    )
+    document = {"study": study.name, "trial": trial, "note": note, "attributes": values}
+    target.emit(document, f"{subject}: {'; '.join(parts) or 'nothing noted'}")
 
 
 @options.command
@@ -258,11 +254,8 @@ def reclaim_command(
     study = target.open()
     back = study.reclaim(grace, then=then, numbers=list(trials) or None)
     became = "wait to be given out again" if then == "retry" else "are marked failed"
-    text = (
-        f"{output.trial_table(study, back)}\n\nthese {became}"
-        if back
-        else "no trial to take back: no worker is silent for so long"
-    )
+    text = f"{output.trial_table(study, back)}\n\nthese {became}"
+    text = text if back else "no trial to take back: no worker is considered dead"
     target.emit(output.trials_document(study, back), text)
 
 
@@ -281,11 +274,9 @@ def retry_command(target: options.Target, trial: int) -> None:
 
 
 def _report_waiting(target: options.Target, study: Study, trial: Trial, state: str) -> None:
-    target.emit(
-        {"study": study.name, "trial": output.trial_document(study, trial)},
-        f"trial {trial.number} {state}: {output.point_text(study, trial.params)}\n\n"
-        f"next: {target.again('ask')}",
-    )
+    document = {"study": study.name, "trial": output.trial_document(study, trial)}
+    text = f"trial {trial.number} {state}: {output.point_text(study, trial.params)}"
+    target.emit(document, f"{text}\n\nnext: {target.again('ask')}")
 
 
 def _whole_point(study: Study, words: options.Point) -> dict[str, Any]:
@@ -312,10 +303,8 @@ def _report(target: options.Target, study: Study, trial: Trial) -> None:
     elif best is not None and best.number == trial.number:
         lines.append("the best so far")
     elif best is not None:
-        lines.append(
-            f"best so far: {number(best.value)} at trial {best.number},"
-            f" {output.point_text(study, best.params)}"
-        )
+        where = output.point_text(study, best.params)
+        lines.append(f"best so far: {number(best.value)} at trial {best.number}, {where}")
     running = [str(each.number) for each in trials if each.state == "running"]
     if running:
         lines.append(f"still under way: trial {', '.join(running)}")
@@ -323,9 +312,7 @@ def _report(target: options.Target, study: Study, trial: Trial) -> None:
     if trial.transient:
         lines.append(f"again: {target.again(f'retry {trial.number}')}")
     lines.append(f"next: {target.again('ask')}")
-    document = {
-        "study": study.name,
-        "trial": output.trial_document(study, trial),
-        "best": None if best is None else output.trial_document(study, best),
-    }
+    document = {"study": study.name, "trial": output.trial_document(study, trial), "best": None}
+    if best is not None:
+        document["best"] = output.trial_document(study, best)
     target.emit(document, "\n".join(lines))
