@@ -130,9 +130,8 @@ def _draw(runs: Sequence[Compared], title: str, goal: str, optimum: float | None
         drawn += [float(v) for v in (*low, *high)]
     if (optimum is not None and min(drawn) > 0) or spans_decades(drawn):
         ax.set_yscale("log")
-    canvas.by_trial(ax, "trials")
     label = f"best so far ({goal}d)" if optimum is None else "distance of the best from the optimum"
-    return canvas.finish(ax, title, ylabel=label).figure
+    return canvas.finish(ax, title, trials="trials", ylabel=label).figure
 
 
 # -- theory --

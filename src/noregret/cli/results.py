@@ -54,8 +54,8 @@ def show_command(
             raise UnknownTrialError(
                 f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
             )
-        document = {"study": study.name, "trial": output.trial_document(study, trials[trial])}
-        target.emit(document, output.trial_text(study, trials[trial]))
+        one = {"study": study.name, "trial": output.trial_document(study, trials[trial])}
+        target.emit(one, output.trial_text(study, trials[trial]))
         return
     attributes, text = options.typed_pairs(where), (about or "").casefold()
     selected = [
@@ -305,11 +305,12 @@ def replay_command(target: options.Target, *, tolerance: options.NotNegative = 1
     """
     study = target.open()
     found = study.replay(tolerance)
-    differs = None
+    differs: dict[str, Any] = {}
     text = f"{found.agreed} proposals derived again, all as they are recorded"
     if found.number is not None:
         points = {"recorded": found.recorded, "derived": found.derived}
         differs = {name: named_params(study.space, point) for name, point in points.items()}
+        differs["number"] = found.number
         text = f"{found.agreed} proposals agree; trial {found.number} is the first that differs"
         for name, point in points.items():
             text += f"\n  {name:<10}{output.point_text(study, point)}"
@@ -320,7 +321,7 @@ def replay_command(target: options.Target, *, tolerance: options.NotNegative = 1
         "study": study.name,
         "agrees": found.number is None,
         "agreed": found.agreed,
-        "differs": differs and {"number": found.number, **differs},
+        "differs": differs or None,
         "skipped": found.skipped,
         "since": found.since,
     }

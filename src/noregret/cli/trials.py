@@ -254,8 +254,9 @@ def reclaim_command(
     study = target.open()
     back = study.reclaim(grace, then=then, numbers=list(trials) or None)
     became = "wait to be given out again" if then == "retry" else "are marked failed"
-    text = f"{output.trial_table(study, back)}\n\nthese {became}"
-    text = text if back else "no trial to take back: no worker is considered dead"
+    text = "no trial to take back: no worker is considered dead"
+    if back:
+        text = f"{output.trial_table(study, back)}\n\nthese {became}"
     target.emit(output.trials_document(study, back), text)
 
 

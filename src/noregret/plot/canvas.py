@@ -74,10 +74,12 @@ def save(figure: Figure, path: Path) -> None:
     plt.close(figure)
 
 
-def finish(ax: Axes, title: str, *, below: bool = False, **labels: Any) -> Axes:
-    """Set title and labels, and draw a legend beside the axes or below them, where it covers
-    nothing.
+def finish(ax: Axes, title: str, *, trials: str = "", below: bool = False, **labels: Any) -> Axes:
+    """Set title and labels, with ``trials`` below an axis of trial numbers, and draw a legend
+    beside the axes or below them, where it covers nothing.
     """
+    if trials:
+        by_trial(ax, trials)
     ax.set(title=title, **labels)
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
     if below:
@@ -112,7 +114,7 @@ def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
         mark_points(ax, points, ms=7, clip_on=False, transform=edge, **LOOK[state])
 
 
-def by_trial(ax: Axes, label: str = "trial") -> None:
+def by_trial(ax: Axes, label: str) -> None:
     """An axis of trial numbers."""
     from matplotlib.ticker import MaxNLocator
 
@@ -174,12 +176,10 @@ class Coordinate:
 
 def coordinate(study: Study, name: str) -> Coordinate:
     """An input of a study as an axis; raises ConfigurationError if there is none."""
-    parameters = study.space.parameters
-    if name not in parameters:
-        raise ConfigurationError(
-            f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
-        )
-    parameter = parameters[name]
+    parameter = study.space.parameters.get(name)
+    if parameter is None:
+        listed = ", ".join(study.space.parameters)
+        raise ConfigurationError(f"there is no parameter {name!r}: this study has {listed}")
     if isinstance(parameter, Choice):
         return Coordinate(name, parameter.options)
     if isinstance(study.space, Candidates):

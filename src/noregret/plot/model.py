@@ -47,14 +47,12 @@ def slice(  # noqa: A001 — called as plot.slice
 
     Points off the slice are paler the farther they are.
     """
-    belief, point = _recommended(study)
     names = [parameters] if isinstance(parameters, str) else list(parameters or [])
     names = names or list(study.space.parameters)[:1]
     if len(names) not in (1, 2) or len(set(names)) < len(names):
-        raise ConfigurationError(
-            f"a slice is along one parameter or two different ones, got {names!r}"
-        )
-    point |= _checked(study, at or {}, names)
+        message = f"a slice is along one parameter or two different ones, got {', '.join(names)}"
+        raise ConfigurationError(message)
+    belief, point = _model_at(study, at or {}, names)
     view = _View.of(study, belief, point, names)
     ax = canvas.new_axes(ax)
     (view.draw_line if len(names) == 1 else view.draw_map)(ax)
@@ -69,8 +67,7 @@ def slices(
     study: Study, *, at: Mapping[str, Any] | None = None, figure: Figure | None = None
 ) -> Figure:
     """A slice along every input, side by side, through the recommended point or ``at``."""
-    belief, point = _recommended(study)
-    point |= _checked(study, at or {}, [])
+    belief, point = _model_at(study, at or {}, [])
     names = [name for name, p in study.space.parameters.items() if p.width > 0]
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
@@ -99,29 +96,22 @@ def contour(
     return slice(study, [across, up], at=at, ax=ax)
 
 
-def _recommended(study: Study) -> tuple[Belief, dict[str, Any]]:
-    """The model and the recommended point."""
+def _model_at(
+    study: Study, at: Mapping[str, Any], names: Sequence[str]
+) -> tuple[Belief, dict[str, Any]]:
+    """The model, and the recommended point with the values of ``at`` in it."""
     result = study.result() if canvas.with_value(study) else None
     if result is None or result.belief is None:
-        raise TrialError(
-            "a slice needs a strategy with a model and at least one value: tell one first"
-        )
-    return result.belief, named_params(study.space, result.recommended.params)
-
-
-def _checked(study: Study, at: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+        raise TrialError("a slice needs a strategy with a model, and one value: tell one first")
     if at and isinstance(study.space, Candidates):
-        raise ConfigurationError(
-            "a list of candidates has no slices to choose: every candidate is drawn; leave out `at`"
-        )
+        raise ConfigurationError("of a list every candidate is drawn: leave out `at`")
     for name in at:
         canvas.coordinate(study, name)
-    if any(name in at for name in names):
-        raise ConfigurationError(
-            f"the slice runs along {' and '.join(names)}:"
-            f" `at` holds other parameters, got {', '.join(at)}"
-        )
-    return at
+        if name in names:
+            raise ConfigurationError(
+                f"the slice runs along {name}: `at` holds other parameters, leave it out"
+            )
+    return result.belief, named_params(study.space, result.recommended.params) | dict(at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +133,7 @@ class _View:
         model = model_slice(belief, study.space, study.goal, point, counts)
         if np.all(np.isnan(model.mean)):
             raise ConfigurationError(
-                f"no point along {' and '.join(names)} satisfies the constraints: choose other"
-                " values for the rest with `at`"
+                f"no point along {' and '.join(names)} satisfies the constraints: change `at`"
             )
         along = zip(axes, model.values, strict=True)
         positions = [[axis.position(value) for value in values] for axis, values in along]
@@ -285,8 +274,7 @@ def _decisions(study: Study, needed: str) -> list[tuple[Trial, Mapping[str, Any]
     trials = [(trial, numbers) for trial, numbers in recorded if needed in numbers]
     if not trials:
         raise TrialError(
-            "no decision of a model yet: the first trials are an initial design (and a random"
-            " search never has one); ask and tell on"
+            "no decision of a model yet: ask and tell on, with a strategy that has a model"
         )
     return trials
 
@@ -297,8 +285,7 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     """
     recorded = _decisions(study, "lengthscales")
     ax = canvas.new_axes(ax)
-    numbers = [trial.number for trial, _ in recorded]
-    key = "fitted_lengthscales"
+    numbers, key = [trial.number for trial, _ in recorded], "fitted_lengthscales"
     fitted = [(trial.number, each[key]) for trial, each in recorded if key in each]
     names = coordinate_names(study.space)
     every = max(1, len(numbers) // 8)
@@ -312,8 +299,7 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
         ax.plot([], [], color="0.4", ls=":", label="fitted to the data")
     ax.plot([], [], color="0.4", label="in force")
     canvas.log_values(ax)
-    canvas.by_trial(ax)
-    return canvas.finish(ax, study.name, ylabel="lengthscale / range of the input")
+    return canvas.finish(ax, study.name, trials="trial", ylabel="lengthscale / range of the input")
 
 
 def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
@@ -329,8 +315,7 @@ def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0.9, max(2.0, 1.1 * max(widths)))
     if max(widths) > 20:
         canvas.log_values(ax)
-    canvas.by_trial(ax)
-    return canvas.finish(ax, study.name, ylabel="h, widening of the class")
+    return canvas.finish(ax, study.name, trials="trial", ylabel="h, widening of the class")
 
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
@@ -338,9 +323,7 @@ def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     forecasts = predictions(effective_trials(study.trials), study.goal, study.strategy)
     residuals = [abs(f.residual) for f in forecasts if f is not None and f.residual is not None]
     if not residuals:
-        raise TrialError(
-            "no value of a point that a model proposed yet: there is no prediction to compare with"
-        )
+        raise TrialError("no prediction to compare with yet: tell a value that a model proposed")
     ax = canvas.new_axes(ax)
     inside = np.sort(2 * ndtr(residuals) - 1)  # the level of the interval that just holds the value
     levels = np.linspace(0, 1, 101)

@@ -51,8 +51,7 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
         look = {"marker": "*", "ms": 14, "mfc": GREEN, "mec": INK, "mew": 0.8, "label": label}
         canvas.mark_points(ax, [(recommended.number, recommended.value)], **look)
         canvas.scale_values(ax, [trial.value or 0.0 for trial in feasible])
-    canvas.by_trial(ax)
-    return canvas.finish(ax, study.name, ylabel=f"value ({study.goal}d)")
+    return canvas.finish(ax, study.name, trials="trial", ylabel=f"value ({study.goal}d)")
 
 
 def outcomes(study: Study, name: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -72,8 +71,7 @@ def outcomes(study: Study, name: str | None = None, *, ax: Axes | None = None) -
         canvas.mark_points(ax, points, ms=6, **look)
     limit = study.outcomes[name]
     ax.axhline(limit.limit, color=INK, lw=1.4, ls="--", label=f"limit: {limit}")
-    canvas.by_trial(ax)
-    return canvas.finish(ax, study.name, ylabel=name)
+    return canvas.finish(ax, study.name, trials="trial", ylabel=name)
 
 
 def parallel(study: Study, *, ax: Axes | None = None) -> Axes:
@@ -170,10 +168,8 @@ def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
     listed = list(compared)
     goals = sorted({study.goal for study in listed})
     if len(goals) != 1:
-        raise ConfigurationError(
-            "studies to compare have one goal, got"
-            f" {goals or 'no study'}: a loss and a gain have no common axis"
-        )
+        found = " and ".join(goals) or "no study"
+        raise ConfigurationError(f"studies to compare must have one goal, got {found}")
     ax = canvas.new_axes(ax)
     drawn: list[float] = []
     for study, look in zip(listed, canvas.series_looks(len(listed)), strict=True):
@@ -186,5 +182,4 @@ def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
         label = f"{study.name}: {best[-1]:.4g}"
         ax.step(range(1, len(best) + 1), best, where="post", lw=1.8, label=label, **look)
     canvas.scale_values(ax, drawn)
-    canvas.by_trial(ax, "values told")
-    return canvas.finish(ax, "", ylabel=f"best so far ({goals[0]}d)")
+    return canvas.finish(ax, "", trials="values told", ylabel=f"best so far ({goals[0]}d)")
