@@ -18,7 +18,7 @@ import click
 import numpy as np
 
 from noregret.cli.options import Names, typed_pairs
-from noregret.cli.output import LIMITS
+from noregret.cli.output import LIMITS, without_python
 from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError, TrialError
 from noregret.space import (
     ONLY_FOR,
@@ -71,7 +71,7 @@ class ParameterWords(click.ParamType[tuple[int, str, Parameter]]):
         try:
             return place, words[0] if words else "", _typed_parameter(self.name, words)
         except (SpaceError, TrialError) as error:
-            return self.fail(str(error), param, ctx)
+            return self.fail(without_python(str(error)), param, ctx)
 
 
 Flags = tuple[Any, ...]
@@ -88,7 +88,7 @@ class Definition:
         levels: Levels of a scale, in their order.
         linear: A constraint on a sum: 'a + 2 b <= 1' or 'a + b + c = 1'.
         forbidden: A combination that must not be run.
-        satisfies: A Python function that says whether a point may be run.
+        satisfies: A Python function that returns whether a point may be run.
         only: A parameter that exists only for some options of a choice.
         goal: The goal.
         strategy: How points are chosen: insured, rigorous, paper, gp-ucb, log-ei, random, an
@@ -360,10 +360,10 @@ def read_candidates(path: Path) -> Candidates:
     """A list of designs from CSV or Parquet. In a spreadsheet's export, with semicolons or tabs,
     decimal commas and units are read too.
     """
-    if path.suffix.lower() == ".parquet" or not path.is_file():
-        return Candidates(path)
-    with path.open(encoding="utf-8", errors="replace") as file:
-        header = file.readline()
+    header = ""
+    if path.suffix.lower() != ".parquet" and path.is_file():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            header = file.readline()
     if max(header.count(";"), header.count("\t")) <= header.count(","):
         return Candidates(path)
     try:
@@ -375,19 +375,15 @@ def read_candidates(path: Path) -> Candidates:
 def _written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
     """The space of a study's file in that folder."""
     rows = written.get("candidates")
-    if isinstance(rows, str):
-        return read_candidates(folder / rows)
-    if isinstance(rows, list):
-        return Candidates(rows)
+    if isinstance(rows, (str, list)):
+        return read_candidates(folder / rows) if isinstance(rows, str) else Candidates(rows)
     if rows is not None:
         raise ConfigurationError(
             f"candidates must be a list of designs, or a CSV or Parquet file, got {rows!r}"
         )
     tables = written["parameters"]
     if not isinstance(tables, Mapping):
-        raise ConfigurationError(
-            f"parameters must be a table of name = {{ type = …, … }}, got {tables!r}"
-        )
+        raise ConfigurationError(f"parameters must be a table of tables, got {tables!r}")
     return Space([(name, _written_parameter(name, table)) for name, table in tables.items()])
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,11 +15,10 @@ from typing import Any, NoReturn
 import click
 
 from noregret import __version__
-from noregret.cli import research, results, running, studies, trials
+from noregret.cli import output, research, results, running, studies, trials
 from noregret.errors import GuaranteeWarning, NoRegretError
 
 INTERRUPTED = 130
-PYTHON_VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
 
 
 class Commands(click.Group):
@@ -62,28 +59,13 @@ class Commands(click.Group):
                 )
 
 
-def without_python(message: str) -> str:
-    """The message with Python's lists and dicts as a person writes them: ``a, b`` and ``a=1``."""
-
-    def written(match: re.Match[str]) -> str:
-        try:
-            value = ast.literal_eval(match[0])
-        except (ValueError, SyntaxError):
-            return match[0]
-        if isinstance(value, dict):
-            value = [f"{name}={each}" for name, each in value.items()]
-        return ", ".join(map(str, value)) or "none"
-
-    return PYTHON_VALUE.sub(written, message)
-
-
 def _message(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, UnicodeError):
         return f"a text cannot be read or written ({error}): use a terminal in UTF-8"
     text = " ".join([str(error), *getattr(error, "__notes__", [])])
-    return without_python(text) if isinstance(error, NoRegretError) else text
+    return output.without_python(text) if isinstance(error, NoRegretError) else text
 
 
 def _fail(kind: str, message: str, as_json: bool, code: int = 2) -> NoReturn:

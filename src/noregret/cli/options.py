@@ -153,9 +153,8 @@ class Target(DatabaseTarget):
             if not names:
                 raise StorageError("there is no study yet: make one with `noregret create`")
             if len(names) > 1:
-                raise StorageError(
-                    f"there are {len(names)} studies ({', '.join(names)}): name one as first word"
-                )
+                listed = f"there are {len(names)} studies ({', '.join(names)})"
+                raise StorageError(f"{listed}: name one after the command, or with --study")
             name = names[0]
         try:
             return Study.open(name, storage=storage)
@@ -306,10 +305,8 @@ def _parameters(owner: Any) -> Iterator[click.Parameter]:
             continue
         flags = [text for text in names if text[0] == "-"]
         flags = flags or [f"--{name.rstrip('_').replace('_', '-')}"]
-        is_flag = {"is_flag": True} if kind is bool else {}
-        yield click.Option(
-            [*flags, name], multiple=several, help=helps.get(name), **is_flag, **settings
-        )
+        settings |= {"is_flag": kind is bool or None, "help": helps.get(name)}
+        yield click.Option([*flags, name], multiple=several, **settings)
 
 
 def _unwrapped(hint: Any) -> tuple[Any, bool, list[Any]]:

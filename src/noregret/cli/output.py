@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,9 +17,31 @@ from noregret.strategies import display_name
 from noregret.study import Study, algorithms, understood, units_of
 from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, standing
 
+VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
+CALL = re.compile(r"\b(ask|tell|add|correct|enqueue|reclaim|retry|annotate|replay)\([^()]*\)")
 LONGEST = 60  # characters of a remark in a table
 STATE_WORDS: dict[str, str] = {state: state for state in STATES} | {"running": "under way"}
 LIMITS: dict[str, type[AtMost | AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
+
+
+def without_python(message: str) -> str:
+    """A message of the library as a person at a shell reads it: ``a, b`` instead of a list, ``a=1``
+    instead of a dict, and `tell` instead of ``tell(…)``.
+    """
+
+    def value_text(match: re.Match[str]) -> str:
+        try:
+            value = ast.literal_eval(match[0])
+        except (ValueError, SyntaxError):
+            return match[0]
+        if isinstance(value, dict):
+            value = [f"{name}={each}" for name, each in value.items()]
+        return ", ".join(map(str, value)) or "none"
+
+    def command_text(match: re.Match[str]) -> str:
+        return f"`{match[1]}{' --failed' if 'failed' in match[0] else ''}`"
+
+    return CALL.sub(command_text, VALUE.sub(value_text, message))
 
 
 # -- studies --
@@ -38,10 +62,9 @@ def study_document(study: Study) -> dict[str, Any]:
         "attributes": dict(record.attributes),
     }
     if study.outcomes:
-        document["outcomes"] = {
-            name: {word: limit.limit for word, kind in LIMITS.items() if isinstance(limit, kind)}
-            for name, limit in study.outcomes.items()
-        }
+        words = {kind: word for word, kind in LIMITS.items()}
+        limits = study.outcomes.items()
+        document["outcomes"] = {name: {words[type(each)]: each.limit} for name, each in limits}
     if study.context:
         document["context"] = list(study.context)
     return document
@@ -129,17 +152,13 @@ def trial_table(study: Study, trials: Sequence[Trial], *, results: bool = True) 
             trial.corrects: "retried" if trial.decision.source == "retry" else "corrected"
             for trial in study.trials
         }
+        measured = {name: [each.outcomes.get(name) for each in trials] for name in study.outcomes}
+        values = {"value": [each.value for each in trials], "noise": [t.noise_std for t in trials]}
         within = {True: "yes", False: "no", None: ""}
-        columns += [
-            ("state", False, [_state(trial, replaced) for trial in trials]),
-            ("value", True, [number(trial.value) for trial in trials]),
-            ("noise", True, [number(trial.noise_std) for trial in trials]),
-            *(
-                (name, True, [number(trial.outcomes.get(name)) for trial in trials])
-                for name in study.outcomes
-            ),
-            ("within limits", False, [within[trial.feasible] for trial in trials]),
-        ]
+        columns.append(("state", False, [_state(trial, replaced) for trial in trials]))
+        for column in (values, measured):
+            columns += [(name, True, list(map(number, cells))) for name, cells in column.items()]
+        columns.append(("within limits", False, [within[trial.feasible] for trial in trials]))
     points = [named_params(study.space, trial.params) for trial in trials]
     if isinstance(study.space, Space):  # inactive parameters are left empty
         points = [study.space.active(point) for point in points]
@@ -235,11 +254,12 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
         document["feasibility"] = {"state": state.state, "text": str(state)}
     if result.prediction is not None:
         document["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
-    if result.certificate is not None and result.certificate.proved:
+    certificate = result.certificate
+    if certificate is not None and certificate.proved:
         names = ("regret_bound", "condition", "refuted", "slack")
-        document["certificate"] = {name: getattr(result.certificate, name) for name in names}
+        document["certificate"] = {name: getattr(certificate, name) for name in names}
         if study.outcomes:
-            document["certificate"]["violations"] = dict(result.certificate.violations)
+            document["certificate"]["violations"] = dict(certificate.violations)
     return document
 
 

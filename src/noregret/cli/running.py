@@ -399,7 +399,7 @@ def run_command(
             runs in a separate process.
         max_failures: Stop after this many consecutive failed trials.
         grace: Seconds without a heartbeat before a worker is considered dead.
-        dead: What to do with the trials of dead workers.
+        dead: Whether trials of dead workers are proposed again, fail, or stay as they are.
         dry_run: Evaluate the next point once, and record nothing.
 
     Example:

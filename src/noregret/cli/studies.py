@@ -81,7 +81,7 @@ def derive_command(
     or are added; all others stay. Constraints replace those of the old study, which is not changed.
 
     Args:
-        past: The value that a new parameter had in the old trials.
+        past: Value of a new parameter in the old trials.
         unconstrained: Leave out the constraints, outcome limits and context of the old study.
         note: A note to store with the study.
 

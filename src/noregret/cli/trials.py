@@ -31,7 +31,7 @@ class Remarks:
     note: options.Text = None
     attribute: options.Assignments = ()
 
-    def said(self) -> dict[str, Any]:
+    def as_arguments(self) -> dict[str, Any]:
         """Note and attributes, as the study takes them."""
         return {"note": self.note, "attributes": options.typed_pairs(self.attribute) or None}
 
@@ -78,9 +78,8 @@ class TrialResult(Measurement):
 
     def check(self, value: str | None) -> None:
         """UsageError unless there is one result."""
-        if (value is not None) + self.failed + self.withdrawn != 1 and not (
-            self.outcome and value is None
-        ):
+        given = (value is not None) + self.failed + self.withdrawn
+        if given != 1 and not (self.outcome and value is None):
             raise click.UsageError("give a VALUE, or --failed, or --withdrawn")
 
     def of(self, study: Study) -> dict[str, Any]:
@@ -92,7 +91,7 @@ class TrialResult(Measurement):
             "outcomes": options.parse_outcomes(study, self.outcome),
             "reason": self.reason,
             "transient": self.transient,
-            **self.said(),
+            **self.as_arguments(),
         }
 
 
@@ -106,7 +105,7 @@ def ask_command(
 ) -> None:
     """Propose the next point to measure.
 
-    Points under way are taken into account: you may ask again before you tell.
+    Points under way are taken into account, so you can ask again before you tell.
 
     Args:
         count: How many points at once.
@@ -133,7 +132,7 @@ def tell_command(
 ) -> None:
     """Record the VALUE of a TRIAL.
 
-    It is stored when the command returns. A mistake is put right with `correct`.
+    It is stored when the command returns. Use `correct` to change it.
 
     Example:
         noregret tell lab 3 61.2 --noise 0.5 --param temperature=65, or
@@ -179,7 +178,7 @@ def add_command(
     outcomes = options.parse_outcomes(study, measurement.outcome)
     options.check_given(study.outcomes, outcomes or {}, "--outcome ")
     params = _whole_point(study, point)
-    trial = study.add(params, measured, noise, outcomes=outcomes, **measurement.said())
+    trial = study.add(params, measured, noise, outcomes=outcomes, **measurement.as_arguments())
     _report(target, study, trial)
 
 
@@ -191,7 +190,7 @@ def enqueue_command(target: options.Target, point: options.Point, *, remarks: Re
         noregret enqueue lab temperature=40 solvent=dmf
     """
     study = target.open()
-    trial = study.enqueue(_whole_point(study, point), **remarks.said())
+    trial = study.enqueue(_whole_point(study, point), **remarks.as_arguments())
     _report_waiting(target, study, trial, "waits")
 
 
@@ -215,7 +214,7 @@ def import_command(target: options.Target, file: Annotated[Path, "FILE.csv"]) ->
 def annotate_command(target: options.Target, trial: int | None = None, *, remarks: Remarks) -> None:
     """Write a note or attributes to a TRIAL, or to the study.
 
-    What is not named stays. An empty note, or an attribute null, deletes it.
+    Other attributes stay. Delete a note by an empty text, an attribute by the value null.
 
     Example:
         noregret annotate lab 3 --note "second batch of enzyme" --attribute operator=anna
@@ -223,7 +222,7 @@ def annotate_command(target: options.Target, trial: int | None = None, *, remark
     if remarks.note is None and not remarks.attribute:
         raise click.UsageError("give --note TEXT or --attribute NAME=VALUE")
     study = target.open()
-    study.annotate(trial, **remarks.said())
+    study.annotate(trial, **remarks.as_arguments())
     now = study.record() if trial is None else study.trials[trial]
     note, values = now.note, dict(now.attributes)
     subject = f"study {study.name}" if trial is None else f"trial {trial}"
@@ -242,7 +241,7 @@ def reclaim_command(
 ) -> None:
     """Return trials of dead workers to the queue.
 
-    With the numbers of TRIALS, return those instead, such as an experiment that will not be told.
+    Give the numbers of TRIALS to return those instead, for example an abandoned experiment.
 
     Args:
         grace: Seconds without a heartbeat before a worker is considered dead.
