@@ -88,10 +88,7 @@ class Axes:
     @property
     def space(self) -> Space:
         if not self.named:
-            raise SpaceError(
-                f"every parameter has a single value, {dict(self.fixed)!r}: there is nothing to"
-                " optimise"
-            )
+            raise SpaceError(f"nothing to optimise: each parameter has one value, {self.fixed!r}")
         parameters = {name: axis.parameter for name, axis in self.named.items()}
         return Space(parameters, constraints=self.constraints, branches=self.branches)
 
@@ -331,8 +328,5 @@ def evaluate(function: Callable[[Any], Any], suggestions: Suggestions) -> dict[s
     ):
         raise SpaceError(f"a space function returns None or a dict of constants, got {constants!r}")
     if not suggestions.values:
-        raise SpaceError(
-            "the space function suggested no parameter: call trial.suggest_float, suggest_int or"
-            " suggest_categorical in it"
-        )
+        raise SpaceError("the space function suggested no parameter: call trial.suggest_float")
     return {**suggestions.values, **(constants or {})}

@@ -77,10 +77,8 @@ class NoRegretSampler(BaseSampler):
             check_count("n_startup_trials", n_startup_trials, at_least=0)
         chosen = checked(strategy)
         if constraints_func is not None and not hasattr(chosen, "check_outcomes"):
-            raise ConfigurationError(
-                f"{type(chosen).__name__} reads no outcomes, so it would not keep constraints_func:"
-                " use the default strategy"
-            )
+            name = type(chosen).__name__
+            raise ConfigurationError(f"{name} reads no outcomes: use the default strategy")
         self._constraints = constraints_func
         self._strategy = chosen if n_startup_trials is None else _without_initial_design(chosen)
         self._startup = n_startup_trials or 0
@@ -159,8 +157,8 @@ class NoRegretSampler(BaseSampler):
             limited = [float(each) for each in self._constraints(trial)]
             if not limited or not all(map(math.isfinite, limited)):
                 raise ConfigurationError(
-                    "constraints_func must return finite numbers, at most 0 where the trial is"
-                    f" feasible, got {limited!r} for trial {trial.number}"
+                    f"constraints_func must return finite numbers, got {limited!r}"
+                    f" for trial {trial.number}"
                 )
             study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, limited)
 
@@ -201,9 +199,8 @@ class NoRegretStopping:
         self._strategy = checked(strategy)
         if not (self._strategy.proved or heuristic):
             raise ConfigurationError(
-                f"{type(self._strategy).__name__} has no proved bound to stop by: give a strategy"
-                " with one, such as AdaptiveGPUCB.rigorous(noise_bound), or accept a rule of thumb"
-                " with heuristic=True"
+                f"{type(self._strategy).__name__} has no proved bound to stop by: use"
+                " AdaptiveGPUCB.rigorous(noise_bound), or heuristic=True as a rule of thumb"
             )
         self._at_least, self._every = at_least, every
 
@@ -264,9 +261,9 @@ def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
 
 def _refuse_many_objectives(study: optuna.Study) -> None:
     if len(study.directions) > 1:
+        count = len(study.directions)
         raise ConfigurationError(
-            f"NoRegretSampler optimises one objective, this study has {len(study.directions)}: use"
-            " another sampler such as NSGAIISampler, or combine them into one value"
+            f"NoRegretSampler optimises one objective, this study has {count}: use NSGAIISampler"
         )
 
 

@@ -142,10 +142,7 @@ def _limits(bounds: Any) -> tuple[Array, Array]:
             f"bounds must be scipy.optimize.Bounds or finite (low, high) pairs, got {bounds!r}"
         ) from None
     if not (len(low) and np.isfinite([low, high]).all() and (low <= high).all()):
-        raise SpaceError(
-            f"bounds must be finite with low ≤ high, got {bounds!r}: choose the widest values you"
-            " would accept"
-        )
+        raise SpaceError(f"bounds must be finite with low ≤ high, got {bounds!r}")
     return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
 
 
@@ -156,9 +153,9 @@ def _start(box: _Box, x0: Any, y0: Any) -> list[Array]:
         return []
     rows = np.atleast_2d(np.asarray(x0, dtype=np.float64))
     if rows.ndim != 2 or rows.shape[1] != len(box.low):
+        count, shape = len(box.low), np.shape(x0)
         raise SpaceError(
-            f"x0 must be a point of {len(box.low)} numbers or rows of them, got shape"
-            f" {np.shape(x0)}"
+            f"x0 must be a point of {count} numbers or rows of them, got shape {shape}"
         )
     if y0 is not None and np.size(y0) != len(rows):
         raise ConfigurationError(

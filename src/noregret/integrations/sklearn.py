@@ -96,10 +96,9 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         # a study in memory is not pickled: what makes an equal one is
         state: dict[str, Any] = dict(super().__getstate__())
         if "study_" in state:
-            study = state["study_"]
-            names = ("space", "goal", "strategy", "trials")
-            state["study_"] = {name: getattr(study, name) for name in names}
-            state["study_"]["seed"] = study.record().seed
+            study, names = state["study_"], ("space", "goal", "strategy", "trials")
+            arguments = {name: getattr(study, name) for name in names}
+            state["study_"] = arguments | {"seed": study.record().seed}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -148,10 +147,7 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         except BaseException as stopped:
             self._keep(results, metric)
             if isinstance(stopped, KeyboardInterrupt):
-                stopped.add_note(
-                    "What was evaluated is kept: cv_results_, best_params_ and best_score_, and the"
-                    " study in study_."
-                )
+                stopped.add_note("Results so far: study_, cv_results_, best_params_, best_score_.")
             raise
         finally:
             self._forget("_failed", "_formatted")
@@ -218,8 +214,7 @@ class _Splits:
 
 def _which_metric(known: list[str], chosen: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the search optimises one score, but there are {known!r} and {chosen!r} is none of them:"
-        " name it by metric=, or by refit= if it is also to choose the best"
+        f"the search optimises one score: name one of {known!r} by metric=, got {chosen!r}"
     )
 
 
@@ -244,8 +239,7 @@ def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, An
         return given, dict
     if not isinstance(given, Mapping):
         raise SpaceError(
-            "param_distributions is a dict from parameter names to lists, distributions or"
-            f" noregret parameters, got {given!r}"
+            f"param_distributions is a dict from parameter names to their values, got {given!r}"
         )
     axes = Axes.of(given, _axis)
     return axes.space, axes.theirs
@@ -259,7 +253,4 @@ def _axis(spec: Any) -> Axis | Single:
     is_sequence = isinstance(spec, Sequence) and not isinstance(spec, str)
     if (is_sequence or (isinstance(spec, np.ndarray) and spec.ndim == 1)) and len(spec) > 0:
         return listed(spec)
-    raise SpaceError(
-        "give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got"
-        f" {spec!r}"
-    )
+    raise SpaceError(f"give a list, a frozen scipy.stats distribution or a parameter, got {spec!r}")
