@@ -30,7 +30,7 @@ MERGE = re.compile(r"^(?:<{7}|>{7}) ", re.M)  # what a merge leaves where two ch
 # Budgets that only fall: lower one with every change that makes it possible. The aim is 137 files
 # and 20,000 code lines, 45,000 words, 12 constants of the default.
 FILES = {
-    "cli": 11,
+    "cli": 10,
     "diagnostics": 6,
     "extensions": 12,
     "gp": 9,

@@ -14,8 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from noregret.cli import cli
-from noregret.cli.entry import SECTIONS, plain
+from noregret.cli.entry import SECTIONS
 from noregret.cli.options import ENTRY, Command
+from noregret.cli.output import without_python
 from noregret.strategies import NAMED
 from tests.cli.conftest import Shell
 
@@ -217,10 +218,13 @@ def test_names_that_are_wrong(two: Shell, line: str, expected: tuple[str, ...]) 
         ("outside [0, 1]", "outside [0, 1]"),
         ('print {"value": 0.3}', 'print {"value": 0.3}'),
         ("{'x': <object>}", "{'x': <object>}"),
+        ("the first tell stands; correct() it", "the first tell stands; `correct` it"),
+        ('wrong, tell(trial, state="failed"): it', "wrong, `tell --failed`: it"),
+        ("reclaim(numbers=[…]) takes it back", "`reclaim` takes it back"),
     ],
 )
 def test_messages_show_no_python(message: str, expected: str) -> None:
-    assert plain(message) == expected
+    assert without_python(message) == expected
 
 
 def test_a_reader_that_leaves_early(lab: Shell) -> None:

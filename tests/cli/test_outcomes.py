@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import noregret as nr
-from noregret.cli.definition import limits as read_limits
+from noregret.cli.definition import limits_of
 from noregret.errors import ConfigurationError
 from tests.cli.conftest import Shell
 
@@ -99,18 +99,18 @@ def test_a_derived_study_has_other_limits(lab: Shell) -> None:
 
 
 def test_limits_of_a_file() -> None:
-    limits = read_limits(["c ≥ 1,5"], {"a": {"at_most": 1}, "b": {"at_least": 2}})
+    limits = limits_of(["c ≥ 1,5"], {"a": {"at_most": 1}, "b": {"at_least": 2}})
     assert limits == {"a": nr.AtMost(1), "b": nr.AtLeast(2), "c": nr.AtLeast(1.5)}
     for wrong in ({"a": 1}, {"a": {"below": 1}}, [1]):
         with pytest.raises(ConfigurationError):
-            read_limits([], wrong)
+            limits_of([], wrong)
     for word in ("toxicity", "a=1", "toxicity<0.3"):
         with pytest.raises(ConfigurationError, match="write an outcome's limit"):
-            read_limits([word])
+            limits_of([word])
 
 
 def test_of_two_limits_on_one_outcome_none_is_lost(shell: Shell) -> None:
     typed = "create oven --float x 0 1 --goal minimize --outcome 'temp>=20' --outcome 'temp<=80'"
     shell.fails(typed, "temp has two limits", "temp_low")
     with pytest.raises(ConfigurationError, match="temp has two limits, ≤ 80 and ≥ 20"):
-        read_limits(["temp>=20"], {"temp": {"at_most": 80}})
+        limits_of(["temp>=20"], {"temp": {"at_most": 80}})

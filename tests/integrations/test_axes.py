@@ -8,7 +8,7 @@ import scipy.stats
 
 import noregret as nr
 from noregret.errors import SpaceError
-from noregret.integrations.axes import Axes, Axis, listed, multiples, plain, quantiles, ranged
+from noregret.integrations.axes import Axes, Axis, as_is, listed, multiples, quantiles, ranged
 
 OBJECT = object()
 
@@ -17,12 +17,12 @@ OBJECT = object()
     ("axis", "inside", "outside"),
     [
         (
-            plain(nr.Float(0, 1)),
+            as_is(nr.Float(0, 1)),
             [0.0, 0.5, 1, np.float64(0.25)],
             [1.5, -1, "0.5", None, True, float("nan")],
         ),
-        (plain(nr.Int(1, 5)), [1, 5, 3.0, np.int64(2)], [0, 6, 2.5, "3", True]),
-        (plain(nr.Choice(["a", None, 1])), ["a", None, 1, 1.0], ["b", True]),
+        (as_is(nr.Int(1, 5)), [1, 5, 3.0, np.int64(2)], [0, 6, 2.5, "3", True]),
+        (as_is(nr.Choice(["a", None, 1])), ["a", None, 1, 1.0], ["b", True]),
         (listed([1, 10, 100]), [1, 10, 100, 10.0], [5, True, "1"]),
         (listed([True, 1, "x"]), [True, 1, "x"], [False, 2]),
         (listed([(1, 2), OBJECT]), [(1, 2), OBJECT], [(1,), object()]),
@@ -61,7 +61,7 @@ def test_lists_in_order_are_levels_and_others_are_options() -> None:
 
 
 def test_axes_together() -> None:
-    axes = Axes({"a": plain(nr.Float(0, 1))}, {"b": 7})
+    axes = Axes({"a": as_is(nr.Float(0, 1))}, {"b": 7})
     assert axes.theirs({"a": 0.5}) == {"a": 0.5, "b": 7}
     assert axes.ours({"a": 0.5, "z": 1}) == {"a": 0.5}
     with pytest.raises(SpaceError, match="lacks"):

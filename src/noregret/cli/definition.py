@@ -17,8 +17,8 @@ from typing import Annotated, Any
 import click
 import numpy as np
 
-from noregret.cli.options import Names, pairs, typed
-from noregret.cli.output import LIMITS
+from noregret.cli.options import Names, typed_pairs
+from noregret.cli.output import LIMITS, without_python
 from noregret.errors import ConfigurationError, NoRegretError, SpaceError, StorageError, TrialError
 from noregret.space import (
     ONLY_FOR,
@@ -41,12 +41,9 @@ from noregret.trials import Goal, History, Limit
 # Each kind of constraint, with what a text of it begins with where the kind is not named.
 CONSTRAINTS = {"linear": "", "forbidden": "not ", "satisfies": "satisfies ", "only": ""}
 KINDS: dict[str, type[Float | Int | Choice]] = {"float": Float, "int": Int, "choice": Choice}
-KEYS = (
-    *("goal", "seed", "strategy", "parameters", "candidates", "constraints"),
-    *("outcomes", "context"),
-)
-
-
+SPACE_KEYS = ("parameters", "candidates", "constraints")
+KEYS = ("goal", "seed", "strategy", *SPACE_KEYS, "outcomes", "context")
+READERS = {".toml": tomllib.loads, ".json": json.loads}
 FORMS = {  # of the flags, each with an example
     "float": ("NAME LOW HIGH [log] [step=…|digits=…]", "lr 1e-5 1e-1 log"),
     "int": ("NAME LOW HIGH [log] [step=…]", "layers 1 8"),
@@ -74,7 +71,7 @@ class ParameterWords(click.ParamType[tuple[int, str, Parameter]]):
         try:
             return place, words[0] if words else "", _typed_parameter(self.name, words)
         except (SpaceError, TrialError) as error:
-            return self.fail(str(error), param, ctx)
+            return self.fail(without_python(str(error)), param, ctx)
 
 
 Flags = tuple[Any, ...]
@@ -91,7 +88,7 @@ class Definition:
         levels: Levels of a scale, in their order.
         linear: A constraint on a sum: 'a + 2 b <= 1' or 'a + b + c = 1'.
         forbidden: A combination that must not be run.
-        satisfies: A Python function that says whether a point may be run.
+        satisfies: A Python function that returns whether a point may be run.
         only: A parameter that exists only for some options of a choice.
         goal: The goal.
         strategy: How points are chosen: insured, rigorous, paper, gp-ucb, log-ei, random, an
@@ -129,13 +126,13 @@ class Definition:
     def chosen_strategy(self) -> Strategy | None:
         """The strategy of ``--strategy`` and ``--with``; None if none is named."""
         if self.strategy is not None:
-            return _strategy({"name": self.strategy, **typed(pairs(self.with_))})
+            return _strategy({"name": self.strategy, **typed_pairs(self.with_)})
         if self.with_:
             raise ConfigurationError("--with sets an option of a strategy: add --strategy NAME")
         return None
 
 
-def settings(
+def study_arguments(
     definition: Definition, file: Path | None = None, candidates: Path | None = None
 ) -> dict[str, Any]:
     """The arguments of ``Study.create``; what is typed has precedence over the file."""
@@ -153,7 +150,7 @@ def settings(
         "goal": goal,
         "strategy": strategy,
         "seed": definition.seed if definition.seed is not None else written.get("seed", 0),
-        "outcomes": limits(definition.outcome, written.get("outcomes")),
+        "outcomes": limits_of(definition.outcome, written.get("outcomes")),
         "context": definition.context or tuple(written.get("context", ())),
     }
 
@@ -167,12 +164,11 @@ def _space(
     sources = [flags, candidates, "parameters" in written, "candidates" in written]
     if not any(sources):
         raise ConfigurationError(
-            "a study needs parameters: --float, --int, --choice,"
-            " a list with --candidates, or a file with --file"
+            "a study needs parameters: --float, --int, --choice, --candidates or --file"
         )
     if sum(map(bool, sources)) > 1:
         raise ConfigurationError(
-            "the parameters are given twice: use flags, --candidates or the file, only one of them"
+            "the parameters are given twice: use either flags, --candidates or --file"
         )
     if flags:
         space: Space | Candidates = Space(flags)
@@ -188,8 +184,7 @@ def _space(
 def _check_typable(kind: str, name: str) -> None:
     if "=" in name or not name.isprintable():
         raise SpaceError(
-            f"{kind} called {name!r} cannot be typed as NAME=VALUE: choose a name without = and"
-            " control characters"
+            f"{kind} called {name!r} cannot be typed in NAME=VALUE: use printable text without ="
         )
 
 
@@ -230,9 +225,9 @@ def rehearse(strategy: Strategy, space: Space | Candidates) -> None:
     except NoRegretError:
         raise
     except Exception as error:
+        what = f"{type(error).__name__}: {error}"
         raise ConfigurationError(
-            f"the strategy {display_name(strategy)} does not work with these options:"
-            f" {type(error).__name__}: {error}"
+            f"the strategy {display_name(strategy)} does not work with these options: {what}"
         ) from None
 
 
@@ -277,15 +272,16 @@ def _constrained(
 ) -> Space | Candidates:
     """The space with the constraints and branches of the file and the flags."""
     tables = written.get("constraints", {})
-    if not isinstance(tables, Mapping) or any(key not in CONSTRAINTS for key in tables):
+    if not isinstance(tables, Mapping) or not tables.keys() <= CONSTRAINTS.keys():
         raise ConfigurationError(
-            "constraints must be a table of linear, forbidden, satisfies and only, each a list of"
-            f" texts such as linear = ['a + b <= 1'], got {tables!r}"
+            f"constraints must be a table with the keys {', '.join(CONSTRAINTS)}, got {tables!r}"
         )
     for kind, texts in tables.items():
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise ConfigurationError(f"constraints.{kind} must be a list of texts, got {texts!r}")
-    rules = [(kind, text) for kind, texts in tables.items() for text in texts] + list(flags)
+            raise ConfigurationError(
+                f"constraints.{kind} must be a list of texts such as 'a + b <= 1', got {texts!r}"
+            )
+    rules = [*((kind, text) for kind, texts in tables.items() for text in texts), *flags]
     if not rules:
         return space
     if isinstance(space, Candidates):
@@ -313,13 +309,12 @@ def read_constraints(
     """Constraints from pairs of kind and text."""
     if any(kind == "only" for kind, _ in rules):
         raise ConfigurationError(
-            "branches are defined when a study is made: create one with --only, and import the old"
-            " trials"
+            "--only is read when a study is made: `noregret create` one, and import the old trials"
         )
     return [read_constraint(CONSTRAINTS[kind] + text, parameters) for kind, text in rules]
 
 
-def limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
+def limits_of(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
     """Outcome limits as typed, ``toxicity<=0.3``, and as a file has them,
     ``{"toxicity": {"at_most": 0.3}}``.
     """
@@ -346,25 +341,18 @@ def limits(words: Iterable[str], written: Any = None) -> dict[str, Limit]:
 
 def read_study(path: Path) -> dict[str, Any]:
     """The keys of a study's file, TOML or JSON by its ending; values are not checked yet."""
-    text = _text(path)
+    text, kind = _text(path), path.suffix[1:].upper()
+    if path.suffix not in READERS:
+        raise ConfigurationError(f"{path} must end in .toml or .json")
     try:
-        if path.suffix == ".toml":
-            document: Any = tomllib.loads(text)
-        elif path.suffix == ".json":
-            document = json.loads(text)
-        else:
-            raise ConfigurationError(f"{path} must end in .toml or .json")
+        document: Any = READERS[path.suffix](text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ConfigurationError(
-            f"{path} is not valid {path.suffix[1:].upper()}: {error}"
-        ) from None
+        raise ConfigurationError(f"{path} is not valid {kind}: {error}") from None
     if not isinstance(document, dict):
         raise ConfigurationError(f"{path} must hold a JSON object")
-    unknown = [key for key in document if key not in KEYS]
-    if unknown:
-        raise ConfigurationError(
-            f"{path}: unknown key {unknown[0]!r}; a study has {', '.join(KEYS)}"
-        )
+    for key in document:
+        if key not in KEYS:
+            raise ConfigurationError(f"{path}: unknown key {key!r}; a study has {', '.join(KEYS)}")
     return document
 
 
@@ -372,57 +360,47 @@ def read_candidates(path: Path) -> Candidates:
     """A list of designs from CSV or Parquet. In a spreadsheet's export, with semicolons or tabs,
     decimal commas and units are read too.
     """
-    if path.suffix.lower() == ".parquet" or not path.is_file():
-        return Candidates(path)
-    with path.open(encoding="utf-8", errors="replace") as file:
-        header = file.readline()
+    header = ""
+    if path.suffix.lower() != ".parquet" and path.is_file():
+        with path.open(encoding="utf-8", errors="replace") as file:
+            header = file.readline()
     if max(header.count(";"), header.count("\t")) <= header.count(","):
         return Candidates(path)
     try:
         return Candidates(designs(io.StringIO(_text(path))))
-    except csv.Error as error:
+    except (csv.Error, SpaceError, TrialError) as error:
         raise SpaceError(f"{path} cannot be read as CSV: {error}") from None
-    except (SpaceError, TrialError) as error:
-        raise SpaceError(f"{path}: {error}") from None
 
 
 def _written_space(written: Mapping[str, Any], folder: Path) -> Space | Candidates:
     """The space of a study's file in that folder."""
     rows = written.get("candidates")
-    if isinstance(rows, str):
-        return read_candidates(folder / rows)
-    if isinstance(rows, list):
-        return Candidates(rows)
+    if isinstance(rows, (str, list)):
+        return read_candidates(folder / rows) if isinstance(rows, str) else Candidates(rows)
     if rows is not None:
         raise ConfigurationError(
-            "candidates must be a list of designs, or the name of a CSV or Parquet file,"
-            f" got {rows!r}"
+            f"candidates must be a list of designs, or a CSV or Parquet file, got {rows!r}"
         )
     tables = written["parameters"]
     if not isinstance(tables, Mapping):
-        raise ConfigurationError(
-            f"parameters must be a table of name = {{ type = …, … }}, got {tables!r}"
-        )
+        raise ConfigurationError(f"parameters must be a table of tables, got {tables!r}")
     return Space([(name, _written_parameter(name, table)) for name, table in tables.items()])
 
 
 def _written_parameter(name: str, table: Any) -> Parameter:
     kind = table.get("type") if isinstance(table, Mapping) else None
     if not isinstance(kind, str) or kind not in KINDS:
+        example = '{ type = "float", low = 0, high = 1 }'
         raise ConfigurationError(
-            f'parameter {name!r} needs a type, "float", "int" or "choice",'
-            f' such as {{ type = "float", low = 0, high = 1 }}; got {table!r}'
+            f"parameter {name!r} needs a type, as {example} has; got {table!r}"
         )
     values = {key: value for key, value in table.items() if key != "type"}
     known = {field.name: field.default for field in fields(KINDS[kind]) if field.init}
-    for key in values:
-        if key not in known:
-            raise ConfigurationError(
-                f"parameter {name!r}: unknown {key}; a {kind} has {', '.join(known)}"
-            )
-    for key, default in known.items():
-        if key not in values and default is MISSING:
-            raise ConfigurationError(f"parameter {name!r}: {key} is missing")
+    unknown = [f"unknown {key}; a {kind} has {', '.join(known)}" for key in values.keys() - known]
+    required = [key for key, default in known.items() if default is MISSING]
+    wrong = [*unknown, *(f"{key} is missing" for key in required if key not in values)]
+    if wrong:
+        raise ConfigurationError(f"parameter {name!r}: {wrong[0]}")
     try:
         return KINDS[kind](**values)
     except SpaceError as error:

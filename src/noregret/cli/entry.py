@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
-import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -17,15 +15,10 @@ from typing import Any, NoReturn
 import click
 
 from noregret import __version__
-from noregret.cli.research import compare, theory
-from noregret.cli.results import best, export, plot, replay, show
-from noregret.cli.running import run as run_
-from noregret.cli.studies import backup, create, delete, derive, list_, recover, serve, upgrade
-from noregret.cli.trials import add, annotate, ask, correct, enqueue, import_, reclaim, retry, tell
+from noregret.cli import output, research, results, running, studies, trials
 from noregret.errors import GuaranteeWarning, NoRegretError
 
 INTERRUPTED = 130
-PYTHON_VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
 
 
 class Commands(click.Group):
@@ -50,15 +43,8 @@ class Commands(click.Group):
                 error.show()
                 sys.exit(error.exit_code)
             _fail(type(error).__name__, error.format_message(), as_json)
-        except OSError as error:
-            place = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-            _fail(type(error).__name__, place, as_json)
-        except UnicodeError as error:
-            message = f"a text cannot be read or written ({error}): use a terminal in UTF-8"
-            _fail(type(error).__name__, message, as_json)
-        except NoRegretError as error:
-            notes = getattr(error, "__notes__", [])
-            _fail(type(error).__name__, plain(" ".join([str(error), *notes])), as_json)
+        except (OSError, UnicodeError, NoRegretError) as error:
+            _fail(type(error).__name__, _message(error), as_json)
         sys.exit(code if isinstance(code, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -73,19 +59,13 @@ class Commands(click.Group):
                 )
 
 
-def plain(message: str) -> str:
-    """The message with Python's lists and dicts as a person writes them: ``a, b`` and ``a=1``."""
-
-    def written(match: re.Match[str]) -> str:
-        try:
-            value = ast.literal_eval(match[0])
-        except (ValueError, SyntaxError):
-            return match[0]
-        if isinstance(value, dict):
-            value = [f"{name}={each}" for name, each in value.items()]
-        return ", ".join(map(str, value)) or "none"
-
-    return PYTHON_VALUE.sub(written, message)
+def _message(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, UnicodeError):
+        return f"a text cannot be read or written ({error}): use a terminal in UTF-8"
+    text = " ".join([str(error), *getattr(error, "__notes__", [])])
+    return output.without_python(text) if isinstance(error, NoRegretError) else text
 
 
 def _fail(kind: str, message: str, as_json: bool, code: int = 2) -> NoReturn:
@@ -128,10 +108,21 @@ def of_the_checkout() -> list[click.Command]:
 
 
 SECTIONS: dict[str, list[click.Command]] = {
-    "Study": [create, derive, list_, serve, delete, backup, recover, upgrade],
-    "Experiment": [ask, tell, correct, add, enqueue, import_, run_, annotate, reclaim, retry],
-    "Results": [show, best, plot, export, replay],
-    "Research": [compare, theory, *of_the_checkout()],
+    "Study": [
+        *(studies.create_command, studies.derive_command, studies.list_command),
+        *(studies.serve_command, studies.delete_command, studies.backup_command),
+        *(studies.recover_command, studies.upgrade_command),
+    ],
+    "Experiment": [
+        *(trials.ask_command, trials.tell_command, trials.correct_command, trials.add_command),
+        *(trials.enqueue_command, trials.import_command, running.run_command),
+        *(trials.annotate_command, trials.reclaim_command, trials.retry_command),
+    ],
+    "Results": [
+        *(results.show_command, results.best_command, results.plot_command),
+        *(results.export_command, results.replay_command),
+    ],
+    "Research": [research.compare_command, research.theory, *of_the_checkout()],
 }
 for each in (each for section in SECTIONS.values() for each in section):
     cli.add_command(each)

@@ -12,6 +12,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
@@ -32,7 +33,7 @@ ENTRY = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)  # of a docst
 def complete_study(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names for the shell's completion; a storage that cannot be read completes nothing."""
     try:
-        names = Database(storage=ctx.params.get("storage")).connect().names()
+        names = DatabaseTarget(storage=ctx.params.get("storage")).connect().names()
     except NoRegretError:
         return []
     return [name for name in names if name.startswith(incomplete)]
@@ -87,7 +88,7 @@ class Printer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Database(Printer):
+class DatabaseTarget(Printer):
     """The database of a command that needs no study.
 
     Args:
@@ -102,8 +103,7 @@ class Database(Printer):
         path = storage_file(storage_url(self.storage))
         if path is not None and not Path(path).exists():
             raise StorageError(
-                f"there is no database {path}: make a study with `noregret create`,"
-                " or name another database with --storage"
+                f"there is no database {path}: name it by --storage, or `noregret create` a study"
             )
         return self.storage
 
@@ -122,7 +122,7 @@ class Database(Printer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target(Database):
+class Target(DatabaseTarget):
     """The study of a command, named by its first word or by an option.
 
     Args:
@@ -153,10 +153,8 @@ class Target(Database):
             if not names:
                 raise StorageError("there is no study yet: make one with `noregret create`")
             if len(names) > 1:
-                raise StorageError(
-                    f"there are {len(names)} studies ({', '.join(names)}): name one as the first"
-                    " word, or with --study"
-                )
+                listed = f"there are {len(names)} studies ({', '.join(names)})"
+                raise StorageError(f"{listed}: name one after the command, or with --study")
             name = names[0]
         try:
             return Study.open(name, storage=storage)
@@ -176,12 +174,11 @@ class Target(Database):
 
 def _about_first_word(context: click.Context) -> str:
     """What the first word of a command is."""
-    arguments = [each for each in context.command.params if isinstance(each, click.Argument)][1:]
-    text = f"The first word of {context.command.name} names the study"
+    arguments = [each for each in context.command.params if isinstance(each, click.Argument)]
+    metavars = [each.make_metavar(context).strip("[]") for each in arguments[1:2]]
     return (
-        f"{text}, or it is {arguments[0].make_metavar(context).strip('[]')}."
-        if arguments
-        else f"{text}."
+        ", or it is ".join([f"The first word of {context.command.name} names the study", *metavars])
+        + "."
     )
 
 
@@ -252,12 +249,12 @@ def _gather_flags(args: Sequence[str]) -> list[str]:
 
 
 def command(function: Callable[..., None]) -> Command:
-    """Makes a function a command of its name.
+    """Makes a function ``NAME_command`` the command NAME.
 
-    Its first argument is what it works on: a ``Target``, a ``Database``, or only a ``Printer``. Its
-    other positional arguments are arguments of the command, its keywords are options, and a
-    dataclass stands for its fields. The docstring is the help: it describes each under ``Args:``,
-    and ends with an ``Example:``.
+    Its first argument is what it works on: a ``Target``, a ``DatabaseTarget``, or only a
+    ``Printer``. Its other positional arguments are arguments of the command, its keywords are
+    options, and a dataclass stands for its fields. The docstring is the help: it describes each
+    under ``Args:``, and ends with an ``Example:``.
     """
     groups: dict[str, Any] = {
         name: hint for name, hint in get_type_hints(function).items() if is_dataclass(hint)
@@ -271,7 +268,7 @@ def command(function: Callable[..., None]) -> Command:
 
     text, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n\nExample:\n")
     return Command(
-        function.__name__.rstrip("_"),
+        function.__name__.removesuffix("_command"),
         callback=callback,
         params=sorted(
             _parameters(function),
@@ -308,10 +305,8 @@ def _parameters(owner: Any) -> Iterator[click.Parameter]:
             continue
         flags = [text for text in names if text[0] == "-"]
         flags = flags or [f"--{name.rstrip('_').replace('_', '-')}"]
-        is_flag = {"is_flag": True} if kind is bool else {}
-        yield click.Option(
-            [*flags, name], multiple=several, help=helps.get(name), **is_flag, **settings
-        )
+        settings |= {"is_flag": kind is bool or None, "help": helps.get(name)}
+        yield click.Option([*flags, name], multiple=several, **settings)
 
 
 def _unwrapped(hint: Any) -> tuple[Any, bool, list[Any]]:
@@ -333,7 +328,7 @@ def _click_type(kind: Any) -> Any:
 # -- what is typed --
 
 
-def pairs(words: Iterable[str]) -> dict[str, str]:
+def read_pairs(words: Iterable[str]) -> dict[str, str]:
     """``["a=1", "b=x"]`` as a dict of texts."""
     texts: dict[str, str] = {}
     for word in words:
@@ -346,28 +341,31 @@ def pairs(words: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-def typed(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Each text as JSON where it is JSON, otherwise as it is."""
-    values: dict[str, Any] = {}
-    for name, text in texts.items():
-        try:
+def typed_pairs(words: Iterable[str]) -> dict[str, Any]:
+    """Like ``read_pairs``, with each text as JSON where it is JSON."""
+    values: dict[str, Any] = dict(read_pairs(words))
+    for name, text in values.items():
+        with suppress(ValueError):
             values[name] = json.loads(text)
-        except ValueError:
-            values[name] = text
     return values
 
 
 def parse_point(study: Study, words: Iterable[str]) -> dict[str, Any]:
     """Parameter values, read by the study's space; some may be missing."""
     parameters, units = study.space.parameters, units_of(study.record().attributes)
-    point = {}
-    for name, text in pairs(words).items():
-        if name not in parameters:
-            raise SpaceError(
-                f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
-            )
-        point[name] = parsed(text, name, parameters[name], units)
-    return point
+    texts = _known(words, "parameter", parameters, SpaceError)
+    return {name: parsed(text, name, parameters[name], units) for name, text in texts.items()}
+
+
+def _known(
+    words: Iterable[str], kind: str, names: Iterable[str], error: type[NoRegretError]
+) -> dict[str, str]:
+    """Texts by name; raises if a name is not one of these."""
+    texts, listed = read_pairs(words), ", ".join(names) or "none"
+    for name in texts:
+        if name not in names:
+            raise error(f"there is no {kind} {name!r}: this study has {listed}")
+    return texts
 
 
 def check_given(names: Iterable[str], values: Mapping[str, Any], option: str = "") -> None:
@@ -378,7 +376,7 @@ def check_given(names: Iterable[str], values: Mapping[str, Any], option: str = "
         raise SpaceError(f"missing {' and '.join(missing)}: add {words}")
 
 
-def read_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
+def parse_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
     """The current values of the context parameters, all of them; None for a study without any."""
     values = parse_point(study, words)
     check_given(study.context, values, "--context ")
@@ -388,16 +386,10 @@ def read_context(study: Study, words: Sequence[str]) -> dict[str, Any] | None:
     return values or None
 
 
-def read_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
+def parse_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
     """The outcomes of a trial by name, with their noise where it was typed; None for none."""
-    values: dict[str, Any] = {}
-    units = units_of(study.record().attributes)
-    for name, text in pairs(words).items():
-        if name not in study.outcomes:
-            raise TrialError(
-                f"there is no outcome {name!r}: this study has"
-                f" {', '.join(study.outcomes) or 'none'}; nothing was recorded"
-            )
+    units, values = units_of(study.record().attributes), dict[str, Any]()
+    for name, text in _known(words, "outcome", study.outcomes, TrialError).items():
         value, noise, _ = read_value(text, f"outcome {name!r}", units.get(name, ""))
         values[name] = value if noise is None else (value, noise)
     return values or None

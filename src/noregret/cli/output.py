@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,15 +17,31 @@ from noregret.strategies import display_name
 from noregret.study import Study, algorithms, understood, units_of
 from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, shown, standing
 
+VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
+CALL = re.compile(r"\b(ask|tell|add|correct|enqueue|reclaim|retry|annotate|replay)\([^()]*\)")
 LONGEST = 60  # characters of a remark in a table
-STATE_WORDS: dict[str, str] = {
-    "complete": "complete",
-    "running": "under way",
-    "waiting": "waiting",
-    "failed": "failed",
-    "withdrawn": "withdrawn",
-}
+STATE_WORDS: dict[str, str] = {state: state for state in STATES} | {"running": "under way"}
 LIMITS: dict[str, type[AtMost | AtLeast]] = {"at_most": AtMost, "at_least": AtLeast}
+
+
+def without_python(message: str) -> str:
+    """A message of the library as a person at a shell reads it: ``a, b`` instead of a list, ``a=1``
+    instead of a dict, and `tell` instead of ``tell(…)``.
+    """
+
+    def value_text(match: re.Match[str]) -> str:
+        try:
+            value = ast.literal_eval(match[0])
+        except (ValueError, SyntaxError):
+            return match[0]
+        if isinstance(value, dict):
+            value = [f"{name}={each}" for name, each in value.items()]
+        return ", ".join(map(str, value)) or "none"
+
+    def command_text(match: re.Match[str]) -> str:
+        return f"`{match[1]}{' --failed' if 'failed' in match[0] else ''}`"
+
+    return CALL.sub(command_text, VALUE.sub(value_text, message))
 
 
 # -- studies --
@@ -44,10 +62,9 @@ def study_document(study: Study) -> dict[str, Any]:
         "attributes": dict(record.attributes),
     }
     if study.outcomes:
-        document["outcomes"] = {
-            name: {word: limit.limit for word, kind in LIMITS.items() if isinstance(limit, kind)}
-            for name, limit in study.outcomes.items()
-        }
+        words = {kind: word for word, kind in LIMITS.items()}
+        limits = study.outcomes.items()
+        document["outcomes"] = {name: {words[type(each)]: each.limit} for name, each in limits}
     if study.context:
         document["context"] = list(study.context)
     return document
@@ -66,11 +83,9 @@ def parameter_range(parameter: Parameter) -> str:
         return (" < " if parameter.ordered else ", ").join(map(str, parameter.options))
     whole = "whole numbers " if isinstance(parameter, Int) else ""
     step = parameter.resolution if isinstance(parameter, Float) else parameter.step
-    return (
-        f"{whole}{shown(parameter.low)} to {shown(parameter.high)}"
-        f"{', log scale' if parameter.log else ''}"
-        f"{'' if step is None or (whole and step == 1) else f', in steps of {shown(step)}'}"
-    )
+    text = f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}"
+    text += ", log scale" if parameter.log else ""
+    return text if step is None or (whole and step == 1) else f"{text}, in steps of {text_of(step)}"
 
 
 def counts(study: Study) -> dict[str, int]:
@@ -137,24 +152,20 @@ def trial_table(study: Study, trials: Sequence[Trial], *, results: bool = True) 
             trial.corrects: "retried" if trial.decision.source == "retry" else "corrected"
             for trial in study.trials
         }
+        measured = {name: [each.outcomes.get(name) for each in trials] for name in study.outcomes}
+        values = {"value": [each.value for each in trials], "noise": [t.noise_std for t in trials]}
         within = {True: "yes", False: "no", None: ""}
-        columns += [
-            ("state", False, [_state(trial, replaced) for trial in trials]),
-            ("value", True, [format_number(trial.value) for trial in trials]),
-            ("noise", True, [format_number(trial.noise_std) for trial in trials]),
-            *(
-                (name, True, [format_number(trial.outcomes.get(name)) for trial in trials])
-                for name in study.outcomes
-            ),
-            ("within limits", False, [within[trial.feasible] for trial in trials]),
-        ]
+        columns.append(("state", False, [_state(trial, replaced) for trial in trials]))
+        for column in (values, measured):
+            columns += [(name, True, list(map(number, cells))) for name, cells in column.items()]
+        columns.append(("within limits", False, [within[trial.feasible] for trial in trials]))
     points = [named_params(study.space, trial.params) for trial in trials]
     if isinstance(study.space, Space):  # inactive parameters are left empty
         points = [study.space.active(point) for point in points]
     for name, parameter in study.space.parameters.items():
         cells = [shown(point[name]) if name in point else "" for point in points]
         columns.append((name, not isinstance(parameter, Choice), cells))
-    columns.append(("why", False, [reason(trial) for trial in trials]))
+    columns.append(("why", False, [choice_text(trial) for trial in trials]))
     columns.append(("note", False, [_remark(trial) for trial in trials]))
     names, right, cells_of = zip(*(column for column in columns if any(column[2])), strict=True)
     rows = list(zip(*cells_of, strict=True))
@@ -178,7 +189,7 @@ def _first_line(text: str | None) -> str:
     return (text or "").partition("\n")[0]
 
 
-def reason(trial: Trial) -> str:
+def choice_text(trial: Trial) -> str:
     """Why the point was chosen, in a few words."""
     if trial.decision.source == "retry":
         return f"trial {trial.corrects} again"
@@ -198,7 +209,7 @@ def trial_text(study: Study, trial: Trial) -> str:
         "value": format_number(trial.value),
         "noise": format_number(trial.noise_std),
         "outcomes": outcomes_text(study, trial),
-        "why": reason(trial),
+        "why": choice_text(trial),
         "asked (UTC)": trial.created,
         "begun (UTC)": trial.started,
         "ended (UTC)": trial.finished,
@@ -208,27 +219,22 @@ def trial_text(study: Study, trial: Trial) -> str:
         "attributes": attributes_text(trial.attributes),
         "asked for": "" if trial.asked is None else point_text(study, trial.asked),
     }
-    point = named_params(study.space, trial.params)
-    cells = [[name, text] for name, text in rows.items() if text]
-    cells += [[name, shown(value)] for name, value in point.items()]
-    text = format_table([f"trial {trial.number}", ""], cells)
-    model = trial.decision.model
-    if model is None:
+    cells = [(name, text) for name, text in rows.items() if text]
+    cells += [(n, text_of(value)) for n, value in named_params(study.space, trial.params).items()]
+    text = table([f"trial {trial.number}", ""], cells)
+    if trial.decision.model is None:
         return text
     explanation = study.strategy.explain(trial.decision)
-    reasons = [[name, shown(value)] for name, value in plain(model).items()]
-    reasons += [
-        [
-            f"expected {outcome.name}",
-            f"{plus_minus(outcome.mean, outcome.std)},"
-            f" {outcome.chance:.0%} likely within its limit",
-        ]
-        for outcome in explanation.outcomes
-    ]
+    reasons = [(name, text_of(value)) for name, value in plain(trial.decision.model).items()]
+    for each in explanation.outcomes:
+        expected = plus_minus(each.mean, each.std)
+        reasons.append(
+            (f"expected {each.name}", f"{expected}, {each.chance:.0%} likely within its limit")
+        )
     for name, value in explanation.numbers.items():
         values = value if isinstance(value, (list, tuple)) else [value]
-        reasons.append([name, ", ".join(map(shown, values))])
-    return f"{text}\n\n{format_table(['decision', ''], reasons)}"
+        reasons.append((name, ", ".join(map(text_of, values))))
+    return f"{text}\n\n{table(['decision', ''], reasons)}"
 
 
 # -- results --
@@ -248,11 +254,12 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
         document["feasibility"] = {"state": state.state, "text": str(state)}
     if result.prediction is not None:
         document["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
-    if result.certificate is not None and result.certificate.proved:
+    certificate = result.certificate
+    if certificate is not None and certificate.proved:
         names = ("regret_bound", "condition", "refuted", "slack")
-        document["certificate"] = {name: getattr(result.certificate, name) for name in names}
+        document["certificate"] = {name: getattr(certificate, name) for name in names}
         if study.outcomes:
-            document["certificate"]["violations"] = dict(result.certificate.violations)
+            document["certificate"]["violations"] = dict(certificate.violations)
     return document
 
 
@@ -266,19 +273,20 @@ def results_text(study: Study, document: Mapping[str, Any]) -> str:
     best, recommended = document["best"], document["recommended"]
     if best is None:
         return "\n".join(labelled({"best": "none yet: no value was told"}))
-    rows = {
-        "best": f"{format_number(best['value'])} at trial {best['number']}:"
-        f"  {point_text(study, best['params'])}"
-    }
+
+    def place(trial: Mapping[str, Any]) -> str:
+        return f"trial {trial['number']}:  {point_text(study, trial['params'])}"
+
+    rows = {"best": f"{number(best['value'])} at {place(best)}"}
     if "feasibility" in document:
         feasible = document["feasibility"]["state"] == "feasible"
         rows["limits" if feasible else "best"] = document["feasibility"]["text"]
     if study.context:
         rows["recommended"] = f"depends on {', '.join(study.context)}: noregret plot policy"
     elif document["predicted"] is not None:
-        other = f"trial {recommended['number']}:  {point_text(study, recommended['params'])}"
-        where = "the same point" if recommended["number"] == best["number"] else other
+        same = recommended["number"] == best["number"]
         expected = plus_minus(**document["predicted"])
+        where = "the same point" if same else place(recommended)
         rows["recommended"] = f"{where}  (the model expects {expected})"
     certificate = document["certificate"]
     if certificate is not None and certificate["refuted"]:

@@ -11,21 +11,13 @@ import click
 import numpy as np
 
 from noregret import theory as bounds
-from noregret.cli.objectives import load
-from noregret.cli.options import (
-    Count,
-    FunctionName,
-    NotNegative,
-    PictureFile,
-    Positive,
-    Printer,
-    Target,
-    command,
-)
-from noregret.cli.results import check_picture, new_figure
-from noregret.diagnostics.presentation import format_number, format_table, spans_decades
+from noregret.cli import options
+from noregret.cli.results import prepare_picture
+from noregret.cli.running import load_function
+from noregret.diagnostics.presentation import number, spans_decades, table
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.plot import canvas
 from noregret.rkhs import BUILT_IN, Growth, LogGrowth, PowerGrowth, as_growth
 from noregret.search import low_discrepancy
 from noregret.strategies import Strategy, named, names
@@ -36,17 +28,17 @@ from noregret.testing.comparison import compare as compare_strategies
 # -- compare --
 
 
-@command
-def compare(
-    target: Target,
-    function: FunctionName = None,
+@options.command
+def compare_command(
+    target: options.Target,
+    function: options.FunctionName = None,
     *,
     problem: Annotated[str | None, click.Choice(list(PROBLEMS))] = None,
     strategies: Annotated[str, "NAME,NAME,…"] = "default,log-ei,random",
-    seeds: Count = 10,
-    trials: Count = 30,
-    noise: NotNegative = 0.0,
-    out: PictureFile = None,
+    seeds: options.Count = 10,
+    trials: options.Count = 30,
+    noise: options.NotNegative = 0.0,
+    out: options.PictureFile = None,
 ) -> None:
     """Compare strategies on a test problem or your own function.
 
@@ -66,10 +58,11 @@ def compare(
     """
     if (function is None) == (problem is None):
         raise click.UsageError("name a function, such as train.py:loss, or a test --problem")
-    check_picture(out)
+    prepare_picture(out)
     chosen = {name: _strategy(name) for name in map(str.strip, strategies.split(",")) if name}
     subject: Any = PROBLEMS[problem] if problem is not None else target.open()
-    objective = subject.function if isinstance(subject, Problem) else load(function or "")
+    test = subject if isinstance(subject, Problem) else None
+    objective = load_function(function or "") if test is None else test.function
     with Progress(len(chosen) * seeds, shown=False if target.as_json else None) as bar:
         runs = compare_strategies(
             objective,
@@ -81,25 +74,21 @@ def compare(
             noise_std=noise,
             ended=lambda name, _: bar.advance(name),
         )
-    optimum = subject.optimum if isinstance(subject, Problem) else None
+    optimum = None if test is None else test.optimum
     if out is not None:
-        _draw(runs, subject.name, subject.goal, optimum).savefig(out, dpi=150)
+        canvas.save(_draw(runs, subject.name, subject.goal, optimum), out)
+    finals = {each.name: [None if np.isnan(v) else float(v) for v in each.final] for each in runs}
     document = {
         "problem": subject.name,
         "goal": subject.goal,
         "optimum": optimum,
         "seeds": seeds,
         "trials": trials,
-        "strategies": {
-            each.name: {"final": [None if np.isnan(v) else float(v) for v in each.final]}
-            for each in runs
-        },
+        "strategies": {name: {"final": values} for name, values in finals.items()},
         "file": None if out is None else str(out),
     }
-    known = "" if optimum is None else f", the optimum is {format_number(optimum)}"
-    text = (
-        f"{subject.name}: best value after {trials} trials ({subject.goal}), {seeds} seeds{known}"
-    )
+    text = f"{subject.name}: best value after {trials} trials ({subject.goal}), {seeds} seeds"
+    text += "" if optimum is None else f", the optimum is {number(optimum)}"
     text += f"\n\n{_ranking(runs, subject.goal)}"
     target.emit(document, text if out is None else f"{text}\n\npicture in {out}")
 
@@ -116,25 +105,22 @@ def _strategy(name: str) -> Strategy:
 def _ranking(runs: Sequence[Compared], goal: str) -> str:
     """A line per strategy with the quartiles of its final values, the best median first."""
     sign = -1 if goal == "maximize" else 1
-    lines: list[tuple[float, list[str]]] = []
+    rows: list[tuple[float, list[str]]] = []
     for each in runs:
-        good, middle, bad = sign * np.nanquantile(sign * each.final, [0.25, 0.5, 0.75])
+        quartiles = sign * np.nanquantile(sign * each.final, [0.5, 0.25, 0.75])
         failed = sum(t.state == "failed" for study in each.studies for t in study.trials)
-        cells = [each.name, *(format_number(float(v)) for v in (middle, good, bad)), str(failed)]
-        lines.append((sign * float(middle), cells))
+        cells = [each.name, *(number(float(v)) for v in quartiles), str(failed)]
+        rows.append((sign * float(quartiles[0]), cells))
     header = ["strategy", "median", "best quarter", "worst quarter", "failed"]
-    rows = [cells for _, cells in sorted(lines, key=lambda line: line[0])]
-    return format_table(header, rows, (1, 2, 3, 4))
+    ranked = [cells for _, cells in sorted(rows, key=lambda row: row[0])]
+    return table(header, ranked, (1, 2, 3, 4))
 
 
 def _draw(runs: Sequence[Compared], title: str, goal: str, optimum: float | None) -> Any:
     """The median best so far with its quartiles, or its regret where the optimum is known."""
-    figure = new_figure()
-    from noregret.plot.canvas import by_trial, legend, series_looks
-
-    ax = figure.subplots()
+    ax = canvas.new_axes(None)
     drawn: list[float] = []
-    for each, look in zip(runs, series_looks(len(runs)), strict=True):
+    for each, look in zip(runs, canvas.series_looks(len(runs)), strict=True):
         values = each.best if optimum is None else np.abs(each.best - optimum)
         low, middle, high = np.nanquantile(values, [0.25, 0.5, 0.75], axis=0)
         steps = np.arange(1, values.shape[1] + 1)
@@ -144,11 +130,8 @@ def _draw(runs: Sequence[Compared], title: str, goal: str, optimum: float | None
         drawn += [float(v) for v in (*low, *high)]
     if (optimum is not None and min(drawn) > 0) or spans_decades(drawn):
         ax.set_yscale("log")
-    by_trial(ax, "trials")
     label = f"best so far ({goal}d)" if optimum is None else "distance of the best from the optimum"
-    ax.set(ylabel=label, title=title)
-    legend(ax)
-    return figure
+    return canvas.finish(ax, title, trials="trials", ylabel=label).figure
 
 
 # -- theory --
@@ -200,7 +183,7 @@ class Situation:
     """
 
     kernel: KernelName = "se"
-    dimension: Annotated[Count, "--dimension", "-d"] = 1
+    dimension: Annotated[options.Count, "--dimension", "-d"] = 1
     norm: Literal["tight", "paper"] = "tight"
     capacity: Literal["tight", "printed"] = "tight"
 
@@ -209,15 +192,15 @@ class Situation:
         return bounds.Setting(read_kernel(self.kernel), self.dimension, self.norm, self.capacity)
 
 
-def _emit_verdict(target: Printer, verdict: bounds.Verdict) -> None:
+def _emit_verdict(target: options.Printer, verdict: bounds.Verdict) -> None:
     names = ("subject", "sublinear", "holds", "rate", "reason")
     document = {name: getattr(verdict, name) for name in names}
     document["captures_f"] = verdict.unbounded
     target.emit(document, bounds.render_check(verdict))
 
 
-@command
-def rates(target: Printer, *, situation: Situation) -> None:
+@options.command
+def rates_command(target: options.Printer, *, situation: Situation) -> None:
     """Print the capacity, the regret rate, and how fast h may grow.
 
     Example:
@@ -226,8 +209,10 @@ def rates(target: Printer, *, situation: Situation) -> None:
     target.emit(dict(bounds.rate_rows(situation.setting)), bounds.render_rates(situation.setting))
 
 
-@command
-def schedule(target: Printer, *, g: str = "log", b: str = "log", situation: Situation) -> None:
+@options.command
+def schedule_command(
+    target: options.Printer, *, g: str = "log", b: str = "log", situation: Situation
+) -> None:
     """Check whether a schedule (g, b) is slow enough and captures every f.
 
     Args:
@@ -240,9 +225,13 @@ def schedule(target: Printer, *, g: str = "log", b: str = "log", situation: Situ
     _emit_verdict(target, bounds.check_schedule(situation.setting, read_growth(g), read_growth(b)))
 
 
-@command
-def scaling(
-    target: Printer, *, h: str, weight: NotNegative | None = None, situation: Situation
+@options.command
+def scaling_command(
+    target: options.Printer,
+    *,
+    h: str,
+    weight: options.NotNegative | None = None,
+    situation: Situation,
 ) -> None:
     """Check whether a scaling h(t), split by λ_w, is slow enough.
 
@@ -256,15 +245,15 @@ def scaling(
     _emit_verdict(target, bounds.check_scaling(situation.setting, read_growth(h), weight))
 
 
-@command
-def reference(
-    target: Printer,
+@options.command
+def reference_command(
+    target: options.Printer,
     *,
-    exponent: Positive,
+    exponent: options.Positive,
     estimator: Literal["regret_bound", "one_step"] = "regret_bound",
     cap: str | None = None,
     floor: str | None = None,
-    weight: NotNegative | None = None,
+    weight: options.NotNegative | None = None,
     situation: Situation,
 ) -> None:
     """Check whether widening by a reference regret p(t) is sublinear.
@@ -284,9 +273,9 @@ def reference(
     _emit_verdict(target, verdict)
 
 
-@command
-def capture(
-    target: Printer,
+@options.command
+def capture_command(
+    target: options.Printer,
     *,
     g: str = "log",
     b: str = "log",
@@ -314,11 +303,11 @@ def capture(
     target.emit(document, bounds.render_capture(of, *curves, ratios, norm_ratio))
 
 
-@command
-def bound(
-    target: Printer,
+@options.command
+def bound_command(
+    target: options.Printer,
     *,
-    t: Annotated[Count, "-t"],
+    t: Annotated[options.Count, "-t"],
     norm_bound: float,
     captured_at: float = 0.0,
     beta_sqrt: float,
@@ -344,16 +333,16 @@ def bound(
     target.emit({"t": t, "regret_bound": value}, text)
 
 
-@command
-def information(
-    target: Printer,
+@options.command
+def information_command(
+    target: options.Printer,
     *,
     t: Annotated[int, click.IntRange(min=1, max=5000), "-t"],
     lengthscale: float = 0.2,
     regulariser: float = 0.01,
     points: Annotated[int, click.IntRange(min=10, max=20_000)] = 2000,
     kernel: KernelName = "se",
-    dimension: Annotated[Count, "--dimension", "-d"] = 1,
+    dimension: Annotated[options.Count, "--dimension", "-d"] = 1,
 ) -> None:
     """Bound the information capacity γ_t on the unit cube by greedy choice.
 
@@ -377,18 +366,19 @@ def information(
         "at_most": gains[t - 1] / bounds.GREEDY_SHARE,
         "candidates": points,
     }
-    shown = sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t})
-    lines = [
-        f"{gains[count - 1]:10.4f} ≤ γ_{count} ≤ {gains[count - 1] / bounds.GREEDY_SHARE:.4f}"
-        f"  (over {points} candidates)"
-        for count in shown
-    ]
+    counts = sorted({1, *(10**k for k in range(1, 4) if 10**k < t), t})
+    bounded = [(gains[n - 1], n, gains[n - 1] / bounds.GREEDY_SHARE) for n in counts]
+    over = f"  (over {points} candidates)"
+    lines = [f"{low:10.4f} ≤ γ_{n} ≤ {high:.4f}{over}" for low, n, high in bounded]
     target.emit(document, "\n".join(lines))
 
 
 theory = click.Group(
     "theory",
-    [rates, schedule, scaling, reference, capture, bound, information],
+    [
+        *(rates_command, schedule_command, scaling_command, reference_command),
+        *(capture_command, bound_command, information_command),
+    ],
     help="Compute the paper's bounds.\n\nRates, capture times, and which widening is slow enough.",
     epilog="Example: noregret theory rates --kernel matern:2.5 --dimension 2",
 )

@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import click
 
-from noregret.cli import output
-from noregret.cli.options import (
-    Assignments,
-    Names,
-    NotNegative,
-    PictureFile,
-    Probability,
-    Target,
-    Text,
-    Word,
-    command,
-    complete_study,
-    pairs,
-    parse_point,
-    typed,
-)
-from noregret.diagnostics.presentation import format_table
-from noregret.errors import ConfigurationError, MissingExtraError, UnknownTrialError
+from noregret import plot as pictures
+from noregret.cli import options, output
+from noregret.diagnostics.presentation import table
+from noregret.errors import ConfigurationError, UnknownTrialError
+from noregret.plot import canvas
 from noregret.space import Space, named_params
 from noregret.strategies import algorithm_of, display_name
 from noregret.study import Study, algorithms
 from noregret.trials import State, Trial
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SHOWN = 20  # trials in a table without --all
 
 
-@command
-def show(
-    target: Target,
+@options.command
+def show_command(
+    target: options.Target,
     trial: int | None = None,
     *,
     all_: bool = False,
     state: State | None = None,
-    where: Assignments = (),
-    about: Text = None,
+    where: options.Assignments = (),
+    about: options.Text = None,
 ) -> None:
     """Show a study: its parameters, its trials and the best point.
 
@@ -69,12 +54,10 @@ def show(
             raise UnknownTrialError(
                 f"there is no trial {trial}: this study has {len(trials)} (numbers from 0)"
             )
-        target.emit(
-            {"study": study.name, "trial": output.trial_document(study, trials[trial])},
-            output.trial_text(study, trials[trial]),
-        )
+        one = {"study": study.name, "trial": output.trial_document(study, trials[trial])}
+        target.emit(one, output.trial_text(study, trials[trial]))
         return
-    attributes, text = typed(pairs(where)), (about or "").casefold()
+    attributes, text = options.typed_pairs(where), (about or "").casefold()
     selected = [
         trial
         for trial in study.trials
@@ -89,7 +72,11 @@ def show(
 
 
 def _study_text(
-    target: Target, study: Study, found: dict[str, Any], selected: list[Trial], everything: bool
+    target: options.Target,
+    study: Study,
+    found: dict[str, Any],
+    selected: list[Trial],
+    everything: bool,
 ) -> str:
     space, record = study.space, study.record()
     attributes = output.attributes_text(record.attributes)
@@ -135,8 +122,8 @@ def _algorithms(study: Study) -> str:
     return text + ("" if versions[-1][1] == today else f", {today} from the next one on")
 
 
-@command
-def best(target: Target, *, delta: Probability | None = None) -> None:
+@options.command
+def best_command(target: options.Target, *, delta: options.Probability | None = None) -> None:
     """Show the best value and the recommended point.
 
     With noise the best value is partly luck: the recommended point is the best by the model.
@@ -149,13 +136,11 @@ def best(target: Target, *, delta: Probability | None = None) -> None:
     """
     study = target.read()
     study.best  # noqa: B018 — raises without a value
-    resolution = study.resolution()
-    found = output.results(study, delta)
+    found, resolution = output.results(study, delta), study.resolution()
     radius, exact = resolution.radius, resolution.exact
     found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
-    target.emit(
-        {"study": study.name, "goal": study.goal, **found}, output.results_text(study, found)
-    )
+    document = {"study": study.name, "goal": study.goal, **found}
+    target.emit(document, output.results_text(study, found))
 
 
 # -- pictures --
@@ -174,16 +159,16 @@ TAKEN = {  # by which kinds an option is
 ENDINGS = ("png", "svg", "pdf")
 
 
-@command
-def plot(
-    target: Target,
+@options.command
+def plot_command(
+    target: options.Target,
     kind: Annotated[str, click.Choice(KINDS)] = "convergence",
     *,
-    along: Names = (),
-    at: Assignments = (),
-    delta: Probability | None = None,
-    also: Annotated[Names, complete_study] = (),
-    out: PictureFile = None,
+    along: options.Names = (),
+    at: options.Assignments = (),
+    delta: options.Probability | None = None,
+    also: Annotated[options.Names, options.complete_study] = (),
+    out: options.PictureFile = None,
 ) -> None:
     """Draw a study into a file.
 
@@ -209,34 +194,24 @@ def plot(
             raise ConfigurationError(
                 f"--{name} is for `noregret plot {', '.join(TAKEN[name])}`, not for {kind}"
             )
-    check_picture(out)
+    prepare_picture(out)
     if kind == "studies":
         study, *others = _studies(target, also)
     else:
         study, others = target.read(), []
-    path = out or Path(f"{_file_name(study.name)}-{kind}.png")
-    figure = _draw(study, kind, list(along), parse_point(study, at), delta, others)
-    figure.savefig(path, dpi=150)
-    target.emit(
-        {"study": study.name, "kind": kind, "file": str(path)}, f"{kind} of {study.name} in {path}"
-    )
+    letters = (each if each.isalnum() or each in "-_." else "-" for each in study.name)
+    path = out or Path(f"{''.join(letters).strip('.-') or 'study'}-{kind}.png")
+    point = options.parse_point(study, at)
+    canvas.save(_draw(study, kind, list(along), point, delta, others), path)
+    document = {"study": study.name, "kind": kind, "file": str(path)}
+    target.emit(document, f"{kind} of {study.name} in {path}")
 
 
-def check_picture(path: Path | None) -> None:
-    """Raises if the ending names no format of a picture."""
+def prepare_picture(path: Path | None) -> None:
+    """Raises if the ending names no format of a picture; lets no window open."""
     if path is not None and path.suffix[1:].lower() not in ENDINGS:
         raise ConfigurationError(f"{path} must end in .png, .svg or .pdf")
-
-
-def new_figure(width: float = 7.2, height: float = 4.2) -> Figure:
-    """An empty figure, in inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib: install it with `pip install noregret[plot]`"
-        ) from None
-    return Figure(figsize=(width, height), layout="constrained")
+    os.environ.setdefault("MPLBACKEND", "agg")  # needs no display
 
 
 def _draw(
@@ -246,37 +221,25 @@ def _draw(
     at: dict[str, Any],
     delta: float | None,
     others: Sequence[Study],
-) -> Figure:
-    inputs = [name for name, each in study.space.parameters.items() if each.width > 0]
-    count = len(inputs)
-    sizes = {
-        "lengthscales": (7.2, 6.4),
-        "slices": (4.6 * min(count, 3), 3.4 * -(-count // 3) + 0.6),
-        "parallel": (max(7.2, 1.3 * count + 3), 4.2),
-        "importance": (7.2, max(2.4, 0.4 * count + 1.4)),
-        "timeline": (7.2, min(max(3.0, 0.16 * len(study.trials) + 1.2), 14)),
-    }
-    figure = new_figure(*sizes.get(kind, ()))
-    from noregret import plot as pictures
-
+) -> Any:
+    """The figure."""
     if kind == "lengthscales":
-        above, below = figure.subplots(2, 1, sharex=True)
+        above, below = canvas.new_figure(7.2, 6.4).subplots(2, 1, sharex=True)
         pictures.lengthscales(study, ax=above).set_xlabel("")
         pictures.scaling(study, ax=below).set_title("")
-        return figure
-    along = along or (inputs[:2] if kind == "contour" else [])
-    subject: Any = [study, *others] if kind == "studies" else study
-    options: dict[str, Any] = {"figure": figure} if kind == "slices" else {"ax": figure.subplots()}
-    options |= {
-        name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]
-    }
-    first = along if kind in ("slice", "contour") else next(iter(along), None)
-    draw = getattr(pictures, "slice" if kind == "contour" else kind)
-    draw(subject, *([first or None] if kind in TAKEN["along"] else []), **options)
-    return figure
+        return above.figure
+    arguments: list[Any] = [[study, *others] if kind == "studies" else study]
+    if kind in ("slice", "contour"):
+        inputs = [name for name, each in study.space.parameters.items() if each.width > 0]
+        arguments.append(along or (inputs[:2] if kind == "contour" else None))
+    elif kind in TAKEN["along"]:
+        arguments.append(next(iter(along), None))
+    chosen = {name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]}
+    drawn = getattr(pictures, "slice" if kind == "contour" else kind)(*arguments, **chosen)
+    return drawn if kind == "slices" else drawn.figure
 
 
-def _studies(target: Target, also: Sequence[str]) -> list[Study]:
+def _studies(target: options.Target, also: Sequence[str]) -> list[Study]:
     """The study and those named ``also``; without any, all of the same goal in the storage."""
     storage = target.connect()
     if target.name is None and not also:
@@ -287,22 +250,16 @@ def _studies(target: Target, also: Sequence[str]) -> list[Study]:
     return [study, *(Study.open(name, storage=storage) for name in names)]
 
 
-def _file_name(name: str) -> str:
-    """The study's name with only such characters as any file name may have."""
-    letters = (letter if letter.isalnum() or letter in "-_." else "-" for letter in name)
-    return "".join(letters).strip(".-") or "study"
-
-
 # -- all trials --
 
 
 Format = Literal["csv", "json", "parquet"]
 
 
-@command
-def export(
-    target: Target,
-    name: Annotated[str | None, Word(r".*[./].*"), "[FILE]"] = None,
+@options.command
+def export_command(
+    target: options.Target,
+    name: Annotated[str | None, options.Word(r".*[./].*"), "[FILE]"] = None,
     *,
     format_: Format | None = None,
 ) -> None:
@@ -317,33 +274,25 @@ def export(
     Example:
         noregret export lab lab.csv
     """
-    kind, file = format_, None if name is None else Path(name)
-    study = target.open()
-    if file is None:
-        kind = kind or ("json" if target.as_json else "csv")
-        if kind == "parquet" or (target.as_json and kind != "json"):
-            raise ConfigurationError(
-                f"{kind} cannot go to standard output{' with --json' if target.as_json else ''}:"
-                " name a file"
-            )
-        study.export(sys.stdout, kind)
-        return
-    ending: Any = file.suffix[1:].lower()
-    if kind is None and ending not in get_args(Format):
+    study, file = target.open(), None if name is None else Path(name)
+    ending = ("json" if target.as_json else "csv") if file is None else file.suffix[1:].lower()
+    kind: Any = format_ or ending
+    if file is None and (kind == "parquet" or (target.as_json and kind != "json")):
+        with_json = " with --json" if target.as_json else ""
+        raise ConfigurationError(f"{kind} cannot go to standard output{with_json}: name a file")
+    if kind not in get_args(Format):
         raise ConfigurationError(
-            f"the format of {file} is not known: let it end in .csv, .json or .parquet, or give"
-            " --format"
+            f"{file} must end in .csv, .json or .parquet; other endings need --format"
         )
-    study.export(file, kind or ending)
-    count = len(study.trials)
-    target.emit(
-        {"study": study.name, "file": str(file), "format": kind or ending, "trials": count},
-        f"{count} trials in {file}",
-    )
+    study.export(file or sys.stdout, kind)
+    if file is not None:
+        count = len(study.trials)
+        document = {"study": study.name, "file": str(file), "format": kind, "trials": count}
+        target.emit(document, f"{count} trials in {file}")
 
 
-@command
-def replay(target: Target, *, tolerance: NotNegative = 1e-6) -> None:
+@options.command
+def replay_command(target: options.Target, *, tolerance: options.NotNegative = 1e-6) -> None:
     """Check every proposal against the history.
 
     Each is derived again from the trials before it. The exit code is 1 if one differs.
@@ -356,31 +305,26 @@ def replay(target: Target, *, tolerance: NotNegative = 1e-6) -> None:
     """
     study = target.open()
     found = study.replay(tolerance)
-    document: dict[str, Any] = {
+    differs: dict[str, Any] = {}
+    text = f"{found.agreed} proposals derived again, all as they are recorded"
+    if found.number is not None:
+        points = {"recorded": found.recorded, "derived": found.derived}
+        differs = {name: named_params(study.space, point) for name, point in points.items()}
+        differs["number"] = found.number
+        text = f"{found.agreed} proposals agree; trial {found.number} is the first that differs"
+        for name, point in points.items():
+            text += f"\n  {name:<10}{output.point_text(study, point)}"
+    if found.skipped:
+        text += f"\n{found.skipped} were made by another version of the strategy and cannot be"
+        text += f" derived: from trial {found.since} on, all can"
+    document = {
         "study": study.name,
         "agrees": found.number is None,
         "agreed": found.agreed,
-        "differs": None,
+        "differs": differs or None,
         "skipped": found.skipped,
         "since": found.since,
     }
-    text = f"{found.agreed} proposals derived again, all as they are recorded"
-    if found.number is not None:
-        document["differs"] = {
-            "number": found.number,
-            "recorded": named_params(study.space, found.recorded),
-            "derived": named_params(study.space, found.derived),
-        }
-        text = (
-            f"{found.agreed} proposals agree; trial {found.number} is the first that differs\n"
-            f"  recorded  {output.point_text(study, found.recorded)}\n"
-            f"  derived   {output.point_text(study, found.derived)}"
-        )
-    if found.skipped:
-        text += (
-            f"\n{found.skipped} were made by another version of the strategy and cannot be"
-            f" derived: from trial {found.since} on, all can"
-        )
     target.emit(document, text)
-    if found.number is not None:
+    if differs:
         click.get_current_context().exit(1)

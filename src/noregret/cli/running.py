@@ -1,42 +1,308 @@
-"""``noregret run``: evaluate a Python function or a program until a stopping rule is met."""
+"""``noregret run``: evaluate a Python function or a program until a stopping rule is met.
+
+A function is named by its module or script. A program is started once per trial and prints its
+value.
+"""
 
 from __future__ import annotations
 
+import importlib
+import json
 import logging
+import os
+import re
 import shlex
+import shutil
 import signal
+import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Annotated, Any, Literal
 
 import click
 
-from noregret.cli import objectives, output
-from noregret.cli.options import (
-    Assignments,
-    Count,
-    FunctionName,
-    NotNegative,
-    Positive,
-    Seconds,
-    Target,
-    command,
-    read_context,
+from noregret.cli import options, output
+from noregret.diagnostics.presentation import number
+from noregret.errors import (
+    ConfigurationError,
+    NoRegretError,
+    TransientError,
+    TrialTimeoutError,
+    WorkerDiedError,
 )
-from noregret.diagnostics.presentation import format_number
-from noregret.errors import ConfigurationError, NoRegretError, TransientError, TrialTimeoutError
-from noregret.space import named_params
-from noregret.study import CertifiedWithin, Isolated, Reached, Study
-from noregret.trials import returned
-
-# -- an objective under observation --
-
+from noregret.space import Candidates, Space, named_params
+from noregret.study import CertifiedWithin, Isolated, Reached, Study, was_killed
+from noregret.trials import check_noise, check_value, returned
 
 Objective = Callable[[Any], Any]
+TAIL = 65536  # bytes of the output that are read, from its end
+PATIENCE = 5.0  # seconds between SIGTERM and SIGKILL
+TEMPORARY = 75  # EX_TEMPFAIL of sysexits.h: try again later
+
+# -- programs --
+
+
+class EvaluationError(Exception):
+    """An evaluation failed, and so has its trial."""
+
+
+class RunOverError(EvaluationError):
+    """The evaluation was ended because the run was."""
+
+
+class NotStartedError(BaseException):
+    """The program cannot be started at any point. Like Ctrl-C it passes through the run, so that
+    the trials under way return to the queue.
+    """
+
+
+class Program:
+    """``with Program("./train --lr {lr}", space) as objective``; leaving ends running programs.
+
+    The command is split into words before each {name} is replaced by its value, and no shell reads
+    it: a value can never run anything.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        space: Space | Candidates,
+        timeout: float | None = None,
+        outcomes: tuple[str, ...] = (),
+    ) -> None:
+        self.space, self.timeout, self.outcomes = space, timeout, outcomes
+        names = list(space.parameters)
+        try:
+            self.words = shlex.split(command)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"the command {command!r} cannot be split into words: {error}"
+            ) from None
+        if not self.words:
+            raise ConfigurationError(
+                "the command is empty: write a program and its arguments: './train --lr {lr}'"
+            )
+        unused = [name for name in names if not any(f"{{{name}}}" in word for word in self.words)]
+        if unused:
+            raise ConfigurationError(
+                f"the command does not use {{{unused[0]}}}: it needs every parameter in braces"
+            )
+        if "{" not in self.words[0] and shutil.which(self.words[0]) is None:
+            raise ConfigurationError(
+                f"there is no program {self.words[0]!r}: check its path, and that it is executable"
+            )
+        self._places = re.compile("|".join(re.escape(f"{{{name}}}") for name in names))
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._lock, self._over = threading.Lock(), False
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._over = True
+            left = list(self._running)
+        for process in left:
+            _end(process)
+
+    def arguments(self, params: Any) -> list[str]:
+        """The command line of one evaluation."""
+        values = named_params(self.space, params)
+        return [
+            self._places.sub(lambda found: _word(values[found[0][1:-1]]), word)
+            for word in self.words
+        ]
+
+    def __call__(self, params: Any) -> Any:
+        # files, not pipes: a child of the program may keep a pipe open
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = self._start(self.arguments(params), out, err)
+            try:
+                code = process.wait(self.timeout)
+            except subprocess.TimeoutExpired:
+                raise EvaluationError(f"no answer after {self.timeout:g} s: it was ended") from None
+            finally:
+                with self._lock:
+                    self._running.discard(process)
+                _end(process)
+            if self._over:
+                raise RunOverError("the run is over")
+            if code != 0:
+                printed = _lines(err) or _lines(out)
+                how = f"exit code {code}" if code > 0 else f"ended by signal {-code}"
+                raise _error_of(code)(how + (f", its last words: {printed[-1]}" if printed else ""))
+            return read_printed(_lines(out), self.outcomes)
+
+    def _start(
+        self, arguments: list[str], out: IO[bytes], err: IO[bytes]
+    ) -> subprocess.Popen[bytes]:
+        with self._lock:
+            if self._over:
+                raise RunOverError("the run is over")
+            try:
+                process = subprocess.Popen(
+                    arguments,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                raise NotStartedError(
+                    f"cannot start {arguments[0]!r}: {getattr(error, 'strerror', None) or error}"
+                ) from None
+            self._running.add(process)
+        return process
+
+
+def _error_of(code: int) -> type[Exception]:
+    """The error for an exit code. The point is not to blame if the program was killed (shells add
+    128 to the signal) or reported a temporary failure.
+    """
+    if was_killed(code) or was_killed(128 - code):
+        return WorkerDiedError
+    return TransientError if code == TEMPORARY else EvaluationError
+
+
+def read_printed(lines: Sequence[str], outcomes: Sequence[str] = ()) -> Any:
+    """The result in a program's output, as a function would return it.
+
+    Without outcomes: the pair (value, noise std), from the last line if it is a number, else from
+    the last line that is a JSON object with a value. With outcomes: value and outcomes as a dict,
+    from the last line that is a JSON object with any outcome; the value may be missing where an
+    outcome is beyond its limit.
+    """
+    if outcomes:
+        document = _last_json(lines, outcomes)
+        if document is None:
+            example = f'{{"value": 0.3, "{outcomes[0]}": 0.2}}'
+            raise EvaluationError(f"no line of its output is JSON with its outcomes: {example}")
+        return {
+            name: document[name] for name in ("value", "noise_std", *outcomes) if name in document
+        }
+    if not lines:
+        raise EvaluationError("it printed nothing: the last line of its output must be the value")
+    try:
+        document = {"value": float(lines[-1])}
+    except ValueError:
+        document = _last_json(lines, ["value"])
+    if document is None:
+        last = lines[-1][:200]
+        raise EvaluationError(
+            f'its last line is no number and no line JSON with a "value": {last!r}'
+        )
+    try:
+        return check_value(document["value"]), check_noise(document.get("noise_std"))
+    except NoRegretError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def _last_json(lines: Sequence[str], names: Sequence[str]) -> dict[str, Any] | None:
+    """The last line that is a JSON object with one of these keys."""
+    for line in reversed(lines):
+        try:
+            document = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(document, dict) and any(name in document for name in names):
+            return document
+    return None
+
+
+def _lines(file: IO[bytes]) -> list[str]:
+    """The last lines that are not empty."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL))
+    lines = file.read().decode("utf-8", errors="replace").splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _word(value: Any) -> str:
+    """A value as other languages read it: 0.001, true, null."""
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ends the program and its children: SIGTERM first, then SIGKILL."""
+    for request in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        try:
+            os.killpg(process.pid, request)
+        except (ProcessLookupError, PermissionError):
+            process.kill()
+        try:
+            process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+# -- a Python function --
+
+
+def load_function(name: str) -> Callable[[Any], Any]:
+    """A function by name; its module is imported as Python would from the working folder."""
+    where, colon, attribute = name.rpartition(":")
+    if not colon or not where or not attribute:
+        raise ConfigurationError(f"write module:function or script.py:function, got {name!r}")
+    try:
+        function: Any = _import(where)
+    except ConfigurationError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ConfigurationError(f"{where} could not be loaded: {locate(error)}") from None
+    public = sorted(n for n, v in vars(function).items() if callable(v) and not n.startswith("_"))
+    for part in attribute.split("."):
+        if not hasattr(function, part):
+            names = ", ".join(public) or "none"
+            raise ConfigurationError(f"{where} has no function {attribute!r}: it has {names}")
+        function = getattr(function, part)
+    if not callable(function):
+        raise ConfigurationError(f"{attribute} in {where} is not a function but {function!r}")
+    return function
+
+
+def _import(where: str) -> ModuleType:
+    """A module by its name or its file, as Python imports it from the working folder."""
+    path = Path(where)
+    if path.suffix != ".py":
+        sys.path.insert(0, "")
+        if find_spec(where.split(".")[0]) is None:
+            raise ConfigurationError(
+                f"there is no module {where}: write its dotted name, or path/to/script.py:function"
+            )
+        return importlib.import_module(where)
+    if not path.is_file():
+        raise ConfigurationError(f"there is no file {path}")
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None  # noqa: PT018
+    sys.modules[path.stem] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def locate(error: BaseException) -> str:
+    """An exception in a line, with the place in the user's code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    text = "".join(traceback.format_exception_only(error)).strip().splitlines()[-1]
+    if isinstance(error, SyntaxError):
+        return f"{text} ({error.filename}, line {error.lineno})"
+    return f"{text} ({frames[-1].filename}, line {frames[-1].lineno})" if frames else text
+
+
+# -- an objective under observation --
 
 
 @dataclass(slots=True)
@@ -55,60 +321,58 @@ class Watched:
         try:
             result = self.objective(params)
             returned(result, self.study.outcomes)  # raises what the study would refuse
-        except objectives.RunOverError:
+        except RunOverError:
             raise
         except Exception as error:
-            self._report(params, reason(error))
+            self._report(params, failure_line(error))
             if isinstance(error, TrialTimeoutError):  # the run would print it once more
-                raise objectives.EvaluationError(str(error)) from None
+                raise EvaluationError(str(error)) from None
             raise
         with self._lock:
             self.in_a_row = 0
         return result
 
-    def _report(self, params: Any, why: str) -> None:
+    def _report(self, params: Any, text: str) -> None:
+        point = output.point_text(self.study, params)
         with self._lock:
-            self.in_a_row, self.failed, self.last = self.in_a_row + 1, self.failed + 1, why
+            self.in_a_row, self.failed, self.last = self.in_a_row + 1, self.failed + 1, text
             clear = "\r\x1b[K" if sys.stderr.isatty() else ""  # overwrite a progress bar
-            click.echo(
-                f"{clear}noregret: failed at {output.point_text(self.study, params)}: {why}",
-                err=True,
-            )
+            click.echo(f"{clear}noregret: failed at {point}: {text}", err=True)
 
     @property
     def gave_up(self) -> bool:
         return self.in_a_row >= self.limit
 
 
-def reason(error: Exception) -> str:
+def failure_line(error: Exception) -> str:
     """A failure in a line."""
-    if isinstance(error, (objectives.EvaluationError, TransientError)):
+    if isinstance(error, (EvaluationError, TransientError)):
         return str(error)
     if isinstance(error, NoRegretError):
         return str(error).partition(":")[0]  # the rest is advice for users of tell
-    return objectives.describe(error)
+    return locate(error)
 
 
 # -- the command --
 
 
-@command
-def run(
-    target: Target,
-    function: FunctionName = None,
+@options.command
+def run_command(
+    target: options.Target,
+    function: options.FunctionName = None,
     *,
     program: Annotated[str | None, "--command", "-c", "TEXT"] = None,
-    context: Assignments = (),
+    context: options.Assignments = (),
     trials: Annotated[int | None, click.IntRange(min=0)] = None,
     total: Annotated[int | None, click.IntRange(min=0)] = None,
-    timeout: Annotated[NotNegative | None, "SECONDS"] = None,
+    timeout: Annotated[options.NotNegative | None, "SECONDS"] = None,
     value: Annotated[float | None, "--target", "VALUE"] = None,
-    certified: Annotated[Positive | None, "REGRET"] = None,
+    certified: Annotated[options.Positive | None, "REGRET"] = None,
     heuristic: bool = False,
-    workers: Count = 1,
-    trial_timeout: Seconds | None = None,
-    max_failures: Count = 3,
-    grace: Seconds = 60.0,
+    workers: options.Count = 1,
+    trial_timeout: options.Seconds | None = None,
+    max_failures: options.Count = 3,
+    grace: options.Seconds = 60.0,
     dead: Literal["retry", "fail", "leave"] = "retry",
     dry_run: bool = False,
 ) -> None:
@@ -124,18 +388,18 @@ def run(
         program: A program to run instead, with {NAME} in place of each parameter's value. No shell
             starts it.
         context: Current value of a context parameter, such as humidity=45.
-        trials: How many trials to start here.
-        total: How many trials the study shall have in all. Trials of other workers count.
+        trials: Number of trials to start here.
+        total: Stop once the study has this many trials, those of other workers included.
         timeout: Start no more trials after this time.
         value: Stop once a value is as good as this.
         certified: Stop once the recommended point's regret is certified to be below this.
         heuristic: With --certified: accept a bound that is not proved.
-        workers: How many trials at once, in threads.
-        trial_timeout: Stop an evaluation after this time; its trial has failed. A function gets a
-            process of its own.
-        max_failures: Stop after this many failed trials in a row.
+        workers: Number of trials at once, in threads.
+        trial_timeout: Stop an evaluation after this time; its trial has failed. A function then
+            runs in a separate process.
+        max_failures: Stop after this many consecutive failed trials.
         grace: Seconds without a heartbeat before a worker is considered dead.
-        dead: What to do with the trials of dead workers.
+        dead: Whether trials of dead workers are proposed again, fail, or stay as they are.
         dry_run: Evaluate the next point once, and record nothing.
 
     Example:
@@ -143,24 +407,26 @@ def run(
         noregret run lab --command "./train --lr {lr}" --trials 50 --workers 4
     """
     if (function is None) == (program is None):
-        raise click.UsageError(
-            "name a function, such as train.py:loss, or a program with --command"
-        )
+        raise click.UsageError("name a function, such as train.py:loss, or a program: --command")
     stops: list[Callable[[Study], bool]] = [Reached(value)] if value is not None else []
     if heuristic and certified is None:
         raise click.UsageError("--heuristic goes with --certified")
     if certified is not None:
         stops.append(CertifiedWithin(certified, heuristic=heuristic))
     if not stops and not dry_run and trials is total is timeout is None:
-        raise click.UsageError(
-            "say when to stop: --trials, --total, --timeout, --target or --certified"
-        )
+        raise click.UsageError("when to stop? --trials, --total, --timeout, --target, --certified")
     click.get_current_context().with_resource(_signals())
     study = target.open()
     before, started = len(study.trials), time.monotonic()
-    now = read_context(study, context)
+    now = options.parse_context(study, context)
+    manager: AbstractContextManager[Objective]
+    if program is not None:
+        manager = Program(program, study.space, trial_timeout, tuple(study.outcomes))
+    else:
+        loaded = load_function(function or "")
+        manager = nullcontext(loaded) if trial_timeout is None else Isolated(loaded, trial_timeout)
     try:
-        with _objective(study, function, program, trial_timeout) as objective, _logging():
+        with manager as objective, _logging():
             if dry_run:
                 _dry_run(target, study, objective, now)
                 return
@@ -178,66 +444,55 @@ def run(
                 progress=False if target.as_json else None,
                 context=now,
             )
-    except objectives.NotStartedError as error:
+    except NotStartedError as error:
         raise ConfigurationError(str(error)) from None
     except KeyboardInterrupt as error:
         error.add_note(
-            "Trials under way returned to the queue, and all values are stored. Type the same"
-            " command again to go on."
+            "Trials under way returned to the queue. Type the same command again to go on."
         )
         raise
     if watched.gave_up:
         raise NoRegretError(
             f"stopped: {watched.in_a_row} trials in a row failed, the last with: {watched.last}."
-            " All values are stored: repair it and type the same command again"
+            " Repair it and type the same command again to go on"
         )
     _report(target, study, before, watched.failed, time.monotonic() - started)
 
 
-def _dry_run(target: Target, study: Study, objective: Objective, context: Any) -> None:
+def _dry_run(target: options.Target, study: Study, objective: Objective, context: Any) -> None:
     params = study.preview(context=context).params
-    words = objective.arguments(params) if isinstance(objective, objectives.Program) else None
+    words = objective.arguments(params) if isinstance(objective, Program) else None
+    where = f"at {output.point_text(study, params)}"
     try:
-        outcomes = returned(objective(params), study.outcomes)
+        found = returned(objective(params), study.outcomes)
     except Exception as error:
-        raise NoRegretError(
-            f"it failed at {output.point_text(study, params)}: {reason(error)}."
-            " Nothing was recorded"
-        ) from None
-    value, noise_std = outcomes.value, outcomes.noise_std
+        message = f"it failed {where}: {failure_line(error)}. Nothing was recorded"
+        raise NoRegretError(message) from None
     document = {
         "study": study.name,
         "params": named_params(study.space, params),
-        "value": value,
-        "noise_std": noise_std,
+        "value": found.value,
+        "noise_std": found.noise_std,
         "command": words,
     }
     if study.outcomes:
-        document |= {"outcomes": dict(outcomes.outcomes), "feasible": outcomes.feasible}
-    text = "" if words is None else f"ran {shlex.join(words)}\n"
-    text += format_number(value)
-    text += "" if noise_std is None else f", noise {format_number(noise_std)}"
-    text += "".join(f", {name} {format_number(each)}" for name, each in outcomes.outcomes.items())
-    target.emit(document, f"{text} at {output.point_text(study, params)}; nothing was recorded")
+        document |= {"outcomes": dict(found.outcomes), "feasible": found.feasible}
+    numbers = {"": found.value, "noise ": found.noise_std}
+    numbers |= {f"{name} ": value for name, value in found.outcomes.items()}
+    text = ", ".join(
+        f"{name}{number(value)}" for name, value in numbers.items() if value is not None
+    )
+    ran = "" if words is None else f"ran {shlex.join(words)}\n"
+    target.emit(document, f"{ran}{text} {where}; nothing was recorded")
 
 
-def _report(target: Target, study: Study, before: int, failed: int, seconds: float) -> None:
+def _report(target: options.Target, study: Study, before: int, failed: int, seconds: float) -> None:
     found, new = output.results(study), len(study.trials) - before
     document = {"study": study.name, "new": new, "failed_here": failed, "seconds": seconds}
     document |= output.counts(study) | found
     text = f"{new} new trials in {seconds:.1f} s; {study.name} has {output.counts_text(study)}"
     best = output.results_text(study, found)
     target.emit(document, f"{text}\n{best}\n\nnext: {target.again('plot')}")
-
-
-def _objective(
-    study: Study, function: str | None, program: str | None, timeout: float | None
-) -> AbstractContextManager[Objective]:
-    if program is not None:
-        return objectives.Program(program, study.space, timeout, tuple(study.outcomes))
-    assert function is not None
-    found = objectives.load(function)
-    return nullcontext(found) if timeout is None else Isolated(found, timeout)
 
 
 @contextmanager

@@ -7,14 +7,13 @@ import warnings
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import click
 
-from noregret.cli import output
-from noregret.cli.definition import Definition, limits, read_constraints, settings
-from noregret.cli.options import Assignments, Database, StudyName, Target, Text, command, pairs
-from noregret.diagnostics.presentation import format_number, format_table
+from noregret.cli import options, output
+from noregret.cli.definition import Definition, limits_of, read_constraints, study_arguments
+from noregret.diagnostics.presentation import number, table
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
 from noregret.storage import SQLStorage
 from noregret.storage import backup as backup_storage
@@ -23,9 +22,9 @@ from noregret.storage import upgrade as upgrade_storage
 from noregret.study import Study, parsed, units_of
 
 
-@command
-def create(
-    target: Database,
+@options.command
+def create_command(
+    target: options.DatabaseTarget,
     name: str,
     *,
     candidates: Annotated[Path | None, "FILE.csv"] = None,
@@ -47,36 +46,34 @@ def create(
         raise ConfigurationError(f"a study needs a name of printable characters, got {name!r}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        arguments = settings(definition, file, candidates)
+        arguments = study_arguments(definition, file, candidates)
         storage = SQLStorage(target.storage)
         try:
             study = Study.create(name, storage=storage, **arguments)
         except StudyExistsError:
-            again = target.again("ask", name)
-            raise StudyExistsError(
-                f"study {name} exists already: choose another name, or continue it with `{again}`"
-            ) from None
+            message = f"study {name} exists already: choose another name, or continue it with"
+            raise StudyExistsError(f"{message} `{target.again('ask', name)}`") from None
     for warning in caught:
         click.echo(f"noregret: {warning.message}", err=True)
-    again = target.again("ask", name if len(storage.names()) > 1 else None)
-    text = f"study {name}: {study.goal}, {output.parameters_text(study)}\n\n{_next(study, again)}"
+    next_ = _next(target, study, len(storage.names()) > 1)
+    text = f"study {name}: {study.goal}, {output.parameters_text(study)}\n\n{next_}"
     target.emit(output.study_document(study), text)
 
 
-def _next(study: Study, ask: str) -> str:
+def _next(target: options.DatabaseTarget, study: Study, named: bool = True) -> str:
     context = "".join(f" --context {name}=…" for name in study.context)
-    return f"next: {ask}{context}"
+    return f"next: {target.again('ask', study.name if named else None)}{context}"
 
 
-@command
-def derive(
-    target: Target,
+@options.command
+def derive_command(
+    target: options.Target,
     name: str,
     *,
     definition: Definition,
-    past: Assignments = (),
+    past: options.Assignments = (),
     unconstrained: bool = False,
-    note: Text = None,
+    note: options.Text = None,
 ) -> None:
     """Make a new study NAME with the trials of STUDY.
 
@@ -84,7 +81,7 @@ def derive(
     or are added; all others stay. Constraints replace those of the old study, which is not changed.
 
     Args:
-        past: The value that a new parameter had in the old trials.
+        past: Value of a new parameter in the old trials.
         unconstrained: Leave out the constraints, outcome limits and context of the old study.
         note: A note to store with the study.
 
@@ -95,20 +92,19 @@ def derive(
     parameters, rules = dict(definition.parameters()), definition.rules()
     study = target.open()
     known = {**study.space.parameters, **parameters}
-    units, texts = units_of(study.record().attributes), pairs(past)
+    units, values = units_of(study.record().attributes), dict[str, Any](options.read_pairs(past))
     for new in parameters:
-        if new not in study.space.parameters and new not in texts:
+        if new not in study.space.parameters and new not in values:
             raise SpaceError(f"{new} is new: give its value in the old trials, --past {new}=VALUE")
+    for key in values.keys() & known.keys():
+        values[key] = parsed(values[key], key, known[key], units)
     new_study = study.derived(
         name,
         parameters=parameters or None,
         constraints=read_constraints(rules, known) if rules or unconstrained else None,
-        outcomes=limits(definition.outcome) if definition.outcome or unconstrained else None,
+        outcomes=limits_of(definition.outcome) if definition.outcome or unconstrained else None,
         context=definition.context if definition.context or unconstrained else None,
-        past={
-            key: parsed(text, key, known[key], units) if key in known else text
-            for key, text in texts.items()
-        },
+        past=values,
         strategy=strategy,
         goal=definition.goal,
         seed=definition.seed,
@@ -117,44 +113,39 @@ def derive(
     document = output.study_document(new_study)
     document |= {"origin": dict(new_study.record().origin or {}), "trials": len(new_study.trials)}
     text = f"study {name} from {study.name}: {new_study.goal}, {output.parameters_text(new_study)}"
-    again = _next(new_study, target.again("ask", name))
-    target.emit(document, f"{text}; {output.counts_text(new_study)}\n\n{again}")
+    text += f"; {output.counts_text(new_study)}\n\n{_next(target, new_study)}"
+    target.emit(document, text)
 
 
-@command
-def list_(target: Database) -> None:
+@options.command
+def list_command(target: options.DatabaseTarget) -> None:
     """List the studies of a database.
 
     Example:
         noregret list --storage lab.db
     """
     summaries = target.connect().summaries()
-    header = ["study", "goal", "trials", "complete", "under way", "waiting", "failed", "best"]
-    rows = [
-        [
-            each.name,
-            each.goal,
-            *map(str, (each.trials, each.complete, each.running, each.waiting, each.failed)),
-            format_number(each.best),
-            each.last_activity[:16].replace("T", " "),
-        ]
-        for each in summaries
-    ]
-    text = format_table([*header, "last activity (UTC)"], rows, right=range(2, 8))
+    header = "study goal trials complete under_way waiting failed best last_activity_(UTC)"
+    rows = []
+    for each in summaries:
+        numbers = (each.trials, each.complete, each.running, each.waiting, each.failed)
+        active = each.last_activity[:16].replace("T", " ")
+        rows.append([each.name, each.goal, *map(str, numbers), number(each.best), active])
+    text = table([word.replace("_", " ") for word in header.split()], rows, right=range(2, 8))
     target.emit(
         {"studies": [asdict(each) for each in summaries]},
         text if rows else "no studies yet: make one with `noregret create`",
     )
 
 
-@command
-def serve(
-    target: Database,
+@options.command
+def serve_command(
+    target: options.DatabaseTarget,
     *,
     host: str = "127.0.0.1",
     port: Annotated[int, click.IntRange(0, 65535)] = 8080,
     write: bool = False,
-    token: Text = None,
+    token: options.Text = None,
 ) -> None:
     """Show the studies of a database as a web page.
 
@@ -188,16 +179,16 @@ def serve(
     socket.listen()  # the address printed below answers at once
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{socket.getsockname()[1]}/"
-    target.emit(
-        {"url": url, "write": write},
-        f"{url}  ({'reads and writes' if write else 'reads only'}; Ctrl-C ends it)",
-    )
+    rights = "reads and writes" if write else "reads only"
+    target.emit({"url": url, "write": write}, f"{url}  ({rights}; Ctrl-C ends it)")
     with suppress(KeyboardInterrupt):  # the server has closed everything by then
         server.run(sockets=[socket])
 
 
-@command
-def delete(target: Database, name: StudyName, *, yes: bool = False) -> None:
+@options.command
+def delete_command(
+    target: options.DatabaseTarget, name: options.StudyName, *, yes: bool = False
+) -> None:
     """Delete a study with all its trials for good.
 
     Args:
@@ -222,8 +213,8 @@ def delete(target: Database, name: StudyName, *, yes: bool = False) -> None:
     target.emit({"deleted": name}, f"deleted {subject}")
 
 
-@command
-def backup(target: Database, file: Path) -> None:
+@options.command
+def backup_command(target: options.DatabaseTarget, file: Path) -> None:
     """Copy a SQLite database in use into a new FILE.
 
     The copy is one complete file. Other ways to copy a database in use lose the latest changes,
@@ -236,8 +227,8 @@ def backup(target: Database, file: Path) -> None:
     target.emit({"file": str(path)}, f"copied all studies to {path}")
 
 
-@command
-def recover(target: Database) -> None:
+@options.command
+def recover_command(target: options.DatabaseTarget) -> None:
     """Read all that a damaged SQLite file still holds.
 
     What cannot be read is named. With --json the studies are printed in full, their trials as
@@ -247,25 +238,20 @@ def recover(target: Database) -> None:
         noregret recover --storage damaged.db --json > saved.json
     """
     found = recover_storage(target.existing())
-    lines = [
-        f"{each['name'] or 'study ' + str(each['study'])}: {len(each['trials'])} trials"
-        for each in found.studies
-    ]
+    named = [(each["name"] or f"study {each['study']}", each["trials"]) for each in found.studies]
+    lines = [f"{name}: {len(trials)} trials" for name, trials in named]
     lines += [f"lost: {each}" for each in found.lost] or ["all that was found could be read"]
     target.emit({"studies": found.studies, "lost": found.lost}, "\n".join(lines))
 
 
-@command
-def upgrade(target: Database) -> None:
+@options.command
+def upgrade_command(target: options.DatabaseTarget) -> None:
     """Upgrade a database that an older version wrote.
 
     Example:
         noregret upgrade --storage lab.db
     """
     before, after = upgrade_storage(target.existing())
-    text = (
-        f"the database has schema {after} already"
-        if before == after
-        else f"upgraded the database from schema {before} to {after}"
-    )
+    changed = f"upgraded the database from schema {before} to {after}"
+    text = f"the database has schema {after} already" if before == after else changed
     target.emit({"from": before, "to": after}, text)

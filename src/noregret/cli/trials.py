@@ -11,23 +11,8 @@ from typing import Annotated, Any, Literal
 
 import click
 
-from noregret.cli import output
-from noregret.cli.options import (
-    Assignments,
-    Count,
-    NotNegative,
-    Point,
-    Target,
-    Text,
-    check_given,
-    command,
-    pairs,
-    parse_point,
-    read_context,
-    read_outcomes,
-    typed,
-)
-from noregret.diagnostics.presentation import format_number
+from noregret.cli import options, output
+from noregret.diagnostics.presentation import number
 from noregret.errors import TrialError
 from noregret.space import Space
 from noregret.study import Study, read_value, understood, units_of
@@ -43,12 +28,12 @@ class Remarks:
         attribute: A named value to store with it: JSON, or text.
     """
 
-    note: Text = None
-    attribute: Assignments = ()
+    note: options.Text = None
+    attribute: options.Assignments = ()
 
-    def said(self) -> dict[str, Any]:
+    def as_arguments(self) -> dict[str, Any]:
         """Note and attributes, as the study takes them."""
-        return {"note": self.note, "attributes": typed(pairs(self.attribute)) or None}
+        return {"note": self.note, "attributes": options.typed_pairs(self.attribute) or None}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +46,7 @@ class Measurement(Remarks):
     """
 
     noise: Annotated[str | None, "STD"] = None
-    outcome: Assignments = ()
+    outcome: options.Assignments = ()
 
     def value_of(self, study: Study, text: str | None) -> tuple[float | None, float | None]:
         """The value and its noise, typed as ``41.5±0.2`` or with ``--noise``."""
@@ -73,7 +58,7 @@ class Measurement(Remarks):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result(Measurement):
+class TrialResult(Measurement):
     """The result of a trial, as ``tell`` and ``correct`` record it.
 
     Args:
@@ -85,17 +70,16 @@ class Result(Measurement):
         withdrawn: The point will not be run: neither a value nor a failure.
     """
 
-    param: Assignments = ()
+    param: options.Assignments = ()
     failed: bool = False
-    reason: Text = None
+    reason: options.Text = None
     transient: bool = False
     withdrawn: bool = False
 
     def check(self, value: str | None) -> None:
         """UsageError unless there is one result."""
-        if (value is not None) + self.failed + self.withdrawn != 1 and not (
-            self.outcome and value is None
-        ):
+        given = (value is not None) + self.failed + self.withdrawn
+        if given != 1 and not (self.outcome and value is None):
             raise click.UsageError("give a VALUE, or --failed, or --withdrawn")
 
     def of(self, study: Study) -> dict[str, Any]:
@@ -103,21 +87,25 @@ class Result(Measurement):
         state: State = "failed" if self.failed else "withdrawn" if self.withdrawn else "complete"
         return {
             "state": state,
-            "params": parse_point(study, self.param) or None,
-            "outcomes": read_outcomes(study, self.outcome),
+            "params": options.parse_point(study, self.param) or None,
+            "outcomes": options.parse_outcomes(study, self.outcome),
             "reason": self.reason,
             "transient": self.transient,
-            **self.said(),
+            **self.as_arguments(),
         }
 
 
-@command
-def ask(
-    target: Target, *, count: Count = 1, fix: Assignments = (), context: Assignments = ()
+@options.command
+def ask_command(
+    target: options.Target,
+    *,
+    count: options.Count = 1,
+    fix: options.Assignments = (),
+    context: options.Assignments = (),
 ) -> None:
     """Propose the next point to measure.
 
-    Points under way are taken into account: you may ask again before you tell.
+    Points under way are taken into account, so you can ask again before you tell.
 
     Args:
         count: How many points at once.
@@ -128,23 +116,23 @@ def ask(
         noregret ask lab --count 3 --fix solvent=water
     """
     study = target.open()
-    fixed = parse_point(study, fix) or None
-    trials = study.ask(count, fixed=fixed, context=read_context(study, context))
+    fixed = options.parse_point(study, fix) or None
+    trials = study.ask(count, fixed=fixed, context=options.parse_context(study, context))
     first = trials[0].number
     outcomes = "".join(f" --outcome {name}=…" for name in study.outcomes)
-    target.emit(
-        output.trials_document(study, trials),
-        f"{output.trial_table(study, trials, results=False)}\n\n"
-        f"measured:  {target.again(f'tell {first} VALUE')}{outcomes}\n"
-        f"failed:    {target.again(f'tell {first} --failed')}",
-    )
+    lines = [output.trial_table(study, trials, results=False), ""]
+    lines += [f"measured:  {target.again(f'tell {first} VALUE')}{outcomes}"]
+    lines += [f"failed:    {target.again(f'tell {first} --failed')}"]
+    target.emit(output.trials_document(study, trials), "\n".join(lines))
 
 
-@command
-def tell(target: Target, trial: int, value: str | None = None, *, result: Result) -> None:
+@options.command
+def tell_command(
+    target: options.Target, trial: int, value: str | None = None, *, result: TrialResult
+) -> None:
     """Record the VALUE of a TRIAL.
 
-    It is stored when the command returns. A mistake is put right with `correct`.
+    It is stored when the command returns. Use `correct` to change it.
 
     Example:
         noregret tell lab 3 61.2 --noise 0.5 --param temperature=65, or
@@ -153,14 +141,16 @@ def tell(target: Target, trial: int, value: str | None = None, *, result: Result
     result.check(value)
     study = target.open()
     measured, noise = result.value_of(study, value)
-    options = result.of(study)
+    rest = result.of(study)
     if measured is not None:
-        check_given(study.outcomes, options["outcomes"] or {}, "--outcome ")
-    _report(target, study, study.tell(trial, measured, noise, **options))
+        options.check_given(study.outcomes, rest["outcomes"] or {}, "--outcome ")
+    _report(target, study, study.tell(trial, measured, noise, **rest))
 
 
-@command
-def correct(target: Target, trial: int, value: str | None = None, *, result: Result) -> None:
+@options.command
+def correct_command(
+    target: options.Target, trial: int, value: str | None = None, *, result: TrialResult
+) -> None:
     """Replace the result of a TRIAL.
 
     The old entry stays readable and no longer counts.
@@ -174,8 +164,10 @@ def correct(target: Target, trial: int, value: str | None = None, *, result: Res
     _report(target, study, corrected)
 
 
-@command
-def add(target: Target, point: Point, value: str, *, measurement: Measurement) -> None:
+@options.command
+def add_command(
+    target: options.Target, point: options.Point, value: str, *, measurement: Measurement
+) -> None:
     """Record a point measured before or elsewhere, with its VALUE.
 
     Example:
@@ -183,27 +175,27 @@ def add(target: Target, point: Point, value: str, *, measurement: Measurement) -
     """
     study = target.open()
     measured, noise = measurement.value_of(study, value)
-    outcomes = read_outcomes(study, measurement.outcome)
-    check_given(study.outcomes, outcomes or {}, "--outcome ")
+    outcomes = options.parse_outcomes(study, measurement.outcome)
+    options.check_given(study.outcomes, outcomes or {}, "--outcome ")
     params = _whole_point(study, point)
-    trial = study.add(params, measured, noise, outcomes=outcomes, **measurement.said())
+    trial = study.add(params, measured, noise, outcomes=outcomes, **measurement.as_arguments())
     _report(target, study, trial)
 
 
-@command
-def enqueue(target: Target, point: Point, *, remarks: Remarks) -> None:
+@options.command
+def enqueue_command(target: options.Target, point: options.Point, *, remarks: Remarks) -> None:
     """Choose a point yourself: the next ask proposes it.
 
     Example:
         noregret enqueue lab temperature=40 solvent=dmf
     """
     study = target.open()
-    trial = study.enqueue(_whole_point(study, point), **remarks.said())
+    trial = study.enqueue(_whole_point(study, point), **remarks.as_arguments())
     _report_waiting(target, study, trial, "waits")
 
 
-@command
-def import_(target: Target, file: Annotated[Path, "FILE.csv"]) -> None:
+@options.command
+def import_command(target: options.Target, file: Annotated[Path, "FILE.csv"]) -> None:
     """Record points measured before, from a CSV file.
 
     The file has a column per parameter, one called value, and noise_std if known. All lines are
@@ -218,11 +210,11 @@ def import_(target: Target, file: Annotated[Path, "FILE.csv"]) -> None:
     target.emit(output.trials_document(study, trials), text)
 
 
-@command
-def annotate(target: Target, trial: int | None = None, *, remarks: Remarks) -> None:
+@options.command
+def annotate_command(target: options.Target, trial: int | None = None, *, remarks: Remarks) -> None:
     """Write a note or attributes to a TRIAL, or to the study.
 
-    What is not named stays. An empty note, or an attribute null, deletes it.
+    Other attributes stay. Delete a note by an empty text, an attribute by the value null.
 
     Example:
         noregret annotate lab 3 --note "second batch of enzyme" --attribute operator=anna
@@ -230,28 +222,26 @@ def annotate(target: Target, trial: int | None = None, *, remarks: Remarks) -> N
     if remarks.note is None and not remarks.attribute:
         raise click.UsageError("give --note TEXT or --attribute NAME=VALUE")
     study = target.open()
-    study.annotate(trial, **remarks.said())
+    study.annotate(trial, **remarks.as_arguments())
     now = study.record() if trial is None else study.trials[trial]
     note, values = now.note, dict(now.attributes)
     subject = f"study {study.name}" if trial is None else f"trial {trial}"
     parts = [part for part in (note, output.attributes_text(values)) if part]
-    target.emit(
-        {"study": study.name, "trial": trial, "note": note, "attributes": values},
-        f"{subject}: {'; '.join(parts) or 'nothing noted'}",
-    )
+    document = {"study": study.name, "trial": trial, "note": note, "attributes": values}
+    target.emit(document, f"{subject}: {'; '.join(parts) or 'nothing noted'}")
 
 
-@command
-def reclaim(
-    target: Target,
+@options.command
+def reclaim_command(
+    target: options.Target,
     trials: tuple[int, ...] = (),
     *,
-    grace: Annotated[NotNegative, "SECONDS"] = 60.0,
+    grace: Annotated[options.NotNegative, "SECONDS"] = 60.0,
     then: Literal["retry", "fail"] = "retry",
 ) -> None:
     """Return trials of dead workers to the queue.
 
-    With the numbers of TRIALS, return those instead, such as an experiment that will not be told.
+    Give the numbers of TRIALS to return those instead, for example an abandoned experiment.
 
     Args:
         grace: Seconds without a heartbeat before a worker is considered dead.
@@ -263,16 +253,14 @@ def reclaim(
     study = target.open()
     back = study.reclaim(grace, then=then, numbers=list(trials) or None)
     became = "wait to be given out again" if then == "retry" else "are marked failed"
-    text = (
-        f"{output.trial_table(study, back)}\n\nthese {became}"
-        if back
-        else "no trial to take back: no worker is silent for so long"
-    )
+    text = "no trial to take back: no worker is considered dead"
+    if back:
+        text = f"{output.trial_table(study, back)}\n\nthese {became}"
     target.emit(output.trials_document(study, back), text)
 
 
-@command
-def retry(target: Target, trial: int) -> None:
+@options.command
+def retry_command(target: options.Target, trial: int) -> None:
     """Return the point of a failed TRIAL to the queue.
 
     A new trial waits in its place, and the failure no longer counts.
@@ -285,23 +273,21 @@ def retry(target: Target, trial: int) -> None:
     _report_waiting(target, study, again, f"waits in the place of trial {again.corrects}")
 
 
-def _report_waiting(target: Target, study: Study, trial: Trial, state: str) -> None:
-    target.emit(
-        {"study": study.name, "trial": output.trial_document(study, trial)},
-        f"trial {trial.number} {state}: {output.point_text(study, trial.params)}\n\n"
-        f"next: {target.again('ask')}",
-    )
+def _report_waiting(target: options.Target, study: Study, trial: Trial, state: str) -> None:
+    document = {"study": study.name, "trial": output.trial_document(study, trial)}
+    text = f"trial {trial.number} {state}: {output.point_text(study, trial.params)}"
+    target.emit(document, f"{text}\n\nnext: {target.again('ask')}")
 
 
-def _whole_point(study: Study, words: Point) -> dict[str, Any]:
+def _whole_point(study: Study, words: options.Point) -> dict[str, Any]:
     """A point with a value for every parameter that exists for its choices."""
-    point = parse_point(study, words)
+    point = options.parse_point(study, words)
     branching = study.space.branching if isinstance(study.space, Space) else None
-    check_given(study.space.parameters, branching.filled(point) if branching else point)
+    options.check_given(study.space.parameters, branching.filled(point) if branching else point)
     return point
 
 
-def _report(target: Target, study: Study, trial: Trial) -> None:
+def _report(target: options.Target, study: Study, trial: Trial) -> None:
     """Prints what was recorded, the best so far, and the next command."""
     ended = "failed, not the point's fault," if trial.transient else trial.state
     unit = units_of(study.record().attributes)[None]
@@ -317,10 +303,8 @@ def _report(target: Target, study: Study, trial: Trial) -> None:
     elif best is not None and best.number == trial.number:
         lines.append("the best so far")
     elif best is not None:
-        lines.append(
-            f"best so far: {format_number(best.value)} at trial {best.number},"
-            f" {output.point_text(study, best.params)}"
-        )
+        where = output.point_text(study, best.params)
+        lines.append(f"best so far: {number(best.value)} at trial {best.number}, {where}")
     running = [str(each.number) for each in trials if each.state == "running"]
     if running:
         lines.append(f"still under way: trial {', '.join(running)}")
@@ -328,9 +312,7 @@ def _report(target: Target, study: Study, trial: Trial) -> None:
     if trial.transient:
         lines.append(f"again: {target.again(f'retry {trial.number}')}")
     lines.append(f"next: {target.again('ask')}")
-    document = {
-        "study": study.name,
-        "trial": output.trial_document(study, trial),
-        "best": None if best is None else output.trial_document(study, best),
-    }
+    document = {"study": study.name, "trial": output.trial_document(study, trial), "best": None}
+    if best is not None:
+        document["best"] = output.trial_document(study, best)
     target.emit(document, "\n".join(lines))

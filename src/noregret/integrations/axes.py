@@ -17,6 +17,7 @@ from noregret.errors import SpaceError
 from noregret.space import ActiveWhen, Choice, Constraint, Float, Int, Parameter, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
+from noregret.trials import Trial
 
 CUT = 1e-3  # tail probability left out where the support of a distribution is unbounded
 EDGE = 1e-6  # tail probability left out at a finite end of the support
@@ -31,6 +32,14 @@ def checked(strategy: Strategy | None) -> Strategy:
 def seed_from(entropy: Any) -> int:
     """A study's seed from whole numbers; None stands for fresh entropy."""
     return int(np.random.SeedSequence(entropy).generate_state(1)[0])
+
+
+def tell_finite(study: Study, trial: Trial, value: Any) -> None:
+    """Tells the value, or that the trial has failed where it is not finite."""
+    if np.isfinite(value):
+        study.tell(trial, value)
+    else:
+        study.tell(trial, state="failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +88,7 @@ class Axes:
     @property
     def space(self) -> Space:
         if not self.named:
-            raise SpaceError(
-                f"every parameter has a single value, {dict(self.fixed)!r}: there is nothing to"
-                " optimise"
-            )
+            raise SpaceError(f"nothing to optimise: each parameter has one value, {self.fixed!r}")
         parameters = {name: axis.parameter for name, axis in self.named.items()}
         return Space(parameters, constraints=self.constraints, branches=self.branches)
 
@@ -114,7 +120,7 @@ def naming(name: str) -> Iterator[None]:
         raise SpaceError(f"parameter {name!r}: {error}") from None
 
 
-def plain(parameter: Parameter) -> Axis:
+def as_is(parameter: Parameter) -> Axis:
     """A parameter that both sides mean in the same way."""
     quick = (float, int) if isinstance(parameter, Float) else (int,)
 
@@ -144,7 +150,7 @@ def listed(values: Sequence[Any]) -> Axis | Single:
         and all(a < b for a, b in pairwise(items))
     )
     try:
-        return plain(Choice(items, ordered=ordered))
+        return as_is(Choice(items, ordered=ordered))
     except SpaceError:  # objects such as estimators, or equal values
         names = [repr(item) for item in items]
         if len(set(names)) < len(names):
@@ -174,7 +180,7 @@ def ranged(
         return Single(low)
     if step is not None:
         return _levels(low, round((high - low) / step), step, log=False)
-    return plain(kind(low, high, log))  # type: ignore[arg-type]
+    return as_is(kind(low, high, log))  # type: ignore[arg-type]
 
 
 def multiples(low: float, high: float, step: float, *, log: bool) -> Axis:
@@ -236,7 +242,22 @@ def quantiles(distribution: Any) -> Axis:
     last = 1 - CUT if not math.isfinite(high) else 1 - EDGE
     ends = [float(distribution.ppf(each)) for each in (first, last)]
     made = Quantiles(ends[0], ends[1], distribution=distribution, share=(first, last))
-    return plain(made)
+    return as_is(made)
+
+
+def distributed(frozen: Any) -> Axis:
+    """A frozen scipy.stats distribution: its range where it is uniform on some scale, else its own
+    probabilities as the scale.
+    """
+    low, high = (float(end) for end in frozen.support())
+    kind = frozen.dist.name
+    if kind in ("uniform", "loguniform", "reciprocal"):
+        return as_is(Float(low, high, log=kind != "uniform"))
+    if not hasattr(frozen, "pmf"):
+        return quantiles(frozen)
+    first = low if math.isfinite(low) else frozen.ppf(CUT)
+    last = high if math.isfinite(high) else frozen.ppf(1 - CUT)
+    return as_is(Int(int(first), int(last)))
 
 
 # -- spaces declared by running a function --
@@ -307,8 +328,5 @@ def evaluate(function: Callable[[Any], Any], suggestions: Suggestions) -> dict[s
     ):
         raise SpaceError(f"a space function returns None or a dict of constants, got {constants!r}")
     if not suggestions.values:
-        raise SpaceError(
-            "the space function suggested no parameter: call trial.suggest_float, suggest_int or"
-            " suggest_categorical in it"
-        )
+        raise SpaceError("the space function suggested no parameter: call trial.suggest_float")
     return {**suggestions.values, **(constants or {})}

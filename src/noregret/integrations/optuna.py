@@ -24,13 +24,8 @@ from noregret.trials import AtMost, Decision, Goal, Limit, State, Trial, keeps
 
 try:
     import optuna
-    from optuna.distributions import (
-        BaseDistribution,
-        CategoricalDistribution,
-        FloatDistribution,
-        IntDistribution,
-        distribution_to_json,
-    )
+    from optuna import distributions
+    from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler, RandomSampler
     from optuna.search_space import IntersectionSearchSpace
     from optuna.study import StudyDirection
@@ -82,10 +77,8 @@ class NoRegretSampler(BaseSampler):
             check_count("n_startup_trials", n_startup_trials, at_least=0)
         chosen = checked(strategy)
         if constraints_func is not None and not hasattr(chosen, "check_outcomes"):
-            raise ConfigurationError(
-                f"{type(chosen).__name__} reads no outcomes, so it would not keep constraints_func:"
-                " use the default strategy"
-            )
+            name = type(chosen).__name__
+            raise ConfigurationError(f"{name} reads no outcomes: use the default strategy")
         self._constraints = constraints_func
         self._strategy = chosen if n_startup_trials is None else _without_initial_design(chosen)
         self._startup = n_startup_trials or 0
@@ -110,12 +103,10 @@ class NoRegretSampler(BaseSampler):
     ) -> dict[str, Any]:
         _refuse_many_objectives(study)
         others = _others(study, trial)
-        if (
-            not search_space
-            or sum(other.state == TrialState.COMPLETE for other in others) < self._startup
-        ):
+        done = sum(other.state == TrialState.COMPLETE for other in others)
+        if not search_space or done < self._startup:
             return {}
-        axes = _axes(search_space)
+        axes = Axes.of(search_space, _axis)
         fixed = _enqueued(trial, axes)
         if len(fixed) == len(axes.named):
             return {}
@@ -124,14 +115,8 @@ class NoRegretSampler(BaseSampler):
         # workers in step would all take the same best point: if another proposed meanwhile, think
         # again with its point pending
         while True:
-            known = Study(
-                axes.space,
-                goal,
-                self._strategy,
-                seed,
-                trials=_history(others, axes, goal, space_key),
-                outcomes=_limits(others),
-            )
+            history, limits = _history(others, axes, goal, space_key), _limits(others)
+            known = Study(axes.space, goal, self._strategy, seed, trials=history, outcomes=limits)
             asked = known.ask(fixed=fixed or None)
             seen, others = _proposed(others), _others(study, trial)
             if _proposed(others) <= seen:
@@ -169,13 +154,13 @@ class NoRegretSampler(BaseSampler):
     ) -> None:
         self._independent.after_trial(study, trial, state, values)
         if self._constraints is not None and state in (TrialState.COMPLETE, TrialState.PRUNED):
-            told = [float(each) for each in self._constraints(trial)]
-            if not told or not all(math.isfinite(each) for each in told):
+            limited = [float(each) for each in self._constraints(trial)]
+            if not limited or not all(map(math.isfinite, limited)):
                 raise ConfigurationError(
-                    "constraints_func must return finite numbers, at most 0 where the trial is"
-                    f" feasible, got {told!r} for trial {trial.number}"
+                    f"constraints_func must return finite numbers, got {limited!r}"
+                    f" for trial {trial.number}"
                 )
-            study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, told)
+            study._storage.set_trial_system_attr(trial._trial_id, CONSTRAINTS, limited)
 
 
 class NoRegretStopping:
@@ -214,9 +199,8 @@ class NoRegretStopping:
         self._strategy = checked(strategy)
         if not (self._strategy.proved or heuristic):
             raise ConfigurationError(
-                f"{type(self._strategy).__name__} has no proved bound to stop by: give a strategy"
-                " with one, such as AdaptiveGPUCB.rigorous(noise_bound), or accept a rule of thumb"
-                " with heuristic=True"
+                f"{type(self._strategy).__name__} has no proved bound to stop by: use"
+                " AdaptiveGPUCB.rigorous(noise_bound), or heuristic=True as a rule of thumb"
             )
         self._at_least, self._every = at_least, every
 
@@ -224,15 +208,12 @@ class NoRegretStopping:
         _refuse_many_objectives(study)
         trials = study.get_trials(deepcopy=False)
         done = sum(other.state == TrialState.COMPLETE for other in trials)
-        if done < self._at_least or (done - self._at_least) % self._every:
-            return
         searched = _searched(study, IntersectionSearchSpace())
-        if not searched:
+        if done < self._at_least or (done - self._at_least) % self._every or not searched:
             return
-        axes, goal = _axes(searched), _goal(study)
+        axes, goal = Axes.of(searched, _axis), _goal(study)
         finished = [other for other in trials if other.state.is_finished()]
-        history = _history(finished, axes, goal, "")
-        limits = _limits(finished)
+        history, limits = _history(finished, axes, goal, ""), _limits(finished)
         if self._rule(Study(axes.space, goal, self._strategy, trials=history, outcomes=limits)):
             logger.info(
                 f"Stopped after {done} trials: the recommended point is within"
@@ -255,10 +236,6 @@ def _searched(
     """The parameters that every trial has with the same range, and with more than one value."""
     common = intersection.calculate(study)
     return {name: each for name, each in common.items() if not each.single()}
-
-
-def _axes(search_space: dict[str, BaseDistribution]) -> Axes:
-    return Axes.of(search_space, _axis)
 
 
 def _others(study: optuna.Study, trial: FrozenTrial) -> list[FrozenTrial]:
@@ -284,9 +261,9 @@ def _enqueued(trial: FrozenTrial, axes: Axes) -> dict[str, Any]:
 
 def _refuse_many_objectives(study: optuna.Study) -> None:
     if len(study.directions) > 1:
+        count = len(study.directions)
         raise ConfigurationError(
-            f"NoRegretSampler optimises one objective, this study has {len(study.directions)}: use"
-            " another sampler such as NSGAIISampler, or combine them into one value"
+            f"NoRegretSampler optimises one objective, this study has {count}: use NSGAIISampler"
         )
 
 
@@ -311,30 +288,24 @@ def _fingerprint(search_space: dict[str, BaseDistribution]) -> str:
     """Names one search space: what was recorded in another one (other lengthscales, other inputs)
     is not read in this one.
     """
-    text = "\n".join(
-        f"{name} {distribution_to_json(distribution)}"
-        for name, distribution in search_space.items()
-    )
+    described = {name: distributions.distribution_to_json(d) for name, d in search_space.items()}
+    text = "\n".join(f"{name} {each}" for name, each in described.items())
     return hashlib.blake2s(text.encode(), digest_size=8).hexdigest()
 
 
 def _axis(distribution: BaseDistribution) -> Axis | Single:
-    if isinstance(distribution, CategoricalDistribution):
+    if isinstance(distribution, distributions.CategoricalDistribution):
         choices = distribution.choices
         return Axis(
             Choice(range(len(choices))),
             lambda value: int(distribution.to_internal_repr(value)),
             lambda index: choices[index],
         )
-    if isinstance(distribution, (FloatDistribution, IntDistribution)):
-        whole = isinstance(distribution, IntDistribution)
-        return ranged(
-            Int if whole else Float,
-            distribution.low,
-            distribution.high,
-            log=distribution.log,
-            step=None if whole and distribution.step == 1 else distribution.step,
-        )
+    if isinstance(distribution, (distributions.FloatDistribution, distributions.IntDistribution)):
+        whole = isinstance(distribution, distributions.IntDistribution)
+        kind, step = (Int if whole else Float), distribution.step
+        step = None if whole and step == 1 else step
+        return ranged(kind, distribution.low, distribution.high, log=distribution.log, step=step)
     raise SpaceError(
         f"NoRegretSampler knows float, int and categorical distributions, got {distribution!r}"
     )
@@ -344,12 +315,9 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
     """Optuna's trials as ours. Left out: those still waiting, those that lack a parameter of this
     space, and points outside it.
     """
-    complete = [
-        value
-        for trial in trials
-        if trial.state == TrialState.COMPLETE and (value := _finite(trial)) is not None
-    ]
-    middle = statistics.median(complete) if complete else None
+    complete = [_finite(trial) for trial in trials if trial.state == TrialState.COMPLETE]
+    finite = [value for value in complete if value is not None]
+    middle = statistics.median(finite) if finite else None
     retried = {trial.system_attrs.get("failed_trial") for trial in trials}
     retried |= {number for t in trials for number in t.system_attrs.get("retry_history", ())}
     history: list[Trial] = []
@@ -372,19 +340,13 @@ def _history(trials: Sequence[FrozenTrial], axes: Axes, goal: Goal, space_key: s
         state: State = "failed" if value is None else "complete"
         if trial.state == TrialState.RUNNING:
             state, value = "running", None
-        told = _constraints_of(trial) if state == "complete" else {}
-        history.append(
-            Trial(
-                len(history),
-                ours,
-                state,
-                value,
-                decision=decision,
-                transient=state == "failed" and _is_transient(trial, retried),
-                outcomes=told,
-                feasible=keeps(told, limits),
-            )
-        )
+        converted = Trial(len(history), ours, state, value, decision=decision)
+        if state == "complete":
+            outcomes = _constraints_of(trial)
+            converted = replace(converted, outcomes=outcomes, feasible=keeps(outcomes, limits))
+        elif state == "failed":
+            converted = replace(converted, transient=_is_transient(trial, retried))
+        history.append(converted)
     return history
 
 

@@ -14,24 +14,12 @@ import numpy as np
 import scipy.stats
 
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import (
-    Axes,
-    Axis,
-    Single,
-    Suggestions,
-    checked,
-    common,
-    evaluate,
-    listed,
-    multiples,
-    plain,
-    quantiles,
-    seed_from,
-)
-from noregret.space import Branch, Choice, Float, Int, Space
+from noregret.integrations import axes as spaces
+from noregret.integrations.axes import Axes, Axis, Single, Suggestions, as_is, checked, seed_from
+from noregret.space import ActiveWhen, Branch, Choice, Constraint, Float, Int, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
-from noregret.trials import Decision, State, Trial
+from noregret.trials import Decision, Goal, State, Trial
 
 try:
     from ray import cloudpickle
@@ -101,10 +89,10 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         self._first = [dict(point) for point in points_to_evaluate or ()]
         self._rewards = None if evaluated_rewards is None else list(evaluated_rewards)
         if self._rewards is not None and len(self._rewards) != len(self._first):
-            raise ConfigurationError(
-                f"{len(self._rewards)} evaluated_rewards for {len(self._first)} points_to_evaluate:"
-                " give one each"
+            given = (
+                f"{len(self._rewards)} evaluated_rewards for {len(self._first)} points_to_evaluate"
             )
+            raise ConfigurationError(f"{given}: give one each")
         self._space: Any = None
         if space:
             self._use(space)
@@ -125,7 +113,9 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     def _axes(self) -> tuple[Axes, tuple[Any, ...]]:
         """What is modelled now, and a name for it: decisions made on other axes are not read."""
         if callable(self._space):
-            axes = Axes(common([run.declared for run in self._runs.values() if run.declared]))
+            axes = Axes(
+                spaces.common([run.declared for run in self._runs.values() if run.declared])
+            )
         else:
             axes = _dict_axes(self._space)
             _ = axes.space
@@ -154,32 +144,27 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
 
     def suggest(self, trial_id: str) -> dict[str, Any] | None:
         self._ready()
-        if trial_id in self._runs:
-            return _nested(self._runs[trial_id].params)
-        if self._first:
-            self._runs[trial_id] = _Run(self._check(self._first.pop(0)))
-            return _nested(self._runs[trial_id].params)
+        if trial_id not in self._runs:
+            first = _Run(self._check(self._first.pop(0))) if self._first else None
+            self._runs[trial_id] = first or self._proposed()
+        return dict(unflatten_dict(self._runs[trial_id].params))
+
+    def _proposed(self) -> _Run:
+        """A trial at a point that the strategy proposes."""
         axes, decided = self._axes()
-        decision = Decision()
-        params: dict[str, Any] = {}
+        run = _Run({}, decided=decided)
         if axes.named:
-            asked = Study(
-                axes.space,
-                "minimize" if self._mode == "min" else "maximize",
-                self._strategy,
-                self._seed,
-                trials=self._history(axes, decided),
-            ).ask()
-            params = axes.theirs(asked.params)
-            decision = replace(asked.decision, pending=())  # numbers of a study that is gone
-        run = _Run(params, decision=decision, decided=decided)
+            goal: Goal = "minimize" if self._mode == "min" else "maximize"
+            trials = self._history(axes, decided)
+            asked = Study(axes.space, goal, self._strategy, self._seed, trials=trials).ask()
+            run.params = axes.theirs(asked.params)
+            run.decision = replace(asked.decision, pending=())  # numbers of a study that is gone
         if callable(self._space):
             rng = np.random.default_rng([self._seed, len(self._runs), 1])
-            suggestions = Suggestions(params, axes.named, rng)
-            run.params = evaluate(self._space, suggestions)
+            suggestions = Suggestions(run.params, axes.named, rng)
+            run.params = spaces.evaluate(self._space, suggestions)
             run.declared = suggestions.declared
-        self._runs[trial_id] = run
-        return _nested(run.params)
+        return run
 
     def _history(self, axes: Axes, decided: tuple[Any, ...]) -> list[Trial]:
         history: list[Trial] = []
@@ -188,15 +173,8 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
                 ours = axes.ours(run.params)
             except SpaceError:  # of another branch of a space function
                 continue
-            history.append(
-                Trial(
-                    len(history),
-                    ours,
-                    run.state,
-                    run.value,
-                    decision=run.decision if run.decided == decided else Decision(),
-                )
-            )
+            decision = run.decision if run.decided == decided else Decision()
+            history.append(Trial(len(history), ours, run.state, run.value, decision=decision))
         return history
 
     def on_trial_complete(
@@ -204,9 +182,8 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     ) -> None:
         run = self._runs.get(trial_id)
         if run is not None and run.state == "running":
-            run.state, run.value = _outcome(
-                None if error or not result else result.get(self._metric or "")
-            )
+            value = None if error or not result else result.get(self._metric or "")
+            run.state, run.value = _outcome(value)
 
     def add_evaluated_point(
         self,
@@ -220,9 +197,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
         else with its last intermediate value.
         """
         if self._space is None:
-            raise ConfigurationError(
-                "NoRegretSearch has no space yet: give it one before adding points"
-            )
+            raise ConfigurationError("NoRegretSearch has no space yet: give it one first")
         if value is None and pruned and intermediate_values:
             value = intermediate_values[-1]
         state, known = _outcome(None if error else value)
@@ -231,8 +206,7 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
     def _ready(self) -> None:
         if self._space is None:
             raise ConfigurationError(
-                "NoRegretSearch has no space: pass space= to it, or param_space= with Tune's"
-                " domains to the Tuner"
+                "NoRegretSearch has no space: pass space= to it, or param_space= to the Tuner"
             )
         if not self._metric or not self._mode:
             raise ConfigurationError(
@@ -250,15 +224,13 @@ class NoRegretSearch(Searcher):  # type: ignore[misc]
 
 def _check_metric(metric: Any, mode: Any) -> None:
     if mode not in (None, "min", "max") or not isinstance(metric, (str, type(None))):
-        raise ConfigurationError(
-            f'NoRegretSearch optimises one metric, mode "min" or "max", got metric={metric!r},'
-            f" mode={mode!r}"
-        )
+        got = f"got metric={metric!r}, mode={mode!r}"
+        raise ConfigurationError(f'NoRegretSearch needs one metric, and mode "min" or "max", {got}')
 
 
 def _outcome(value: Any) -> tuple[State, float | None]:
     try:
-        number = math.nan if value is None else float(value)
+        number = float(value)
     except (TypeError, ValueError):
         number = math.nan
     return ("complete", number) if math.isfinite(number) else ("failed", None)
@@ -268,63 +240,54 @@ def _flat(config: Mapping[str, Any]) -> dict[str, Any]:
     return dict(flatten_dict(dict(config)))
 
 
-def _nested(params: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(unflatten_dict(dict(params)))
-
-
 def _dict_axes(space: Any) -> Axes:
-    constraints, branches = (
-        (space.constraints, space.branches) if isinstance(space, Space) else ((), ())
-    )
+    constraints: tuple[Constraint, ...] = ()
+    branches: tuple[ActiveWhen, ...] = ()
     if isinstance(space, Space) and not space.vector:
-        space = space.parameters
+        constraints, branches, space = space.constraints, space.branches, space.parameters
     if not isinstance(space, Mapping):
         raise SpaceError(
-            "a space is a dict of Tune's domains or noregret parameters, or a function of a trial,"
-            f" got {space!r}"
+            f"a space is a dict of domains or parameters, or a function of a trial, got {space!r}"
         )
     specs: dict[str, Any] = {}
     for name, spec in _flat(space).items():
         if name.endswith("/grid_search") or name == "grid_search":
-            raise SpaceError(
-                f"parameter {name.rpartition('/')[0]!r}: a grid search cannot be modelled: write"
-                " tune.choice([...])"
-            )
-        inner = Space({name: spec}) if isinstance(spec, Branch) else None
-        added = {name: spec} if inner is None else inner.parameters
-        for each in added:
-            if each in specs:
-                raise SpaceError(f"{each!r} is given twice: by itself, and as an input of a Branch")
+            where = name.rpartition("/")[0]
+            raise SpaceError(f"parameter {where!r}: a grid search is no space: use tune.choice")
+        added: Mapping[str, Any] = {name: spec}
+        if isinstance(spec, Branch):
+            inner = Space(added)
+            added, branches = inner.parameters, branches + inner.branches
+        for each in [each for each in added if each in specs]:
+            raise SpaceError(f"{each!r} is given twice: by itself, and as an input of a Branch")
         specs |= added
-        branches += () if inner is None else inner.branches
     return Axes.of(specs, _axis, constraints, branches)
 
 
 def _axis(spec: Any) -> Axis | Single:
     """One of Tune's domains, a parameter of ours, or a constant."""
     if isinstance(spec, (Float, Int, Choice)):
-        return plain(spec)
+        return as_is(spec)
     if not isinstance(spec, sample.Domain):
         return Single(spec)
     if isinstance(spec, sample.Categorical):
-        return listed(spec.categories)
+        return spaces.listed(spec.categories)
     sampler: Any = spec.get_sampler()
     step: Any = None
     if isinstance(sampler, sample.Quantized):
         sampler, step = sampler.sampler, sampler.q
     if isinstance(sampler, sample.Normal):
-        mean, std = sampler.mean, sampler.sd
+        mean, reach = sampler.mean, 3 * sampler.sd
         if step is None:
-            return quantiles(scipy.stats.norm(mean, std))
-        return multiples(mean - 3 * std, mean + 3 * std, step, log=False)
+            return spaces.quantiles(scipy.stats.norm(mean, sampler.sd))
+        return spaces.multiples(mean - reach, mean + reach, step, log=False)
     log, whole = isinstance(sampler, sample.LogUniform), isinstance(spec, sample.Integer)
     if not whole and not isinstance(spec, sample.Float):
         raise SpaceError(
-            f"{spec!r} (tune.sample_from) can only be sampled, not modelled: give a function that"
-            " calls trial.suggest_float and the like as space"
+            f"{spec!r} (tune.sample_from) cannot be modelled: give a function of a trial as space"
         )
     if step is not None and not (whole and step == 1):
-        return multiples(spec.lower, spec.upper, step, log=log)
+        return spaces.multiples(spec.lower, spec.upper, step, log=log)
     # Tune's upper end of whole numbers is exclusive, except in steps
     kind, upper = (Int, spec.upper - 1) if whole else (Float, spec.upper)
-    return plain(kind(spec.lower, upper, log))
+    return as_is(kind(spec.lower, upper, log))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, SpaceError
+from noregret.integrations.axes import tell_finite
 from noregret.space import Array, Float, Int, Parameter, Space
 from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.study import Study
@@ -66,76 +67,67 @@ def minimize_noisy(
         )
     box = _Box(bounds, integrality)
     seed = int(np.random.default_rng(rng).integers(2**31))
-    study = Study(
-        box.space,
-        "minimize",
-        InsuredGPUCB(noise_std=noise_std) if strategy is None else strategy,
-        seed,
-    )
+    strategy = InsuredGPUCB(noise_std=noise_std) if strategy is None else strategy
+    study = Study(box.space, "minimize", strategy, seed)
     start = _start(box, x0, y0)
-    if y0 is None:
-        for x in start:
-            study.enqueue(box.free(x))
-    else:
-        for x, known in zip(start, np.ravel(y0), strict=True):
-            study.add(box.free(x), known)
+    for index, x in enumerate(start):
+        if y0 is None:
+            study.enqueue(x[box.varies])
+        else:
+            study.add(x[box.varies], np.ravel(y0)[index])
     X: list[Array] = []
     values: list[float] = []
     status, message = 0, f"maxfun={maxfun} evaluations were made."
     while len(X) < maxfun and status == 0:
         trial = study.ask()
         x = box.full(trial.params)
-        raw = fun(x.copy(), *args)
-        value = _number(raw)
-        if np.isfinite(value):
-            study.tell(trial, raw)
-        else:
-            study.tell(trial, state="failed")
+        value = _number(fun(x.copy(), *args))
+        tell_finite(study, trial, value)
         X.append(x)
         values.append(value)
         try:
-            _call(callback, x, value, len(X))
+            if callback is not None and "intermediate_result" in signature(callback).parameters:
+                callback(intermediate_result=OptimizeResult(x=x.copy(), fun=value, nfev=len(X)))
+            elif callback is not None:
+                callback(x.copy())
         except StopIteration:
             status, message = STOPPED, "`callback` raised `StopIteration`."
     given = 0 if y0 is not None else min(len(start), len(X))
-    return _result(study, box, X, values, given, status, message)
+    result = OptimizeResult(success=status == 0, status=status, message=message, study=study)
+    result.update(x_iters=np.array(X), func_vals=np.array(values), nfev=len(X), nit=len(X) - given)
+    _add_optimum(result, box)
+    return result
 
 
 class _Box:
     """SciPy's bounds; a variable whose bounds are equal is none of the study's."""
 
     def __init__(self, bounds: Any, integrality: Any) -> None:
-        self.low, self.high = _limits(bounds)
+        self.low, high_ends = _limits(bounds)
+        flags = np.asarray(False if integrality is None else integrality)
         try:
-            whole = np.broadcast_to(
-                np.asarray(False if integrality is None else integrality), self.low.shape
-            ).astype(bool)
+            whole = np.broadcast_to(flags, self.low.shape).astype(bool)
         except ValueError:
             raise SpaceError(
                 f"integrality must be one flag or {len(self.low)}, got {integrality!r}"
             ) from None
-        self.varies = self.low < self.high
+        self.varies = self.low < high_ends
         parameters: dict[str, Parameter] = {}
         for index in np.flatnonzero(self.varies):
-            low, high = float(self.low[index]), float(self.high[index])
+            low, high = float(self.low[index]), float(high_ends[index])
             try:
-                integer = Int(math.ceil(low), math.floor(high)) if whole[index] else None
-                parameters[f"x{index}"] = Float(low, high) if integer is None else integer
+                ends = (math.ceil(low), math.floor(high)) if whole[index] else (low, high)
+                parameters[f"x{index}"] = Int(*ends) if whole[index] else Float(*ends)
             except (SpaceError, OverflowError) as error:
                 raise SpaceError(f"bounds at position {index}: {error}") from None
         if not parameters:
-            raise SpaceError(
-                f"every variable has equal bounds, {bounds!r}: there is nothing to optimise"
-            )
+            raise SpaceError(f"all bounds are equal, {bounds!r}: there is nothing to optimise")
         self.space = Space(parameters, vector=True)
 
     def full(self, free: Array) -> Array:
         x = self.low.copy()
         x[self.varies] = free
         return x
-
-    def free(self, x: Array) -> Array:
-        return x[self.varies]
 
 
 def _limits(bounds: Any) -> tuple[Array, Array]:
@@ -150,10 +142,7 @@ def _limits(bounds: Any) -> tuple[Array, Array]:
             f"bounds must be scipy.optimize.Bounds or finite (low, high) pairs, got {bounds!r}"
         ) from None
     if not (len(low) and np.isfinite([low, high]).all() and (low <= high).all()):
-        raise SpaceError(
-            f"bounds must be finite with low ≤ high, got {bounds!r}: choose the widest values you"
-            " would accept"
-        )
+        raise SpaceError(f"bounds must be finite with low ≤ high, got {bounds!r}")
     return np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
 
 
@@ -164,16 +153,16 @@ def _start(box: _Box, x0: Any, y0: Any) -> list[Array]:
         return []
     rows = np.atleast_2d(np.asarray(x0, dtype=np.float64))
     if rows.ndim != 2 or rows.shape[1] != len(box.low):
+        count, shape = len(box.low), np.shape(x0)
         raise SpaceError(
-            f"x0 must be a point of {len(box.low)} numbers or rows of them, got shape"
-            f" {np.shape(x0)}"
+            f"x0 must be a point of {count} numbers or rows of them, got shape {shape}"
         )
     if y0 is not None and np.size(y0) != len(rows):
         raise ConfigurationError(
             f"y0 must have one value per point of x0, got {np.size(y0)} for {len(rows)}"
         )
     for row in rows:
-        box.space.encode(box.free(row))
+        box.space.encode(row[box.varies])
         if not np.array_equal(row[~box.varies], box.low[~box.varies]):
             raise SpaceError(f"x0 {row.tolist()!r} differs from the bounds where they are equal")
     return list(rows)
@@ -186,42 +175,15 @@ def _number(raw: Any) -> float:
     return float(array.reshape(()))
 
 
-def _call(callback: Callable[..., Any] | None, x: Array, value: float, nfev: int) -> None:
-    if callback is None:
+def _add_optimum(result: OptimizeResult, box: _Box) -> None:
+    """What was found: the recommended point and the best observed one."""
+    study = result.study
+    if not any(trial.state == "complete" for trial in study.trials):
+        x = result.x_iters[0]
+        result.update(x=x, fun=np.nan, fun_std=np.nan, x_observed=x, fun_observed=np.nan)
+        result.update(success=False, status=1, message="no value was finite.")
         return
-    if "intermediate_result" in inspect.signature(callback).parameters:
-        callback(intermediate_result=OptimizeResult(x=x.copy(), fun=value, nfev=nfev))
-    else:
-        callback(x.copy())
-
-
-def _result(
-    study: Study,
-    box: _Box,
-    X: Sequence[Array],
-    values: Sequence[float],
-    given: int,
-    status: int,
-    message: str,
-) -> OptimizeResult:
-    done = any(trial.state == "complete" for trial in study.trials)
-    if not done:
-        status, message = 1, "no value was finite."
-    result = OptimizeResult(
-        success=done and status == 0,
-        status=status,
-        message=message,
-        nfev=len(X),
-        nit=len(X) - given,
-        x_iters=np.array(X),
-        func_vals=np.array(values),
-        study=study,
-    )
-    if not done:
-        result.update(x=X[0], fun=np.nan, fun_std=np.nan, x_observed=X[0], fun_observed=np.nan)
-        return result
     found = study.result()
     mean, std = found.prediction or (found.recommended.value, np.nan)
     result.update(x=box.full(found.recommended.params), fun=mean, fun_std=std)
     result.update(x_observed=box.full(found.best.params), fun_observed=found.best.value)
-    return result

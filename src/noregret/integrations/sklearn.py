@@ -11,7 +11,7 @@ import numpy as np
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
-from noregret.integrations.axes import CUT, Axes, Axis, Single, listed, plain, quantiles
+from noregret.integrations.axes import Axes, Axis, Single, as_is, distributed, listed, tell_finite
 from noregret.space import Candidates, Choice, Float, Int, SearchSpace, Space
 from noregret.strategies import Strategy
 from noregret.study import Study
@@ -96,10 +96,9 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         # a study in memory is not pickled: what makes an equal one is
         state: dict[str, Any] = dict(super().__getstate__())
         if "study_" in state:
-            study = state["study_"]
-            names = ("space", "goal", "strategy", "trials")
-            state["study_"] = {name: getattr(study, name) for name in names}
-            state["study_"]["seed"] = study.record().seed
+            study, names = state["study_"], ("space", "goal", "strategy", "trials")
+            arguments = {name: getattr(study, name) for name in names}
+            state["study_"] = arguments | {"seed": study.record().seed}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -148,10 +147,7 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
         except BaseException as stopped:
             self._keep(results, metric)
             if isinstance(stopped, KeyboardInterrupt):
-                stopped.add_note(
-                    "What was evaluated is kept: cv_results_, best_params_ and best_score_, and the"
-                    " study in study_."
-                )
+                stopped.add_note("Results so far: study_, cv_results_, best_params_, best_score_.")
             raise
         finally:
             self._forget("_failed", "_formatted")
@@ -169,11 +165,7 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
             raise _which_metric(names, metric)
         for trial in trials:
             failed = scores is None or trial.number in self._failed
-            score = self.error_score if failed else scores[trial.number]
-            if np.isfinite(score):
-                self.study_.tell(trial, score)
-            else:
-                self.study_.tell(trial, state="failed")
+            tell_finite(self.study_, trial, self.error_score if failed else scores[trial.number])
 
     def _format_results(
         self,
@@ -194,8 +186,7 @@ class NoRegretSearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def _forget(self, *names: str) -> None:
         for name in names:
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
 
     def _keep(self, results: dict[str, Any] | None, metric: str) -> None:
         """The results of an interrupted search, and nothing that an earlier fit may have left."""
@@ -223,8 +214,7 @@ class _Splits:
 
 def _which_metric(known: list[str], chosen: str) -> ConfigurationError:
     return ConfigurationError(
-        f"the search optimises one score, but there are {known!r} and {chosen!r} is none of them:"
-        " name it by metric=, or by refit= if it is also to choose the best"
+        f"the search optimises one score: name one of {known!r} by metric=, got {chosen!r}"
     )
 
 
@@ -234,12 +224,9 @@ def _failed_row(example: Mapping[str, Any], error_score: float) -> dict[str, Any
     def failed(scores: Any) -> Any:
         return dict.fromkeys(scores, error_score) if isinstance(scores, Mapping) else error_score
 
-    return {
-        **example,
-        "fit_time": np.nan,
-        "score_time": np.nan,
-        **{key: failed(example[key]) for key in ("test_scores", "train_scores") if key in example},
-    }
+    scored = [key for key in ("test_scores", "train_scores") if key in example]
+    row = {**example, **{key: failed(example[key]) for key in scored}}
+    return row | {"fit_time": np.nan, "score_time": np.nan}
 
 
 def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, Any]]]:
@@ -252,42 +239,18 @@ def _search_space(given: Any) -> tuple[SearchSpace, Callable[[Any], dict[str, An
         return given, dict
     if not isinstance(given, Mapping):
         raise SpaceError(
-            "param_distributions is a dict from parameter names to lists, distributions or"
-            f" noregret parameters, got {given!r}"
+            f"param_distributions is a dict from parameter names to their values, got {given!r}"
         )
     axes = Axes.of(given, _axis)
     return axes.space, axes.theirs
 
 
-def _is_list(spec: Any) -> bool:
-    return (isinstance(spec, Sequence) and not isinstance(spec, str)) or (
-        isinstance(spec, np.ndarray) and spec.ndim == 1
-    )
-
-
 def _axis(spec: Any) -> Axis | Single:
     if isinstance(spec, (Float, Int, Choice)):
-        return plain(spec)
+        return as_is(spec)
     if hasattr(spec, "ppf") and hasattr(spec, "cdf") and hasattr(spec, "dist"):
-        return _distribution(spec)
-    if not _is_list(spec) or len(spec) == 0:
-        raise SpaceError(
-            "give a list of values, a frozen scipy.stats distribution, or Float, Int or Choice, got"
-            f" {spec!r}"
-        )
-    return listed(spec)
-
-
-def _distribution(frozen: Any) -> Axis:
-    """A frozen scipy.stats distribution: its range where it is uniform on some scale, else its own
-    probabilities as the scale.
-    """
-    low, high = (float(end) for end in frozen.support())
-    kind = frozen.dist.name
-    if kind in ("uniform", "loguniform", "reciprocal"):
-        return plain(Float(low, high, log=kind != "uniform"))
-    if not hasattr(frozen, "pmf"):
-        return quantiles(frozen)
-    first = low if math.isfinite(low) else frozen.ppf(CUT)
-    last = high if math.isfinite(high) else frozen.ppf(1 - CUT)
-    return plain(Int(int(first), int(last)))
+        return distributed(spec)
+    is_sequence = isinstance(spec, Sequence) and not isinstance(spec, str)
+    if (is_sequence or (isinstance(spec, np.ndarray) and spec.ndim == 1)) and len(spec) > 0:
+        return listed(spec)
+    raise SpaceError(f"give a list, a frozen scipy.stats distribution or a parameter, got {spec!r}")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from noregret.diagnostics.presentation import spans_decades
+from noregret.diagnostics.presentation import best_so_far, spans_decades
 from noregret.errors import ConfigurationError, MissingExtraError
 from noregret.space import Candidates, Choice, Int, named_params
 from noregret.study import Study
-from noregret.trials import Trial, standing
+from noregret.trials import Goal, Trial, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,29 +61,42 @@ def new_figure(width: float = 7.2, height: float = 4.2) -> Figure:
     return plt.figure(figsize=(width, height), layout="constrained")
 
 
-def new_axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None, *size: float) -> Axes:
     """``ax``, or the axes of a new figure."""
-    return new_figure().subplots() if ax is None else ax
+    return new_figure(*size).subplots() if ax is None else ax
 
 
-def finish(ax: Axes, title: str, *, below: bool = False, **labels: Any) -> Axes:
-    """Set title and labels, and draw the legend."""
+def save(figure: Figure, path: Path) -> None:
+    """Writes a figure into a file and closes it: pyplot keeps every open figure."""
+    import matplotlib.pyplot as plt
+
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def finish(ax: Axes, title: str, *, trials: str = "", below: bool = False, **labels: Any) -> Axes:
+    """Set title and labels, with ``trials`` below an axis of trial numbers, and draw a legend
+    beside the axes or below them, where it covers nothing.
+    """
+    if trials:
+        by_trial(ax, trials)
     ax.set(title=title, **labels)
-    legend(ax, below=below)
-    return ax
-
-
-def legend(ax: Axes, *, below: bool = False) -> None:
-    """A legend beside the axes or below them, where it covers nothing."""
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
     if below:
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": 5}
     ax.legend(frameon=False, fontsize=9, **place)
+    return ax
 
 
-def measured(study: Study) -> list[Trial]:
+def with_value(study: Study) -> list[Trial]:
     """The trials with a value, without those that were corrected."""
     return [trial for trial in standing(study.trials) if trial.value is not None]
+
+
+def running_best(trials: Sequence[Trial], goal: Goal) -> list[float]:
+    """The best value up to each of these trials, which all have one."""
+    values = best_so_far([trial.value for trial in trials], goal)
+    return [value for value in values if value is not None]
 
 
 def mark_points(ax: Axes, points: Sequence[tuple[float | None, ...]], **look: Any) -> None:
@@ -100,7 +114,7 @@ def mark_below(ax: Axes, positions: Sequence[float], state: str) -> None:
         mark_points(ax, points, ms=7, clip_on=False, transform=edge, **LOOK[state])
 
 
-def by_trial(ax: Axes, label: str = "trial") -> None:
+def by_trial(ax: Axes, label: str) -> None:
     """An axis of trial numbers."""
     from matplotlib.ticker import MaxNLocator
 
@@ -147,10 +161,6 @@ class Coordinate:
         """Where a value stands."""
         return float(value) if self.options is None else float(self.options.index(value))
 
-    def positions(self, values: Sequence[Any]) -> list[float]:
-        """Where values stand."""
-        return [self.position(value) for value in values]
-
     def dress(self, ax: Axes, side: Literal["x", "y"]) -> None:
         """Set label, ticks and scale of an axis."""
         axis = ax.xaxis if side == "x" else ax.yaxis
@@ -166,12 +176,10 @@ class Coordinate:
 
 def coordinate(study: Study, name: str) -> Coordinate:
     """An input of a study as an axis; raises ConfigurationError if there is none."""
-    parameters = study.space.parameters
-    if name not in parameters:
-        raise ConfigurationError(
-            f"there is no parameter {name!r}: this study has {', '.join(parameters)}"
-        )
-    parameter = parameters[name]
+    parameter = study.space.parameters.get(name)
+    if parameter is None:
+        listed = ", ".join(study.space.parameters)
+        raise ConfigurationError(f"there is no parameter {name!r}: this study has {listed}")
     if isinstance(parameter, Choice):
         return Coordinate(name, parameter.options)
     if isinstance(study.space, Candidates):

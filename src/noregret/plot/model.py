@@ -10,36 +10,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from noregret.diagnostics import effective_trials, predictions
-from noregret.diagnostics.presentation import (
-    ModelSlice,
-    distances_to_slice,
-    format_number,
-    model_slice,
-)
+from noregret.diagnostics.presentation import ModelSlice, distances_to_slice, model_slice, text_of
 from noregret.errors import ConfigurationError, TrialError
-from noregret.plot.canvas import (
-    BAND,
-    BLUE,
-    GREEN,
-    INK,
-    LEVELS,
-    LOOK,
-    ORANGE,
-    UNMEASURED,
-    Coordinate,
-    by_trial,
-    coordinate,
-    finish,
-    log_values,
-    mark_below,
-    mark_points,
-    measured,
-    new_axes,
-    new_figure,
-    places,
-    scale_values,
-    series_looks,
-)
+from noregret.plot import canvas
+from noregret.plot.canvas import BAND, BLUE, GREEN, INK, LOOK, ORANGE, UNMEASURED, Coordinate
 from noregret.space import Candidates, coordinate_names, named_params
 from noregret.strategies import Belief
 from noregret.study import Study, policy_of
@@ -73,25 +47,19 @@ def slice(  # noqa: A001 — called as plot.slice
 
     Points off the slice are paler the farther they are.
     """
-    belief, point = _recommended(study)
     names = [parameters] if isinstance(parameters, str) else list(parameters or [])
     names = names or list(study.space.parameters)[:1]
     if len(names) not in (1, 2) or len(set(names)) < len(names):
-        raise ConfigurationError(
-            f"a slice is along one parameter or two different ones, got {names!r}"
-        )
-    point |= _checked(study, at or {}, names)
+        message = f"a slice is along one parameter or two different ones, got {', '.join(names)}"
+        raise ConfigurationError(message)
+    belief, point = _model_at(study, at or {}, names)
     view = _View.of(study, belief, point, names)
-    ax = new_axes(ax)
+    ax = canvas.new_axes(ax)
     (view.draw_line if len(names) == 1 else view.draw_map)(ax)
-    finish(ax, study.name, below=len(names) == 2)
-    place = ", ".join(
-        f"{name} = {format_number(value, 4) if isinstance(value, float) else value}"
-        for name, value in point.items()
-        if name not in names
-    )
-    if place and not isinstance(study.space, Candidates):
-        ax.set_title(f"{study.name}\nat {place}", fontsize=10, wrap=True)
+    canvas.finish(ax, study.name, below=len(names) == 2)
+    others = [f"{name} = {text_of(value)}" for name, value in point.items() if name not in names]
+    if others and not isinstance(study.space, Candidates):
+        ax.set_title(f"{study.name}\nat {', '.join(others)}", fontsize=10, wrap=True)
     return ax
 
 
@@ -99,13 +67,12 @@ def slices(
     study: Study, *, at: Mapping[str, Any] | None = None, figure: Figure | None = None
 ) -> Figure:
     """A slice along every input, side by side, through the recommended point or ``at``."""
-    belief, point = _recommended(study)
-    point |= _checked(study, at or {}, [])
+    belief, point = _model_at(study, at or {}, [])
     names = [name for name, p in study.space.parameters.items() if p.width > 0]
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
     if figure is None:
-        figure = new_figure(4.6 * columns, 3.4 * rows + 0.6)
+        figure = canvas.new_figure(4.6 * columns, 3.4 * rows + 0.6)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for name, ax in zip(names, axes, strict=False):
         _View.of(study, belief, point, [name]).draw_line(ax)
@@ -129,29 +96,22 @@ def contour(
     return slice(study, [across, up], at=at, ax=ax)
 
 
-def _recommended(study: Study) -> tuple[Belief, dict[str, Any]]:
-    """The model and the recommended point."""
-    result = study.result() if measured(study) else None
+def _model_at(
+    study: Study, at: Mapping[str, Any], names: Sequence[str]
+) -> tuple[Belief, dict[str, Any]]:
+    """The model, and the recommended point with the values of ``at`` in it."""
+    result = study.result() if canvas.with_value(study) else None
     if result is None or result.belief is None:
-        raise TrialError(
-            "a slice needs a strategy with a model and at least one value: tell one first"
-        )
-    return result.belief, named_params(study.space, result.recommended.params)
-
-
-def _checked(study: Study, at: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+        raise TrialError("a slice needs a strategy with a model, and one value: tell one first")
     if at and isinstance(study.space, Candidates):
-        raise ConfigurationError(
-            "a list of candidates has no slices to choose: every candidate is drawn; leave out `at`"
-        )
+        raise ConfigurationError("of a list every candidate is drawn: leave out `at`")
     for name in at:
-        coordinate(study, name)
-    if any(name in at for name in names):
-        raise ConfigurationError(
-            f"the slice runs along {' and '.join(names)}:"
-            f" `at` holds other parameters, got {', '.join(at)}"
-        )
-    return at
+        canvas.coordinate(study, name)
+        if name in names:
+            raise ConfigurationError(
+                f"the slice runs along {name}: `at` holds other parameters, leave it out"
+            )
+    return result.belief, named_params(study.space, result.recommended.params) | dict(at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,27 +127,27 @@ class _View:
 
     @staticmethod
     def of(study: Study, belief: Belief, point: Mapping[str, Any], names: Sequence[str]) -> _View:
-        axes = tuple(coordinate(study, name) for name in names)
+        axes = tuple(canvas.coordinate(study, name) for name in names)
         curve = MAP if len(axes) == 2 and all(axis.smooth for axis in axes) else LINE
-        counts = {axis.name: curve if axis.smooth else LEVELS for axis in axes}
+        counts = {axis.name: curve if axis.smooth else canvas.LEVELS for axis in axes}
         model = model_slice(belief, study.space, study.goal, point, counts)
         if np.all(np.isnan(model.mean)):
             raise ConfigurationError(
-                f"no point along {' and '.join(names)} satisfies the constraints: choose other"
-                " values for the rest with `at`"
+                f"no point along {' and '.join(names)} satisfies the constraints: change `at`"
             )
-        positions = [axis.positions(v) for axis, v in zip(axes, model.values, strict=True)]
+        along = zip(axes, model.values, strict=True)
+        positions = [[axis.position(value) for value in values] for axis, values in along]
         return _View(study, belief, point, axes, model, positions)
 
     def of_state(self, state: str) -> list[tuple[float, ...]]:
         """Where the trials of a state lie along the axes."""
         trials = [trial for trial in standing(self.study.trials) if trial.state == state]
-        return places(self.study, self.axes, trials)
+        return canvas.places(self.study, self.axes, trials)
 
     def following(self) -> list[tuple[float, ...]]:
         """Where the next proposal lies, in the context of the slice."""
         context = {name: self.point[name] for name in self.study.context} or None
-        return places(self.study, self.axes, [self.study.preview(context=context)])
+        return canvas.places(self.study, self.axes, [self.study.preview(context=context)])
 
     def draw_line(self, ax: Axes) -> None:
         (along,), (positions,), model = self.axes, self.positions, self.model
@@ -197,16 +157,16 @@ class _View:
         else:
             ax.vlines(positions, model.lower, model.upper, color="0.75", lw=5, label="band")
             levels = [*zip(positions, model.mean, strict=True)]
-            mark_points(ax, levels, marker="_", ms=13, mew=2, color=INK, label="mean")
+            canvas.mark_points(ax, levels, marker="_", ms=13, mew=2, color=INK, label="mean")
         along.dress(ax, "x")
         ax.set_ylabel(f"value ({self.study.goal}d)")
         self._draw_values(ax, "none")
         for state in UNMEASURED:
-            mark_below(ax, [at for (at,) in self.of_state(state)], state)
+            canvas.mark_below(ax, [at for (at,) in self.of_state(state)], state)
         ((at,),) = self.following()
         ax.axvline(at, color=GREEN, lw=1.4, ls="-.", zorder=1)
         look = {"marker": "v", "ms": 10, "mfc": GREEN, "mec": INK, "label": "next point"}
-        mark_points(ax, [(at, 0.97)], transform=ax.get_xaxis_transform(), **look)
+        canvas.mark_points(ax, [(at, 0.97)], transform=ax.get_xaxis_transform(), **look)
 
     def draw_map(self, ax: Axes) -> None:
         (across, up), mean = self.axes, self.model.mean
@@ -225,18 +185,18 @@ class _View:
         self._draw_values(ax, "white")
         for state in UNMEASURED:
             if points := self.of_state(state):
-                mark_points(ax, points, ms=10, mec="white", zorder=4, **LOOK[state])
+                canvas.mark_points(ax, points, ms=10, mec="white", zorder=4, **LOOK[state])
         look = {"marker": "*", "ms": 16, "mfc": "white", "mec": INK, "label": "next point"}
-        mark_points(ax, self.following(), clip_on=False, **look)
+        canvas.mark_points(ax, self.following(), clip_on=False, **look)
 
     def _draw_values(self, ax: Axes, edge: str) -> None:
         """The trials with a value, paler off the slice, by their distance in lengthscales."""
         from matplotlib.colors import to_rgba
 
-        trials, names = measured(self.study), [axis.name for axis in self.axes]
+        trials, names = canvas.with_value(self.study), [axis.name for axis in self.axes]
         points = [trial.params for trial in trials]
         distances = distances_to_slice(self.belief, self.study.space, self.point, names, points)
-        drawn = places(self.study, self.axes, trials)
+        drawn = canvas.places(self.study, self.axes, trials)
         if len(names) == 1:
             drawn = [(x, float(t.value or 0.0)) for (x,), t in zip(drawn, trials, strict=True)]
         look, alphas = LOOK["complete"], 0.2 + 0.8 * np.exp(-(distances**2) / 2)
@@ -255,21 +215,15 @@ def importance(study: Study, *, ax: Axes | None = None) -> Axes:
     posterior standard deviation.
     """
     indices = sorted(study.importances(), key=lambda index: index.total)
-    ax = new_axes(ax)
-    rows = range(len(indices))
-    ax.barh(
-        rows,
-        [index.total for index in indices],
-        xerr=[index.total_std or 0.0 for index in indices],
-        color="#9ecae1",
-        ecolor=INK,
-        error_kw={"lw": 1.2, "capsize": 3},
-        label="with the others",
-    )
+    ax = canvas.new_axes(ax, 7.2, max(2.4, 0.4 * len(indices) + 1.4))
+    rows, totals = range(len(indices)), [index.total for index in indices]
+    spread = {"xerr": [index.total_std or 0.0 for index in indices], "ecolor": INK}
+    bars: Any = {"color": "#9ecae1", "label": "with the others", **spread}
+    ax.barh(rows, totals, error_kw={"lw": 1.2, "capsize": 3}, **bars)
     alone = [(index.first, row) for row, index in enumerate(indices)]
-    mark_points(ax, alone, marker="D", ms=7, color=BLUE, label="alone")
+    canvas.mark_points(ax, alone, marker="D", ms=7, color=BLUE, label="alone")
     ax.set_yticks(rows, [index.name for index in indices])
-    return finish(ax, study.name, xlim=(0, 1), xlabel="share of the model's variance")
+    return canvas.finish(ax, study.name, xlim=(0, 1), xlabel="share of the model's variance")
 
 
 def policy(
@@ -296,15 +250,18 @@ def policy(
         raise ConfigurationError(
             f"the actions of this study are {', '.join(actions)}; got {action!r}"
         )
-    ax = new_axes(ax)
-    axes = across, up = coordinate(study, best_actions.name), coordinate(study, action)
+    ax = canvas.new_axes(ax)
+    axes = across, up = (
+        canvas.coordinate(study, best_actions.name),
+        canvas.coordinate(study, action),
+    )
     tried = {"marker": "o", "ms": 5, "mfc": "none", "color": BLUE, "label": "tried"}
-    mark_points(ax, places(study, axes, measured(study)), **tried)
-    best = places(study, axes, best_actions.recommended)
+    canvas.mark_points(ax, canvas.places(study, axes, canvas.with_value(study)), **tried)
+    best = canvas.places(study, axes, best_actions.recommended)
     ax.plot(*zip(*best, strict=True), color=GREEN, lw=2.2, label="best by the model")
     across.dress(ax, "x")
     up.dress(ax, "y")
-    return finish(ax, study.name)
+    return canvas.finish(ax, study.name)
 
 
 # -- decisions, forecasts, certificates --
@@ -317,8 +274,7 @@ def _decisions(study: Study, needed: str) -> list[tuple[Trial, Mapping[str, Any]
     trials = [(trial, numbers) for trial, numbers in recorded if needed in numbers]
     if not trials:
         raise TrialError(
-            "no decision of a model yet: the first trials are an initial design (and a random"
-            " search never has one); ask and tell on"
+            "no decision of a model yet: ask and tell on, with a strategy that has a model"
         )
     return trials
 
@@ -328,13 +284,12 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     (dotted), as shares of the input's range.
     """
     recorded = _decisions(study, "lengthscales")
-    ax = new_axes(ax)
-    numbers = [trial.number for trial, _ in recorded]
-    key = "fitted_lengthscales"
+    ax = canvas.new_axes(ax)
+    numbers, key = [trial.number for trial, _ in recorded], "fitted_lengthscales"
     fitted = [(trial.number, each[key]) for trial, each in recorded if key in each]
     names = coordinate_names(study.space)
     every = max(1, len(numbers) // 8)
-    for index, (name, look) in enumerate(zip(names, series_looks(len(names)), strict=True)):
+    for index, (name, look) in enumerate(zip(names, canvas.series_looks(len(names)), strict=True)):
         look |= {"ls": "-", "lw": 1.4, "ms": 5, "mfc": "none", "markevery": every}
         in_force = [each["lengthscales"][index] for _, each in recorded]
         ax.plot(numbers, in_force, label=name, **look)
@@ -343,26 +298,24 @@ def lengthscales(study: Study, *, ax: Axes | None = None) -> Axes:
     if fitted:
         ax.plot([], [], color="0.4", ls=":", label="fitted to the data")
     ax.plot([], [], color="0.4", label="in force")
-    log_values(ax)
-    by_trial(ax)
-    return finish(ax, study.name, ylabel="lengthscale / range of the input")
+    canvas.log_values(ax)
+    return canvas.finish(ax, study.name, trials="trial", ylabel="lengthscale / range of the input")
 
 
 def scaling(study: Study, *, ax: Axes | None = None) -> Axes:
     """h over time: how much wider the class in use is than the first (or fitted) one."""
     recorded = _decisions(study, "h")
-    ax = new_axes(ax)
+    ax = canvas.new_axes(ax)
     widths = [each["h"] for _, each in recorded]
     numbers = [trial.number for trial, _ in recorded]
     ax.step(numbers, widths, where="mid", color=INK, lw=1.4, label="h")
     surveys = [(t.number, each["h"]) for t, each in recorded if t.why.kind == "survey"]
     if surveys:
-        mark_points(ax, surveys, marker="D", color=ORANGE, mec=INK, ms=6, label="survey")
+        canvas.mark_points(ax, surveys, marker="D", color=ORANGE, mec=INK, ms=6, label="survey")
     ax.set_ylim(0.9, max(2.0, 1.1 * max(widths)))
     if max(widths) > 20:
-        log_values(ax)
-    by_trial(ax)
-    return finish(ax, study.name, ylabel="h, widening of the class")
+        canvas.log_values(ax)
+    return canvas.finish(ax, study.name, trials="trial", ylabel="h, widening of the class")
 
 
 def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
@@ -370,10 +323,8 @@ def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     forecasts = predictions(effective_trials(study.trials), study.goal, study.strategy)
     residuals = [abs(f.residual) for f in forecasts if f is not None and f.residual is not None]
     if not residuals:
-        raise TrialError(
-            "no value of a point that a model proposed yet: there is no prediction to compare with"
-        )
-    ax = new_axes(ax)
+        raise TrialError("no prediction to compare with yet: tell a value that a model proposed")
+    ax = canvas.new_axes(ax)
     inside = np.sort(2 * ndtr(residuals) - 1)  # the level of the interval that just holds the value
     levels = np.linspace(0, 1, 101)
     spread = 1.96 * np.sqrt(levels * (1 - levels) / len(residuals))
@@ -384,7 +335,7 @@ def calibration(study: Study, *, ax: Axes | None = None) -> Axes:
     ax.step([0, *inside, 1], [0, *shares, 1], where="post", color=BLUE, lw=1.8, label="observed")
     ax.set(xlabel="predicted probability of the interval", ylabel="share of values inside")
     ax.set_aspect("equal")
-    return finish(ax, study.name, xlim=(0, 1), ylim=(0, 1))
+    return canvas.finish(ax, study.name, xlim=(0, 1), ylim=(0, 1))
 
 
 def certificate(
@@ -397,7 +348,7 @@ def certificate(
     first = next((trial.number for trial in trials if trial.value is not None), None)
     if first is None:
         raise TrialError("a certificate needs at least one value: tell one first")
-    ax = new_axes(ax)
+    ax = canvas.new_axes(ax)
     counts = np.unique(np.linspace(first + 1, len(trials), steps).round().astype(int))
     limited: dict[str, Any] = {"outcomes": study.outcomes, "context": study.context}
     definition = (study.space, study.goal, study.strategy, study.record().seed)
@@ -405,12 +356,12 @@ def certificate(
     certificates = [then.certificate(delta) for then in earlier]
     bounds = [bound.regret_bound for bound in certificates]
     ax.plot(counts, bounds, "-o", ms=4, color=BLUE, lw=1.6)
-    scale_values(ax, bounds)
+    canvas.scale_values(ax, bounds)
     if ax.get_yscale() == "linear":
         ax.set_ylim(bottom=0)
     last = certificates[-1]
     proved = "regret of the recommended\npoint, at most"
     ax.set_ylabel(proved if last.proved else "max UCB − LCB: no proved bound")
-    by_trial(ax, f"trials known\n\nCondition: {last.condition}")
+    canvas.by_trial(ax, f"trials known\n\nCondition: {last.condition}")
     ax.set_title(study.name)
     return ax

@@ -8,25 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.diagnostics.presentation import best_so_far, format_number
+from noregret.diagnostics.presentation import number
 from noregret.errors import ConfigurationError, TrialError
-from noregret.plot.canvas import (
-    BEYOND,
-    BLUE,
-    GREEN,
-    INK,
-    LOOK,
-    RED,
-    UNMEASURED,
-    by_trial,
-    finish,
-    mark_below,
-    mark_points,
-    measured,
-    new_axes,
-    scale_values,
-    series_looks,
-)
+from noregret.plot import canvas
+from noregret.plot.canvas import BEYOND, BLUE, GREEN, INK, LOOK, RED, UNMEASURED
 from noregret.space import named_params
 from noregret.study import Study
 from noregret.trials import standing
@@ -43,30 +28,30 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     """Every value, the best so far and the recommended point; trials without a value along the
     lower edge.
     """
-    ax = new_axes(ax)
-    trials, done = standing(study.trials), measured(study)
+    ax = canvas.new_axes(ax)
+    trials, done = standing(study.trials), canvas.with_value(study)
     for state in UNMEASURED:
-        mark_below(ax, [trial.number for trial in trials if trial.state == state], state)
-    mark_points(ax, [(t.number, t.value) for t in done], ms=5, mfc="none", **LOOK["complete"])
+        canvas.mark_below(ax, [trial.number for trial in trials if trial.state == state], state)
+    canvas.mark_points(
+        ax, [(t.number, t.value) for t in done], ms=5, mfc="none", **LOOK["complete"]
+    )
     beyond = [(t.number, t.value) for t in done if t.feasible is False]
     if beyond:
-        mark_points(ax, beyond, ms=9, **BEYOND)
+        canvas.mark_points(ax, beyond, ms=9, **BEYOND)
     feasible = [trial for trial in done if trial.feasible is not False]
-    values = [float(trial.value or 0.0) for trial in feasible]
     if done and not feasible:
         ax.plot([], [], " ", label="nothing feasible yet")
     if feasible and not study.context:  # values of different contexts cannot be compared
         numbers = [*(trial.number for trial in feasible), len(study.trials) - 1]
-        best = [float(value or 0.0) for value in best_so_far(values, study.goal)]
-        label = f"best so far: {format_number(best[-1], 4)}"
+        best = canvas.running_best(feasible, study.goal)
+        label = f"best so far: {number(best[-1], 4)}"
         ax.step(numbers, [*best, best[-1]], where="post", color=INK, lw=1.8, label=label)
         recommended = study.recommended
         label = f"recommended: trial {recommended.number}"
         look = {"marker": "*", "ms": 14, "mfc": GREEN, "mec": INK, "mew": 0.8, "label": label}
-        mark_points(ax, [(recommended.number, recommended.value)], **look)
-        scale_values(ax, values)
-    by_trial(ax)
-    return finish(ax, study.name, ylabel=f"value ({study.goal}d)")
+        canvas.mark_points(ax, [(recommended.number, recommended.value)], **look)
+        canvas.scale_values(ax, [trial.value or 0.0 for trial in feasible])
+    return canvas.finish(ax, study.name, trials="trial", ylabel=f"value ({study.goal}d)")
 
 
 def outcomes(study: Study, name: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -78,30 +63,29 @@ def outcomes(study: Study, name: str | None = None, *, ax: Axes | None = None) -
         raise ConfigurationError(
             f"there is no outcome {name!r}: this study has {', '.join(study.outcomes)}"
         )
-    ax = new_axes(ax)
+    ax = canvas.new_axes(ax)
     trials = [trial for trial in standing(study.trials) if name in trial.outcomes]
     within = {"mfc": BLUE, "color": BLUE, "marker": "o", "label": "within all limits"}
     for feasible, look in ((True, within), (False, BEYOND)):
         points = [(t.number, t.outcomes[name]) for t in trials if t.feasible is feasible]
-        mark_points(ax, points, ms=6, **look)
+        canvas.mark_points(ax, points, ms=6, **look)
     limit = study.outcomes[name]
     ax.axhline(limit.limit, color=INK, lw=1.4, ls="--", label=f"limit: {limit}")
-    by_trial(ax)
-    return finish(ax, study.name, ylabel=name)
+    return canvas.finish(ax, study.name, trials="trial", ylabel=name)
 
 
 def parallel(study: Study, *, ax: Axes | None = None) -> Axes:
     """Every trial with a value as a line through its inputs to its value. Dark lines are good, the
     best is on top.
     """
-    trials = measured(study)
+    trials = canvas.with_value(study)
     if not trials:
         raise TrialError("parallel coordinates need at least one value: tell one first")
-    ax = new_axes(ax)
-    from matplotlib import colormaps
-
     points = [named_params(study.space, trial.params) for trial in trials]
     inputs = {n: p for n, p in study.space.parameters.items() if p.width > 0}
+    ax = canvas.new_axes(ax, max(7.2, 1.3 * len(inputs) + 3), 4.2)
+    from matplotlib import colormaps
+
     columns = []
     for position, (name, parameter) in enumerate(inputs.items()):
         heights, marks = _axis(parameter, [point[name] for point in points])
@@ -122,7 +106,7 @@ def parallel(study: Study, *, ax: Axes | None = None) -> Axes:
     ax.tick_params(axis="x", length=0, pad=16, rotation=20 if len(inputs) > 5 else 0)
     ax.set_yticks([])
     ax.spines[["left", "right", "top", "bottom"]].set_visible(False)
-    return finish(ax, study.name, xlim=(-0.25, len(inputs) + 0.25), ylim=(-0.1, 1.1))
+    return canvas.finish(ax, study.name, xlim=(-0.25, len(inputs) + 0.25), ylim=(-0.1, 1.1))
 
 
 def _axis(parameter: Any, values: Sequence[Any]) -> tuple[list[float], list[tuple[float, str]]]:
@@ -150,7 +134,7 @@ def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
     trials = study.trials
     if not trials:
         raise TrialError("a timeline needs at least one trial: ask for one first")
-    ax = new_axes(ax)
+    ax = canvas.new_axes(ax, 7.2, min(max(3.0, 0.16 * len(trials) + 1.2), 14))
     from matplotlib import dates
 
     drawn: Any = dates  # its functions have no types
@@ -165,7 +149,7 @@ def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
         unlabelled.discard(trial.state)
         if trial.started is None or trial.state == "waiting":
             at = time(trial.finished or trial.created or "")
-            mark_points(ax, [(at, trial.number)], ms=6, **look)
+            canvas.mark_points(ax, [(at, trial.number)], ms=6, **look)
             continue
         start, end = time(trial.started), time(trial.finished) if trial.finished else last
         color, label = look["color"], look["label"]
@@ -174,7 +158,9 @@ def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
     locator = drawn.AutoDateLocator()
     ax.xaxis.set_major_locator(locator)
     ax.xaxis.set_major_formatter(drawn.ConciseDateFormatter(locator))
-    return finish(ax, study.name, xlabel="time (UTC)", ylabel="trial", ylim=(len(trials), -1))
+    return canvas.finish(
+        ax, study.name, xlabel="time (UTC)", ylabel="trial", ylim=(len(trials), -1)
+    )
 
 
 def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
@@ -182,22 +168,18 @@ def studies(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
     listed = list(compared)
     goals = sorted({study.goal for study in listed})
     if len(goals) != 1:
-        raise ConfigurationError(
-            "studies to compare have one goal, got"
-            f" {goals or 'no study'}: a loss and a gain have no common axis"
-        )
-    ax = new_axes(ax)
+        found = " and ".join(goals) or "no study"
+        raise ConfigurationError(f"studies to compare must have one goal, got {found}")
+    ax = canvas.new_axes(ax)
     drawn: list[float] = []
-    for study, look in zip(listed, series_looks(len(listed)), strict=True):
-        values = [float(trial.value or 0.0) for trial in measured(study)]
-        if not values:
+    for study, look in zip(listed, canvas.series_looks(len(listed)), strict=True):
+        best = canvas.running_best(canvas.with_value(study), study.goal)
+        if not best:
             ax.plot([], [], label=f"{study.name}: no value yet", **look)
             continue
-        best = [float(value or 0.0) for value in best_so_far(values, study.goal)]
         drawn += best
         look |= {"ms": 5, "markevery": max(len(best) // 8, 1)}
         label = f"{study.name}: {best[-1]:.4g}"
         ax.step(range(1, len(best) + 1), best, where="post", lw=1.8, label=label, **look)
-    scale_values(ax, drawn)
-    by_trial(ax, "values told")
-    return finish(ax, "", ylabel=f"best so far ({goals[0]}d)")
+    canvas.scale_values(ax, drawn)
+    return canvas.finish(ax, "", trials="values told", ylabel=f"best so far ({goals[0]}d)")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from noregret.cli.objectives import (
+from noregret.cli.running import (
     EvaluationError,
     NotStartedError,
     Program,
     RunOverError,
-    read_value,
+    read_printed,
 )
 from noregret.errors import ConfigurationError, WorkerDiedError
 from noregret.space import Float, Space
@@ -42,8 +42,8 @@ def python(code: str) -> str:
         (["3", "[1]", '{"loss": 3}', '{"value": 4}'], (4.0, None)),
     ],
 )
-def test_read_value(lines: list[str], expected: tuple[float, float | None]) -> None:
-    assert read_value(lines) == expected
+def test_read_printed(lines: list[str], expected: tuple[float, float | None]) -> None:
+    assert read_printed(lines) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_read_value(lines: list[str], expected: tuple[float, float | None]) -> N
 )
 def test_no_value(lines: list[str], expected: str) -> None:
     with pytest.raises(EvaluationError, match=expected):
-        read_value(lines)
+        read_printed(lines)
 
 
 def test_values_are_words_never_commands(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_timeout_ends_the_program_and_its_children(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ignores_the_request_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("noregret.cli.objectives.PATIENCE", 0.2)
+    monkeypatch.setattr("noregret.cli.running.PATIENCE", 0.2)
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)"
     with pytest.raises(EvaluationError, match="no answer"):
         Program(python(code) + " {x}", box("x"), timeout=1.0)({"x": 1})
