@@ -77,7 +77,7 @@ def run(
 def patrolled(trials: int, shift: Array) -> Array:
     """The patrols of the first tenth. The initial design is the sequence's beginning."""
     line = Space.from_bounds([(0.0, 1.0)])
-    inputs, count = Inputs.of(line), max(nr.InsuredGPUCB().patrols(int(PATROLLED * trials)), 1)
+    inputs, count = Inputs(line), max(nr.InsuredGPUCB().patrols(int(PATROLLED * trials)), 1)
     first = default_initial_points(inputs.count, "spread")
     numbers = range(first, first + count)
     return np.array([patrol_point(line, inputs, number, shift)[0] for number in numbers])

@@ -83,9 +83,9 @@ def parameter_range(parameter: Parameter) -> str:
         return (" < " if parameter.ordered else ", ").join(map(str, parameter.options))
     whole = "whole numbers " if isinstance(parameter, Int) else ""
     step = parameter.resolution if isinstance(parameter, Float) else parameter.step
-    text = f"{whole}{text_of(parameter.low)} to {text_of(parameter.high)}"
+    text = f"{whole}{shown(parameter.low)} to {shown(parameter.high)}"
     text += ", log scale" if parameter.log else ""
-    return text if step is None or (whole and step == 1) else f"{text}, in steps of {text_of(step)}"
+    return text if step is None or (whole and step == 1) else f"{text}, in steps of {shown(step)}"
 
 
 def counts(study: Study) -> dict[str, int]:
@@ -157,7 +157,9 @@ def trial_table(study: Study, trials: Sequence[Trial], *, results: bool = True) 
         within = {True: "yes", False: "no", None: ""}
         columns.append(("state", False, [_state(trial, replaced) for trial in trials]))
         for column in (values, measured):
-            columns += [(name, True, list(map(number, cells))) for name, cells in column.items()]
+            columns += [
+                (name, True, list(map(format_number, cells))) for name, cells in column.items()
+            ]
         columns.append(("within limits", False, [within[trial.feasible] for trial in trials]))
     points = [named_params(study.space, trial.params) for trial in trials]
     if isinstance(study.space, Space):  # inactive parameters are left empty
@@ -220,12 +222,12 @@ def trial_text(study: Study, trial: Trial) -> str:
         "asked for": "" if trial.asked is None else point_text(study, trial.asked),
     }
     cells = [(name, text) for name, text in rows.items() if text]
-    cells += [(n, text_of(value)) for n, value in named_params(study.space, trial.params).items()]
-    text = table([f"trial {trial.number}", ""], cells)
+    cells += [(n, shown(value)) for n, value in named_params(study.space, trial.params).items()]
+    text = format_table([f"trial {trial.number}", ""], cells)
     if trial.decision.model is None:
         return text
     explanation = study.strategy.explain(trial.decision)
-    reasons = [(name, text_of(value)) for name, value in plain(trial.decision.model).items()]
+    reasons = [(name, shown(value)) for name, value in plain(trial.decision.model).items()]
     for each in explanation.outcomes:
         expected = plus_minus(each.mean, each.std)
         reasons.append(
@@ -233,8 +235,8 @@ def trial_text(study: Study, trial: Trial) -> str:
         )
     for name, value in explanation.numbers.items():
         values = value if isinstance(value, (list, tuple)) else [value]
-        reasons.append((name, ", ".join(map(text_of, values))))
-    return f"{text}\n\n{table(['decision', ''], reasons)}"
+        reasons.append((name, ", ".join(map(shown, values))))
+    return f"{text}\n\n{format_table(['decision', ''], reasons)}"
 
 
 # -- results --
@@ -277,7 +279,7 @@ def results_text(study: Study, document: Mapping[str, Any]) -> str:
     def place(trial: Mapping[str, Any]) -> str:
         return f"trial {trial['number']}:  {point_text(study, trial['params'])}"
 
-    rows = {"best": f"{number(best['value'])} at {place(best)}"}
+    rows = {"best": f"{format_number(best['value'])} at {place(best)}"}
     if "feasibility" in document:
         feasible = document["feasibility"]["state"] == "feasible"
         rows["limits" if feasible else "best"] = document["feasibility"]["text"]

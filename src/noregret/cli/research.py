@@ -14,7 +14,7 @@ from noregret import theory as bounds
 from noregret.cli import options
 from noregret.cli.results import prepare_picture
 from noregret.cli.running import load_function
-from noregret.diagnostics.presentation import number, spans_decades, table
+from noregret.diagnostics.presentation import format_number, format_table, spans_decades
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.plot import canvas
@@ -88,7 +88,7 @@ def compare_command(
         "file": None if out is None else str(out),
     }
     text = f"{subject.name}: best value after {trials} trials ({subject.goal}), {seeds} seeds"
-    text += "" if optimum is None else f", the optimum is {number(optimum)}"
+    text += "" if optimum is None else f", the optimum is {format_number(optimum)}"
     text += f"\n\n{_ranking(runs, subject.goal)}"
     target.emit(document, text if out is None else f"{text}\n\npicture in {out}")
 
@@ -109,11 +109,11 @@ def _ranking(runs: Sequence[Compared], goal: str) -> str:
     for each in runs:
         quartiles = sign * np.nanquantile(sign * each.final, [0.5, 0.25, 0.75])
         failed = sum(t.state == "failed" for study in each.studies for t in study.trials)
-        cells = [each.name, *(number(float(v)) for v in quartiles), str(failed)]
+        cells = [each.name, *(format_number(float(v)) for v in quartiles), str(failed)]
         rows.append((sign * float(quartiles[0]), cells))
     header = ["strategy", "median", "best quarter", "worst quarter", "failed"]
     ranked = [cells for _, cells in sorted(rows, key=lambda row: row[0])]
-    return table(header, ranked, (1, 2, 3, 4))
+    return format_table(header, ranked, (1, 2, 3, 4))
 
 
 def _draw(runs: Sequence[Compared], title: str, goal: str, optimum: float | None) -> Any:

@@ -13,7 +13,7 @@ import click
 
 from noregret import plot as pictures
 from noregret.cli import options, output
-from noregret.diagnostics.presentation import table
+from noregret.diagnostics.presentation import format_table
 from noregret.errors import ConfigurationError, UnknownTrialError
 from noregret.plot import canvas
 from noregret.space import Space, named_params

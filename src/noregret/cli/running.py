@@ -31,7 +31,7 @@ from typing import IO, Annotated, Any, Literal
 import click
 
 from noregret.cli import options, output
-from noregret.diagnostics.presentation import number
+from noregret.diagnostics.presentation import format_number
 from noregret.errors import (
     ConfigurationError,
     NoRegretError,
@@ -480,7 +480,7 @@ def _dry_run(target: options.Target, study: Study, objective: Objective, context
     numbers = {"": found.value, "noise ": found.noise_std}
     numbers |= {f"{name} ": value for name, value in found.outcomes.items()}
     text = ", ".join(
-        f"{name}{number(value)}" for name, value in numbers.items() if value is not None
+        f"{name}{format_number(value)}" for name, value in numbers.items() if value is not None
     )
     ran = "" if words is None else f"ran {shlex.join(words)}\n"
     target.emit(document, f"{ran}{text} {where}; nothing was recorded")

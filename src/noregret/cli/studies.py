@@ -13,7 +13,7 @@ import click
 
 from noregret.cli import options, output
 from noregret.cli.definition import Definition, limits_of, read_constraints, study_arguments
-from noregret.diagnostics.presentation import number, table
+from noregret.diagnostics.presentation import format_number, format_table
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, StudyExistsError
 from noregret.storage import SQLStorage
 from noregret.storage import backup as backup_storage
@@ -130,8 +130,9 @@ def list_command(target: options.DatabaseTarget) -> None:
     for each in summaries:
         numbers = (each.trials, each.complete, each.running, each.waiting, each.failed)
         active = each.last_activity[:16].replace("T", " ")
-        rows.append([each.name, each.goal, *map(str, numbers), number(each.best), active])
-    text = table([word.replace("_", " ") for word in header.split()], rows, right=range(2, 8))
+        rows.append([each.name, each.goal, *map(str, numbers), format_number(each.best), active])
+    columns = [word.replace("_", " ") for word in header.split()]
+    text = format_table(columns, rows, right=range(2, 8))
     target.emit(
         {"studies": [asdict(each) for each in summaries]},
         text if rows else "no studies yet: make one with `noregret create`",

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import click
 
 from noregret.cli import options, output
-from noregret.diagnostics.presentation import number
+from noregret.diagnostics.presentation import format_number
 from noregret.errors import TrialError
 from noregret.space import Space
 from noregret.study import Study, read_value, understood, units_of
@@ -304,7 +304,7 @@ def _report(target: options.Target, study: Study, trial: Trial) -> None:
         lines.append("the best so far")
     elif best is not None:
         where = output.point_text(study, best.params)
-        lines.append(f"best so far: {number(best.value)} at trial {best.number}, {where}")
+        lines.append(f"best so far: {format_number(best.value)} at trial {best.number}, {where}")
     running = [str(each.number) for each in trials if each.state == "running"]
     if running:
         lines.append(f"still under way: trial {', '.join(running)}")

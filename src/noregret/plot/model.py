@@ -10,14 +10,14 @@ import numpy as np
 from scipy.special import ndtr
 
 from noregret.diagnostics import effective_trials, predictions
-from noregret.diagnostics.presentation import ModelSlice, distances_to_slice, model_slice, text_of
+from noregret.diagnostics.presentation import ModelSlice, distances_to_slice, model_slice
 from noregret.errors import ConfigurationError, TrialError
 from noregret.plot import canvas
 from noregret.plot.canvas import BAND, BLUE, GREEN, INK, LOOK, ORANGE, UNMEASURED, Coordinate
 from noregret.space import Candidates, coordinate_names, named_params
 from noregret.strategies import Belief
 from noregret.study import Study, policy_of
-from noregret.trials import Trial, standing
+from noregret.trials import Trial, shown, standing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def slice(  # noqa: A001 — called as plot.slice
     ax = canvas.new_axes(ax)
     (view.draw_line if len(names) == 1 else view.draw_map)(ax)
     canvas.finish(ax, study.name, below=len(names) == 2)
-    others = [f"{name} = {text_of(value)}" for name, value in point.items() if name not in names]
+    others = [f"{name} = {shown(value)}" for name, value in point.items() if name not in names]
     if others and not isinstance(study.space, Candidates):
         ax.set_title(f"{study.name}\nat {', '.join(others)}", fontsize=10, wrap=True)
     return ax

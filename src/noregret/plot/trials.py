@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noregret.diagnostics.presentation import number
+from noregret.diagnostics.presentation import format_number
 from noregret.errors import ConfigurationError, TrialError
 from noregret.plot import canvas
 from noregret.plot.canvas import BEYOND, BLUE, GREEN, INK, LOOK, RED, UNMEASURED
@@ -44,7 +44,7 @@ def convergence(study: Study, *, ax: Axes | None = None) -> Axes:
     if feasible and not study.context:  # values of different contexts cannot be compared
         numbers = [*(trial.number for trial in feasible), len(study.trials) - 1]
         best = canvas.running_best(feasible, study.goal)
-        label = f"best so far: {number(best[-1], 4)}"
+        label = f"best so far: {format_number(best[-1], 4)}"
         ax.step(numbers, [*best, best[-1]], where="post", color=INK, lw=1.8, label=label)
         recommended = study.recommended
         label = f"recommended: trial {recommended.number}"
