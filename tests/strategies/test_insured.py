@@ -87,11 +87,11 @@ def test_without_insurance_there_is_no_theorem() -> None:
 
 def test_a_choice_counts_as_one_input() -> None:
     inputs = Inputs(MIXED)
-    assert (MIXED.dimension, inputs.count, inputs.numbers, inputs.choices) == (7, 3, 2, 1)
+    assert (MIXED.dimension, inputs.count, inputs.choices) == (7, 3, 1)
     np.testing.assert_array_equal(inputs.group, [0, 1, 1, 1, 1, 1, 2])
     assert not inputs.repeatable
     held = Inputs(FixedInputs(MIXED, {"c": "w"}))
-    assert (held.count, held.numbers, held.choices) == (2, 2, 0)
+    assert (held.count, held.choices) == (2, 0)
 
 
 def test_lengthscales_of_inputs_have_the_right_gradient() -> None:
