@@ -21,6 +21,7 @@ from noregret.storage.protocol import (
     StudyKey,
     StudyRecord,
     StudySummary,
+    as_added,
     check_numbering,
     study_exists,
     study_replaced,
@@ -39,20 +40,11 @@ class _Study:
     attempts: list[int] = field(default_factory=list)  # how often each trial was given out
 
     def add(self, trials: Sequence[Trial], worker: str | None) -> list[Trial]:
-        now, first = utc_now(), len(self.trials)
+        first = len(self.trials)
         for number, trial in enumerate(trials, first):
-            running = trial.state == "running"
-            stored = replace(
-                trial,
-                number=number,
-                created=trial.created or now,
-                started=trial.started or (now if running else None),
-                finished=(trial.finished or now) if trial.is_finished else None,
-                worker=worker if running else None,
-            )
-            self.trials.append(stored)
+            self.trials.append(as_added(trial, number, worker))
             self.heartbeats.append(None if worker is None else time.monotonic())
-            self.attempts.append(int(running))
+            self.attempts.append(int(trial.state == "running"))
         return self.trials[first:]
 
     def change(self, number: int, **changes: Any) -> Trial:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +17,7 @@ from noregret.storage.codec import load, load_dict
 from noregret.storage.database import WRITE_AHEAD, Database, TakenError
 from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary
 from noregret.strategies import Strategy
-from noregret.trials import LIMITS, STATES, Trial, utc_now
+from noregret.trials import LIMITS, STATES, Trial, check_time, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, MetaData
@@ -30,9 +28,6 @@ MIGRATIONS: dict[int, Callable[[Database, Connection], None]] = {}
 # Number of looks, and seconds between them, at a file that another process may be setting up.
 # Counted in looks, not in seconds: on a busy machine both processes are slow.
 SET_UP_LOOKS, SET_UP_PAUSE = 40, 0.05
-NUMBERS = ("value", "noise_std")
-TIMES = ("created", "finished", "started")
-TEXTS = ("note", "error")
 # what ``finish`` sets
 ENDING_COLUMNS = (
     *("state", "value", "noise_std", "finished"),
@@ -279,17 +274,13 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
         "outcomes": isinstance(record.outcomes, dict)
         and all(isinstance(limit, LIMITS) for limit in record.outcomes.values()),
     }
-    _refuse_invalid(valid, row)
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise ValueError(f"its {name} is {row[name]!r:.80}")
     unknown = [name for name in record.context if name not in record.space.parameters]
     if unknown:
         raise ValueError(f"its context names {unknown!r}")
     return record
-
-
-def _refuse_invalid(valid: Mapping[str, bool], row: Mapping[str, Any]) -> None:
-    for name, is_valid in valid.items():
-        if not is_valid:
-            raise ValueError(f"its {name} is {row[name]!r:.80}")
 
 
 def summary_of(row: Any) -> StudySummary:
@@ -318,40 +309,25 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     Raises:
         StorageError: The trial holds something that cannot be stored.
     """
-    data, measured, now = trial.to_json(), trial.outcomes, utc_now()
+    data = trial.to_json()
     try:
-        row = {
+        Trial.from_json(data)  # what is written can be read
+        noise = data.pop("outcome_noise", {})
+        pairs = {name: [value, noise.get(name)] for name, value in trial.outcomes.items()}
+        data |= {"outcomes": pairs}
+        return {
             "study": study,
-            "number": trial.number,
-            "state": trial.state,
-            "params": json.dumps(data["params"], allow_nan=False),
-            "value": trial.value,
-            "noise_std": trial.noise_std,
-            "decision": json.dumps(data["decision"], allow_nan=False),
-            "created": trial.created or now,
-            "finished": (trial.finished or now) if trial.is_finished else None,
+            **{name: _text(v) if isinstance(v, dict | list) else v for name, v in data.items()},
+            "feasible": None if trial.feasible is None else int(trial.feasible),
             "worker": ticket,
             "heartbeat": None,
             "attempts": int(trial.state == "running"),
-            "corrects": trial.corrects,
-            "asked": _text(data["asked"]),
-            "error": trial.error,
-            "note": trial.note,
-            "attributes": _text(data["attributes"]),
-            "started": trial.started or (now if trial.state == "running" else None),
             "revision": 0,
-            "transient": trial.transient,
-            "outcomes": _text(
-                {name: [value, trial.outcome_noise.get(name)] for name, value in measured.items()}
-            ),
-            "feasible": None if trial.feasible is None else int(trial.feasible),
         }
-        check_row(row)  # what is written can be read
     except (TypeError, ValueError) as error:
         raise StorageError(
             f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}"
         ) from None
-    return row
 
 
 def _text(value: Any) -> str | None:
@@ -359,72 +335,29 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, allow_nan=False) if value else None
 
 
-def read_outcomes(text: str | None) -> dict[str, Any]:
-    """Returns a trial's fields ``outcomes`` and ``outcome_noise``."""
-    pairs = load_dict(text)
-    numbers = [number for pair in pairs.values() for number in pair if number is not None]
-    if not all(map(is_number, numbers)):
-        raise ValueError(f"its outcomes are {text!r}")
-    return {
-        "outcomes": {name: value for name, (value, _) in pairs.items()},
-        "outcome_noise": {name: std for name, (_, std) in pairs.items() if std is not None},
-    }
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, and not a truth value."""
-    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def check_time(name: str, text: Any) -> None:
-    """Raises ValueError unless a time is None or ISO 8601 with its zone."""
-    try:
-        valid = text is None or datetime.fromisoformat(text).tzinfo is not None
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ValueError(f"its {name} is {text!r}")
-
-
-def check_row(row: Mapping[str, Any]) -> None:
-    """Raises ValueError for values that this library never writes: SQLite keeps any in a column."""
-    number, corrects = row["number"], row["corrects"]
-    valid = {
-        "number": isinstance(number, int) and number >= 0,
-        "revision": isinstance(row.get("revision", 0), int) and row.get("revision", 0) >= 0,
-        "state": row["state"] in STATES,
-        **{name: row[name] is None or is_number(row[name]) for name in NUMBERS},
-        **{name: isinstance(row[name], str | None) for name in TEXTS},
-    }
-    _refuse_invalid(valid, row)
-    for name in TIMES:
-        check_time(name, row[name])
-    # so that corrections form no cycle
-    if corrects is not None and not (type(corrects) is int and 0 <= corrects < number):
-        raise ValueError(f"it corrects trial {corrects!r}, which is none before it")
-
-
 def trial_of(row: Mapping[str, Any]) -> Trial:
-    """Returns the trial of a row.
+    """Returns the trial of a row. SQLite keeps any value in a column, so each is checked.
 
     Raises:
         ValueError, or what else malformed content raises: see ``codec.MALFORMED``.
     """
-    check_row(row)
-    params, transient = load(row["params"]), row["transient"]
-    if not isinstance(params, dict | list):
-        raise ValueError(f"its point is {params!r}")
-    if transient not in (None, False, True):
-        raise ValueError(f"its transient is {transient!r}")
+    outcomes, flags = load_dict(row["outcomes"]), {}
+    for name in ("transient", "feasible"):  # SQLite's truth values are 0 and 1
+        if row[name] not in (None, 0, 1):
+            raise ValueError(f"its {name} is {row[name]!r}")
+        flags[name] = None if row[name] is None else bool(row[name])
+    if not isinstance(row.get("revision", 0), int):
+        raise ValueError(f"its revision is {row['revision']!r:.80}")
     return Trial.from_json(
         {
             **row,
-            "params": params,
+            **flags,
+            "params": load(row["params"]),
             "decision": load_dict(row["decision"]),
             "worker": row.get("attended_by"),
             "asked": None if row["asked"] is None else load(row["asked"]),
             "attributes": load_dict(row["attributes"]),
-            **read_outcomes(row["outcomes"]),
-            "feasible": None if row["feasible"] is None else bool(row["feasible"]),
+            "outcomes": {name: value for name, (value, _) in outcomes.items()},
+            "outcome_noise": {name: std for name, (_, std) in outcomes.items() if std is not None},
         }
     )

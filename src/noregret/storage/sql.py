@@ -27,6 +27,7 @@ from noregret.storage.protocol import (
     StudyKey,
     StudyRecord,
     StudySummary,
+    as_added,
     check_numbering,
     study_exists,
     study_replaced,
@@ -174,7 +175,8 @@ class SQLStorage:
                 insert = self._studies.insert().values(row).returning(self._studies.c.id)
                 study: int = connection.execute(insert).scalar_one()
                 if trials:
-                    rows = [row_of(study, trial, uuid.uuid4().hex) for trial in trials]
+                    added = (as_added(trial, trial.number, None) for trial in trials)
+                    rows = [row_of(study, trial, uuid.uuid4().hex) for trial in added]
                     connection.execute(self._trials.insert(), rows)
             return study
 
@@ -397,7 +399,8 @@ class SQLStorage:
             return []
         sql, t, study, expected = self._sql, self._trials.c, self._id(name), trials[0].number
         ticket, attended = worker or uuid.uuid4().hex, worker is not None
-        rows = [{**row_of(study, trial, ticket), "attended": attended} for trial in trials]
+        added = [as_added(trial, trial.number, worker) for trial in trials]
+        rows = [{**row_of(study, trial, ticket), "attended": attended} for trial in added]
         # one statement is enough where the expected number is still free
         may_be_quick = unless is not None and len(rows) == 1 and 0 <= expected < below
         same = ("study", "worker", "created", "params", "decision")
@@ -443,16 +446,7 @@ class SQLStorage:
             break
         if first is None:
             return None
-        return [
-            replace(
-                trial,
-                number=first + index,
-                created=row["created"],
-                finished=row["finished"],
-                worker=worker if trial.state == "running" else None,
-            )
-            for index, (trial, row) in enumerate(zip(trials, rows, strict=True))
-        ]
+        return [replace(trial, number=number) for number, trial in enumerate(added, first)]
 
     # -- changing trials --
 
@@ -485,7 +479,7 @@ class SQLStorage:
         self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         study, sql, t = self._id(name), self._sql, self._trials.c
-        row = row_of(study, Trial(0, {}).ended(ending), "")
+        row = row_of(study, as_added(Trial(0, {}).ended(ending), 0, None), "")
         at = sql.and_(t.study == study, t.number == number)
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:

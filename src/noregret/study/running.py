@@ -44,7 +44,7 @@ from noregret.errors import (
 from noregret.storage import UNLIMITED
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
-from noregret.trials import Ending, Trial, failure_text, returned
+from noregret.trials import Ending, Trial, failure_text, is_number, returned
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
@@ -61,14 +61,9 @@ log = logging.getLogger("noregret")
 # -- checks --
 
 
-def is_number(value: Any) -> bool:
-    kinds = (int, float, np.integer, np.floating)
-    return isinstance(value, kinds) and not isinstance(value, bool)
-
-
 def check_seconds(name: str, value: Any) -> None:
     """ConfigurationError unless it is a positive, finite number."""
-    if not is_number(value) or not 0 < value < math.inf:
+    if not is_number(value) or value <= 0:
         raise ConfigurationError(f"{name} is a positive number of seconds, got {value!r}")
 
 
@@ -497,7 +492,7 @@ class Reached:
     value: float
 
     def __post_init__(self) -> None:
-        if not is_number(self.value) or not math.isfinite(self.value):
+        if not is_number(self.value):
             raise ConfigurationError(f"the value to reach must be finite, got {self.value!r}")
 
     def __call__(self, study: Study) -> bool:
@@ -536,7 +531,7 @@ class CertifiedWithin:
     heuristic: bool = False
 
     def __post_init__(self) -> None:
-        if not is_number(self.regret) or not 0 < self.regret < math.inf:
+        if not is_number(self.regret) or self.regret <= 0:
             raise ConfigurationError(
                 f"the regret to certify must be positive and finite, got {self.regret!r}"
             )

@@ -15,6 +15,8 @@ from functools import cache, partial
 from types import UnionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from noregret.errors import StorageError
 
 VERSION = 1  # of the stored form
@@ -96,7 +98,7 @@ class Decision:
                 f"a decision was written by a newer version of noregret (form {version}, this one"
                 f" reads {VERSION}): upgrade noregret"
             )
-        return read(Decision, data)
+        return Decision(**typed(Decision, data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +158,17 @@ def plain(value: Any) -> Any:
 _SAYS_NOTHING = plain(Decision())
 
 
-def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
-    """The dataclass of JSON values; names that it does not have are passed over.
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite real number, and not a truth value."""
+    kinds = (int, float, np.integer, np.floating)
+    return isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def typed(kind: Callable[..., Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON values as the fields of a dataclass; names that it does not have are ignored.
 
     Raises:
         ValueError: A value is of another type than its field: a strategy would meet it far away.
-        TypeError: A value is missing.
     """
     values = {}
     for name, convert in _converters(kind).items():
@@ -170,14 +177,14 @@ def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
                 values[name] = convert(data[name])
             except TypeError:
                 raise ValueError(f"its {name} is {str(data[name])[:80]}") from None
-    return kind(**values)
+    return values
 
 
 def payload_as(kind: Callable[..., T], decision: Decision) -> T | None:
     """The payload as what its strategy made it of; None: it is another strategy's, or damaged."""
     try:
-        return read(kind, decision.payload)
-    except (TypeError, ValueError):
+        return kind(**typed(kind, decision.payload))
+    except (TypeError, ValueError):  # TypeError: a value is missing
         return None
 
 
@@ -197,7 +204,9 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
         inner = [_converter(option) for option in options if option is not ...]
         return partial(_tuple_of, inner, options[-1] is ...)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return lambda value: read(hint, value) if isinstance(value, Mapping) else _refuse()
+        return lambda value: hint(**typed(hint, value)) if isinstance(value, Mapping) else _refuse()
+    if origin is Mapping:
+        return partial(_mapping_of, _converter(options[1]))
     kind = str if origin is Literal else origin or hint  # a word, which may be another package's
     fits = _FITS.get(hint, lambda value: isinstance(value, kind))
     return lambda value: value if fits(value) else _refuse()
@@ -220,6 +229,12 @@ def _tuple_of(inner: Sequence[Callable[[Any], Any]], is_open: bool, value: Any) 
     return tuple(convert(each) for convert, each in zip(inner, value, strict=True))
 
 
+def _mapping_of(convert: Callable[[Any], Any], value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return _refuse()
+    return {name: convert(item) for name, item in value.items()}
+
+
 def _refuse() -> NoReturn:
     raise TypeError
 
@@ -227,9 +242,7 @@ def _refuse() -> NoReturn:
 _FITS: dict[Any, Callable[[Any], bool]] = {
     Any: lambda value: True,
     bool: lambda value: isinstance(value, bool),
-    float: lambda value: (
-        isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
-    ),
+    float: is_number,
     # counts and numbers of trials
     int: lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
 }

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
+from noregret.trials.decision import is_number
 from noregret.trials.trial import Ending, State
 
 
@@ -25,8 +26,7 @@ class _Limit:
     symbol: ClassVar[str]
 
     def __post_init__(self) -> None:
-        number = isinstance(self.limit, (int, float, np.integer, np.floating))
-        if isinstance(self.limit, bool) or not number or not math.isfinite(self.limit):
+        if not is_number(self.limit):
             raise ConfigurationError(
                 f"a limit is a finite number, got {self.limit!r}: write"
                 f" {type(self).__name__}(0.3), in the outcome's unit"

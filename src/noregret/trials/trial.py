@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from noregret.errors import TrialError
-from noregret.trials.decision import Decision, ModelDecision
+from noregret.trials.decision import Decision, ModelDecision, typed
 
 State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
 STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed", "withdrawn")
@@ -165,12 +165,19 @@ class Trial:
 
     @staticmethod
     def from_json(row: Mapping[str, Any]) -> Trial:
-        data = {each.name: row[each.name] for each in fields(Trial) if each.name in row}
-        data |= {"params": _point(row["params"]), "asked": _point(row.get("asked"))}
+        """The trial that ``to_json`` was called of; ValueError for values that no trial has."""
+        data = {**row, "params": _point(row["params"]), "asked": _point(row.get("asked"))}
         data |= {name: row.get(name) or {} for name in ("attributes", *OUTCOME_FIELDS[:2])}
-        data |= {"decision": Decision.from_json(row["decision"])}
-        data |= {"transient": bool(row.get("transient"))}
-        return Trial(**data)
+        data |= {"transient": row.get("transient") or False}
+        decision = Decision.from_json(data.pop("decision"))
+        trial = Trial(**typed(Trial, data), decision=decision)
+        if trial.state not in STATES:
+            raise ValueError(f"its state is {trial.state!r:.80}")
+        for name in ("created", "finished", "started"):
+            check_time(name, row.get(name))
+        if trial.corrects is not None and trial.corrects >= trial.number:  # they form no cycle
+            raise ValueError(f"it corrects trial {trial.corrects}, which is none before it")
+        return trial
 
 
 def _plain(params: Any) -> Any:
@@ -182,7 +189,19 @@ def _plain(params: Any) -> Any:
 def _point(params: Any) -> Any:
     if params is None or isinstance(params, Mapping):
         return params
+    if not isinstance(params, list):
+        raise ValueError(f"its point is {params!r}")
     return np.array(params, dtype=np.float64)
+
+
+def check_time(name: str, text: Any) -> None:
+    """Raises ValueError unless a time is None or ISO 8601 with its zone."""
+    try:
+        valid = text is None or datetime.fromisoformat(text).tzinfo is not None
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(f"its {name} is {text!r}")
 
 
 def standing(trials: Iterable[Trial]) -> list[Trial]:
