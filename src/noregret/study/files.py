@@ -39,9 +39,8 @@ from noregret.trials import (
     Limit,
     Trial,
     check_attributes,
+    check_ending,
     check_note,
-    check_outcome,
-    check_transient,
 )
 
 Format = Literal["csv", "json", "parquet"]
@@ -326,10 +325,9 @@ class _RowReader:
     def trial(self, row: dict[str, Any]) -> Trial:
         if "" in row:
             raise TrialError(f"more cells than columns: {row['']!r}")
-        text = (row.get("state") or "complete").strip()
-        state = next((each for each in STATES if each == text), None)
-        if state is None:
-            raise TrialError(f"state is one of {list(STATES)}, got {text!r}")
+        state: Any = (row.get("state") or "complete").strip()
+        if state not in STATES:
+            raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
         cells = {name: row[place] for name, place in self.place.items()}
         space = self.table.space
         params = space.canonical(
@@ -340,31 +338,26 @@ class _RowReader:
         )
         error, note, text = (unguarded(row.get(name) or "") or None for name in TEXTS)
         try:
-            attributes = check_attributes(json.loads(text) if text and text.strip() else None)
+            attributes = json.loads(text) if text and text.strip() else None
         except ValueError:
             raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
-        waits = state in ("waiting", "running")
         flag = (row.get("transient") or "").strip().lower()
         if flag not in ("", "true", "false", "1", "0", "yes", "no"):
             raise TrialError(f"transient is true or false, got {flag!r}")
-        ending = Ending()
-        if not waits:
+        decision, limits = Decision(), self.table.limits
+        if state in ("waiting", "running"):
+            decision, attributes = Decision("enqueued"), check_attributes(attributes)
+            ending = Ending("waiting", note=check_note(note), attributes=attributes)
+        else:
             value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
-            outcomes = self._outcomes(row)
-            if state == "complete" and value is None and not outcomes:
+            told = {"outcomes": self._outcomes(row), "note": note, "attributes": attributes}
+            if state == "complete" and value is None and not told["outcomes"]:
                 raise TrialError(
                     'it has no value: give one, or a column "state" that says "failed" or "waiting"'
                 )
-            ending = check_outcome(value, noise, state, outcomes, self.table.limits)
-        ending = replace(
-            ending,
-            state="waiting" if waits else state,
-            error=check_note(error, "an error"),
-            note=check_note(note),
-            attributes=attributes,
-            transient=not waits and check_transient(flag in ("true", "1", "yes"), state),
-        )
-        decision = Decision("enqueued" if waits else "added")
+            transient = flag in ("true", "1", "yes")
+            ending = check_ending(limits, value, noise, state, **told, transient=transient)
+        ending = replace(ending, error=check_note(error, "an error"))
         return Trial(0, params, decision=decision).ended(ending)
 
     def _outcomes(self, row: dict[str, Any]) -> dict[str, Any] | None:

@@ -183,7 +183,8 @@ class Run:
                 f"until is a function of the study that says whether to stop, got {self.until!r}:"
                 " write Reached(0.9), or lambda study: …"
             )
-        if self.timeout is not None and not (is_number(self.timeout) and self.timeout >= 0):
+        ends = self.timeout in (None, math.inf) or is_number(self.timeout)
+        if not ends or (self.timeout is not None and self.timeout < 0):
             raise ConfigurationError(
                 f"timeout is a number of seconds of at least 0, got {self.timeout!r}"
             )

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -72,9 +72,8 @@ from noregret.trials import (
     State,
     Trial,
     check_attributes,
+    check_ending,
     check_note,
-    check_outcome,
-    check_transient,
     corrections,
     history_of,
     html_table,
@@ -564,8 +563,8 @@ class Study:
             TrialError: The trial has ended already, or what is told makes no sense.
         """
         number = number_of(trial)
-        ending = self._ending(
-            value, noise_std, state, outcomes, reason, note, attributes, transient
+        ending = check_ending(
+            self.outcomes, value, noise_std, state, outcomes, reason, note, attributes, transient
         )
         if isinstance(trial, Trial) or params is not None:
             point = self._really_run(self._trial(trial, ASK_FIRST), params)
@@ -600,32 +599,6 @@ class Study:
                 " nothing was recorded. Give it to its own study, or add() the point here"
             )
         return trials[number]
-
-    def _ending(
-        self,
-        value: Any,
-        noise_std: Any,
-        state: State,
-        outcomes: Any,
-        reason: Any = None,
-        note: Any = None,
-        attributes: Any = None,
-        transient: Any = False,
-    ) -> Ending:
-        """What is told of a trial, checked."""
-        ending = check_outcome(value, noise_std, state, outcomes, self.outcomes)
-        if reason is not None and state != "failed":
-            raise TrialError(
-                f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing'
-                ' was recorded; write note=…, or state="failed"'
-            )
-        return replace(
-            ending,
-            error=check_note(reason, "a reason"),
-            note=check_note(note),
-            attributes=check_attributes(attributes),
-            transient=check_transient(transient, state),
-        )
 
     def _really_run(self, trial: Trial, params: Any) -> Any:
         """The point that was run, from the values that differed; None if it is the one asked."""
@@ -663,7 +636,9 @@ class Study:
             note: Words to keep with it.
             attributes: JSON values by name to keep with it.
         """
-        ending = self._ending(value, noise_std, "complete", outcomes, None, note, attributes)
+        ending = check_ending(
+            self.outcomes, value, noise_std, "complete", outcomes, None, note, attributes
+        )
         return self._append([Trial(0, self.space.canonical(params)).ended(ending)])[0]
 
     def enqueue(
@@ -722,7 +697,7 @@ class Study:
         The arguments are those of ``tell``.
         """
 
-        def corrected(old: Trial) -> Trial:
+        def ending_of(old: Trial) -> Ending:
             if not old.is_finished:
                 raise TrialError(
                     f"trial {old.number} is {old.state}, there is nothing to correct: tell() its"
@@ -730,52 +705,52 @@ class Study:
                 )
             measured = outcomes
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
-                noisy = old.outcome_noise
-                measured = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
-            ending = self._ending(
-                value, noise_std, state, measured, reason, note, attributes, transient
-            )
-            ending = replace(ending, params=self._really_run(old, params))
-            decision = Decision("correction")
-            kept = Trial(
-                old.number, old.params, decision=decision, note=old.note, attributes=old.attributes
-            )
-            new = kept.ended(ending)
-            asked = None if _same(new.params, old.proposed) else old.proposed
-            return replace(new, asked=asked)
+                stds = old.outcome_noise
+                measured = {name: (mean, stds.get(name)) for name, mean in old.outcomes.items()}
+            told = (value, noise_std, state, measured, reason, note, attributes, transient)
+            ending = check_ending(self.outcomes, *told)
+            return replace(ending, params=self._really_run(old, params))
 
-        return self._supersede(trial, "only a told trial can be corrected", corrected)
+        return self._supersede(trial, "only a told trial can be corrected", "correction", ending_of)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
         failure no longer counts. The next ask returns it.
         """
 
-        def again(old: Trial) -> Trial:
+        def ending_of(old: Trial) -> Ending:
             if old.state != "failed":
                 raise TrialError(
                     f"trial {old.number} is {old.state}: {INSTEAD_OF_RETRY[old.state]}"
                 )
-            return Trial(
-                old.number,
-                old.proposed,
-                "waiting",
-                decision=Decision("retry"),
-                note=old.note,
-                attributes=old.attributes,
-            )
+            return Ending("waiting", params=old.proposed)
 
-        return self._supersede(trial, "only a failed trial can be given out again", again)
+        return self._supersede(
+            trial, "only a failed trial can be given out again", "retry", ending_of
+        )
 
     def _supersede(
-        self, trial: Trial | int, advice: str, new_of: Callable[[Trial], Trial]
+        self,
+        trial: Trial | int,
+        advice: str,
+        source: Literal["correction", "retry"],
+        ending_of: Callable[[Trial], Ending],
     ) -> Trial:
         """Adds a trial in the place of another one's latest entry."""
         while True:
             trials = self.trials
             number = self._trial(trial, advice, trials).number
             old = trials[latest(number, corrections(trials))]
-            new = replace(new_of(old), number=len(trials), corrects=old.number)
+            new = Trial(
+                len(trials),
+                old.params,
+                decision=Decision(source),
+                corrects=old.number,
+                note=old.note,
+                attributes=old.attributes,
+            ).ended(ending_of(old))
+            asked = None if _same(new.params, old.proposed) else old.proposed
+            new = replace(new, asked=asked)
             if self._storage.append(self._key, [new], unless=bool) is not None:
                 return self.trials[new.number]
 

@@ -20,18 +20,9 @@ import numpy as np
 from noregret.errors import StorageError
 
 VERSION = 1  # of the stored form
-Source = Literal[
-    "initial",
-    "random",
-    "exhaustive",
-    "feasibility",
-    "model",
-    "added",
-    "enqueued",
-    "correction",
-    "retry",
-]
-CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "feasibility", "model")
+Chosen = Literal["initial", "random", "exhaustive", "feasibility", "model"]
+Source = Literal[Chosen, "added", "enqueued", "correction", "retry"]
+CHOSEN: tuple[Source, ...] = get_args(Chosen)
 Kind = Literal["promise", "survey", "patrol"]
 T = TypeVar("T")
 

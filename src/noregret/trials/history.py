@@ -16,7 +16,7 @@ import numpy as np
 from noregret.space import Array
 from noregret.trials.decision import Decision, ModelDecision
 from noregret.trials.limits import Limit, margin
-from noregret.trials.trial import STATES, State, Trial
+from noregret.trials.trial import STATES, Ending, State, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,6 @@ def history_of(
         for trial in trials
         if trial.decision.chosen and latest(trial.number, replaced_by) not in nothing
     ]
-    row_of = {trial.number: row for row, trial in enumerate(done) if trial.asked is None}
 
     withdrawn = [trial for trial in of_state["withdrawn"] if trial.decision.chosen]
     coming = of_state["waiting"] + of_state["running"] + withdrawn
@@ -147,29 +146,26 @@ def history_of(
     def points(chosen: Sequence[Trial]) -> Array:
         return np.array([encode(trial) for trial in chosen]).reshape(-1, dimension)
 
+    def rows(measured: Sequence[Trial]) -> tuple[int | None, ...]:
+        """For each decision the row of its value."""
+        row_of = {trial.number: row for row, trial in enumerate(measured) if trial.asked is None}
+        return tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided])
+
     def margins(name: str, limit: Limit) -> Margins:
-        told = [trial for trial in ended if name in trial.outcomes]
-        row_in = {trial.number: row for row, trial in enumerate(told) if trial.asked is None}
-        noise = [trial.outcome_noise.get(name, math.nan) for trial in told]
-        return Margins(
-            name,
-            limit,
-            points(told),
-            np.array([margin(limit, trial.outcomes[name]) for trial in told]),
-            np.array(noise, dtype=np.float64),
-            tuple([row_in.get(latest(trial.number, replaced_by)) for trial in decided]),
-        )
+        measured = [trial for trial in ended if name in trial.outcomes]
+        y = np.array([margin(limit, trial.outcomes[name]) for trial in measured])
+        noise = [trial.outcome_noise.get(name, math.nan) for trial in measured]
+        noise_std = np.array(noise, dtype=np.float64)
+        return Margins(name, limit, points(measured), y, noise_std, rows(measured))
 
     return History(
         X=points(done),
         y=np.array([sign * float(trial.value or 0.0) for trial in done]),
-        noise_std=np.array(
-            [math.nan if trial.noise_std is None else trial.noise_std for trial in done]
-        ),
+        noise_std=np.array([trial.noise_std for trial in done], dtype=np.float64),  # None: NaN
         pending=points(coming),
         failed=points(of_state["failed"]),
         decisions=tuple([trial.decision for trial in decided]),
-        rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
+        rows=rows(done),
         sign=sign,
         outcomes=tuple([margins(name, each) for name, each in (limits or {}).items()]),
         valueless=points([trial for trial in ended if trial.value is None]) if limits else None,
@@ -199,22 +195,8 @@ def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
     decision = trials[number].decision
     pending, seen = set(decision.pending), number if decision.seen is None else decision.seen
     return [
-        (
-            replace(
-                trial,
-                params=trial.proposed,
-                asked=None,
-                state="running",
-                value=None,
-                noise_std=None,
-                finished=None,
-                outcomes={},
-                outcome_noise={},
-                feasible=None,
-                transient=False,
-            )
-            if trial.number in pending
-            else trial
-        )
+        replace(trial.ended(Ending("running")), params=trial.proposed, asked=None, finished=None)
+        if trial.number in pending
+        else trial
         for trial in trials[:seen]
     ]

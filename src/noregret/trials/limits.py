@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
 from noregret.trials.decision import is_number
-from noregret.trials.trial import Ending, State
+from noregret.trials.trial import Ending, State, check_attributes, check_note
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,52 +137,79 @@ def check_noise(noise_std: Any) -> float | None:
     return number
 
 
-def check_outcome(
-    value: Any, noise_std: Any, state: State, outcomes: Any, limits: Mapping[str, Limit]
+def check_ending(
+    limits: Mapping[str, Limit],
+    value: Any = None,
+    noise_std: Any = None,
+    state: State = "complete",
+    outcomes: Any = None,
+    reason: Any = None,
+    note: Any = None,
+    attributes: Any = None,
+    transient: Any = False,
 ) -> Ending:
-    """Value, noise and measured outcomes of a trial that ends in this state.
+    """How a trial ends, from what is told of it.
 
     Args:
+        limits: The limits of the study.
         value: The value; where outcomes have limits it may be None if a limit is not kept.
         noise_std: Standard deviation of the value's noise, or None.
         state: "complete", "failed" or "withdrawn".
         outcomes: Each outcome by name: a number, or the pair (number, noise std).
-        limits: The limits of the study.
-
-    Returns:
-        The ending with value, noise and outcomes.
+        reason: Why it failed.
+        note: Words to keep with it.
+        attributes: JSON values by name to keep with it.
+        transient: Whether the failure says nothing of the point.
 
     Raises:
         TrialError: Something is missing, unknown, or not a finite number.
     """
     if state not in ENDS:
         raise TrialError(f"state is one of {list(ENDS)}, got {state!r}")
-    if state != "complete":
-        if value is not None:
-            raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")
-        noise, ending = check_noise(noise_std), check_measured(outcomes, limits, state)
-        return replace(ending, noise_std=noise)
-    number = None if value is None and limits else check_value(value)
-    noise, ending = check_noise(noise_std), check_measured(outcomes, limits, state)
-    if number is None and ending.feasible is not False:
+    if state != "complete" and value is not None:
+        raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")
+    without_value = state != "complete" or (value is None and bool(limits))
+    number, noise = None if without_value else check_value(value), check_noise(noise_std)
+    measured, stds = _check_measured(outcomes, limits, state)
+    feasible = keeps(measured, limits)
+    if state == "complete" and number is None and feasible is not False:
         raise TrialError(
             "a value may be missing only where an outcome is beyond its limit, and here none is:"
             ' nothing was recorded; tell the value, or state="failed" if there is none'
         )
-    return replace(ending, value=number, noise_std=noise)
+    if not isinstance(transient, bool):
+        raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
+    if state != "failed" and (transient or reason is not None):
+        what = "transient" if transient else "a reason"
+        raise TrialError(
+            f'{what} is for a trial that failed, got state="{state}": nothing was recorded; leave'
+            ' it out (a note can be written with any state), or tell state="failed"'
+        )
+    return Ending(
+        state,
+        number,
+        noise,
+        measured,
+        stds,
+        feasible,
+        error=check_note(reason, "a reason"),
+        note=check_note(note),
+        attributes=check_attributes(attributes),
+        transient=transient,
+    )
 
 
-def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> Ending:
-    """The outcomes of a trial that ends in this state: all of them, each a number or the pair
-    (number, noise std).
-    """
+def _check_measured(
+    outcomes: Any, limits: Mapping[str, Limit], state: State
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The outcomes of a trial that ends in this state, all of them, and their known noise stds."""
     if state != "complete" or not (limits or outcomes):
         if outcomes:
             raise TrialError(
                 f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded; tell it"
                 " without a value and without state= where only a limit was not kept"
             )
-        return Ending(state)
+        return {}, {}
     if not limits:
         raise TrialError(
             f"this study has no outcomes, got {outcomes!r}: nothing was recorded. Give limits when"
@@ -209,8 +236,7 @@ def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> 
             values[name], noise[name] = check_value(value), check_noise(std)
         except NoRegretError as error:
             raise TrialError(f"outcome {name!r}: {error}") from None
-    known = {name: std for name, std in noise.items() if std is not None}
-    return Ending(state, outcomes=values, outcome_noise=known, feasible=keeps(values, limits))
+    return values, {name: std for name, std in noise.items() if std is not None}
 
 
 def keeps(values: Mapping[str, float], limits: Mapping[str, Limit]) -> bool | None:
@@ -251,7 +277,7 @@ def returned(result: Any, limits: Mapping[str, Limit]) -> Ending:
                 value, noise = value
         else:
             raise TrialError("there are no outcomes in it")
-        return check_outcome(value, noise, "complete", outcomes, limits)
+        return check_ending(limits, value, noise, outcomes=outcomes)
     except NoRegretError as error:
         what = "nothing (None)" if result is None else repr(result)[:200]
         if limits:

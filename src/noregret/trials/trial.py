@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from noregret.errors import TrialError
 from noregret.trials.decision import Decision, ModelDecision, typed
 
 State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
-STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed", "withdrawn")
+STATES: tuple[State, ...] = get_args(State)
 MAX_TEXT = 10_000  # characters of a note or of a stored exception
 OUTCOME_FIELDS = ("outcomes", "outcome_noise", "feasible")  # stored only where there are outcomes
 CELL = "text-align:left;padding:1px 10px 1px 0;vertical-align:top"
@@ -147,12 +147,11 @@ class Trial:
 
     def ended(self, ending: Ending) -> Trial:
         """The trial with this ending."""
-        new = {each.name: getattr(ending, each.name) for each in fields(ending)}
+        new = {field.name: getattr(ending, field.name) for field in fields(ending)}
         new |= {"note": ending.note or self.note}
         new |= {"attributes": merged(self.attributes, ending.attributes)}
-        if ending.params is None:
-            return replace(self, **new | {"params": self.params})
-        return replace(self, **new, asked=self.params)
+        new["params" if ending.params is None else "asked"] = self.params
+        return replace(self, **new)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
@@ -214,12 +213,12 @@ def standing(trials: Iterable[Trial]) -> list[Trial]:
 def number_of(trial: Trial | int) -> int:
     if isinstance(trial, Trial):
         return trial.number
-    if isinstance(trial, bool):
-        raise TrialError(f"a trial is a Trial or its number, got {trial!r}")
     try:
-        return operator.index(trial)
+        if not isinstance(trial, bool):
+            return operator.index(trial)
     except TypeError:
-        raise TrialError(f"a trial is a Trial or its number, got {trial!r}") from None
+        pass
+    raise TrialError(f"a trial is a Trial or its number, got {trial!r}")
 
 
 # -- notes, attributes, failures --
@@ -280,18 +279,6 @@ def unwritable(text: str) -> str | None:
             kind = "the byte zero" if each == "\0" else f"half a character, {each!r},"
             return f"{kind} at position {position} of {text[:80]!r}, which no database keeps"
     return None
-
-
-def check_transient(transient: Any, state: str) -> bool:
-    """Whether a failure says nothing of its point."""
-    if not isinstance(transient, bool):
-        raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
-    if transient and state != "failed":
-        raise TrialError(
-            f'transient is for a trial that failed, got state="{state}": nothing was recorded;'
-            ' leave it out, or tell state="failed"'
-        )
-    return transient
 
 
 def check_attributes(attributes: Any) -> dict[str, Any]:
