@@ -10,7 +10,16 @@ import numpy as np
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialError
-from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
+from noregret.space import (
+    Candidates,
+    Constraint,
+    FixedInputs,
+    Parameter,
+    Space,
+    as_space,
+    fix,
+    named_params,
+)
 from noregret.storage import StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.trials import (
@@ -75,6 +84,55 @@ def _context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
             f"every input is context, {list(names)!r}: there is nothing left to choose"
         )
     return tuple(dict.fromkeys(names))
+
+
+def part_of(
+    record: StudyRecord, fixed: Mapping[str, Any] | None, context: Mapping[str, Any] | None
+) -> Space | Candidates | FixedInputs:
+    """The part of the space that is searched: in this context, with these values fixed."""
+    names, space = record.context, record.space
+    if not names and context is not None:
+        raise ConfigurationError(
+            f"this study has no context, got {context!r}: name the inputs that are not chosen when"
+            " it is made, Study(…, context=(…)); for one ask use fixed="
+        )
+    if not names:
+        return space if fixed is None else fix(space, fixed)
+    values = context if isinstance(context, Mapping) else {}
+    missing = [name for name in names if name not in values]
+    unknown = [name for name in values if name not in names]
+    if missing or unknown:
+        wanted = ", ".join(f"{name!r}: …" for name in names)
+        raise ConfigurationError(
+            f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}, got"
+            f" {context!r}; missing {missing!r}, unknown {unknown!r}"
+        )
+    twice = [name for name in fixed or {} if name in names]
+    if twice:
+        raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
+    return fix(space, {**{name: values[name] for name in names}, **(fixed or {})}, is_context=True)
+
+
+def point_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
+    """The point that was run, from the values that differed; None if it is the one asked."""
+    if params is None:
+        return None
+    if isinstance(params, Mapping):
+        asked = named_params(space, trial.params)
+        unknown = [name for name in params if name not in asked]
+        if unknown:
+            raise TrialError(
+                f"params names {unknown!r}, which this study does not have: its parameters are"
+                f" {list(asked)!r}; nothing was recorded"
+            )
+        params = {**asked, **params}
+    point = space.canonical(params)
+    return None if is_same(point, trial.params) else point
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two points have the same values."""
+    return np.array_equal(np.asarray(one, object), np.asarray(other, object))
 
 
 def check_numbers(trials: Sequence[Trial]) -> None:

@@ -17,6 +17,7 @@ from noregret.gp import Matern, SquaredExponential
 from noregret.rkhs import Bounded, Cover, covered, cube_cover, searched
 from noregret.search import Acquisition, argmax
 from noregret.space import Array, Choice, Mask, SearchSpace, spread_points
+from noregret.storage import StudyRecord
 from noregret.strategies import Belief
 from noregret.trials import Goal, Limit, Trial, html_table, margin, sign_of, standing
 
@@ -199,24 +200,19 @@ def complete(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial in standing(trials) if trial.state == "complete"]
 
 
-def best_of(
-    complete: Sequence[Trial], goal: Goal, limits: Mapping[str, Limit] | None = None
-) -> Trial:
-    """Of those within all limits; where there is none yet, the one that misses them least."""
-    if not complete:
+def best_of(record: StudyRecord, trials: Sequence[Trial]) -> Trial:
+    """The best of those within all limits; while there is none, the one that misses them least."""
+    done, limits, sign = complete(trials), record.outcomes, sign_of(record.goal)
+    if not done:
         raise TrialError("no trial is complete yet: tell a value first")
-    if limits:
-        within = [trial for trial in complete if trial.feasible and trial.value is not None]
-        if not within:
-            near = closest(complete, limits)
-            assert near is not None
-            return near
-        complete = within
-    return max(complete, key=lambda trial: sign_of(goal) * float(trial.value or 0.0))
+    within = [t for t in done if t.value is not None and (t.feasible or not limits)]
+    if not within:
+        return closest(done, limits)
+    return max(within, key=lambda trial: sign * float(trial.value or 0.0))
 
 
 def recommended_of(
-    complete: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief, goal: Goal
+    record: StudyRecord, trials: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief
 ) -> tuple[Trial, float, float]:
     """The trial with the best posterior mean, and mean and std there, to be maximised. Where the
     band is proved, the one with the best lower bound: it has the smallest certificate. Where
@@ -226,11 +222,11 @@ def recommended_of(
     trial counts whose value is further below the median than the best is above it, and of trials
     that the model cannot tell apart the one with the best value is taken.
     """
-    valued = [trial for trial in complete if trial.value is not None]
+    valued = [trial for trial in complete(trials) if trial.value is not None]
     X = np.array([encode(trial) for trial in valued])
     mean, std = belief.predict(X)
     score = belief.band(X)[0] if belief.proved else mean
-    value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
+    value = sign_of(record.goal) * np.array([trial.value for trial in valued], dtype=np.float64)
     kept = within_limits(belief, X)
     if not kept.any():
         score = np.asarray(np.prod(_chances(belief, X), axis=0))
@@ -292,26 +288,43 @@ def violations(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> list[flo
     return [float(each) for each in total]
 
 
-def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial | None:
+def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial:
     """The trial that misses the limits least (Deb 2000)."""
-    return trials[int(np.argmin(violations(trials, limits)))] if trials else None
+    return trials[int(np.argmin(violations(trials, limits)))]
+
+
+def result_of(
+    record: StudyRecord,
+    trials: Sequence[Trial],
+    encode: Callable[[Trial], Array],
+    belief: Belief | None,
+) -> Result:
+    """What all trials of a study and its belief say."""
+    best, space, certificate = best_of(record, trials), record.space, None
+    if belief is None:
+        return Result(best, best, None, None, None, best.feasible)
+    trial, mean, std = recommended_of(record, trials, encode, belief)
+    x, has_limits = encode(trial), bool(belief.outcomes)
+    feasible = bool(likely_feasible(belief, x[None, :])[0]) if has_limits else None
+    if not record.context and not (has_limits and is_empty(space, belief)):
+        certificate = certify(space, belief, trial.params, x, record.seed)
+    prediction = (sign_of(record.goal) * mean, std)
+    return Result(best, trial, prediction, certificate, belief, feasible)
 
 
 # -- feasibility and certificates --
 
 
 def feasibility_of(
-    trials: Sequence[Trial],
-    limits: Mapping[str, Limit],
-    space: SearchSpace,
-    belief: Belief | None,
+    record: StudyRecord, trials: Sequence[Trial], belief: Belief | None
 ) -> Feasibility:
-    """What complete trials and a proved belief say of the limits."""
-    within = tuple(trial.number for trial in trials if trial.feasible)
-    near = closest(trials, limits)
+    """What the trials and a proved belief say of the limits."""
+    done = complete(trials)
+    within = tuple(trial.number for trial in done if trial.feasible)
+    near = closest(done, record.outcomes) if done else None
     if within:
         return Feasibility("feasible", within, near)
-    if belief is not None and belief.outcomes and is_empty(space, belief):
+    if belief is not None and belief.outcomes and is_empty(record.space, belief):
         return Feasibility("infeasible", (), near, "; ".join(_conditions(belief)[1:]))
     return Feasibility("unknown", (), near)
 
@@ -434,6 +447,17 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
     )
 
 
+def certify_in(part: SearchSpace, belief: Belief, X: Array, seed: int) -> Certificate:
+    """The certificate of the best action in the context that ``part`` holds."""
+    if belief.outcomes and is_empty(part, belief):
+        raise TrialError(
+            f"there is no regret to certify: in the context {dict(part.fixed)!r} nothing keeps all"
+            " limits"
+        )
+    x = best_action(part, belief, X, seed)
+    return certify(part, belief, part.decode(x), x, seed)
+
+
 # -- contexts --
 
 
@@ -510,15 +534,14 @@ def policy_of(
         ConfigurationError: The study has no context, or ``along`` is not part of it.
         TrialError: There is no model yet.
     """
-    if study.context and along is not None and along not in study.context:
+    name, parameters = along or next(iter(study.context), None), study.space.parameters
+    if name is None or name not in study.context:
         raise ConfigurationError(
-            f"{along!r} is no context of this study: its context is {list(study.context)!r}"
+            f"{name!r} is no context of this study: its context is {list(study.context)!r}"
         )
-    name = along or next(iter(study.context), "")
-    parameters = study.space.parameters
     if values is None:
-        values = values_along(parameters[name], POLICY_POINTS) if name else ()
-    fixed = {each: _middle(parameters[each]) for each in study.context} | dict(held or {})
+        values = values_along(parameters[name], POLICY_POINTS)
+    fixed = {other: _middle(parameters[other]) for other in study.context} | dict(held or {})
     contexts = [{**fixed, name: value} for value in values]
     return Policy(name, tuple(values), tuple(study._recommend(contexts)))
 

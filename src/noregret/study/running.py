@@ -24,7 +24,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -44,7 +44,7 @@ from noregret.errors import (
 from noregret.storage import UNLIMITED
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
-from noregret.trials import Ending, Trial, failure_text, is_number, returned
+from noregret.trials import Ending, Trial, failure_text, is_number, returned, sign_of
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
@@ -169,8 +169,7 @@ class Run:
 
     def _check(self) -> None:
         """Raises ConfigurationError unless the run has an end and its arguments fit together."""
-        ends = (self.trials, self.total, self.timeout, self.until)
-        if all(end is None for end in ends):
+        if all(end is None for end in (self.trials, self.total, self.timeout, self.until)):
             raise ConfigurationError(
                 "run needs an end: trials, total, timeout (in seconds) or until"
             )
@@ -183,8 +182,8 @@ class Run:
                 f"until is a function of the study that says whether to stop, got {self.until!r}:"
                 " write Reached(0.9), or lambda study: …"
             )
-        ends = self.timeout in (None, math.inf) or is_number(self.timeout)
-        if not ends or (self.timeout is not None and self.timeout < 0):
+        seconds = 0.0 if self.timeout in (None, math.inf) else self.timeout
+        if not is_number(seconds) or seconds < 0:
             raise ConfigurationError(
                 f"timeout is a number of seconds of at least 0, got {self.timeout!r}"
             )
@@ -248,7 +247,10 @@ class Run:
             while len(self.flying) < self.workers:
                 if not self._may_start():
                     return False
-                trial = self._patiently(self._ask)
+                total = math.inf if self.total is None else self.total
+                context = self._current_context()
+                ask = partial(self.study._next_trial, self.worker, total, context=context)
+                trial = self._patiently(ask)
                 if trial is None:
                     return True
                 self.started += 1
@@ -258,10 +260,6 @@ class Run:
             self.error = error
             return False
         return True
-
-    def _ask(self) -> Trial | None:
-        total = math.inf if self.total is None else self.total
-        return self.study._next_trial(self.worker, total, context=self._current_context())
 
     def _may_start(self) -> bool:
         return (
@@ -311,9 +309,10 @@ class Run:
 
     def _collect(self) -> None:
         """Waits until a trial has ended, but not so long that dead workers go unnoticed."""
-        pause = self.grace / 2 if self.storage.shared and self.reclaim else math.inf
         left = self.deadline + self.grace - time.monotonic()
-        pause = min(pause, max(left, 0.0))
+        pause = min(
+            self.grace / 2 if self.storage.shared and self.reclaim else left, max(left, 0.0)
+        )
         seconds = None if pause == math.inf else pause
         done = wait(self.flying, timeout=seconds, return_when=FIRST_COMPLETED).done
         if not done and left <= 0:
@@ -342,6 +341,7 @@ class Run:
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         number = trial.number
+        finish = partial(self.storage.finish, self.key, number)
         try:
             ending = returned(future.result(), self.study.outcomes)
         except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
@@ -354,8 +354,7 @@ class Run:
                 return
             transient = isinstance(error, TransientError)
             ending = Ending("failed", error=failure_text(error), transient=transient)
-            failed = partial(self.storage.finish, self.key, number, ending, self.worker)
-            self._patiently(failed, f"trial {number} failed")
+            self._patiently(partial(finish, ending, self.worker), f"trial {number} failed")
             log.info("trial %d failed: %s", number, describe(error))
             if isinstance(error, TrialTimeoutError):
                 log.warning("trial %d has failed: %s", number, error)
@@ -364,22 +363,16 @@ class Run:
         else:
             value = ending.value
             log.info("trial %d: %r at %s", number, value, plain_point(trial.params))
-            complete = partial(self.storage.finish, self.key, number, ending)
-            if self._patiently(complete, f"trial {number} has the value {value!r}") is None:
-                log.warning(
-                    "trial %d was finished elsewhere first: that outcome stands, %r is not"
-                    " recorded",
-                    number,
-                    value,
-                )
+            recorded = f"trial {number} has the value {value!r}"
+            if self._patiently(partial(finish, ending), recorded) is None:
+                message = "trial %d was finished elsewhere first: that stands, %r is not recorded"
+                log.warning(message, number, value)
 
     def _note(self, trial: Trial) -> str:
         """The text beside the progress bar."""
-        try:
+        note = ""
+        with suppress(TrialError):  # nothing is complete yet
             best = self.study.best
-        except TrialError:  # nothing is complete yet
-            note = ""
-        else:
             note = "" if best.value is None else f"best {best.value:.4g}"
             note = "nothing feasible yet" if best.feasible is False else note
         if trial.decision.model is None:
@@ -427,14 +420,13 @@ class Run:
             self._leave()
         if isinstance(error, KeyboardInterrupt):
             again = (
-                "Call run again on this study, or open it again, to go on."
-                if self.storage.shared
-                else "Call run again on this study to go on: it is in memory only."
+                ", or open it again, to go on" if self.storage.shared else "; it is in memory only"
             )
             points = "; ".join(f"{t.number} at {plain_point(t.params)}" for t in left)
             error.add_note(
                 f"{len(left)} trials in flight wait to be given out again"
-                f"{f' ({points})' if left else ''}; everything told is kept. {again}"
+                f"{f' ({points})' if left else ''}; everything told is kept. Call run again on this"
+                f" study{again}."
             )
 
     # -- other workers --
@@ -498,13 +490,12 @@ class Reached:
 
     def __call__(self, study: Study) -> bool:
         try:
-            found = study.best
+            best = study.best
         except TrialError:
             return False  # nothing told yet
-        best = found.value
-        if found.feasible is False or best is None:
+        if best.feasible is False or best.value is None:
             return False  # nothing feasible yet
-        return best >= self.value if study.goal == "maximize" else best <= self.value
+        return sign_of(study.goal) * (best.value - self.value) >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,11 +545,13 @@ class CertifiedWithin:
         certificate = result.certificate
         if certificate is None and (result.belief is None or study.context):
             certificate = study.certificate(self.delta)  # says why there is none
-        if certificate is None or any(certificate.violations.values()):
-            return False
-        if certificate.refuted or not (certificate.proved or self.heuristic):
-            return False
-        return certificate.regret_bound <= self.regret
+        return (
+            certificate is not None
+            and not any(certificate.violations.values())
+            and not certificate.refuted
+            and (certificate.proved or self.heuristic)
+            and certificate.regret_bound <= self.regret
+        )
 
 
 @dataclass(frozen=True, slots=True)

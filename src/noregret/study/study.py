@@ -33,7 +33,6 @@ from noregret.space import (
     SearchSpace,
     Space,
     fix,
-    named_params,
 )
 from noregret.storage import (
     STORE_IT,
@@ -44,22 +43,29 @@ from noregret.storage import (
     StudySummary,
 )
 from noregret.strategies import Belief, Strategy, algorithm_of, display_name
-from noregret.study.record import changed_space, check_numbers, check_same, derive, new_record
+from noregret.study.record import (
+    changed_space,
+    check_numbers,
+    check_same,
+    derive,
+    is_same,
+    new_record,
+    part_of,
+    point_run,
+)
 from noregret.study.result import (
     Certificate,
     Feasibility,
     Recommendation,
     Replay,
     Result,
-    best_action,
     best_of,
-    certify,
+    certify_in,
     complete,
     feasibility_of,
-    is_empty,
-    likely_feasible,
     recommend,
     recommended_of,
+    result_of,
 )
 from noregret.study.running import MAX_ATTEMPTS, Reclaim, Run, check_seconds, plain_point
 from noregret.trials import (
@@ -82,7 +88,6 @@ from noregret.trials import (
     number_of,
     sign_of,
     standing,
-    utc_now,
 )
 
 if TYPE_CHECKING:
@@ -297,18 +302,18 @@ class Study:
 
     def __repr__(self) -> str:
         trials = self.trials
-        done = complete(trials)
-        text = f"<Study {self.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
+        done = len(complete(trials))
+        text = f"<Study {self.name!r}: {self.goal}, {done} of {len(trials)} trials complete"
         if not done:
             return text + ">"
-        best = best_of(done, self.goal, self.outcomes)
+        best = best_of(self._record, trials)
         if best.feasible is False or best.value is None:
             return text + ", nothing feasible yet>"
         return text + f", best {best.value:.6g} at {best.params}>"
 
     def _repr_html_(self) -> str:
         trials = standing(self.trials)
-        done, states = complete(trials), [trial.state for trial in trials]
+        states = [trial.state for trial in trials]
         counts = [f"{states.count(state)} {state}" for state in STATES if state in states]
         rows = [
             ("goal", self.goal),
@@ -317,7 +322,7 @@ class Study:
             ("trials", ", ".join(counts) or "none yet"),
             ("limits", ", ".join(f"{name} {limit}" for name, limit in self.outcomes.items())),
             ("context", ", ".join(self.context)),
-            ("best", repr(best_of(done, self.goal, self.outcomes))[1:-1] if done else ""),
+            ("best", repr(best_of(self._record, trials))[1:-1] if complete(trials) else ""),
             ("note", self.record().note or ""),
         ]
         return html_table(f"study {self.name}", rows)
@@ -439,33 +444,7 @@ class Study:
     def _part(
         self, fixed: Values | None, context: Values | None
     ) -> Space | Candidates | FixedInputs:
-        """The part of the space that is searched: in this context, with these values fixed."""
-        names = self.context
-        if not names:
-            if context is not None:
-                raise ConfigurationError(
-                    f"this study has no context, got {context!r}: name the inputs that are not"
-                    " chosen when it is made, Study(…, context=(…)); for one ask use fixed="
-                )
-            return self.space if fixed is None else fix(self.space, fixed)
-        wanted = ", ".join(f"{name!r}: …" for name in names)
-        if not isinstance(context, Mapping):
-            got = "" if context is None else f", got {context!r}"
-            raise ConfigurationError(
-                f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}{got}"
-            )
-        missing = [name for name in names if name not in context]
-        unknown = [name for name in context if name not in names]
-        if missing or unknown:
-            raise ConfigurationError(
-                f"the context of this study is {list(names)!r}; missing {missing!r}, unknown"
-                f" {unknown!r}: give context={{{wanted}}}"
-            )
-        twice = [name for name in fixed or {} if name in names]
-        if twice:
-            raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
-        values = {**{name: context[name] for name in names}, **(fixed or {})}
-        return fix(self.space, values, is_context=True)
+        return part_of(self._record, fixed, context)
 
     def _waiting(self, trials: Sequence[Trial], part: SearchSpace) -> Trial | None:
         """The first waiting trial in a part of the space; without context, the first of all."""
@@ -503,7 +482,7 @@ class Study:
             draw=draw,
             algorithm=algorithm_of(self.strategy),
         )
-        return Trial(len(trials), part.decode(proposal.x), decision=decision, created=utc_now())
+        return Trial(len(trials), part.decode(proposal.x), decision=decision)
 
     def _warn_if_changed(self, trials: Sequence[Trial]) -> None:
         """Warns that another version of the strategy decides from here on. Its decisions carry the
@@ -567,7 +546,7 @@ class Study:
             self.outcomes, value, noise_std, state, outcomes, reason, note, attributes, transient
         )
         if isinstance(trial, Trial) or params is not None:
-            point = self._really_run(self._trial(trial, ASK_FIRST), params)
+            point = point_run(self.space, self._trial(trial, ASK_FIRST), params)
             ending = replace(ending, params=point)
         told = self._storage.finish(self._key, number, ending)
         if told is None:
@@ -592,29 +571,13 @@ class Study:
                 f" {advice}"
             )
         there = trials[number].proposed
-        if isinstance(trial, Trial) and not _same(there, trial.proposed):
+        if isinstance(trial, Trial) and not is_same(there, trial.proposed):
             raise TrialError(
                 f"trial {number} of this study is at {plain_point(there)}, the one given at"
                 f" {plain_point(trial.proposed)}: it is of another study, or was only previewed;"
                 " nothing was recorded. Give it to its own study, or add() the point here"
             )
         return trials[number]
-
-    def _really_run(self, trial: Trial, params: Any) -> Any:
-        """The point that was run, from the values that differed; None if it is the one asked."""
-        if params is None:
-            return None
-        if isinstance(params, Mapping):
-            known = named_params(self.space, trial.params)
-            unknown = [name for name in params if name not in known]
-            if unknown:
-                raise TrialError(
-                    f"params names {unknown!r}, which this study does not have: its parameters are"
-                    f" {list(known)!r}; nothing was recorded"
-                )
-            params = {**known, **params}
-        point = self.space.canonical(params)
-        return None if _same(point, trial.params) else point
 
     def add(
         self,
@@ -709,7 +672,7 @@ class Study:
                 measured = {name: (mean, stds.get(name)) for name, mean in old.outcomes.items()}
             told = (value, noise_std, state, measured, reason, note, attributes, transient)
             ending = check_ending(self.outcomes, *told)
-            return replace(ending, params=self._really_run(old, params))
+            return replace(ending, params=point_run(self.space, old, params))
 
         return self._supersede(trial, "only a told trial can be corrected", "correction", ending_of)
 
@@ -749,7 +712,7 @@ class Study:
                 note=old.note,
                 attributes=old.attributes,
             ).ended(ending_of(old))
-            asked = None if _same(new.params, old.proposed) else old.proposed
+            asked = None if is_same(new.params, old.proposed) else old.proposed
             new = replace(new, asked=asked)
             if self._storage.append(self._key, [new], unless=bool) is not None:
                 return self.trials[new.number]
@@ -774,15 +737,15 @@ class Study:
         if then not in ("retry", "fail"):
             raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
         check_seconds("grace", grace)
+        limit = MAX_ATTEMPTS if numbers is None else UNLIMITED
+        attempts = limit if then == "retry" else 0
         if numbers is None:
-            attempts = MAX_ATTEMPTS if then == "retry" else 0
             return self._storage.reclaim(self._key, attempts, grace=grace)
         trials, advice = self.trials, "only a running trial can be reclaimed"
         named = [self._trial(number, advice, trials) for number in numbers]
         for trial in named:
             if trial.state != "running":
                 raise TrialError(f"trial {trial.number} is {trial.state}: {advice}")
-        attempts = UNLIMITED if then == "retry" else 0
         listed = [trial.number for trial in named]
         return self._storage.reclaim(self._key, attempts, numbers=listed)
 
@@ -836,23 +799,9 @@ class Study:
                 trial.
         """
 
-        run = Run(
-            self,
-            objective,
-            context,
-            trials=trials,
-            total=total,
-            timeout=timeout,
-            until=until,
-            trial_timeout=trial_timeout,
-            workers=workers,
-            executor=executor,
-            catch=catch,
-            callbacks=callbacks,
-            grace=grace,
-            reclaim=reclaim,
-            progress=progress,
-        )
+        ends = (trials, total, timeout, until, trial_timeout)
+        settings = (*ends, workers, executor, catch, callbacks, grace, reclaim, progress)
+        run = Run(self, objective, context, *settings)
         self._runs, self._stopping = self._runs + 1, False
         try:
             run.run()
@@ -913,15 +862,10 @@ class Study:
         old = self.record()
         if space is None:
             space = changed_space(old.space, parameters, constraints)
-        new = new_record(
-            name,
-            space,
-            old.goal if goal is None else goal,
-            old.strategy if strategy is None else strategy,
-            old.seed if seed is None else seed,
-            old.outcomes if outcomes is None else outcomes,
-            old.context if context is None else context,
-        )
+        changes: dict[str, Any] = {"goal": goal, "strategy": strategy, "seed": seed}
+        changes |= {"outcomes": outcomes, "context": context}
+        kept = {field: getattr(old, field) for field, new in changes.items() if new is None}
+        new = new_record(name, space, **(changes | kept))
         new = replace(new, note=check_note(note) or old.note, attributes=old.attributes)
         record, trials = derive(old, self.trials, new, past or {})
         place = self._storage if storage is None else _as_storage(storage, must_exist=False)
@@ -967,18 +911,7 @@ class Study:
         return self._result(self.trials, delta)
 
     def _result(self, trials: Sequence[Trial], delta: float | None) -> Result:
-        done = complete(trials)
-        best, belief = best_of(done, self.goal, self.outcomes), self._belief(trials, delta)
-        if belief is None:
-            return Result(best, best, None, None, None, best.feasible)
-        certificate = None
-        trial, mean, std = recommended_of(done, self._encode, belief, self.goal)
-        x, limited = self._encode(trial), bool(belief.outcomes)
-        feasible = bool(likely_feasible(belief, x[None, :])[0]) if limited else None
-        if not self.context and not (limited and is_empty(self.space, belief)):
-            certificate = certify(self.space, belief, trial.params, x, self._record.seed)
-        prediction = (sign_of(self.goal) * mean, std)
-        return Result(best, trial, prediction, certificate, belief, feasible)
+        return result_of(self._record, trials, self._encode, self._belief(trials, delta))
 
     @property
     def best(self) -> Trial:
@@ -986,7 +919,7 @@ class Study:
         are limits, of the trials within them; while there is none, the one that misses them least:
         see ``feasibility``.
         """
-        return best_of(complete(self.trials), self.goal, self.outcomes)
+        return best_of(self._record, self.trials)
 
     @property
     def recommended(self) -> Trial:
@@ -996,10 +929,10 @@ class Study:
         if self.context:
             raise self._depends_on_context("recommended", "study.recommended_for({{{}}})")
         trials = self.trials
-        done, belief = complete(trials), self._belief(trials)
+        belief = self._belief(trials)
         if belief is None:
-            return best_of(done, self.goal, self.outcomes)
-        return recommended_of(done, self._encode, belief, self.goal)[0]
+            return best_of(self._record, trials)
+        return recommended_of(self._record, trials, self._encode, belief)[0]
 
     def _depends_on_context(self, what: str, call: str) -> ConfigurationError:
         named = ", ".join(f"{name!r}: …" for name in self.context)
@@ -1034,30 +967,20 @@ class Study:
             TrialError: There is no model or no value yet, or nothing keeps all limits.
         """
         if context is not None:
-            return self._certificate_in(context, delta)
+            part, trials = self._part(None, context), self.trials
+            belief = self._model(trials, "a certificate needs", delta)
+            return certify_in(part, belief, self._history(trials).X, self._record.seed)
         if self.context:
             raise self._depends_on_context("certificate", "study.certificate(context={{{}}})")
         trials = self.trials
-        result = self._result(trials, delta) if complete(trials) else None
-        if result is None or result.belief is None:
-            raise TrialError("a certificate needs a strategy with a model and at least one value")
-        if result.certificate is None:
+        belief = self._model(trials, "a certificate needs", delta)
+        certificate = result_of(self._record, trials, self._encode, belief).certificate
+        if certificate is None:
             raise TrialError(
                 "there is no regret to certify: nothing in the space keeps all limits, see"
                 " study.feasibility()"
             )
-        return result.certificate
-
-    def _certificate_in(self, context: Values, delta: float | None) -> Certificate:
-        part, trials = self._part(None, context), self.trials
-        belief = self._model(trials, delta)
-        if belief.outcomes and is_empty(part, belief):
-            raise TrialError(
-                f"there is no regret to certify: in the context {dict(context)!r} nothing keeps all"
-                " limits"
-            )
-        x = best_action(part, belief, self._history(trials).X, self._record.seed)
-        return certify(part, belief, part.decode(x), x, self._record.seed)
+        return certificate
 
     def feasibility(self) -> Feasibility:
         """What is known of the limits: whether anything keeps them, and what comes closest."""
@@ -1068,7 +991,7 @@ class Study:
             if belief is None and of_outcomes is not None:  # no value is known yet
                 outcomes = of_outcomes(self.space, self._history(trials))
                 belief = replace(outcomes[0].margin, outcomes=outcomes) if outcomes else None
-        return feasibility_of(complete(trials), self.outcomes, self.space, belief)
+        return feasibility_of(self._record, trials, belief)
 
     def recommended_for(self, context: Values) -> Recommendation:
         """What to use in a context, seen or not: the action with the best posterior mean there, or
@@ -1085,23 +1008,15 @@ class Study:
 
     def _recommend(self, contexts: Sequence[Values]) -> list[Recommendation]:
         """What to use in each context, from one fit."""
-        parts, trials = [self._part(None, each) for each in contexts], self.trials
-        belief, X = self._model(trials), self._history(trials).X
-        seed = self._record.seed
-        return [recommend(part, belief, X, self.goal, seed) for part in parts]
+        parts, trials = [self._part(None, context) for context in contexts], self.trials
+        belief, X = self._model(trials, "a recommendation needs"), self._history(trials).X
+        return [recommend(part, belief, X, self.goal, self._record.seed) for part in parts]
 
-    def _model(self, trials: Sequence[Trial], delta: float | None = None) -> Belief:
-        """The belief that answers for one context."""
-        if not self.context:
-            raise ConfigurationError(
-                "this study has no context: study.recommended and study.certificate() speak of all"
-                " of it"
-            )
-        belief = self._belief(trials, delta)
+    def _model(self, trials: Sequence[Trial], needs: str, delta: float | None = None) -> Belief:
+        """The belief; TrialError while there is none."""
+        belief = self._belief(trials, delta) if complete(trials) else None
         if belief is None:
-            raise TrialError(
-                "what to use in a context needs a strategy with a model and at least one value"
-            )
+            raise TrialError(f"{needs} a strategy with a model and at least one value")
         return belief
 
     def resolution(self) -> Resolution:
@@ -1118,11 +1033,7 @@ class Study:
         """Which inputs matter: the share of the model's variance that each explains alone
         (``first``) and with the others (``total``), each with its uncertainty.
         """
-        trials = self.trials
-        belief = self._belief(trials) if complete(trials) else None
-        if belief is None:
-            raise TrialError("importances need a strategy with a model and at least one value")
-        return importances(belief, self.space)
+        return importances(self._model(self.trials, "importances need"), self.space)
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
@@ -1193,7 +1104,3 @@ def _as_storage(storage: Place, *, must_exist: bool = True) -> Storage:
 
         return SQLStorage(storage, must_exist=must_exist)
     return storage
-
-
-def _same(one: Any, other: Any) -> bool:
-    return np.array_equal(np.asarray(one, object), np.asarray(other, object))
