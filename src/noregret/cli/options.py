@@ -20,7 +20,7 @@ import click
 
 from noregret.errors import NoRegretError, SpaceError, StorageError, TrialError
 from noregret.storage import SQLStorage, storage_file, storage_url
-from noregret.study import Study, parsed, read_value, snapshot, units_of
+from noregret.study import Study, parsed, read_measured, snapshot_of, units_of
 
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-([.,]?\d|inf|nan)", re.IGNORECASE)
@@ -167,7 +167,7 @@ class Target(Database):
 
     def read(self) -> Study:
         """A copy of that study in memory, read once, for commands that show it."""
-        return snapshot(self.open())
+        return snapshot_of(self.open())
 
     def again(self, command: str, study: str | None = None) -> str:
         """Another command on this study, or on the one named."""
@@ -398,6 +398,6 @@ def read_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
                 f"there is no outcome {name!r}: this study has"
                 f" {', '.join(study.outcomes) or 'none'}; nothing was recorded"
             )
-        value, noise, _ = read_value(text, f"outcome {name!r}", units.get(name, ""))
+        value, noise, _ = read_measured(text, f"outcome {name!r}", units.get(name, ""))
         values[name] = value if noise is None else (value, noise)
     return values or None

@@ -13,7 +13,7 @@ from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, nam
 from noregret.storage import codec
 from noregret.strategies import display_name
 from noregret.study import Study, algorithms, understood, units_of
-from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, standing
+from noregret.trials import STATES, AtLeast, AtMost, Trial, as_json, standing
 
 LONGEST = 60  # characters of a remark in a table
 STATE_WORDS: dict[str, str] = {
@@ -216,7 +216,7 @@ def trial_text(study: Study, trial: Trial) -> str:
     if model is None:
         return text
     explanation = study.strategy.explain(trial.decision)
-    reasons = [[name, text_of(value)] for name, value in plain(model).items()]
+    reasons = [[name, text_of(value)] for name, value in as_json(model).items()]
     reasons += [
         [
             f"expected {outcome.name}",

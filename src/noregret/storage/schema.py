@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from noregret.errors import StorageError
 from noregret.space import Candidates, Space
 from noregret.storage import codec
-from noregret.storage.codec import load, load_dict
+from noregret.storage.codec import load_dict, load_json
 from noregret.storage.database import WRITE_AHEAD, Database, TakenError
 from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary
 from noregret.strategies import Strategy
@@ -142,10 +142,9 @@ def prepare(database: Database, metadata: MetaData) -> None:
             time.sleep(SET_UP_PAUSE)
         else:
             raise StorageError(
-                f"{database.shown} has no tables, but was in use: it looks like a copy of a"
-                f" database without {database.file.path.name}-wal, the file beside it with the"
-                " latest changes. Copy with `noregret backup`, or copy both files while nothing"
-                " writes; if this file is new, delete it"
+                f"{database.shown} has no tables: it looks like a copy without"
+                f" {database.file.path.name}-wal. Copy with `noregret backup`, or both files"
+                " while nothing writes; if this file is new, delete it"
             )
     if not layout:
         try:
@@ -159,9 +158,7 @@ def prepare(database: Database, metadata: MetaData) -> None:
         for column in table.columns:
             if (table.name, column.name) not in layout:
                 raise StorageError(
-                    f"{database.shown} has a schema that this noregret does not know: there is no"
-                    f" column {table.name}.{column.name}. If another version wrote it, open it"
-                    " with that version, or run `noregret upgrade` on it"
+                    f"{database.shown} has no column {table.name}.{column.name}: `noregret upgrade`"
                 )
     if OVERVIEW_INDEX not in {name for name, _ in layout}:
         (index,) = metadata.tables["noregret_trials"].indexes
@@ -175,8 +172,7 @@ def check_version(number: Any, holder: str) -> int:
         raise StorageError(f"{holder} names the schema {number!r}: it is damaged")
     if number > VERSION:
         raise StorageError(
-            f"{holder} was written by a newer version of noregret (schema {number}, this one reads"
-            f" {VERSION}): upgrade noregret"
+            f"a newer version wrote {holder} (schema {number}, not {VERSION}): upgrade noregret"
         )
     return number
 
@@ -201,7 +197,8 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
         if not sql.inspect(connection).has_table(studies.name):
             raise StorageError(f"there are no studies in {database.shown}: nothing to upgrade")
         versions = connection.execute(sql.select(column).distinct()).scalars().all()
-        before = min((check_version(each, database.shown) for each in versions), default=VERSION)
+        checked = (check_version(number, database.shown) for number in versions)
+        before = min(checked, default=VERSION)
         if before < VERSION:
             with database.transaction(connection):
                 for number in range(before, VERSION):
@@ -218,9 +215,9 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
 # -- studies as rows --
 
 
-def key_of(name: str, study: int, created: str) -> StudyKey:
+def study_key(row: Mapping[str, Any]) -> StudyKey:
     """An id is never used again in its table; with its time it is not in another table either."""
-    return StudyKey(str(name), f"{study}@{created}")
+    return StudyKey(str(row["name"]), f"{row['id']}@{row['created']}")
 
 
 def study_row(record: StudyRecord, digest: str | None) -> dict[str, Any]:
@@ -253,16 +250,16 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
     check_time("created", row["created"])
     record = StudyRecord(
         str(row["name"]),
-        codec.from_json(load(row["space"])) if space is None else space,
+        codec.from_json(load_json(row["space"])) if space is None else space,
         row["goal"],
-        codec.from_json(load(row["strategy"])),
+        codec.from_json(load_json(row["strategy"])),
         int(row["seed"]),
-        key=key_of(row["name"], row["id"], row["created"]),
+        key=study_key(row),
         note=row["note"],
         attributes=load_dict(row["attributes"]),
         origin=None if row["origin"] is None else load_dict(row["origin"]),
-        outcomes={} if row["outcomes"] is None else codec.from_json(load(row["outcomes"])),
-        context=tuple(load(row["context"] or "[]")),
+        outcomes={} if row["outcomes"] is None else codec.from_json(load_json(row["outcomes"])),
+        context=tuple(load_json(row["context"] or "[]")),
     )
     valid = {
         "space": isinstance(record.space, Space | Candidates),
@@ -352,10 +349,10 @@ def trial_of(row: Mapping[str, Any]) -> Trial:
         {
             **row,
             **flags,
-            "params": load(row["params"]),
+            "params": load_json(row["params"]),
             "decision": load_dict(row["decision"]),
             "worker": row.get("attended_by"),
-            "asked": None if row["asked"] is None else load(row["asked"]),
+            "asked": None if row["asked"] is None else load_json(row["asked"]),
             "attributes": load_dict(row["attributes"]),
             "outcomes": {name: value for name, (value, _) in outcomes.items()},
             "outcome_noise": {name: std for name, (_, std) in outcomes.items() if std is not None},

@@ -30,7 +30,7 @@ from noregret.study.numerals import (
     numbers,
     read,
     read_exact,
-    read_value,
+    read_measured,
 )
 from noregret.trials import (
     STATES,
@@ -91,10 +91,6 @@ class TrialTable:
         names = self.space.parameters
         return {name: f"params.{name}" if name in taken else name for name in names}
 
-    @property
-    def columns(self) -> list[str]:
-        return [*BEFORE, *self.param_columns.values(), *self.measured_columns, *AFTER]
-
     # -- writing --
 
     def rows(self, trials: Sequence[Trial]) -> list[dict[str, Any]]:
@@ -118,17 +114,16 @@ class TrialTable:
         suffix = Path(str(target)).suffix.lstrip(".").lower() if is_path else ""
         if kind is None and suffix in BINARY:
             raise ConfigurationError(
-                f"{Path(str(target)).name!r} names a kind of file that is not written here: end it"
-                ' in .csv, .json or .parquet, or say format="csv"'
+                f"{Path(str(target)).name!r}: end it in .csv, .json or .parquet, or give the format"
             )
-        chosen = kind or (suffix if suffix in get_args(Format) else "csv")
-        if chosen not in get_args(Format):
+        form = kind or (suffix if suffix in get_args(Format) else "csv")
+        if form not in get_args(Format):
             raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
-        if chosen == "parquet":
+        if form == "parquet":
             self._write_parquet(target, trials)
             return
         with _place_of(target, "w") as file:
-            if chosen == "csv":
+            if form == "csv":
                 self._write_csv(file, trials)
             else:
                 json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
@@ -137,14 +132,12 @@ class TrialTable:
     def _write_csv(self, file: IO[Any], trials: Sequence[Trial]) -> None:
         names = [guarded(name) for name in (*self.param_columns.values(), *self.measured_columns)]
         lines: list[list[Any]] = [[*BEFORE, *names, *AFTER]]
-        parameters = self.space.parameters
-        cells = {
-            place: option_cells(parameters[name]) for name, place in self.param_columns.items()
-        }
+        parameters, places = self.space.parameters, self.param_columns.items()
+        cells = {place: option_cells(parameters[name]) for name, place in places}
         for row in self.rows(trials):
-            for name, value in row.items():
-                if cells.get(name):
-                    row[name] = cells[name].get((type(value), value), value)
+            for name, texts in cells.items():
+                if texts:
+                    row[name] = texts.get((type(row[name]), row[name]), row[name])
             row |= {name: guarded(row[name]) for name in TEXTS if row[name]}
             lines.append(list(row.values()))
         for line in lines:
@@ -165,7 +158,8 @@ class TrialTable:
         kinds |= dict.fromkeys(self.measured_columns, "float64")
         if self.limits:
             kinds["feasible"] = "boolean"
-        frame = pandas.DataFrame(self.rows(trials), columns=self.columns).astype(kinds)
+        columns = [*BEFORE, *self.param_columns.values(), *self.measured_columns, *AFTER]
+        frame = pandas.DataFrame(self.rows(trials), columns=columns).astype(kinds)
         for name in ("created", "finished", "started"):
             frame[name] = pandas.to_datetime(frame[name], utc=True, format="ISO8601")
         return frame
@@ -196,21 +190,15 @@ class TrialTable:
                 one is missing, the first unit in a column is that of all its cells.
         """
         try:
-            names, rows, decimal = table(source)
-        except UnicodeDecodeError:
+            names, rows, decimal = read_table(source)
+        except (UnicodeDecodeError, csv.Error) as error:
             raise TrialError(
-                "the CSV file is not text in UTF-8: save it as such; nothing was imported"
-            ) from None
-        except csv.Error as error:
-            raise TrialError(
-                f"the CSV file cannot be read ({error}); nothing was imported"
+                f"the file is not text in UTF-8, or no CSV ({error}): nothing was imported"
             ) from None
         ours = {name: guarded(place) for name, place in self.param_columns.items()}
         taken = {*BEFORE, *AFTER}
         # a parameter's plain name will do, unless a column of the trial has it
-        place = {
-            name: there if there in names or name in taken else name for name, there in ours.items()
-        }
+        place = {n: there if there in names or n in taken else n for n, there in ours.items()}
         exact = {*place.values(), "value"}
         stripped = {name: name if name in exact else name.strip() for name in names}
         rows = [{stripped.get(name, name): cell for name, cell in row.items()} for row in rows]
@@ -218,8 +206,7 @@ class TrialTable:
         missing = [name for name, there in needed.items() if there not in stripped.values()]
         if missing:
             raise TrialError(
-                f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}, and has"
-                f" {list(stripped.values())!r}"
+                f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}"
             )
         reader, trials = _RowReader(self, place, decimal, dict(units)), []
         corrected = {row.get("corrects") for row in rows} - {None, ""}
@@ -247,7 +234,7 @@ def guarded(text: str) -> str:
 
 def unguarded(cell: str) -> str:
     """The text that ``guarded`` was given; an apostrophe that a person typed stays."""
-    return cell[1:] if cell.startswith(tuple(f"'{each}" for each in (*FORMULA, "'"))) else cell
+    return cell[1:] if cell.startswith(tuple(f"'{first}" for first in (*FORMULA, "'"))) else cell
 
 
 def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str]:
@@ -269,26 +256,24 @@ def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str]:
     }
 
 
-def table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
+def read_table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
     """Names and rows of a file with commas, semicolons or tabs, and the decimal sign in it."""
     with _place_of(source, "r") as file:
         text = file.read().removeprefix("\ufeff")
     header = text.splitlines()[0] if text.strip() else ""
     ours = header.replace('"', "").startswith(",".join(BEFORE))
     mark = "," if ours else max(",;\t", key=header.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-    names = next(rows, [])
+    lines = csv.DictReader(io.StringIO(text, newline=""), restkey="", delimiter=mark, strict=True)
+    names = list(lines.fieldnames or [])
     if len(set(names)) < len(names):
         raise TrialError(f"the CSV file has a column twice: {names!r}; nothing was imported")
-    listed = []
-    for cells in rows:
-        if not cells or (len(cells) == 1 and not cells[0].strip() and len(names) > 1):
-            continue  # an empty line
-        row: dict[str, Any] = dict(zip(names, cells, strict=False))
-        row |= dict.fromkeys(names[len(cells) :])
-        listed.append(row | ({"": cells[len(names) :]} if len(cells) > len(names) else {}))
-    every = (cell for row in listed for cell in row.values())
-    return names, listed, "." if ours else decimal_of(every, mark)
+
+    def is_blank(row: dict[str, Any]) -> bool:
+        return len(names) > 1 and row[names[1]] is None and not row[names[0]].strip()
+
+    rows = [row for row in lines if not is_blank(row)]
+    cells = (cell for row in rows for cell in row.values())
+    return names, rows, "." if ours else decimal_of(cells, mark)
 
 
 def designs(source: Source) -> list[dict[str, Any]]:
@@ -300,7 +285,7 @@ def designs(source: Source) -> list[dict[str, Any]]:
     Raises:
         SpaceError: There are no rows, or they differ in length.
     """
-    names, rows, decimal = table(source)
+    names, rows, decimal = read_table(source)
     if not names or not rows:
         raise SpaceError("a list of designs needs a line of names and at least one line of values")
     for line, row in enumerate(rows, start=2):
@@ -328,14 +313,12 @@ class _RowReader:
         state: Any = (row.get("state") or "complete").strip()
         if state not in STATES:
             raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
-        cells = {name: row[place] for name, place in self.place.items()}
         space = self.table.space
-        params = space.canonical(
-            {
-                name: parsed(cells[name], name, parameter, self.units, decimal=self.decimal)
-                for name, parameter in space.parameters.items()
-            }
-        )
+        values = {
+            name: parsed(row[self.place[name]], name, parameter, self.units, decimal=self.decimal)
+            for name, parameter in space.parameters.items()
+        }
+        params = space.canonical(values)
         error, note, text = (unguarded(row.get(name) or "") or None for name in TEXTS)
         try:
             attributes = json.loads(text) if text and text.strip() else None
@@ -350,13 +333,13 @@ class _RowReader:
             ending = Ending("waiting", note=check_note(note), attributes=attributes)
         else:
             value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
-            told = {"outcomes": self._outcomes(row), "note": note, "attributes": attributes}
-            if state == "complete" and value is None and not told["outcomes"]:
+            extras = {"outcomes": self._outcomes(row), "note": note, "attributes": attributes}
+            if state == "complete" and value is None and not extras["outcomes"]:
                 raise TrialError(
                     'it has no value: give one, or a column "state" that says "failed" or "waiting"'
                 )
             transient = flag in ("true", "1", "yes")
-            ending = check_ending(limits, value, noise, state, **told, transient=transient)
+            ending = check_ending(limits, value, noise, state, **extras, transient=transient)
         ending = replace(ending, error=check_note(error, "an error"))
         return Trial(0, params, decision=decision).ended(ending)
 
@@ -374,7 +357,7 @@ class _RowReader:
     ) -> tuple[float | None, float | None]:
         """A measured value and its noise; name: the outcome's, None for the value itself."""
         unit = self.units.get(name, "")
-        value, std, its_unit = read_value(cell, label, unit, decimal=self.decimal, noise=noise)
+        value, std, its_unit = read_measured(cell, label, unit, decimal=self.decimal, noise=noise)
         self.units[name] = unit or its_unit
         return value, std
 
@@ -412,13 +395,13 @@ def parsed(
                 f" the options {list(parameter.options)!r}"
             )
         return fitting[0]
-    known = {} if units is None else units
-    found = read_exact(cell, f"parameter {name!r}", known.get(name, ""), decimal=decimal)
-    if found is None:
+    own_units = {} if units is None else units
+    reading = read_exact(cell, f"parameter {name!r}", own_units.get(name, ""), decimal=decimal)
+    if reading is None:
         raise TrialError(f"parameter {name!r} is empty")
-    known[name] = known.get(name) or found.unit
-    whole = isinstance(parameter, Int) and float(found.value).is_integer()
-    return int(found.value) if whole else float(found.value)
+    own_units[name] = own_units.get(name) or reading.unit
+    whole = isinstance(parameter, Int) and float(reading.value).is_integer()
+    return int(reading.value) if whole else float(reading.value)
 
 
 def _same(option: Any, cell: str, decimal: Decimal) -> bool:
@@ -427,7 +410,7 @@ def _same(option: Any, cell: str, decimal: Decimal) -> bool:
             isinstance(option, bool) and cell.lower() == str(option).lower()
         )
     try:
-        found = read(cell, decimal=decimal)
+        reading = read(cell, decimal=decimal)
     except ValueError:
         return False
-    return found.noise_std is None and found.value == option
+    return reading.noise_std is None and reading.value == option

@@ -99,13 +99,10 @@ def _optimise(
     check_call(objective, catch, callbacks)
     check_count("trials", trials, 0)
     if storage is not None and name is None:
-        raise ConfigurationError(
-            "a stored study needs a name, by which it is opened again: give name=…"
-        )
+        raise ConfigurationError("a stored study needs a name: give name=…")
     if storage is None and resume:
         raise ConfigurationError(
-            "resume=True needs storage=…, the file or URL the study is kept in: without one it is"
-            " in memory and gone with this process"
+            "resume=True needs storage=…: a study in memory is gone with its process"
         )
     place = MemoryStorage() if storage is None else storage
     settings = (name or "study", space, goal, strategy, seed)

@@ -46,8 +46,7 @@ def new_record(
         raise ConfigurationError(f"a study's name holds {odd}: choose another name")
     if goal not in ("maximize", "minimize"):
         raise ConfigurationError(
-            'say what is wanted: goal is "maximize" or "minimize", such as Study(space,'
-            f' "minimize") for a loss{"" if goal is None else f"; got {goal!r}"}'
+            f'say what is wanted: goal is "maximize" or "minimize", got {goal!r}'
         )
     proposer = InsuredGPUCB() if strategy is None else strategy
     if isinstance(proposer, type) or not isinstance(proposer, Strategy):
@@ -61,9 +60,8 @@ def new_record(
         check(limits)
     elif limits:
         raise ConfigurationError(
-            f"{type(proposer).__name__} reads no outcomes, so it would not keep the limits of"
-            f" {list(limits)!r}: use the default strategy, or AdaptiveGPUCB.rigorous(…,"
-            " outcomes=…)"
+            f"{type(proposer).__name__} reads no outcomes, got limits of {list(limits)!r}: use the"
+            " default strategy, or AdaptiveGPUCB.rigorous(…, outcomes=…)"
         )
     names = _context(context, checked.parameters)
     start = check_count("seed", seed, 0)
@@ -75,10 +73,7 @@ def _context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     names = (context,) if isinstance(context, str) else tuple(context or ())
     unknown = [name for name in names if name not in parameters]
     if unknown:
-        raise ConfigurationError(
-            f"context names {unknown!r}, which this space does not have: its parameters are"
-            f" {list(parameters)!r}"
-        )
+        raise ConfigurationError(f"context names {unknown!r}, which this space does not have")
     if names and len(set(names)) >= len(parameters):
         raise ConfigurationError(
             f"every input is context, {list(names)!r}: there is nothing left to choose"
@@ -93,8 +88,7 @@ def part_of(
     names, space = record.context, record.space
     if not names and context is not None:
         raise ConfigurationError(
-            f"this study has no context, got {context!r}: name the inputs that are not chosen when"
-            " it is made, Study(…, context=(…)); for one ask use fixed="
+            f"this study has no context, got {context!r}: use fixed=, or Study(…, context=…)"
         )
     if not names:
         return space if fixed is None else fix(space, fixed)
@@ -122,8 +116,7 @@ def point_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
         unknown = [name for name in params if name not in asked]
         if unknown:
             raise TrialError(
-                f"params names {unknown!r}, which this study does not have: its parameters are"
-                f" {list(asked)!r}; nothing was recorded"
+                f"params names {unknown!r}, which this study does not have; nothing was recorded"
             )
         params = {**asked, **params}
     point = space.canonical(params)
@@ -143,8 +136,7 @@ def check_numbers(trials: Sequence[Trial]) -> None:
     for trial in trials:
         if trial.corrects is not None and not 0 <= trial.corrects < trial.number:
             raise TrialError(
-                f"trial {trial.number} corrects trial {trial.corrects!r}: a correction comes after"
-                " what it corrects"
+                f"trial {trial.number} corrects trial {trial.corrects!r}, which is not before it"
             )
 
 
@@ -153,17 +145,17 @@ def check_same(stored: StudyRecord, wanted: StudyRecord, strategy: Any) -> None:
     for name in ("outcomes", "context", "space", "goal", "strategy"):
         there, here = getattr(stored, name), getattr(wanted, name)
         if there != here and not (name == "strategy" and strategy is None):
+            what = "limits" if name == "outcomes" else name
             raise ConfigurationError(
-                f"study {stored.name!r} exists with another"
-                f" {'limits' if name == 'outcomes' else name}, {there!r}, and {here!r} was given:"
-                " take another name, or make a new study from it with study.derived(…)"
+                f"study {stored.name!r} exists with another {what}, {there!r} and not {here!r}:"
+                " take another name, or use study.derived(…)"
             )
 
 
 # -- a study made from another --
 
 
-def derive(
+def derived_from(
     old: StudyRecord, trials: Sequence[Trial], new: StudyRecord, past: Mapping[str, Any]
 ) -> tuple[StudyRecord, list[Trial]]:
     """The new record with its origin, and the trials it starts with.
@@ -184,21 +176,21 @@ def derive(
         if getattr(old, field) != getattr(new, field)
     }
     if changed:
-        kept = [trial for trial in standing(trials) if trial.state != "running"]
-        numbers = [trial.number for trial in kept]
-        kept = [_as_data(trial, i, old.space, new, past) for i, trial in enumerate(kept)]
+        copies = [trial for trial in standing(trials) if trial.state != "running"]
+        numbers = [trial.number for trial in copies]
+        copies = [_as_data(trial, i, old.space, new, past) for i, trial in enumerate(copies)]
     else:
         numbers = list(range(len(trials)))
         # a running trial waits in the copy: its worker evaluates the original
         unclaimed: dict[str, Any] = {"state": "waiting", "worker": None, "started": None}
-        kept = [replace(t, **unclaimed) if t.state == "running" else t for t in trials]
+        copies = [replace(t, **unclaimed) if t.state == "running" else t for t in trials]
     origin = {
         "study": old.name,
         "was": {field: _stored(value) for field, value in changed.items()},
         "numbers": numbers,  # of the old study, in the order of the new one's trials
         "origin": old.origin,
     }
-    return replace(new, origin=origin), kept
+    return replace(new, origin=origin), copies
 
 
 def changed_space(
@@ -211,8 +203,7 @@ def changed_space(
         return old
     if isinstance(old, Candidates):
         raise ConfigurationError(
-            "a list of candidates has no ranges to change and no constraints: give the new list as"
-            " space=Candidates(…)"
+            "candidates have no ranges to change: give the new list, space=Candidates(…)"
         )
     merged = {**old.parameters, **(parameters or {})}
     return Space(
@@ -224,20 +215,18 @@ def _check_past(old: Space | Candidates, new: Space | Candidates, past: Mapping[
     gone = [name for name in old.parameters if name not in new.parameters]
     if gone:
         raise ConfigurationError(
-            f"the new space lacks {gone!r}, in which the old trials differ: keep it; an input that"
-            " shall vary no more is held with ask(fixed=…)"
+            f"the new space lacks {gone!r}: keep it; ask(fixed=…) holds an input"
         )
     added = [name for name in new.parameters if name not in old.parameters]
     missing = [name for name in added if name not in past]
     if missing:
         raise ConfigurationError(
-            f"the new inputs {missing!r} had some value in the old trials: say which, past="
-            f"{{{missing[0]!r}: …}}"
+            f"new inputs had a value in the old trials: say which, past={{{missing[0]!r}: …}}"
         )
     strange = [name for name in past if name not in added]
     if strange:
         raise ConfigurationError(
-            f"past gives values to {strange!r}, which are no new inputs: those are {added!r}"
+            f"past names {strange!r}, which are no new inputs: those are {added!r}"
         )
 
 
@@ -252,8 +241,7 @@ def _as_data(
         params = new.space.canonical(np.array(list(named.values())) if new.space.vector else named)
     except SpaceError as error:
         raise SpaceError(
-            f"trial {trial.number} does not fit the new space: {error}. A derived study takes all"
-            " of its trials along: keep the range as wide as what was run"
+            f"trial {trial.number} does not fit the new space: {error}. Keep the ranges"
         ) from None
     done = trial.state == "complete"
     outcomes = {name: value for name, value in trial.outcomes.items() if name in new.outcomes}

@@ -227,29 +227,29 @@ def recommended_of(
     mean, std = belief.predict(X)
     score = belief.band(X)[0] if belief.proved else mean
     value = sign_of(record.goal) * np.array([trial.value for trial in valued], dtype=np.float64)
-    kept = within_limits(belief, X)
-    if not kept.any():
+    within = within_limits(belief, X)
+    if not within.any():
         score = np.asarray(np.prod(_chances(belief, X), axis=0))
     elif belief.proved:
-        score = np.where(kept, score, -np.inf)
+        score = np.where(within, score, -np.inf)
     else:
-        middle = np.sort(value[kept])[np.sum(kept) // 2]
+        middle = np.sort(value[within])[np.sum(within) // 2]
         with np.errstate(over="ignore"):
-            kept &= value >= middle - (value[kept].max() - middle)
-        kept &= score >= score[kept].max() - MIN_DIFFERENCE * belief.scale
-        score = np.where(kept, value, -np.inf)
+            within &= value >= middle - (value[within].max() - middle)
+        within &= score >= score[within].max() - MIN_DIFFERENCE * belief.scale
+        score = np.where(within, value, -np.inf)
     best = int(np.argmax(score))
     return valued[best], float(mean[best]), float(std[best])
 
 
 def _chances(belief: Belief, X: Array) -> Array:
     """The chance that each limit is kept, shape (outcomes, points)."""
-    return np.array([each.chance(X) for each in belief.outcomes]).reshape(-1, len(X))
+    return np.array([outcome.chance(X) for outcome in belief.outcomes]).reshape(-1, len(X))
 
 
 def _margins(belief: Belief, X: Array) -> Array:
     """The band of each outcome's margin, shape (outcomes, 2, points): lower and upper bounds."""
-    return np.array([each.margin.band(X) for each in belief.outcomes]).reshape(-1, 2, len(X))
+    return np.array([outcome.margin.band(X) for outcome in belief.outcomes]).reshape(-1, 2, len(X))
 
 
 def likely_feasible(belief: Belief, X: Array) -> Mask:
@@ -280,12 +280,11 @@ def violations(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> list[flo
     """
     total = np.zeros(len(trials))
     for name, limit in limits.items():
-        told = [
-            margin(limit, t.outcomes[name]) if name in t.outcomes else -math.inf for t in trials
-        ]
-        known = [abs(each) for each in told if math.isfinite(each)]
-        total += np.maximum(np.negative(told), 0.0) / (max(known, default=1.0) or 1.0)
-    return [float(each) for each in total]
+        values = [trial.outcomes.get(name) for trial in trials]
+        margins = np.array([-math.inf if v is None else margin(limit, v) for v in values])
+        largest = np.abs(margins[np.isfinite(margins)]).max(initial=0.0)
+        total += np.maximum(-margins, 0.0) / (largest or 1.0)
+    return [float(violation) for violation in total]
 
 
 def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial:
@@ -352,22 +351,22 @@ def largest_feasible(space: SearchSpace, belief: Belief, top: Array | None = Non
     """
     every = space.enumeration()
     if every is not None:
-        kept = every[optimistic_points(belief, every)]
-        if len(kept) == 0:
+        optimistic = every[optimistic_points(belief, every)]
+        if len(optimistic) == 0:
             return Cover(-math.inf, -math.inf, every[0], len(every), proved=True)
-        return _best_of(belief, kept, len(every), proved=True)
+        return _best_of(belief, optimistic, len(every), proved=True)
     parts = [belief, *(outcome.margin for outcome in belief.outcomes)]
     free, at = free_part(space)
     region, tolerance = space.region, COVER_SLACK * (belief.norm_bound or 0.0)
-    known = all(isinstance(b.kernel, (SquaredExponential, Matern)) for b in parts)
+    has_cover = all(isinstance(b.kernel, (SquaredExponential, Matern)) for b in parts)
     if top is not None:
-        found = float(belief.optimism.values(top[None, :])[0])
-        if not known:
-            return searched(belief.optimism.values, found, space.dimension, region=region)
-        return covered(bounded(belief, free, at), tolerance, found, region, top)
-    if not known or any(b.norm_bound is None for b in parts):
+        largest = float(belief.optimism.values(top[None, :])[0])
+        if not has_cover:
+            return searched(belief.optimism.values, largest, space.dimension, region=region)
+        return covered(_restricted(belief, free, at), tolerance, largest, region, top)
+    if not has_cover or any(b.norm_bound is None for b in parts):
         return _searched(space, belief)
-    value, *margins = (bounded(part, free, at) for part in parts)
+    value, *margins = (_restricted(part, free, at) for part in parts)
     cover = cube_cover(value, tolerance, margins, region=region)
     if cover.upper == -math.inf or cover.slack <= 4 * tolerance or free.sum() <= 2:
         return cover
@@ -389,7 +388,7 @@ def free_part(space: SearchSpace) -> tuple[Mask, Array]:
     return np.ones(space.dimension, dtype=np.bool_), np.zeros(space.dimension)
 
 
-def bounded(belief: Belief, free: Mask, at: Array) -> Bounded:
+def _restricted(belief: Belief, free: Mask, at: Array) -> Bounded:
     """On the free coordinates: a restriction has no larger norm (Aronszajn 1950)."""
     upper = belief.optimism.values
 
@@ -409,10 +408,10 @@ def _searched(space: SearchSpace, belief: Belief) -> Cover:
     """The largest upper bound at sampled points; not a proof."""
     sample = np.random.default_rng(0).random((SEARCH_POINTS, space.dimension))
     points = spread_points(space, sample)
-    kept = points[optimistic_points(belief, points)]
-    if len(kept) == 0:
+    optimistic = points[optimistic_points(belief, points)]
+    if len(optimistic) == 0:
         return Cover(math.inf, -math.inf, points[0], SEARCH_POINTS, proved=False)
-    return _best_of(belief, kept, SEARCH_POINTS, proved=False)
+    return _best_of(belief, optimistic, SEARCH_POINTS, proved=False)
 
 
 def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int) -> Certificate:
@@ -451,8 +450,7 @@ def certify_in(part: SearchSpace, belief: Belief, X: Array, seed: int) -> Certif
     """The certificate of the best action in the context that ``part`` holds."""
     if belief.outcomes and is_empty(part, belief):
         raise TrialError(
-            f"there is no regret to certify: in the context {dict(part.fixed)!r} nothing keeps all"
-            " limits"
+            f"no regret to certify: in the context {dict(part.fixed)!r} nothing keeps all limits"
         )
     x = best_action(part, belief, X, seed)
     return certify(part, belief, part.decode(x), x, seed)
@@ -474,9 +472,9 @@ def _score(belief: Belief) -> Acquisition:
         if not belief.outcomes:
             return score
         sure = belief.proved
-        kept = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
+        feasible = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
         infeasible = np.prod(_chances(belief, A), axis=0) - INFEASIBLE_PENALTY
-        return np.where(kept.all(axis=0), score, infeasible)
+        return np.where(feasible.all(axis=0), score, infeasible)
 
     def gradients(A: Array) -> tuple[Array, Array]:
         centre, half, d_centre, d_half = model.predict_gradients(A)

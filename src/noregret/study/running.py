@@ -76,7 +76,7 @@ def check_call(objective: Any, catch: Any, callbacks: Any) -> tuple[type[Excepti
     """
     if not callable(objective):
         raise ConfigurationError(
-            f"the objective is a function of the parameters, got {objective!r}: nothing was run"
+            f"the objective must be a function of the parameters, got {objective!r}"
         )
     if callable(callbacks) or not all(map(callable, callbacks)):
         raise ConfigurationError(
@@ -87,9 +87,7 @@ def check_call(objective: Any, catch: Any, callbacks: Any) -> tuple[type[Excepti
     except TypeError:
         kinds = (catch,)
     if not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds):
-        raise ConfigurationError(
-            f"catch is exceptions that do not stop the run, such as (ValueError,), got {catch!r}"
-        )
+        raise ConfigurationError(f"catch is exceptions, such as (ValueError,), got {catch!r}")
     return kinds
 
 
@@ -103,7 +101,7 @@ def plain_point(params: Any) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in params.items())
 
 
-def describe(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -170,17 +168,14 @@ class Run:
     def _check(self) -> None:
         """Raises ConfigurationError unless the run has an end and its arguments fit together."""
         if all(end is None for end in (self.trials, self.total, self.timeout, self.until)):
-            raise ConfigurationError(
-                "run needs an end: trials, total, timeout (in seconds) or until"
-            )
+            raise ConfigurationError("run needs an end: trials, total, timeout or until")
         for name, count in (("trials", self.trials), ("total", self.total)):
             if count is not None:
                 check_count(name, count, 0)
         check_count("workers", self.workers)
         if self.until is not None and not callable(self.until):
             raise ConfigurationError(
-                f"until is a function of the study that says whether to stop, got {self.until!r}:"
-                " write Reached(0.9), or lambda study: …"
+                f"until is a function of the study, such as Reached(0.9), got {self.until!r}"
             )
         seconds = 0.0 if self.timeout in (None, math.inf) else self.timeout
         if not is_number(seconds) or seconds < 0:
@@ -196,13 +191,11 @@ class Run:
             return
         if not callable(getattr(self.executor, "submit", None)):
             raise ConfigurationError(
-                "executor must be a concurrent.futures.Executor (any object with .submit), got"
-                f" {self.executor!r}"
+                f"executor must be a concurrent.futures.Executor, got {self.executor!r}"
             )
         if self.trial_timeout is not None:
             raise ConfigurationError(
-                "trial_timeout needs processes that can be ended: leave executor out, workers says"
-                " how many there are"
+                "trial_timeout needs processes that can be ended: leave out executor, use workers"
             )
         if isinstance(self.executor, ProcessPoolExecutor):
             check_pickled(self.objective, type(self.executor).__name__)
@@ -349,13 +342,13 @@ class Run:
             raise
         except Exception as error:
             if worker_died(error):
-                log.warning("trial %d: %s", number, describe(error))
+                log.warning("trial %d: %s", number, _described(error))
                 self._give_back(MAX_ATTEMPTS, trial)
                 return
             transient = isinstance(error, TransientError)
             ending = Ending("failed", error=failure_text(error), transient=transient)
             self._patiently(partial(finish, ending, self.worker), f"trial {number} failed")
-            log.info("trial %d failed: %s", number, describe(error))
+            log.info("trial %d failed: %s", number, _described(error))
             if isinstance(error, TrialTimeoutError):
                 log.warning("trial %d has failed: %s", number, error)
             elif not isinstance(error, self.catch):
@@ -535,9 +528,8 @@ class CertifiedWithin:
     def __call__(self, study: Study) -> bool:
         if not (study.strategy.proved or self.heuristic):
             raise ConfigurationError(
-                f"{type(study.strategy).__name__} with these settings has no proved bound to stop"
-                " by: use AdaptiveGPUCB.rigorous(…), stop by trials or time, or accept a rule of"
-                " thumb with CertifiedWithin(…, heuristic=True)"
+                f"{type(study.strategy).__name__} has no proved bound with these settings: use"
+                " AdaptiveGPUCB.rigorous(…), or CertifiedWithin(…, heuristic=True)"
             )
         if not any(trial.value is not None for trial in study.trials):
             return False
@@ -566,7 +558,6 @@ class Infeasible:
     def __call__(self, study: Study) -> bool:
         if not (study.outcomes and study.strategy.proved):
             raise ConfigurationError(
-                "only a study with limits and a strategy whose bands are proved can find that"
-                " nothing is feasible: use AdaptiveGPUCB.rigorous(…, outcomes=…)"
+                "Infeasible needs limits and proved bands, AdaptiveGPUCB.rigorous(…, outcomes=…)"
             )
         return study.feasibility().state == "infeasible"

@@ -47,7 +47,7 @@ from noregret.study.record import (
     changed_space,
     check_numbers,
     check_same,
-    derive,
+    derived_from,
     is_same,
     new_record,
     part_of,
@@ -153,9 +153,8 @@ class Study:
         check_numbers(listed)
         if isinstance(storage, (str, os.PathLike)):
             raise ConfigurationError(
-                f"Study(…) is kept in memory or in a storage object, got {str(storage)!r}: to keep"
-                " a study in a file or database give it a name, Study.create(name, space, goal,"
-                " storage=…), and Study.open(name, storage=…) later"
+                f"storage must be a storage object, got {str(storage)!r}: a study in a file or"
+                " database is made with Study.create(name, space, goal, storage=…)"
             )
         self._create(record, MemoryStorage() if storage is None else storage, listed)
 
@@ -240,10 +239,8 @@ class Study:
         """A stored study is opened again where it is unpickled: in a process pool, by joblib."""
         if not self._storage.shared:
             raise StorageError(
-                f"study {self.name!r} is in this process's memory and cannot be pickled: another"
-                f" process would work on a copy of it, and its results would be lost. For several"
-                f" processes, {STORE_IT}; to save it, pickle study.trials, and go on with"
-                " Study(space, goal, strategy, seed, trials=…)"
+                f"study {self.name!r} is in memory and cannot be pickled: {STORE_IT}; to save it,"
+                " pickle study.trials for Study(…, trials=…)"
             )
         return partial(Study.open, storage=self._storage), (self._key,)
 
@@ -488,7 +485,8 @@ class Study:
         """Warns that another version of the strategy decides from here on. Its decisions carry the
         number of that version, so that a study warns once.
         """
-        earlier = next((each.decision for each in reversed(trials) if each.decision.chosen), None)
+        decisions = (trial.decision for trial in reversed(trials))
+        earlier = next((decision for decision in decisions if decision.chosen), None)
         today = algorithm_of(self.strategy)
         if earlier is not None and earlier.algorithm != today:
             log.warning(
@@ -548,15 +546,14 @@ class Study:
         if isinstance(trial, Trial) or params is not None:
             point = point_run(self.space, self._trial(trial, ASK_FIRST), params)
             ending = replace(ending, params=point)
-        told = self._storage.finish(self._key, number, ending)
-        if told is None:
+        finished = self._storage.finish(self._key, number, ending)
+        if finished is None:
             now = self._trial(number, ASK_FIRST)
             how = f"complete with value {now.value!r}" if now.state == "complete" else now.state
             raise TrialError(
-                f"trial {number} is {how} already: the first tell stands; correct() it if that was"
-                " wrong, add() the point again if you measured it twice"
+                f"trial {number} is {how} already: the first tell stands; correct() changes it"
             )
-        return told
+        return finished
 
     def _trial(
         self, trial: Trial | int, advice: str, trials: Sequence[Trial] | None = None
@@ -567,15 +564,13 @@ class Study:
         trials, number = self.trials if trials is None else trials, number_of(trial)
         if not 0 <= number < len(trials):
             raise UnknownTrialError(
-                f"there is no trial {number}: this study has {len(trials)} (numbers from 0);"
-                f" {advice}"
+                f"there is no trial {number} among the {len(trials)} of this study: {advice}"
             )
         there = trials[number].proposed
         if isinstance(trial, Trial) and not is_same(there, trial.proposed):
             raise TrialError(
-                f"trial {number} of this study is at {plain_point(there)}, the one given at"
-                f" {plain_point(trial.proposed)}: it is of another study, or was only previewed;"
-                " nothing was recorded. Give it to its own study, or add() the point here"
+                f"trial {number} is at {plain_point(there)}: what was given is of another study, or"
+                " was only previewed; nothing was recorded"
             )
         return trials[number]
 
@@ -663,15 +658,14 @@ class Study:
         def ending_of(old: Trial) -> Ending:
             if not old.is_finished:
                 raise TrialError(
-                    f"trial {old.number} is {old.state}, there is nothing to correct: tell() its"
-                    " value"
+                    f"trial {old.number} is {old.state}, there is nothing to correct: tell() it"
                 )
             measured = outcomes
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
                 stds = old.outcome_noise
                 measured = {name: (mean, stds.get(name)) for name, mean in old.outcomes.items()}
-            told = (value, noise_std, state, measured, reason, note, attributes, transient)
-            ending = check_ending(self.outcomes, *told)
+            arguments = (value, noise_std, state, measured, reason, note, attributes, transient)
+            ending = check_ending(self.outcomes, *arguments)
             return replace(ending, params=point_run(self.space, old, params))
 
         return self._supersede(trial, "only a told trial can be corrected", "correction", ending_of)
@@ -815,8 +809,7 @@ class Study:
         """
         if self._runs == 0:
             raise ConfigurationError(
-                "there is no run to stop: call stop() while run() is under way in this process,"
-                " from a callback, the objective or another thread"
+                "there is no run to stop: call stop() while run() is under way in this process"
             )
         self._stopping = True
 
@@ -857,17 +850,17 @@ class Study:
         """
         if space is not None and (parameters is not None or constraints is not None):
             raise ConfigurationError(
-                "derived takes space, or parameters and constraints that change, not both"
+                "give derived a space, or parameters and constraints, not both"
             )
         old = self.record()
         if space is None:
             space = changed_space(old.space, parameters, constraints)
         changes: dict[str, Any] = {"goal": goal, "strategy": strategy, "seed": seed}
         changes |= {"outcomes": outcomes, "context": context}
-        kept = {field: getattr(old, field) for field, new in changes.items() if new is None}
-        new = new_record(name, space, **(changes | kept))
+        same = {field: getattr(old, field) for field, new in changes.items() if new is None}
+        new = new_record(name, space, **(changes | same))
         new = replace(new, note=check_note(note) or old.note, attributes=old.attributes)
-        record, trials = derive(old, self.trials, new, past or {})
+        record, trials = derived_from(old, self.trials, new, past or {})
         place = self._storage if storage is None else _as_storage(storage, must_exist=False)
         return object.__new__(Study)._create(record, place, trials)
 
@@ -977,8 +970,7 @@ class Study:
         certificate = result_of(self._record, trials, self._encode, belief).certificate
         if certificate is None:
             raise TrialError(
-                "there is no regret to certify: nothing in the space keeps all limits, see"
-                " study.feasibility()"
+                "no regret to certify: nothing keeps all limits, see study.feasibility()"
             )
         return certificate
 
@@ -1061,7 +1053,7 @@ class Study:
         return Replay(agreed, skipped=skipped, since=since)
 
 
-def snapshot(study: Study) -> Study:
+def snapshot_of(study: Study) -> Study:
     """The study as it is now, in memory: reading it again costs no query, and it never changes.
 
     Args:

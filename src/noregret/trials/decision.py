@@ -74,7 +74,7 @@ class Decision:
         """Plain JSON values; what says nothing is left out."""
         data: dict[str, Any] = {"version": VERSION, "source": self.source}
         return data | {
-            name: value for name, value in plain(self).items() if value != _SAYS_NOTHING[name]
+            name: value for name, value in as_json(self).items() if value != _SAYS_NOTHING[name]
         }
 
     @staticmethod
@@ -86,8 +86,7 @@ class Decision:
             raise ValueError(f"a decision's version is {version!r}")
         if version > VERSION:
             raise StorageError(
-                f"a decision was written by a newer version of noregret (form {version}, this one"
-                f" reads {VERSION}): upgrade noregret"
+                f"a newer version wrote a decision (form {version}, this one reads {VERSION})"
             )
         return Decision(**typed(Decision, data))
 
@@ -137,16 +136,17 @@ class Explanation:
 # -- frozen dataclasses as JSON values --
 
 
-def plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """A dataclass of numbers, texts, tuples and the like as JSON values."""
     if dataclasses.is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        names = (field.name for field in dataclasses.fields(value))
+        return {name: as_json(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return dict(value)
-    return [plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+    return [as_json(item) for item in value] if isinstance(value, (tuple, list)) else value
 
 
-_SAYS_NOTHING = plain(Decision())
+_SAYS_NOTHING = as_json(Decision())
 
 
 def is_number(value: Any) -> bool:
@@ -182,7 +182,7 @@ def payload_as(kind: Callable[..., T], decision: Decision) -> T | None:
 @cache
 def _converters(kind: Any) -> dict[str, Callable[[Any], Any]]:
     hints = get_type_hints(kind)
-    return {each.name: _converter(hints[each.name]) for each in dataclasses.fields(kind)}
+    return {field.name: _converter(hints[field.name]) for field in dataclasses.fields(kind)}
 
 
 def _converter(hint: Any) -> Callable[[Any], Any]:
@@ -217,7 +217,7 @@ def _tuple_of(inner: Sequence[Callable[[Any], Any]], is_open: bool, value: Any) 
         return _refuse()
     if is_open:
         return tuple(map(inner[0], value))
-    return tuple(convert(each) for convert, each in zip(inner, value, strict=True))
+    return tuple(convert(item) for convert, item in zip(inner, value, strict=True))
 
 
 def _mapping_of(convert: Callable[[Any], Any], value: Any) -> Any:

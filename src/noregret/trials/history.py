@@ -69,7 +69,7 @@ class History:
     @property
     def model_decisions(self) -> tuple[ModelDecision, ...]:
         """Earlier decisions that came from a model, not from the initial design."""
-        return tuple([each.model for each in self.decisions if each.model is not None])
+        return tuple([decision.model for decision in self.decisions if decision.model is not None])
 
     @property
     def observed(self) -> History:
@@ -167,9 +167,9 @@ def history_of(
         decisions=tuple([trial.decision for trial in decided]),
         rows=rows(done),
         sign=sign,
-        outcomes=tuple([margins(name, each) for name, each in (limits or {}).items()]),
+        outcomes=tuple([margins(name, limit) for name, limit in (limits or {}).items()]),
         valueless=points([trial for trial in ended if trial.value is None]) if limits else None,
-        withdrawn=tuple([row for row, each in enumerate(coming) if each.state == "withdrawn"]),
+        withdrawn=tuple([row for row, trial in enumerate(coming) if trial.state == "withdrawn"]),
     )
 
 

@@ -27,10 +27,7 @@ class _Limit:
 
     def __post_init__(self) -> None:
         if not is_number(self.limit):
-            raise ConfigurationError(
-                f"a limit is a finite number, got {self.limit!r}: write"
-                f" {type(self).__name__}(0.3), in the outcome's unit"
-            )
+            raise ConfigurationError(f"a limit is a finite number, got {self.limit!r}")
         object.__setattr__(self, "limit", float(self.limit))
 
     def __str__(self) -> str:
@@ -82,16 +79,14 @@ def check_limits(outcomes: Any, parameters: Mapping[str, Any]) -> dict[str, Limi
         return {}
     if not isinstance(outcomes, Mapping):
         raise ConfigurationError(
-            'outcomes is a dict from names to limits, such as {"toxicity": AtMost(0.3)}, got'
-            f" {outcomes!r}"
+            f'outcomes is a dict such as {{"toxicity": AtMost(0.3)}}, got {outcomes!r}'
         )
     for name, limit in outcomes.items():
         if not isinstance(name, str) or not name.strip():
             raise ConfigurationError(f"an outcome's name is a text that is not empty, got {name!r}")
         if not isinstance(limit, LIMITS):
             raise ConfigurationError(
-                f"the outcome {name!r} needs a limit, AtMost(number) or AtLeast(number), got"
-                f" {limit!r}: what has none is an attribute, tell(trial, value, attributes=…)"
+                f"the outcome {name!r} needs a limit, AtMost(…) or AtLeast(…), got {limit!r}"
             )
         taken = OWN.get(name, "a parameter is" if name in parameters else "")
         if taken:
@@ -108,15 +103,11 @@ def check_value(value: Any) -> float:
     """A measured value as a float; TrialError unless it is one finite real number."""
     array = np.asarray(value) if not isinstance(value, (str, bytes, bool, type(None))) else None
     if array is None or array.size != 1 or array.dtype.kind not in "iuf":
-        raise TrialError(
-            f"a value must be one real number, got {value!r}: nothing was recorded, tell the trial"
-            " again with a number"
-        )
+        raise TrialError(f"a value must be one real number, got {value!r}: nothing was recorded")
     number = float(array.reshape(()))
     if not math.isfinite(number):
         raise TrialError(
-            f"a value must be finite, got {value!r}: nothing was recorded. If the evaluation went"
-            ' wrong, tell(trial, state="failed"): the region is then avoided'
+            f'a value must be finite, got {value!r}: tell state="failed" if the evaluation failed'
         )
     return number
 
@@ -131,8 +122,7 @@ def check_noise(noise_std: Any) -> float | None:
         number = math.nan
     if not number > 0:
         raise TrialError(
-            f"noise_std must be a positive number, got {noise_std!r}: leave it out if the noise of"
-            " this value is not known"
+            f"noise_std must be a positive number, got {noise_std!r}: leave it out if unknown"
         )
     return number
 
@@ -174,16 +164,14 @@ def check_ending(
     feasible = keeps(measured, limits)
     if state == "complete" and number is None and feasible is not False:
         raise TrialError(
-            "a value may be missing only where an outcome is beyond its limit, and here none is:"
-            ' nothing was recorded; tell the value, or state="failed" if there is none'
+            "a value may be missing only where an outcome is beyond its limit: nothing was recorded"
         )
     if not isinstance(transient, bool):
         raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
     if state != "failed" and (transient or reason is not None):
         what = "transient" if transient else "a reason"
         raise TrialError(
-            f'{what} is for a trial that failed, got state="{state}": nothing was recorded; leave'
-            ' it out (a note can be written with any state), or tell state="failed"'
+            f'{what} is for a trial that failed, got state="{state}": nothing was recorded'
         )
     return Ending(
         state,
@@ -206,23 +194,16 @@ def _check_measured(
     if state != "complete" or not (limits or outcomes):
         if outcomes:
             raise TrialError(
-                f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded; tell it"
-                " without a value and without state= where only a limit was not kept"
+                f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded"
             )
         return {}, {}
     if not limits:
-        raise TrialError(
-            f"this study has no outcomes, got {outcomes!r}: nothing was recorded. Give limits when"
-            ' it is made, Study(…, outcomes={"name": AtMost(1)}), or use attributes='
-        )
-    given = {} if outcomes is None else outcomes
-    if not isinstance(given, Mapping):
-        raise TrialError(
-            f"outcomes is a dict such as {{{next(iter(limits))!r}: 0.2}}, got {outcomes!r}:"
-            " nothing was recorded"
-        )
-    unknown = [name for name in given if name not in limits]
-    missing = [name for name in limits if given.get(name) is None]
+        raise TrialError(f"this study has no outcomes, got {outcomes!r}: use attributes=")
+    by_name = {} if outcomes is None else outcomes
+    if not isinstance(by_name, Mapping):
+        raise TrialError(f"outcomes is a dict by name, got {outcomes!r}: nothing was recorded")
+    unknown = [name for name in by_name if name not in limits]
+    missing = [name for name in limits if by_name.get(name) is None]
     if unknown or missing:
         raise TrialError(
             f"the outcomes of this study are {list(limits)!r}; missing {missing!r}, unknown"
@@ -230,7 +211,7 @@ def _check_measured(
         )
     values, noise = {}, {}
     for name in limits:
-        pair = given[name]
+        pair = by_name[name]
         value, std = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (pair, None)
         try:
             values[name], noise[name] = check_value(value), check_noise(std)
@@ -288,6 +269,5 @@ def returned(result: Any, limits: Mapping[str, Limit]) -> Ending:
             ) from None
         raise TrialError(
             f"the objective returned {what}{f' ({error})' if pair else ''}: it must return one real"
-            " number, finite, or the pair (value, noise std), the std positive. Its trial has"
-            " failed"
+            " number, finite, or the pair (value, noise std). Its trial has failed"
         ) from None

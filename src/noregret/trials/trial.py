@@ -47,9 +47,9 @@ def fixed(params: Any) -> Any:
     if isinstance(params, np.ndarray):
         if not params.flags.writeable:
             return params
-        kept = params.copy()
-        kept.setflags(write=False)
-        return kept
+        copy = params.copy()
+        copy.setflags(write=False)
+        return copy
     if isinstance(params, Mapping) and not isinstance(params, Point):
         return Point(params)
     return params
@@ -93,17 +93,17 @@ class Trial:
         object.__setattr__(self, "asked", fixed(self.asked))
 
     def __repr__(self) -> str:
-        noise = "" if self.noise_std is None else f" ± {shown(self.noise_std)}"
-        value = "" if self.value is None else f" {shown(self.value)}{noise}"
+        noise = "" if self.noise_std is None else f" ± {_shown(self.noise_std)}"
+        value = "" if self.value is None else f" {_shown(self.value)}{noise}"
         beyond = " beyond a limit" if self.feasible is False else ""
         return f"<Trial {self.number}: {self.state}{value}{beyond} at {self._point()}>"
 
     def _repr_html_(self) -> str:
         rows = [
             ("state", f"{self.state}, not the point's fault" if self.transient else self.state),
-            ("value", "" if self.value is None else shown(self.value)),
-            ("noise", "" if self.noise_std is None else shown(self.noise_std)),
-            ("outcomes", ", ".join(f"{name} {shown(v)}" for name, v in self.outcomes.items())),
+            ("value", "" if self.value is None else _shown(self.value)),
+            ("noise", "" if self.noise_std is None else _shown(self.noise_std)),
+            ("outcomes", ", ".join(f"{name} {_shown(v)}" for name, v in self.outcomes.items())),
             ("within limits", {True: "yes", False: "no", None: ""}[self.feasible]),
             ("at", self._point()),
             ("failed for", (self.error or "").partition("\n")[0]),
@@ -115,8 +115,8 @@ class Trial:
 
     def _point(self) -> str:
         if not isinstance(self.params, Mapping):
-            return "[" + ", ".join(shown(float(each)) for each in self.params) + "]"
-        return ", ".join(f"{name}={shown(value)}" for name, value in self.params.items())
+            return "[" + ", ".join(_shown(float(value)) for value in self.params) + "]"
+        return ", ".join(f"{name}={_shown(value)}" for name, value in self.params.items())
 
     @property
     def is_finished(self) -> bool:
@@ -140,8 +140,7 @@ class Trial:
         """What the model that chose the point believed; TrialError if no model did."""
         if self.decision.model is None:
             raise TrialError(
-                f"trial {self.number} was not chosen by a model (it is {self.decision.source}): ask"
-                " trial.decision.model is None before reading why"
+                f"trial {self.number} was not chosen by a model (it is {self.decision.source})"
             )
         return self.decision.model
 
@@ -155,7 +154,7 @@ class Trial:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
-        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
         data |= {"params": _plain(self.params), "asked": _plain(self.asked)}
         data |= {"decision": self.decision.to_json(), "attributes": dict(self.attributes)}
         data |= {"outcomes": dict(self.outcomes), "outcome_noise": dict(self.outcome_noise)}
@@ -263,8 +262,7 @@ def check_note(note: Any, what: str = "a note") -> str | None:
         raise TrialError(f"{what} is text, got {note!r}: nothing was recorded; write str(…)")
     if len(note) > MAX_TEXT:
         raise TrialError(
-            f"{what} has at most {MAX_TEXT} characters, got {len(note)}: nothing was recorded; keep"
-            " long texts in a file and note its name"
+            f"{what} has at most {MAX_TEXT} characters, got {len(note)}: nothing was recorded"
         )
     odd = unwritable(note)
     if odd is not None:
@@ -274,9 +272,9 @@ def check_note(note: Any, what: str = "a note") -> str | None:
 
 def unwritable(text: str) -> str | None:
     """What in a text no database and no file in UTF-8 holds; None if there is no such thing."""
-    for position, each in enumerate(text):
-        if each == "\0" or "\ud800" <= each <= "\udfff":
-            kind = "the byte zero" if each == "\0" else f"half a character, {each!r},"
+    for position, character in enumerate(text):
+        if character == "\0" or "\ud800" <= character <= "\udfff":
+            kind = "the byte zero" if character == "\0" else f"half a character, {character!r},"
             return f"{kind} at position {position} of {text[:80]!r}, which no database keeps"
     return None
 
@@ -288,16 +286,12 @@ def check_attributes(attributes: Any) -> dict[str, Any]:
     if not isinstance(attributes, Mapping) or not all(
         isinstance(name, str) and name for name in attributes
     ):
-        raise TrialError(
-            "attributes are a dict from names to JSON values, got"
-            f" {attributes!r}: nothing was recorded"
-        )
+        raise TrialError(f"attributes must be a dict from names to JSON values, got {attributes!r}")
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(attributes), allow_nan=False))
     except (TypeError, ValueError) as error:
         raise TrialError(
-            f"attributes must be JSON values ({error}), got {dict(attributes)!r}: nothing was"
-            " recorded; turn arrays into lists and other objects into text"
+            f"attributes must be JSON values ({error}): nothing was recorded"
         ) from None
     return plain
 
@@ -311,9 +305,9 @@ def failure_text(error: BaseException) -> str:
     """An exception for the record: what it says, and below that where it came from. What no
     database holds is written as an escape.
     """
-    said = "".join(traceback.format_exception_only(error)).strip()
+    message = "".join(traceback.format_exception_only(error)).strip()
     frames = traceback.format_tb(error.__traceback__)
-    text = said + ("\n\n" + "".join(frames[-5:]).rstrip() if frames else "")
+    text = message + ("\n\n" + "".join(frames[-5:]).rstrip() if frames else "")
     written = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
     return written[:MAX_TEXT]
 
@@ -332,6 +326,6 @@ def html_table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     return f"<div><b>{escape(title)}</b><table>{lines}</table></div>"
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """A number with six digits, anything else as text."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)

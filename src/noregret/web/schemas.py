@@ -31,7 +31,7 @@ from noregret.space import (
 )
 from noregret.storage import StudySummary
 from noregret.strategies import AdaptiveGPUCB, InsuredGPUCB, LogEI, RandomSearch, Strategy
-from noregret.study import Study, read_limits, read_number, read_value
+from noregret.study import Study, read_limits, read_measured, read_number
 from noregret.web.fitting import Summary
 
 T = TypeVar("T")
@@ -295,7 +295,7 @@ class NumberOut(BaseModel):
         try:
             if not typed.noise:
                 return NumberOut(value=read_number(typed.text, "This", typed.unit))
-            value, noise_std, _ = read_value(typed.text, "This", typed.unit)
+            value, noise_std, _ = read_measured(typed.text, "This", typed.unit)
         except NoRegretError as error:
             return NumberOut(error=str(error))
         return NumberOut(value=value, noise_std=noise_std)
