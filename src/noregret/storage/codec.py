@@ -79,13 +79,14 @@ def to_json(value: Any) -> Any:
     name = stored_name(type(value))
     if name is not None:
         algorithm = own_algorithm(type(value))
+        is_box = isinstance(value, Space) and not value.constraints
         return {
             "type": name,
             **({"algorithm": algorithm} if algorithm else {}),
             **{
                 field.name: to_json(getattr(value, field.name))
                 for field in dataclasses.fields(value)
-                if field.init and not (field.name == "constraints" and _is_plain_box(value))
+                if field.init and not (is_box and field.name == "constraints")
             },
         }
     if callable(value) and not dataclasses.is_dataclass(value):
@@ -97,10 +98,6 @@ def to_json(value: Any) -> Any:
         f"{value!r} cannot be stored: its class is not registered. Register it with"
         " noregret.strategies.register, or keep the study in memory"
     )
-
-
-def _is_plain_box(value: Any) -> bool:
-    return isinstance(value, Space) and not value.constraints
 
 
 def described(space: Space | Candidates) -> Any:

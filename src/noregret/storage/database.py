@@ -63,11 +63,8 @@ def storage_url(storage: str | os.PathLike[str] | None = None) -> str:
         storage: A URL or a file's path. Default: NOREGRET_STORAGE, or noregret.db in the working
             folder.
     """
-    text = (
-        os.fspath(storage)
-        if storage is not None
-        else os.environ.get("NOREGRET_STORAGE") or DEFAULT_FILE
-    )
+    default = os.environ.get("NOREGRET_STORAGE") or DEFAULT_FILE
+    text = default if storage is None else os.fspath(storage)
     if text.startswith(("postgres://", "postgresql://")):
         return "postgresql+psycopg://" + text.split("://", 1)[1]
     if "://" in text:
@@ -154,7 +151,7 @@ class Database:
         kind = self.url.split("://")[0].split("+")[0]
         if kind not in ("sqlite", "postgresql"):
             raise StorageError(
-                f"{kind} is not supported, got {self.shown}: use SQLite (a file, or sqlite:///study.db)"
+                f"{kind} is not supported, got {self.shown}: use SQLite (a file or sqlite:///…)"
                 " or PostgreSQL (postgresql://user@host/db)"
             )
         self._retry_seconds = FIRST_RETRY_SECONDS
@@ -171,9 +168,7 @@ class Database:
                 f"{error.name} is missing: install it with `pip install noregret[postgres]`"
             ) from None
         if must_exist and path is not None and not Path(path).exists():
-            raise StorageError(
-                f"there is no file {path!r}: create a study first, or give its storage"
-            )
+            raise StorageError(f"there is no file {path!r}: create a study, or give its storage")
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
 
@@ -189,9 +184,7 @@ class Database:
             _, mark, options = self.url.partition("?")
             return storage_url(self.file.path) + mark + options
         if self.is_sqlite:
-            raise StorageError(
-                f"{self.shown} is in the memory of this process: keep the study in a file"
-            )
+            raise StorageError(f"{self.shown} is in the memory of this process: use a file")
         return self.url
 
     @property
@@ -355,12 +348,10 @@ def _engine(url: str, file: SQLiteFile | None) -> Engine:
         import sqlite3
     except ImportError:
         raise MissingExtraError(
-            "this Python was built without SQLite: use another, or PostgreSQL"
+            "this Python is without SQLite: use another, or PostgreSQL"
         ) from None
     if sqlite3.sqlite_version_info < (3, 35):
-        raise StorageError(
-            f"SQLite 3.35 or newer is needed, got {sqlite3.sqlite_version}: use a newer Python"
-        )
+        raise StorageError(f"SQLite is {sqlite3.sqlite_version}, not 3.35 or newer: update Python")
     parsed, options = sqlalchemy.make_url(url), {"timeout": LOCK_SECONDS}
     if file is not None:  # versions of SQLAlchemy differ in reading escapes
         parsed = parsed.set(database=str(file.path))

@@ -21,7 +21,6 @@ from noregret.storage.protocol import (
     StudyKey,
     StudyRecord,
     StudySummary,
-    as_added,
     check_numbering,
     study_exists,
     study_replaced,
@@ -42,7 +41,7 @@ class _Study:
     def add(self, trials: Sequence[Trial], worker: str | None) -> list[Trial]:
         first = len(self.trials)
         for number, trial in enumerate(trials, first):
-            self.trials.append(as_added(trial, number, worker))
+            self.trials.append(trial.as_added(number, worker))
             self.heartbeats.append(None if worker is None else time.monotonic())
             self.attempts.append(int(trial.state == "running"))
         return self.trials[first:]
@@ -50,6 +49,11 @@ class _Study:
     def change(self, number: int, **changes: Any) -> Trial:
         trial = self.trials[number] = replace(self.trials[number], **changes)
         return trial
+
+    def end(self, trial: Trial, ending: Ending) -> Trial:
+        ended = replace(trial.ended(ending), finished=utc_now(), worker=None)
+        self.trials[trial.number] = ended
+        return ended
 
     def get(self, number: int, *states: State) -> Trial | None:
         """A trial that is in one of these states."""
@@ -180,9 +184,7 @@ class MemoryStorage:
             trial = study.get(number, "running", "waiting")
             if trial is None or (worker is not None and trial.worker != worker):
                 return None
-            ended = replace(trial.ended(ending), finished=utc_now(), worker=None)
-            study.trials[number] = ended
-            return ended
+            return study.end(trial, ending)
 
     def annotate(
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
@@ -224,18 +226,12 @@ class MemoryStorage:
 
             reclaimed = []
             for trial in filter(is_lost, list(study.trials)):
-                over = study.attempts[trial.number] >= attempts
-                study.heartbeats[trial.number] = None
-                study.attempts[trial.number] -= attempts == UNLIMITED
-                reclaimed.append(
-                    study.change(
-                        trial.number,
-                        state="failed" if over else "waiting",
-                        finished=utc_now() if over else None,
-                        worker=None,
-                        started=trial.started if over else None,
-                        error=DIED if over else None,
-                        transient=over and attempts == 0,
-                    )
-                )
+                number, died = trial.number, Ending("failed", error=DIED, transient=attempts == 0)
+                study.heartbeats[number] = None
+                if study.attempts[number] >= attempts:
+                    reclaimed.append(study.end(trial, died))
+                else:
+                    returned = study.change(number, state="waiting", worker=None, started=None)
+                    reclaimed.append(returned)
+                study.attempts[number] -= attempts == UNLIMITED
             return reclaimed

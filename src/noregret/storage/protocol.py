@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from noregret.errors import StorageError, StudyExistsError, UnknownStudyError
 from noregret.space import Candidates, Space
 from noregret.strategies import Strategy
-from noregret.trials import Ending, Goal, Limit, Trial, utc_now
+from noregret.trials import Ending, Goal, Limit, Trial
 
 UNLIMITED = 2**31 - 1  # attempts: the trial was returned on purpose, which is no failed attempt
 DIED = "its worker gave no sign of life, or it was taken back"  # error of a reclaimed trial
@@ -65,19 +65,6 @@ def check_numbering(trials: Sequence[Trial]) -> None:
     numbers = [trial.number for trial in trials]
     if numbers != list(range(len(numbers))):
         raise StorageError(f"trials are numbered from 0 without gaps, got {numbers!r}")
-
-
-def as_added(trial: Trial, number: int, worker: str | None) -> Trial:
-    """Returns a trial as it is stored: with its number and worker, and the times that it lacks."""
-    now, running = utc_now(), trial.state == "running"
-    return replace(
-        trial,
-        number=number,
-        created=trial.created or now,
-        started=trial.started or (now if running else None),
-        finished=(trial.finished or now) if trial.is_finished else None,
-        worker=worker if running else None,
-    )
 
 
 @dataclass(frozen=True, slots=True)

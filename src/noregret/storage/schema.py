@@ -171,9 +171,7 @@ def check_version(number: Any, holder: str) -> int:
     if not isinstance(number, int):
         raise StorageError(f"{holder} names the schema {number!r}: it is damaged")
     if number > VERSION:
-        raise StorageError(
-            f"a newer version wrote {holder} (schema {number}, not {VERSION}): upgrade noregret"
-        )
+        raise StorageError(f"a newer version wrote {holder} (schema {number} > {VERSION}): upgrade")
     return number
 
 

@@ -27,7 +27,6 @@ from noregret.storage.protocol import (
     StudyKey,
     StudyRecord,
     StudySummary,
-    as_added,
     check_numbering,
     study_exists,
     study_replaced,
@@ -115,10 +114,8 @@ class SQLStorage:
             self._clock = sql.cast(sql.extract("epoch", sql.func.clock_timestamp()), sql.Double)
         attended = sql.case((sql.and_(t.state == "running", t.heartbeat.is_not(None)), t.worker))
         internal = ("study", "worker", "heartbeat", "attempts")
-        self._columns = [
-            *(column for column in t if column.name not in internal),
-            attended.label("attended_by"),
-        ]
+        self._columns = [column for column in t if column.name not in internal]
+        self._columns.append(attended.label("attended_by"))
         is_news = sql.or_(
             t.number >= bind("from_number"),
             t.revision > bind("from_revision"),
@@ -137,14 +134,11 @@ class SQLStorage:
     def _insert_after_last(self) -> Any:
         """Inserts a trial if the number before its own exists, in one statement."""
         sql, t, before = self._sql, self._trials.c, self._trials.alias("before").c
-        values: dict[str, Any] = {
-            column.name: sql.bindparam(column.name, type_=column.type) for column in t
-        }
+        values: dict[str, Any] = {c.name: sql.bindparam(c.name, type_=c.type) for c in t}
         attended = sql.bindparam("attended", type_=sql.Boolean)
         values["heartbeat"] = sql.case((attended, self._clock))
-        follows = sql.exists().where(
-            before.study == values["study"], before.number == values["number"] - 1
-        )
+        is_last = (before.study == values["study"], before.number == values["number"] - 1)
+        follows = sql.exists().where(*is_last)
         row = sql.select(*(item.label(name) for name, item in values.items()))
         row = row.where(sql.or_(values["number"] == 0, follows))
         if not self._database.is_sqlite:  # after those that wait for a number, not before them
@@ -175,7 +169,7 @@ class SQLStorage:
                 insert = self._studies.insert().values(row).returning(self._studies.c.id)
                 study: int = connection.execute(insert).scalar_one()
                 if trials:
-                    added = (as_added(trial, trial.number, None) for trial in trials)
+                    added = (trial.as_added(trial.number, None) for trial in trials)
                     rows = [row_of(study, trial, uuid.uuid4().hex) for trial in added]
                     connection.execute(self._trials.insert(), rows)
             return study
@@ -284,9 +278,8 @@ class SQLStorage:
     def _gone(self, name: str, study: int) -> StorageError:
         """What to raise of a study that was deleted meanwhile."""
         self._cache.pop(study, None)
-        return (
-            unknown_study(name, self.names()) if self._find(name) is None else study_replaced(name)
-        )
+        is_gone = self._find(name) is None
+        return unknown_study(name, self.names()) if is_gone else study_replaced(name)
 
     def _must_exist(self, name: str, study: int) -> None:
         """Raises StorageError if the study was deleted meanwhile."""
@@ -330,9 +323,7 @@ class SQLStorage:
         query = self._sql.select(self._lists.c.content).where(self._lists.c.digest == digest)
         rows = self._fetch("open", query)
         if not rows:
-            raise StorageError(
-                f"the list of designs {digest} of a stored study is gone: it is damaged"
-            )
+            raise StorageError(f"a stored study's list of designs {digest} is gone")
         return codec.unpack(digest, rows[0][0])
 
     # -- reading trials --
@@ -391,7 +382,7 @@ class SQLStorage:
             return []
         sql, t, study, expected = self._sql, self._trials.c, self._id(name), trials[0].number
         ticket, attended = worker or uuid.uuid4().hex, worker is not None
-        added = [as_added(trial, trial.number, worker) for trial in trials]
+        added = [trial.as_added(trial.number, worker) for trial in trials]
         rows = [{**row_of(study, trial, ticket), "attended": attended} for trial in added]
         # one statement is enough where the expected number is still free
         may_be_quick = unless is not None and len(rows) == 1 and 0 <= expected < below
@@ -459,7 +450,7 @@ class SQLStorage:
         self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         study, sql, t = self._id(name), self._sql, self._trials.c
-        row = row_of(study, as_added(Trial(0, {}).ended(ending), 0, None), "")
+        row = row_of(study, Trial(0, {}).ended(ending).as_added(0, None), "")
         at = sql.and_(t.study == study, t.number == number)
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:

@@ -15,23 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
-from noregret.errors import (
-    ConfigurationError,
-    MissingExtraError,
-    NoRegretError,
-    SpaceError,
-    TrialError,
-)
+from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
-from noregret.study.numerals import (
-    Decimal,
-    Units,
-    decimal_of,
-    numbers,
-    read,
-    read_exact,
-    read_measured,
-)
+from noregret.study.numerals import Decimal, Units, decimal_of, numbers, read_exact, read_measured
 from noregret.trials import (
     STATES,
     Decision,
@@ -193,7 +179,7 @@ class TrialTable:
             names, rows, decimal = read_table(source)
         except (UnicodeDecodeError, csv.Error) as error:
             raise TrialError(
-                f"the file is not text in UTF-8, or no CSV ({error}): nothing was imported"
+                f"the file cannot be read, or is not text in UTF-8 ({error}); nothing was imported"
             ) from None
         ours = {name: guarded(place) for name, place in self.param_columns.items()}
         taken = {*BEFORE, *AFTER}
@@ -205,9 +191,7 @@ class TrialTable:
         needed = {"value": "value"} | {ours[name]: place[name] for name in place}
         missing = [name for name, there in needed.items() if there not in stripped.values()]
         if missing:
-            raise TrialError(
-                f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}"
-            )
+            raise TrialError(f"the file lacks the columns {missing!r}, it needs {list(needed)!r}")
         reader, trials = _RowReader(self, place, decimal, dict(units)), []
         corrected = {row.get("corrects") for row in rows} - {None, ""}
         for index, row in enumerate(rows):
@@ -215,9 +199,9 @@ class TrialTable:
                 continue
             try:
                 trials.append(reader.trial(row))
-            except NoRegretError as error:
+            except (SpaceError, TrialError) as error:
                 raise TrialError(
-                    f"row {index + 1} of the CSV file: {error}; nothing was imported"
+                    f"row {index + 1} of the CSV file: {error}; nothing imported"
                 ) from None
         return trials
 
@@ -335,9 +319,7 @@ class _RowReader:
             value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
             extras = {"outcomes": self._outcomes(row), "note": note, "attributes": attributes}
             if state == "complete" and value is None and not extras["outcomes"]:
-                raise TrialError(
-                    'it has no value: give one, or a column "state" that says "failed" or "waiting"'
-                )
+                raise TrialError('it has no value: give one, or a state "failed" or "waiting"')
             transient = flag in ("true", "1", "yes")
             ending = check_ending(limits, value, noise, state, **extras, transient=transient)
         ending = replace(ending, error=check_note(error, "an error"))
@@ -410,7 +392,7 @@ def _same(option: Any, cell: str, decimal: Decimal) -> bool:
             isinstance(option, bool) and cell.lower() == str(option).lower()
         )
     try:
-        reading = read(cell, decimal=decimal)
-    except ValueError:
+        reading = read_exact(cell, "an option", decimal=decimal)
+    except TrialError:
         return False
-    return reading.noise_std is None and reading.value == option
+    return reading is not None and reading.value == option

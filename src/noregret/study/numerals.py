@@ -162,12 +162,7 @@ def _advice(text: str) -> str:
 
 
 def read_measured(
-    text: str | None,
-    name: str,
-    unit: str = "",
-    *,
-    decimal: Decimal = ".",
-    noise: str | None = None,
+    text: str | None, name: str, unit: str = "", *, decimal: Decimal = ".", noise: str | None = None
 ) -> tuple[float | None, float | None, str]:
     """Reads a measured value.
 
@@ -186,9 +181,8 @@ def read_measured(
         TrialError: A text is no number, or the noise is given twice.
     """
     reading = _named(text, name, unit, decimal)
-    separate = _named(
-        noise, f"the noise of {name}", unit or reading.unit if reading else unit, decimal
-    )
+    unit = unit or reading.unit if reading else unit
+    separate = _named(noise, f"the noise of {name}", unit, decimal)
     if separate is not None and separate.noise_std is not None:
         raise TrialError(f"the noise of {name} must be a number, got {noise!r}: write it without ±")
     if reading is None:
@@ -327,9 +321,7 @@ def _read_limit(text: str) -> tuple[str, Limit]:
     """The outcome's name, and its limit."""
     match = LIMIT.match(text)
     if match is None:
-        raise ConfigurationError(
-            f"write an outcome's limit as 'toxicity<=0.3' or 'purity>=50', got {text!r}"
-        )
+        raise ConfigurationError(f"write an outcome's limit as 'toxicity<=0.3', got {text!r}")
     value = read_number(match["limit"], f"the limit of {match['name']}")
     assert value is not None  # the pattern has a text there
     return match["name"], (AtMost if match["how"] in ("<=", "≤") else AtLeast)(value)

@@ -19,9 +19,7 @@ _last: list[Study] = []  # of the latest call, at most one
 def last_study() -> Study:
     """The study of the latest ``minimize`` or ``maximize`` in this process, however it ended."""
     if not _last:
-        raise TrialError(
-            "there is no last study: neither minimize nor maximize was called in this process"
-        )
+        raise TrialError("there is no last study: minimize and maximize were not called")
     return _last[0]
 
 
@@ -101,9 +99,7 @@ def _optimise(
     if storage is not None and name is None:
         raise ConfigurationError("a stored study needs a name: give name=…")
     if storage is None and resume:
-        raise ConfigurationError(
-            "resume=True needs storage=…: a study in memory is gone with its process"
-        )
+        raise ConfigurationError("resume=True needs storage=…: a study in memory is not kept")
     place = MemoryStorage() if storage is None else storage
     settings = (name or "study", space, goal, strategy, seed)
     study = Study.create(*settings, storage=place, resume=resume)

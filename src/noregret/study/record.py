@@ -10,26 +10,10 @@ import numpy as np
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialError
-from noregret.space import (
-    Candidates,
-    Constraint,
-    FixedInputs,
-    Parameter,
-    Space,
-    as_space,
-    fix,
-    named_params,
-)
+from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
 from noregret.storage import StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy
-from noregret.trials import (
-    Decision,
-    Trial,
-    check_limits,
-    keeps,
-    standing,
-    unwritable,
-)
+from noregret.trials import Decision, Trial, check_limits, keeps, standing, unwritable
 
 # the fields whose change makes a derived study another problem
 DEFINING = ("space", "goal", "strategy", "seed", "outcomes", "context")
@@ -45,14 +29,11 @@ def new_record(
     if odd is not None:
         raise ConfigurationError(f"a study's name holds {odd}: choose another name")
     if goal not in ("maximize", "minimize"):
-        raise ConfigurationError(
-            f'say what is wanted: goal is "maximize" or "minimize", got {goal!r}'
-        )
+        message = 'say what is wanted: goal is "maximize" or "minimize"'
+        raise ConfigurationError(f"{message}, got {goal!r}")
     proposer = InsuredGPUCB() if strategy is None else strategy
     if isinstance(proposer, type) or not isinstance(proposer, Strategy):
-        raise ConfigurationError(
-            f"strategy must be a strategy value such as InsuredGPUCB(), got {proposer!r}"
-        )
+        raise ConfigurationError(f"strategy must be a strategy value, not a class: {proposer!r}")
     checked = as_space(space)
     limits = check_limits(outcomes, checked.parameters)
     check = getattr(proposer, "check_outcomes", None)
@@ -75,36 +56,8 @@ def _context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     if unknown:
         raise ConfigurationError(f"context names {unknown!r}, which this space does not have")
     if names and len(set(names)) >= len(parameters):
-        raise ConfigurationError(
-            f"every input is context, {list(names)!r}: there is nothing left to choose"
-        )
+        raise ConfigurationError(f"every input is context, nothing left to choose: {list(names)!r}")
     return tuple(dict.fromkeys(names))
-
-
-def part_of(
-    record: StudyRecord, fixed: Mapping[str, Any] | None, context: Mapping[str, Any] | None
-) -> Space | Candidates | FixedInputs:
-    """The part of the space that is searched: in this context, with these values fixed."""
-    names, space = record.context, record.space
-    if not names and context is not None:
-        raise ConfigurationError(
-            f"this study has no context, got {context!r}: use fixed=, or Study(…, context=…)"
-        )
-    if not names:
-        return space if fixed is None else fix(space, fixed)
-    values = context if isinstance(context, Mapping) else {}
-    missing = [name for name in names if name not in values]
-    unknown = [name for name in values if name not in names]
-    if missing or unknown:
-        wanted = ", ".join(f"{name!r}: …" for name in names)
-        raise ConfigurationError(
-            f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}, got"
-            f" {context!r}; missing {missing!r}, unknown {unknown!r}"
-        )
-    twice = [name for name in fixed or {} if name in names]
-    if twice:
-        raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
-    return fix(space, {**{name: values[name] for name in names}, **(fixed or {})}, is_context=True)
 
 
 def point_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
@@ -115,9 +68,7 @@ def point_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
         asked = named_params(space, trial.params)
         unknown = [name for name in params if name not in asked]
         if unknown:
-            raise TrialError(
-                f"params names {unknown!r}, which this study does not have; nothing was recorded"
-            )
+            raise TrialError(f"params names {unknown!r}, which this study does not have")
         params = {**asked, **params}
     point = space.canonical(params)
     return None if is_same(point, trial.params) else point
@@ -135,9 +86,7 @@ def check_numbers(trials: Sequence[Trial]) -> None:
         raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {numbers}")
     for trial in trials:
         if trial.corrects is not None and not 0 <= trial.corrects < trial.number:
-            raise TrialError(
-                f"trial {trial.number} corrects trial {trial.corrects!r}, which is not before it"
-            )
+            raise TrialError(f"trial {trial.number} corrects trial {trial.corrects!r}: not earlier")
 
 
 def check_same(stored: StudyRecord, wanted: StudyRecord, strategy: Any) -> None:
@@ -170,11 +119,8 @@ def derived_from(
         past: The value that each new input had in the old trials.
     """
     _check_past(old.space, new.space, past)
-    changed = {
-        field: getattr(old, field)
-        for field in DEFINING
-        if getattr(old, field) != getattr(new, field)
-    }
+    names = (name for name in DEFINING if getattr(old, name) != getattr(new, name))
+    changed = {name: getattr(old, name) for name in names}
     if changed:
         copies = [trial for trial in standing(trials) if trial.state != "running"]
         numbers = [trial.number for trial in copies]
@@ -202,32 +148,23 @@ def changed_space(
     if not parameters and constraints is None:
         return old
     if isinstance(old, Candidates):
-        raise ConfigurationError(
-            "candidates have no ranges to change: give the new list, space=Candidates(…)"
-        )
+        raise ConfigurationError("candidates have no ranges to change: give the new ones as space=")
     merged = {**old.parameters, **(parameters or {})}
-    return Space(
-        merged, old.vector, old.constraints if constraints is None else constraints, old.branches
-    )
+    rules = old.constraints if constraints is None else constraints
+    return Space(merged, old.vector, rules, old.branches)
 
 
 def _check_past(old: Space | Candidates, new: Space | Candidates, past: Mapping[str, Any]) -> None:
     gone = [name for name in old.parameters if name not in new.parameters]
     if gone:
-        raise ConfigurationError(
-            f"the new space lacks {gone!r}: keep it; ask(fixed=…) holds an input"
-        )
+        raise ConfigurationError(f"the new space lacks {gone!r}: keep it, and use ask(fixed=…)")
     added = [name for name in new.parameters if name not in old.parameters]
     missing = [name for name in added if name not in past]
     if missing:
-        raise ConfigurationError(
-            f"new inputs had a value in the old trials: say which, past={{{missing[0]!r}: …}}"
-        )
+        raise ConfigurationError(f"new inputs had values: say which, past={{{missing[0]!r}: …}}")
     strange = [name for name in past if name not in added]
     if strange:
-        raise ConfigurationError(
-            f"past names {strange!r}, which are no new inputs: those are {added!r}"
-        )
+        raise ConfigurationError(f"past names {strange!r}, which are no new inputs: {added!r}")
 
 
 def _as_data(
@@ -240,9 +177,7 @@ def _as_data(
     try:
         params = new.space.canonical(np.array(list(named.values())) if new.space.vector else named)
     except SpaceError as error:
-        raise SpaceError(
-            f"trial {trial.number} does not fit the new space: {error}. Keep the ranges"
-        ) from None
+        raise SpaceError(f"trial {trial.number} does not fit the new space: {error}") from None
     done = trial.state == "complete"
     outcomes = {name: value for name, value in trial.outcomes.items() if name in new.outcomes}
     noise = {name: std for name, std in trial.outcome_noise.items() if name in new.outcomes}

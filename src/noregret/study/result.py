@@ -449,9 +449,7 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
 def certify_in(part: SearchSpace, belief: Belief, X: Array, seed: int) -> Certificate:
     """The certificate of the best action in the context that ``part`` holds."""
     if belief.outcomes and is_empty(part, belief):
-        raise TrialError(
-            f"no regret to certify: in the context {dict(part.fixed)!r} nothing keeps all limits"
-        )
+        raise TrialError(f"no regret to certify: nothing keeps all limits in {dict(part.fixed)!r}")
     x = best_action(part, belief, X, seed)
     return certify(part, belief, part.decode(x), x, seed)
 
@@ -534,9 +532,7 @@ def policy_of(
     """
     name, parameters = along or next(iter(study.context), None), study.space.parameters
     if name is None or name not in study.context:
-        raise ConfigurationError(
-            f"{name!r} is no context of this study: its context is {list(study.context)!r}"
-        )
+        raise ConfigurationError(f"{name!r} is no context of this study: {list(study.context)!r}")
     if values is None:
         values = values_along(parameters[name], POLICY_POINTS)
     fixed = {other: _middle(parameters[other]) for other in study.context} | dict(held or {})

@@ -75,13 +75,9 @@ def check_call(objective: Any, catch: Any, callbacks: Any) -> tuple[type[Excepti
             anything but exceptions.
     """
     if not callable(objective):
-        raise ConfigurationError(
-            f"the objective must be a function of the parameters, got {objective!r}"
-        )
+        raise ConfigurationError(f"objective is a function of the parameters, got {objective!r}")
     if callable(callbacks) or not all(map(callable, callbacks)):
-        raise ConfigurationError(
-            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
-        )
+        raise ConfigurationError(f"callbacks is a list of functions, got {callbacks!r}")
     try:
         kinds = (catch,) if isinstance(catch, type) else tuple(catch)
     except TypeError:
@@ -174,14 +170,10 @@ class Run:
                 check_count(name, count, 0)
         check_count("workers", self.workers)
         if self.until is not None and not callable(self.until):
-            raise ConfigurationError(
-                f"until is a function of the study, such as Reached(0.9), got {self.until!r}"
-            )
+            raise ConfigurationError(f"until is a function of the study, got {self.until!r}")
         seconds = 0.0 if self.timeout in (None, math.inf) else self.timeout
         if not is_number(seconds) or seconds < 0:
-            raise ConfigurationError(
-                f"timeout is a number of seconds of at least 0, got {self.timeout!r}"
-            )
+            raise ConfigurationError(f"timeout is a number of seconds ≥ 0, got {self.timeout!r}")
         check_seconds("grace", self.grace)
         if self.reclaim not in ("retry", "fail", None):
             raise ConfigurationError(f'reclaim is "retry", "fail" or None, got {self.reclaim!r}')
@@ -283,9 +275,8 @@ class Run:
         self.flying[future] = trial
         if self._heartbeat is None and self.storage.shared:
             # not earlier: an executor may fork when it gets its first evaluation
-            self._heartbeat = threading.Thread(
-                target=self._beat, name="noregret-heartbeat", daemon=True
-            )
+            name = "noregret-heartbeat"
+            self._heartbeat = threading.Thread(target=self._beat, name=name, daemon=True)
             self._heartbeat.start()
 
     def _beat(self) -> None:
@@ -303,18 +294,13 @@ class Run:
     def _collect(self) -> None:
         """Waits until a trial has ended, but not so long that dead workers go unnoticed."""
         left = self.deadline + self.grace - time.monotonic()
-        pause = min(
-            self.grace / 2 if self.storage.shared and self.reclaim else left, max(left, 0.0)
-        )
+        beat = self.grace / 2 if self.storage.shared and self.reclaim else math.inf
+        pause = min(beat, max(left, 0.0))
         seconds = None if pause == math.inf else pause
         done = wait(self.flying, timeout=seconds, return_when=FIRST_COMPLETED).done
         if not done and left <= 0:
-            log.warning(
-                "%d trials did not end within %g s after the timeout: they wait to be given out"
-                " again, and what they return is not told",
-                len(self.flying),
-                self.grace,
-            )
+            message = "%d trials did not end within %g s after the timeout: they wait again"
+            log.warning(message, len(self.flying), self.grace)
             self._leave()
         for future in done:
             trial = self.flying[future]
@@ -389,8 +375,7 @@ class Run:
                 if time.monotonic() + pause > deadline or not (outcome or error.passing):
                     if outcome:
                         error.add_note(
-                            f"The outcome was not recorded: {outcome}. Tell it once the storage"
-                            " answers."
+                            f"Not recorded: {outcome}. Tell it once the storage answers."
                         )
                     raise
                 log.warning("%s; trying again in %g s", error, pause)
@@ -412,9 +397,7 @@ class Run:
         with _undisturbed():
             self._leave()
         if isinstance(error, KeyboardInterrupt):
-            again = (
-                ", or open it again, to go on" if self.storage.shared else "; it is in memory only"
-            )
+            again = ", or open it again" if self.storage.shared else "; it is in memory only"
             points = "; ".join(f"{t.number} at {plain_point(t.params)}" for t in left)
             error.add_note(
                 f"{len(left)} trials in flight wait to be given out again"
@@ -454,11 +437,9 @@ class Run:
         if self.total is None or self.reclaim is None:
             return False
         part = self.study._part(None, self._current_context())
-        return any(
-            trial.worker is not None
-            or (trial.state == "waiting" and self.study._is_in(trial, part))
-            for trial in self.storage.trials(self.key)
-        )
+        trials = self.storage.trials(self.key)
+        is_attended = any(trial.worker is not None for trial in trials)
+        return is_attended or self.study._waiting(trials, part) is not None
 
 
 # -- stopping rules: any function of the study that returns a bool will do as well --
@@ -517,13 +498,9 @@ class CertifiedWithin:
 
     def __post_init__(self) -> None:
         if not is_number(self.regret) or self.regret <= 0:
-            raise ConfigurationError(
-                f"the regret to certify must be positive and finite, got {self.regret!r}"
-            )
+            raise ConfigurationError(f"regret must be positive and finite, got {self.regret!r}")
         if self.delta is not None and not (is_number(self.delta) and 0 < self.delta < 1):
-            raise ConfigurationError(
-                f"delta is a failure probability in (0, 1), got {self.delta!r}"
-            )
+            raise ConfigurationError(f"delta is a probability in (0, 1), got {self.delta!r}")
 
     def __call__(self, study: Study) -> bool:
         if not (study.strategy.proved or self.heuristic):

@@ -24,24 +24,8 @@ from noregret.errors import (
     UnknownTrialError,
 )
 from noregret.search import Resolution, largest_empty_ball
-from noregret.space import (
-    Array,
-    Candidates,
-    Constraint,
-    FixedInputs,
-    Parameter,
-    SearchSpace,
-    Space,
-    fix,
-)
-from noregret.storage import (
-    STORE_IT,
-    UNLIMITED,
-    MemoryStorage,
-    Storage,
-    StudyRecord,
-    StudySummary,
-)
+from noregret.space import Array, Candidates, Constraint, Parameter, SearchSpace, Space, fix
+from noregret.storage import STORE_IT, UNLIMITED, MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy, algorithm_of, display_name
 from noregret.study.record import (
     changed_space,
@@ -50,7 +34,6 @@ from noregret.study.record import (
     derived_from,
     is_same,
     new_record,
-    part_of,
     point_run,
 )
 from noregret.study.result import (
@@ -102,7 +85,6 @@ Values = Mapping[str, Any]
 Context = Values | Callable[[], Values]
 # distance in every unit-cube coordinate below which two workers' points are equal
 SAME_POINT = 1e-3
-ASK_FIRST = "ask for a trial first, or add() a measured point"
 INSTEAD_OF_RETRY = {
     "waiting": "the next ask gives it out, there is nothing to retry",
     "running": "it is under way; if its worker is gone, reclaim(numbers=[…]) takes it back",
@@ -299,14 +281,12 @@ class Study:
 
     def __repr__(self) -> str:
         trials = self.trials
-        done = len(complete(trials))
-        text = f"<Study {self.name!r}: {self.goal}, {done} of {len(trials)} trials complete"
-        if not done:
-            return text + ">"
-        best = best_of(self._record, trials)
-        if best.feasible is False or best.value is None:
-            return text + ", nothing feasible yet>"
-        return text + f", best {best.value:.6g} at {best.params}>"
+        done, note = len(complete(trials)), ""
+        if done:
+            best = best_of(self._record, trials)
+            note = f", best {best.value:.6g} at {best.params}" if best.value is not None else ""
+            note = ", nothing feasible yet" if best.feasible is False or not note else note
+        return f"<Study {self.name!r}: {self.goal}, {done} of {len(trials)} trials complete{note}>"
 
     def _repr_html_(self) -> str:
         trials = standing(self.trials)
@@ -438,21 +418,37 @@ class Study:
         sign = sign_of(self.goal)
         return history_of(trials, self._encode, self.space.dimension, sign, self.outcomes)
 
-    def _part(
-        self, fixed: Values | None, context: Values | None
-    ) -> Space | Candidates | FixedInputs:
-        return part_of(self._record, fixed, context)
+    def _part(self, fixed: Values | None, context: Values | None) -> SearchSpace:
+        """The part of the space that is searched: in this context, with these values fixed."""
+        names, space = self.context, self.space
+        if not names and context is not None:
+            raise ConfigurationError(f"this study has no context, got {context!r}: use fixed=")
+        if not names:
+            return space if fixed is None else fix(space, fixed)
+        values = context if isinstance(context, Mapping) else {}
+        missing = [name for name in names if name not in values]
+        unknown = [name for name in values if name not in names]
+        if missing or unknown:
+            wanted = ", ".join(f"{name!r}: …" for name in names)
+            raise ConfigurationError(
+                f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}, got"
+                f" {context!r}; missing {missing!r}, unknown {unknown!r}"
+            )
+        twice = [name for name in fixed or {} if name in names]
+        if twice:
+            raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
+        in_order = {name: values[name] for name in names}
+        return fix(space, {**in_order, **(fixed or {})}, is_context=True)
 
     def _waiting(self, trials: Sequence[Trial], part: SearchSpace) -> Trial | None:
         """The first waiting trial in a part of the space; without context, the first of all."""
+        held, at = part.held, part.at[part.held]
         for trial in trials:
-            if trial.state == "waiting" and (not self.context or self._is_in(trial, part)):
+            if trial.state != "waiting":
+                continue
+            if not self.context or np.array_equal(self._encode(trial)[held], at):
                 return trial
         return None
-
-    def _is_in(self, trial: Trial, part: SearchSpace) -> bool:
-        """Whether a trial lies in a part of the space."""
-        return bool(np.array_equal(self._encode(trial)[part.held], part.at[part.held]))
 
     def _is_near(self, trial: Trial, others: Sequence[Trial]) -> bool:
         """Whether one of the others has the same point, up to SAME_POINT."""
@@ -490,14 +486,10 @@ class Study:
         today = algorithm_of(self.strategy)
         if earlier is not None and earlier.algorithm != today:
             log.warning(
-                "study %r: its earlier trials were proposed by algorithm %d of %s, from trial %d on"
-                " algorithm %d decides, of the installed noregret; replay can derive proposals from"
-                " there on",
-                self.name,
-                earlier.algorithm,
-                display_name(self.strategy),
-                len(trials),
-                today,
+                f"study {self.name!r}: its earlier trials were proposed by algorithm"
+                f" {earlier.algorithm} of {display_name(self.strategy)}, from trial {len(trials)}"
+                f" on algorithm {today} decides, of the installed noregret; replay can derive"
+                " proposals from there on"
             )
 
     def tell(
@@ -544,28 +536,24 @@ class Study:
             self.outcomes, value, noise_std, state, outcomes, reason, note, attributes, transient
         )
         if isinstance(trial, Trial) or params is not None:
-            point = point_run(self.space, self._trial(trial, ASK_FIRST), params)
+            point = point_run(self.space, self._trial(trial), params)
             ending = replace(ending, params=point)
         finished = self._storage.finish(self._key, number, ending)
         if finished is None:
-            now = self._trial(number, ASK_FIRST)
+            now = self._trial(number)
             how = f"complete with value {now.value!r}" if now.state == "complete" else now.state
             raise TrialError(
-                f"trial {number} is {how} already: the first tell stands; correct() changes it"
+                f"trial {number} is {how} already: the first tell stands, correct() it"
             )
         return finished
 
-    def _trial(
-        self, trial: Trial | int, advice: str, trials: Sequence[Trial] | None = None
-    ) -> Trial:
+    def _trial(self, trial: Trial | int, trials: Sequence[Trial] | None = None) -> Trial:
         """The stored trial; one of another study, or of a preview whose number was taken, is
         refused.
         """
         trials, number = self.trials if trials is None else trials, number_of(trial)
         if not 0 <= number < len(trials):
-            raise UnknownTrialError(
-                f"there is no trial {number} among the {len(trials)} of this study: {advice}"
-            )
+            raise UnknownTrialError(f"there is no trial {number}: this study has {len(trials)}")
         there = trials[number].proposed
         if isinstance(trial, Trial) and not is_same(there, trial.proposed):
             raise TrialError(
@@ -603,15 +591,10 @@ class Study:
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
     ) -> Trial:
         """A point to be tried before the strategy is asked again: it waits for the next ask."""
-        trial = Trial(
-            0,
-            self.space.canonical(params),
-            "waiting",
-            decision=Decision("enqueued"),
-            note=check_note(note),
-            attributes=check_attributes(attributes),
-        )
-        return self._append([trial])[0]
+        attributes, decision = check_attributes(attributes), Decision("enqueued")
+        waiting = Ending("waiting", note=check_note(note), attributes=attributes)
+        trial = Trial(0, self.space.canonical(params), decision=decision)
+        return self._append([trial.ended(waiting)])[0]
 
     def _append(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials under the next free numbers, all or none."""
@@ -632,7 +615,7 @@ class Study:
         new, text = check_attributes(attributes), check_note(note)
         number = None
         if trial is not None:
-            number = self._trial(trial, "only a trial that is there can be annotated").number
+            number = self._trial(trial).number
         self._storage.annotate(self._key, number, None if note is None else text or "", new)
 
     def correct(
@@ -657,9 +640,7 @@ class Study:
 
         def ending_of(old: Trial) -> Ending:
             if not old.is_finished:
-                raise TrialError(
-                    f"trial {old.number} is {old.state}, there is nothing to correct: tell() it"
-                )
+                raise TrialError(f"trial {old.number} is {old.state}, there is nothing to correct")
             measured = outcomes
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
                 stds = old.outcome_noise
@@ -668,7 +649,7 @@ class Study:
             ending = check_ending(self.outcomes, *arguments)
             return replace(ending, params=point_run(self.space, old, params))
 
-        return self._supersede(trial, "only a told trial can be corrected", "correction", ending_of)
+        return self._supersede(trial, "correction", ending_of)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
@@ -677,37 +658,28 @@ class Study:
 
         def ending_of(old: Trial) -> Ending:
             if old.state != "failed":
-                raise TrialError(
-                    f"trial {old.number} is {old.state}: {INSTEAD_OF_RETRY[old.state]}"
-                )
+                advice = INSTEAD_OF_RETRY[old.state]
+                raise TrialError(f"trial {old.number} is {old.state}: {advice}")
             return Ending("waiting", params=old.proposed)
 
-        return self._supersede(
-            trial, "only a failed trial can be given out again", "retry", ending_of
-        )
+        return self._supersede(trial, "retry", ending_of)
 
     def _supersede(
         self,
         trial: Trial | int,
-        advice: str,
         source: Literal["correction", "retry"],
         ending_of: Callable[[Trial], Ending],
     ) -> Trial:
         """Adds a trial in the place of another one's latest entry."""
         while True:
             trials = self.trials
-            number = self._trial(trial, advice, trials).number
+            number = self._trial(trial, trials).number
             old = trials[latest(number, corrections(trials))]
-            new = Trial(
-                len(trials),
-                old.params,
-                decision=Decision(source),
-                corrects=old.number,
-                note=old.note,
-                attributes=old.attributes,
-            ).ended(ending_of(old))
+            words: dict[str, Any] = {"note": old.note, "attributes": old.attributes}
+            new = Trial(len(trials), old.params, decision=Decision(source), **words)
+            new = new.ended(ending_of(old))
             asked = None if is_same(new.params, old.proposed) else old.proposed
-            new = replace(new, asked=asked)
+            new = replace(new, corrects=old.number, asked=asked)
             if self._storage.append(self._key, [new], unless=bool) is not None:
                 return self.trials[new.number]
 
@@ -735,11 +707,13 @@ class Study:
         attempts = limit if then == "retry" else 0
         if numbers is None:
             return self._storage.reclaim(self._key, attempts, grace=grace)
-        trials, advice = self.trials, "only a running trial can be reclaimed"
-        named = [self._trial(number, advice, trials) for number in numbers]
+        trials = self.trials
+        named = [self._trial(number, trials) for number in numbers]
         for trial in named:
             if trial.state != "running":
-                raise TrialError(f"trial {trial.number} is {trial.state}: {advice}")
+                raise TrialError(
+                    f"trial {trial.number} is {trial.state}, not running: nothing to reclaim"
+                )
         listed = [trial.number for trial in named]
         return self._storage.reclaim(self._key, attempts, numbers=listed)
 
@@ -808,9 +782,7 @@ class Study:
         process and other threads. What is in flight is still told.
         """
         if self._runs == 0:
-            raise ConfigurationError(
-                "there is no run to stop: call stop() while run() is under way in this process"
-            )
+            raise ConfigurationError("there is no run to stop: it is over, or in another process")
         self._stopping = True
 
     def derived(
@@ -849,9 +821,7 @@ class Study:
             context: Other context parameters.
         """
         if space is not None and (parameters is not None or constraints is not None):
-            raise ConfigurationError(
-                "give derived a space, or parameters and constraints, not both"
-            )
+            raise ConfigurationError("give space, or parameters and constraints, not both")
         old = self.record()
         if space is None:
             space = changed_space(old.space, parameters, constraints)
@@ -901,9 +871,7 @@ class Study:
         Raises:
             TrialError: No trial is complete yet.
         """
-        return self._result(self.trials, delta)
-
-    def _result(self, trials: Sequence[Trial], delta: float | None) -> Result:
+        trials = self.trials
         return result_of(self._record, trials, self._encode, self._belief(trials, delta))
 
     @property
@@ -969,9 +937,7 @@ class Study:
         belief = self._model(trials, "a certificate needs", delta)
         certificate = result_of(self._record, trials, self._encode, belief).certificate
         if certificate is None:
-            raise TrialError(
-                "no regret to certify: nothing keeps all limits, see study.feasibility()"
-            )
+            raise TrialError("no regret to certify: nothing keeps all limits")
         return certificate
 
     def feasibility(self) -> Feasibility:
@@ -1040,7 +1006,7 @@ class Study:
         skipped, since = len(others), others[-1] + 1 if others else 0
         for trial in proposed:
             decision = trial.decision
-            part: Space | Candidates | FixedInputs = self.space
+            part: SearchSpace = self.space
             if decision.algorithm != today:
                 continue
             if decision.fixed is not None:

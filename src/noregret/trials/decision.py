@@ -73,9 +73,8 @@ class Decision:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; what says nothing is left out."""
         data: dict[str, Any] = {"version": VERSION, "source": self.source}
-        return data | {
-            name: value for name, value in as_json(self).items() if value != _SAYS_NOTHING[name]
-        }
+        fields = as_json(self).items()
+        return data | {name: value for name, value in fields if value != _SAYS_NOTHING[name]}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Decision:
@@ -85,10 +84,8 @@ class Decision:
         if not isinstance(version, int) or version < 1:
             raise ValueError(f"a decision's version is {version!r}")
         if version > VERSION:
-            raise StorageError(
-                f"a newer version wrote a decision (form {version}, this one reads {VERSION})"
-            )
-        return Decision(**typed(Decision, data))
+            raise StorageError(f"a newer version wrote form {version}, this one reads {VERSION}")
+        return Decision(**typed_fields(Decision, data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +152,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def typed(kind: Callable[..., Any], data: Mapping[str, Any]) -> dict[str, Any]:
+def typed_fields(kind: Callable[..., Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """JSON values as the fields of a dataclass; names that it does not have are ignored.
 
     Raises:
@@ -174,7 +171,7 @@ def typed(kind: Callable[..., Any], data: Mapping[str, Any]) -> dict[str, Any]:
 def payload_as(kind: Callable[..., T], decision: Decision) -> T | None:
     """The payload as what its strategy made it of; None: it is another strategy's, or damaged."""
     try:
-        return kind(**typed(kind, decision.payload))
+        return kind(**typed_fields(kind, decision.payload))
     except (TypeError, ValueError):  # TypeError: a value is missing
         return None
 
@@ -195,7 +192,9 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
         inner = [_converter(option) for option in options if option is not ...]
         return partial(_tuple_of, inner, options[-1] is ...)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return lambda value: hint(**typed(hint, value)) if isinstance(value, Mapping) else _refuse()
+        return lambda value: (
+            hint(**typed_fields(hint, value)) if isinstance(value, Mapping) else _refuse()
+        )
     if origin is Mapping:
         return partial(_mapping_of, _converter(options[1]))
     kind = str if origin is Literal else origin or hint  # a word, which may be another package's

@@ -133,11 +133,8 @@ def history_of(
             of_state[trial.state].append(trial)
     ended = of_state["complete"]
     done = [trial for trial in ended if trial.value is not None]
-    decided = [
-        trial
-        for trial in trials
-        if trial.decision.chosen and latest(trial.number, replaced_by) not in nothing
-    ]
+    chosen = (trial for trial in trials if trial.decision.chosen)
+    decided = [trial for trial in chosen if latest(trial.number, replaced_by) not in nothing]
 
     withdrawn = [trial for trial in of_state["withdrawn"] if trial.decision.chosen]
     coming = of_state["waiting"] + of_state["running"] + withdrawn

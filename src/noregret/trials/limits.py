@@ -78,21 +78,15 @@ def check_limits(outcomes: Any, parameters: Mapping[str, Any]) -> dict[str, Limi
     if outcomes is None:
         return {}
     if not isinstance(outcomes, Mapping):
-        raise ConfigurationError(
-            f'outcomes is a dict such as {{"toxicity": AtMost(0.3)}}, got {outcomes!r}'
-        )
+        raise ConfigurationError(f"outcomes is a dict of limits by name, got {outcomes!r}")
     for name, limit in outcomes.items():
         if not isinstance(name, str) or not name.strip():
             raise ConfigurationError(f"an outcome's name is a text that is not empty, got {name!r}")
         if not isinstance(limit, LIMITS):
-            raise ConfigurationError(
-                f"the outcome {name!r} needs a limit, AtMost(…) or AtLeast(…), got {limit!r}"
-            )
+            raise ConfigurationError(f"{name!r} needs a limit, AtMost or AtLeast, got {limit!r}")
         taken = OWN.get(name, "a parameter is" if name in parameters else "")
         if taken:
-            raise ConfigurationError(
-                f"an outcome cannot be called {name!r}, as {taken}: take another name"
-            )
+            raise ConfigurationError(f"an outcome cannot be called {name!r}, as {taken}")
     return dict(outcomes)
 
 
@@ -106,9 +100,7 @@ def check_value(value: Any) -> float:
         raise TrialError(f"a value must be one real number, got {value!r}: nothing was recorded")
     number = float(array.reshape(()))
     if not math.isfinite(number):
-        raise TrialError(
-            f'a value must be finite, got {value!r}: tell state="failed" if the evaluation failed'
-        )
+        raise TrialError(f"a value must be finite, got {value!r}: nothing was recorded")
     return number
 
 
@@ -121,9 +113,7 @@ def check_noise(noise_std: Any) -> float | None:
     except NoRegretError:
         number = math.nan
     if not number > 0:
-        raise TrialError(
-            f"noise_std must be a positive number, got {noise_std!r}: leave it out if unknown"
-        )
+        raise TrialError(f"noise_std must be a positive number, got {noise_std!r}")
     return number
 
 
@@ -163,16 +153,12 @@ def check_ending(
     measured, stds = _check_measured(outcomes, limits, state)
     feasible = keeps(measured, limits)
     if state == "complete" and number is None and feasible is not False:
-        raise TrialError(
-            "a value may be missing only where an outcome is beyond its limit: nothing was recorded"
-        )
+        raise TrialError("a value may be missing only where an outcome is beyond its limit")
     if not isinstance(transient, bool):
         raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
     if state != "failed" and (transient or reason is not None):
         what = "transient" if transient else "a reason"
-        raise TrialError(
-            f'{what} is for a trial that failed, got state="{state}": nothing was recorded'
-        )
+        raise TrialError(f'{what} is for a trial that failed, not for state="{state}"')
     return Ending(
         state,
         number,
@@ -191,14 +177,11 @@ def _check_measured(
     outcomes: Any, limits: Mapping[str, Limit], state: State
 ) -> tuple[dict[str, float], dict[str, float]]:
     """The outcomes of a trial that ends in this state, all of them, and their known noise stds."""
-    if state != "complete" or not (limits or outcomes):
-        if outcomes:
-            raise TrialError(
-                f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded"
-            )
+    if outcomes and (state != "complete" or not limits):
+        owner = "this study" if state == "complete" else f"a {state} trial"
+        raise TrialError(f"{owner} has no outcomes, got {outcomes!r}: attributes= takes others")
+    if state != "complete" or not limits:
         return {}, {}
-    if not limits:
-        raise TrialError(f"this study has no outcomes, got {outcomes!r}: use attributes=")
     by_name = {} if outcomes is None else outcomes
     if not isinstance(by_name, Mapping):
         raise TrialError(f"outcomes is a dict by name, got {outcomes!r}: nothing was recorded")
@@ -261,13 +244,11 @@ def returned(result: Any, limits: Mapping[str, Limit]) -> Ending:
         return check_ending(limits, value, noise, outcomes=outcomes)
     except NoRegretError as error:
         what = "nothing (None)" if result is None else repr(result)[:200]
+        why = f" ({error})" if pair or limits else ""
+        names = ", ".join(f"{name!r}: …" for name in limits)
+        form = "one real number, finite, or the pair (value, noise std)"
         if limits:
-            names = ", ".join(f"{name!r}: …" for name in limits)
-            raise TrialError(
-                f"the objective returned {what} ({error}): in this study it must return (value,"
-                f" {{{names}}}), or a dict with value and these. Its trial has failed"
-            ) from None
+            form = f"in this study (value, {{{names}}}), or a dict with value and these"
         raise TrialError(
-            f"the objective returned {what}{f' ({error})' if pair else ''}: it must return one real"
-            " number, finite, or the pair (value, noise std). Its trial has failed"
+            f"the objective returned {what}{why}: it must return {form}. Its trial has failed"
         ) from None

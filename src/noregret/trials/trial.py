@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn, get_args
 import numpy as np
 
 from noregret.errors import TrialError
-from noregret.trials.decision import Decision, ModelDecision, typed
+from noregret.trials.decision import Decision, ModelDecision, typed_fields
 
 State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
 STATES: tuple[State, ...] = get_args(State)
@@ -152,6 +152,18 @@ class Trial:
         new["params" if ending.params is None else "asked"] = self.params
         return replace(self, **new)
 
+    def as_added(self, number: int, worker: str | None) -> Trial:
+        """As a storage keeps a new trial: with number and worker, and the times that it lacks."""
+        now, running = utc_now(), self.state == "running"
+        return replace(
+            self,
+            number=number,
+            created=self.created or now,
+            started=self.started or (now if running else None),
+            finished=(self.finished or now) if self.is_finished else None,
+            worker=worker if running else None,
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
@@ -168,7 +180,7 @@ class Trial:
         data |= {name: row.get(name) or {} for name in ("attributes", *OUTCOME_FIELDS[:2])}
         data |= {"transient": row.get("transient") or False}
         decision = Decision.from_json(data.pop("decision"))
-        trial = Trial(**typed(Trial, data), decision=decision)
+        trial = Trial(**typed_fields(Trial, data), decision=decision)
         if trial.state not in STATES:
             raise ValueError(f"its state is {trial.state!r:.80}")
         for name in ("created", "finished", "started"):
@@ -261,9 +273,7 @@ def check_note(note: Any, what: str = "a note") -> str | None:
     if not isinstance(note, str):
         raise TrialError(f"{what} is text, got {note!r}: nothing was recorded; write str(…)")
     if len(note) > MAX_TEXT:
-        raise TrialError(
-            f"{what} has at most {MAX_TEXT} characters, got {len(note)}: nothing was recorded"
-        )
+        raise TrialError(f"{what} has at most {MAX_TEXT} characters, got {len(note)}")
     odd = unwritable(note)
     if odd is not None:
         raise TrialError(f"{what} holds {odd}: nothing was recorded; leave it out")
@@ -290,9 +300,7 @@ def check_attributes(attributes: Any) -> dict[str, Any]:
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(attributes), allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise TrialError(
-            f"attributes must be JSON values ({error}): nothing was recorded"
-        ) from None
+        raise TrialError(f"attributes must be JSON values: {error}") from None
     return plain
 
 
