@@ -341,8 +341,8 @@ def read_limits(texts: Iterable[str], known: Iterable[tuple[str, Limit]] = ()) -
     for name, limit in (*known, *map(_read_limit, texts)):
         if name in limits:
             raise ConfigurationError(
-                f"{name} has two limits, {limits[name]} and {limit}: make two outcomes and tell"
-                " the same number as both"
+                f"{name} has two limits, {limits[name]} and {limit}: make two outcomes of it,"
+                f" {name}_low and {name}_high, and tell the same number as both"
             )
         limits[name] = limit
     return limits
