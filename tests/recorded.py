@@ -4,7 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from noregret.strategies.insured import InsuredRecord
-from noregret.trials import Decision, Kind, ModelDecision, Trial, plain
+from noregret.trials import Decision, Kind, ModelDecision, Trial, as_json
 
 
 def decision(
@@ -18,10 +18,10 @@ def decision(
 ) -> Decision:
     """Of a model. By default UCB chose the point with all of a band of two standard deviations."""
     numbers: dict[str, Any] = {"beta_sqrt": 2.0, "exploration": 1.0, "memory": {}, **record}
-    payload = plain(InsuredRecord(lengthscales=lengthscales, **numbers))
+    payload = as_json(InsuredRecord(lengthscales=lengthscales, **numbers))
     return Decision("model", ModelDecision(t, mean, std, kind), payload=payload)
 
 
 def recorded(trial: Trial) -> SimpleNamespace:
     """Forecast and payload of a trial that a model chose, as attributes."""
-    return SimpleNamespace(**plain(trial.why), **trial.decision.payload)
+    return SimpleNamespace(**as_json(trial.why), **trial.decision.payload)

@@ -35,7 +35,7 @@ import numpy as np
 import noregret as nr
 from noregret.storage import SQLStorage
 from noregret.strategies.insured import InsuredRecord
-from noregret.trials import Decision, ModelDecision, Trial, plain
+from noregret.trials import Decision, ModelDecision, Trial, as_json
 from research.benchmarks.report import write_section
 
 TRIALS, INPUTS, VIEWERS = 5000, 10, 20
@@ -71,7 +71,7 @@ def large_study(storage: SQLStorage, name: str) -> None:
                 memory={},
             )
             model = ModelDecision(number - 11, mean, 0.05)
-            decision = Decision("model", model, payload=plain(record))
+            decision = Decision("model", model, payload=as_json(record))
         point = dict(zip(names, x.tolist(), strict=True))
         trials.append(Trial(number, point, "complete", value, decision=decision))
     assert storage.append(name, trials)

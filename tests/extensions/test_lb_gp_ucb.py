@@ -20,7 +20,7 @@ from noregret.storage.codec import from_json, to_json
 from noregret.strategies.adaptive_gp_ucb import ClassRecord
 from noregret.testing.problems import bump, interpolant
 from noregret.theory.bounds import cumulative, simple
-from noregret.trials import Decision, History, ModelDecision, Trial, plain
+from noregret.trials import Decision, History, ModelDecision, Trial, as_json
 from tests.recorded import recorded
 
 QUIET = pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning")
@@ -393,7 +393,9 @@ def test_a_dropped_candidate_never_comes_back() -> None:
 def told(values: Sequence[Sequence[float]], eliminated: Sequence[int] = ()) -> History:
     """One decision per value, candidate by candidate, each with 2β^½σ = 0.5."""
     pairs = [(i, value) for i, row in enumerate(values) for value in row]
-    record = plain(ClassRecord(lengthscales=(1.0,), norm_bound=1.0, beta_sqrt=0.5, latent_std=0.5))
+    record = as_json(
+        ClassRecord(lengthscales=(1.0,), norm_bound=1.0, beta_sqrt=0.5, latent_std=0.5)
+    )
     made = [
         Decision(
             "model",

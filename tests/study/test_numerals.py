@@ -15,8 +15,8 @@ from noregret.study.numerals import (
     decimal_of,
     numbers,
     read,
+    read_measured,
     read_number,
-    read_value,
     understood,
     units_of,
 )
@@ -97,7 +97,7 @@ def test_what_is_refused(text: str) -> None:
         read(text)
     if text.strip():
         with pytest.raises(TrialError, match=r"^value must be a number, got ['\"].*: ."):
-            read_value(text, "value")
+            read_measured(text, "value")
 
 
 def test_the_unit_is_the_studys() -> None:
@@ -108,7 +108,7 @@ def test_the_unit_is_the_studys() -> None:
     assert read("41 ± 5 %", unit="%") == Reading(41, 5, "%")
     for text in ("41 g", "41 Mg", "2 ± 1 g"):
         with pytest.raises(TrialError, match=r"its unit is M?g where mg is meant: write it in mg"):
-            read_value(text, "value", "mg")
+            read_measured(text, "value", "mg")
     with pytest.raises(ValueError, match=r"write it like"):
         read("510³ cells", unit="10³ cells")
     assert units_of({"unit": "mg", "units": {"t": "°C"}}) == {"t": "°C", None: "mg"}
@@ -138,14 +138,14 @@ def test_the_decimal_sign_of_a_file(cells: list[str], separator: str, decimal: D
 
 
 def test_the_noise_is_told_once_and_only_of_a_value() -> None:
-    assert read_value("2", "value", noise="0,1 g") == (2.0, 0.1, "")
-    assert read_value(None, "value", noise=" ") == (None, None, "")
+    assert read_measured("2", "value", noise="0,1 g") == (2.0, 0.1, "")
+    assert read_measured(None, "value", noise=" ") == (None, None, "")
     with pytest.raises(TrialError, match=r"value has its noise twice, got '2±0.1' and '0.1'"):
-        read_value("2±0.1", "value", noise="0.1")
+        read_measured("2±0.1", "value", noise="0.1")
     with pytest.raises(TrialError, match="the noise of value must be a number, got '1±1'"):
-        read_value("2", "value", noise="1±1")
+        read_measured("2", "value", noise="1±1")
     with pytest.raises(TrialError, match="the noise of value must be a number, got '1 g'"):
-        read_value("2 mg", "value", noise="1 g")
+        read_measured("2 mg", "value", noise="1 g")
     with pytest.raises(TrialError, match=r"t must be one number, got '2±0.1': only a measured"):
         read_number("2±0.1", "t")
 

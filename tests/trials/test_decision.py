@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import noregret as nr
 from noregret.errors import StorageError, TrialError
-from noregret.trials import Decision, ModelDecision, Trial, payload_as, plain
+from noregret.trials import Decision, ModelDecision, Trial, as_json, payload_as
 from noregret.trials.decision import CHOSEN, VERSION
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -127,7 +127,7 @@ class Note:
 def test_a_payload_is_read_as_what_its_strategy_made_of_it() -> None:
     note = Note(0.5, ((1, 0.1), (2, 0.2)), ModelDecision(1, 0.0, 1.0))
     stored = Decision.from_json(
-        json.loads(json.dumps(Decision("model", payload=plain(note)).to_json()))
+        json.loads(json.dumps(Decision("model", payload=as_json(note)).to_json()))
     )
     assert payload_as(Note, stored) == note
     assert payload_as(Note, Decision("model", payload={**stored.payload, "more": 1})) == note

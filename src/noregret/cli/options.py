@@ -21,7 +21,7 @@ import click
 
 from noregret.errors import NoRegretError, SpaceError, StorageError, TrialError
 from noregret.storage import SQLStorage, storage_file, storage_url
-from noregret.study import Study, parsed, read_value, snapshot, units_of
+from noregret.study import Study, parsed, read_measured, snapshot_of, units_of
 
 PASSWORD = re.compile(r"(://[^:/@]*:)[^@/]*@")
 NEGATIVE = re.compile(r"-([.,]?\d|inf|nan)", re.IGNORECASE)
@@ -165,7 +165,7 @@ class Target(DatabaseTarget):
 
     def read(self) -> Study:
         """A copy of that study in memory, read once, for commands that show it."""
-        return snapshot(self.open())
+        return snapshot_of(self.open())
 
     def again(self, command: str, study: str | None = None) -> str:
         """Another command on this study, or on the one named."""
@@ -390,6 +390,6 @@ def parse_outcomes(study: Study, words: Iterable[str]) -> dict[str, Any] | None:
     """The outcomes of a trial by name, with their noise where it was typed; None for none."""
     units, values = units_of(study.record().attributes), dict[str, Any]()
     for name, text in _known(words, "outcome", study.outcomes, TrialError).items():
-        value, noise, _ = read_value(text, f"outcome {name!r}", units.get(name, ""))
+        value, noise, _ = read_measured(text, f"outcome {name!r}", units.get(name, ""))
         values[name] = value if noise is None else (value, noise)
     return values or None

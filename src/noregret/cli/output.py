@@ -15,7 +15,7 @@ from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, nam
 from noregret.storage import codec
 from noregret.strategies import display_name
 from noregret.study import Study, algorithms, understood, units_of
-from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, shown, standing
+from noregret.trials import STATES, AtLeast, AtMost, Trial, as_json, shown, standing
 
 VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
 CALL = re.compile(r"\b(ask|tell|add|correct|enqueue|reclaim|retry|annotate|replay)\([^()]*\)")
@@ -227,7 +227,7 @@ def trial_text(study: Study, trial: Trial) -> str:
     if trial.decision.model is None:
         return text
     explanation = study.strategy.explain(trial.decision)
-    reasons = [(name, shown(value)) for name, value in plain(trial.decision.model).items()]
+    reasons = [(name, shown(value)) for name, value in as_json(trial.decision.model).items()]
     for each in explanation.outcomes:
         expected = plus_minus(each.mean, each.std)
         reasons.append(

@@ -15,7 +15,7 @@ from noregret.cli import options, output
 from noregret.diagnostics.presentation import format_number
 from noregret.errors import TrialError
 from noregret.space import Space
-from noregret.study import Study, read_value, understood, units_of
+from noregret.study import Study, read_measured, understood, units_of
 from noregret.trials import State, Trial, standing
 
 
@@ -51,7 +51,7 @@ class Measurement(Remarks):
     def value_of(self, study: Study, text: str | None) -> tuple[float | None, float | None]:
         """The value and its noise, typed as ``41.5±0.2`` or with ``--noise``."""
         unit = units_of(study.record().attributes)[None]
-        value, std, _ = read_value(text, "the value", unit, noise=self.noise)
+        value, std, _ = read_measured(text, "the value", unit, noise=self.noise)
         if text is not None and value is None:
             raise TrialError("the value is empty: write a number")
         return value, std

@@ -36,19 +36,12 @@ __all__ = [
     "storage_url",
     "upgrade",
 ]
-# A study in memory needs none of these: each is imported when it is first used.
-_LAZY = {
-    "database": ("backup", "storage_file", "storage_url"),
-    "recovery": ("recover",),
-    "schema": ("upgrade",),
-    "sql": ("SQLStorage",),
-}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "codec":
-        return import_module("noregret.storage.codec")
-    for module, names in _LAZY.items():
-        if name in names:
-            return getattr(import_module(f"noregret.storage.{module}"), name)
+    """Imports what a study in memory does not need when it is first used."""
+    for module in ("codec", "database", "schema", "recovery", "sql") if name in __all__ else ():
+        loaded = import_module(f"noregret.storage.{module}")
+        if name == module or hasattr(loaded, name):
+            return loaded if name == module else getattr(loaded, name)
     raise AttributeError(f"module 'noregret.storage' has no attribute {name!r}")

@@ -73,20 +73,20 @@ def to_json(value: Any) -> Any:
         return {"type": "Candidates", "rows": [to_json(row) for row in value.rows]}
     if isinstance(value, Satisfies) and not isinstance(value.function, str):
         raise StorageError(
-            f"the constraint '{value}' has no import path and cannot be stored: put its function"
-            " into a module that every worker can import, and write"
-            " Satisfies('module:function'); or keep the study in memory"
+            f"the constraint '{value}' has no import path and cannot be stored: write"
+            " Satisfies('module:function'), or keep the study in memory"
         )
     name = stored_name(type(value))
     if name is not None:
         algorithm = own_algorithm(type(value))
+        is_box = isinstance(value, Space) and not value.constraints
         return {
             "type": name,
             **({"algorithm": algorithm} if algorithm else {}),
             **{
                 field.name: to_json(getattr(value, field.name))
                 for field in dataclasses.fields(value)
-                if field.init and not (field.name == "constraints" and _is_plain_box(value))
+                if field.init and not (is_box and field.name == "constraints")
             },
         }
     if callable(value) and not dataclasses.is_dataclass(value):
@@ -95,13 +95,9 @@ def to_json(value: Any) -> Any:
             f" one, {BUILT_IN}, or keep the study in memory"
         )
     raise StorageError(
-        f"{value!r} cannot be stored: its class is not registered. Use a built-in one, register"
-        " yours (noregret.strategies.register, or an entry point), or keep the study in memory"
+        f"{value!r} cannot be stored: its class is not registered. Register it with"
+        " noregret.strategies.register, or keep the study in memory"
     )
-
-
-def _is_plain_box(value: Any) -> bool:
-    return isinstance(value, Space) and not value.constraints
 
 
 def described(space: Space | Candidates) -> Any:
@@ -144,7 +140,7 @@ def from_json(data: Any) -> Any:
 # -- JSON texts --
 
 
-def load(text: Any) -> Any:
+def load_json(text: Any) -> Any:
     """Returns the value of a JSON text; raises ValueError for anything else."""
     if not isinstance(text, str):
         raise ValueError(f"{_shortened(text)} instead of a JSON text")
@@ -160,7 +156,7 @@ def load(text: Any) -> Any:
 
 def load_dict(text: Any) -> dict[str, Any]:
     """Returns the value of a JSON object; {} for NULL and for an empty text."""
-    value = load(text) if text not in (None, "") else {}
+    value = load_json(text) if text not in (None, "") else {}
     if not isinstance(value, dict):
         raise ValueError(f"{_shortened(value)} instead of a JSON object")
     return value
@@ -233,7 +229,7 @@ def unpack(key: str, content: bytes) -> Candidates:
     """Returns the list that ``pack`` was given; raises StorageError if the bytes are damaged."""
     try:
         start = HEADER_BYTES + int.from_bytes(content[:HEADER_BYTES], "little")
-        header, columns = load(content[HEADER_BYTES:start].decode()), {}
+        header, columns = load_json(content[HEADER_BYTES:start].decode()), {}
         kinds = [column["kind"] for column in header["columns"]]
         width = sum(8 if kind == "json" else _dtype(kind).itemsize for kind in kinds)
         if not 0 <= header["count"] * width <= MAX_LIST_BYTES:
@@ -249,8 +245,7 @@ def unpack(key: str, content: bytes) -> Candidates:
         space = Candidates.of_columns(columns, header["vector"])
     except MALFORMED as error:
         raise StorageError(
-            f"a stored list of designs is damaged ({error}). The trials are not concerned:"
-            " `noregret recover` exports every one that can be read"
+            f"a stored list of designs is damaged ({error}): `noregret recover` reads the trials"
         ) from None
     open_lists[key] = space
     return space
@@ -282,7 +277,7 @@ def _decompressed(body: memoryview, size: int) -> bytes:
 def _values(body: memoryview, column: dict[str, Any], count: int) -> NDArray[Any]:
     values: NDArray[Any]
     if column["kind"] == "json":
-        items = load(_decompressed(body, MAX_TEXT_BYTES).decode())
+        items = load_json(_decompressed(body, MAX_TEXT_BYTES).decode())
         values = np.empty(len(items), dtype=object)
         values[:] = items
     else:

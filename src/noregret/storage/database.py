@@ -63,11 +63,8 @@ def storage_url(storage: str | os.PathLike[str] | None = None) -> str:
         storage: A URL or a file's path. Default: NOREGRET_STORAGE, or noregret.db in the working
             folder.
     """
-    text = (
-        os.fspath(storage)
-        if storage is not None
-        else os.environ.get("NOREGRET_STORAGE") or DEFAULT_FILE
-    )
+    default = os.environ.get("NOREGRET_STORAGE") or DEFAULT_FILE
+    text = default if storage is None else os.fspath(storage)
     if text.startswith(("postgres://", "postgresql://")):
         return "postgresql+psycopg://" + text.split("://", 1)[1]
     if "://" in text:
@@ -154,9 +151,8 @@ class Database:
         kind = self.url.split("://")[0].split("+")[0]
         if kind not in ("sqlite", "postgresql"):
             raise StorageError(
-                f"{kind} is not supported, got {self.shown}: studies are"
-                " kept in SQLite (a file, or sqlite:///study.db) for one machine, or in PostgreSQL"
-                " (postgresql://user@host/db) for several"
+                f"{kind} is not supported, got {self.shown}: use SQLite (a file or sqlite:///…)"
+                " or PostgreSQL (postgresql://user@host/db)"
             )
         self._retry_seconds = FIRST_RETRY_SECONDS
         path = storage_file(self.url)
@@ -165,19 +161,14 @@ class Database:
             self.engine = _engine(self.url, self.file)
         except (sqlalchemy.exc.ArgumentError, sqlalchemy.exc.NoSuchModuleError) as error:
             raise StorageError(
-                f"{self.shown} is not a database this can open ({_reason(error)}): give a file, or"
-                " a URL such as sqlite:///study.db or postgresql://host/db"
+                f"{self.shown} is no address of a database ({_reason(error)}): give a file or URL"
             ) from None
         except ModuleNotFoundError as error:
             raise MissingExtraError(
-                f"{self.url.split(':')[0]} needs {error.name}: install it with `pip install"
-                " noregret[postgres]`"
+                f"{error.name} is missing: install it with `pip install noregret[postgres]`"
             ) from None
         if must_exist and path is not None and not Path(path).exists():
-            raise StorageError(
-                f"there is no file {path!r}: create a study first, or say where it is (storage, or"
-                " NOREGRET_STORAGE)"
-            )
+            raise StorageError(f"there is no file {path!r}: create a study, or give its storage")
         weakref.finalize(self, self.engine.dispose)
         _in_use.add(self)
 
@@ -193,10 +184,7 @@ class Database:
             _, mark, options = self.url.partition("?")
             return storage_url(self.file.path) + mark + options
         if self.is_sqlite:
-            raise StorageError(
-                f"{self.shown} is in the memory of this process, and no other can open it: keep"
-                " the study in a file or in PostgreSQL"
-            )
+            raise StorageError(f"{self.shown} is in the memory of this process: use a file")
         return self.url
 
     @property
@@ -246,14 +234,13 @@ class Database:
                         raise GoneError from None
                 raise StorageError(
                     f"could not {what} in {self.shown}: the database refuses the row"
-                    f" ({_reason(error.orig)}); nothing was changed. Its tables were altered, or"
-                    " the value is none that they hold"
+                    f" ({_reason(error.orig)}); nothing was changed"
                 ) from None
             except (errors.DataError, UnicodeEncodeError) as error:
                 refusal = getattr(error, "orig", error)
                 raise StorageError(
-                    f"could not {what} in {self.shown}: a text or a number is none that the"
-                    f" database holds ({_reason(refusal)}); nothing was changed"
+                    f"could not {what} in {self.shown}: a value is none that the database holds"
+                    f" ({_reason(refusal)}); nothing was changed"
                 ) from None
             except errors.DBAPIError as error:
                 failure = error
@@ -306,8 +293,7 @@ class Database:
         if self.file is not None and self.file.was_replaced:
             raise UnavailableError(
                 f"could not {what} in {self.shown}: the file was deleted or replaced while it was"
-                " open, so what is written now would be lost. Put the file back, or open the"
-                " storage again"
+                " open. Put it back, or open the storage again"
             )
 
     @contextmanager
@@ -362,14 +348,10 @@ def _engine(url: str, file: SQLiteFile | None) -> Engine:
         import sqlite3
     except ImportError:
         raise MissingExtraError(
-            "this Python was built without SQLite: use one that has the module sqlite3, or"
-            " PostgreSQL"
+            "this Python is without SQLite: use another, or PostgreSQL"
         ) from None
     if sqlite3.sqlite_version_info < (3, 35):
-        raise StorageError(
-            f"this Python's SQLite is {sqlite3.sqlite_version}, noregret needs 3.35 or newer: use a"
-            " newer Python, or PostgreSQL"
-        )
+        raise StorageError(f"SQLite is {sqlite3.sqlite_version}, not 3.35 or newer: update Python")
     parsed, options = sqlalchemy.make_url(url), {"timeout": LOCK_SECONDS}
     if file is not None:  # versions of SQLAlchemy differ in reading escapes
         parsed = parsed.set(database=str(file.path))
@@ -540,9 +522,7 @@ def backup(target: str | os.PathLike[str], storage: str | os.PathLike[str] | Non
     path = Path(target)
     database = Database(storage, must_exist=True)
     if not database.is_sqlite:
-        raise StorageError(
-            f"{database.shown} is no SQLite database: copy one in PostgreSQL with pg_dump"
-        )
+        raise StorageError(f"{database.shown} is no SQLite database: copy it with pg_dump")
     if path.exists():
         raise StorageError(f"{str(path)!r} exists already: name a new file")
     import sqlite3  # there, or the database could not be opened

@@ -39,25 +39,21 @@ class _Study:
     attempts: list[int] = field(default_factory=list)  # how often each trial was given out
 
     def add(self, trials: Sequence[Trial], worker: str | None) -> list[Trial]:
-        now, first = utc_now(), len(self.trials)
+        first = len(self.trials)
         for number, trial in enumerate(trials, first):
-            running = trial.state == "running"
-            stored = replace(
-                trial,
-                number=number,
-                created=trial.created or now,
-                started=trial.started or (now if running else None),
-                finished=(trial.finished or now) if trial.is_finished else None,
-                worker=worker if running else None,
-            )
-            self.trials.append(stored)
+            self.trials.append(trial.as_added(number, worker))
             self.heartbeats.append(None if worker is None else time.monotonic())
-            self.attempts.append(int(running))
+            self.attempts.append(int(trial.state == "running"))
         return self.trials[first:]
 
     def change(self, number: int, **changes: Any) -> Trial:
         trial = self.trials[number] = replace(self.trials[number], **changes)
         return trial
+
+    def end(self, trial: Trial, ending: Ending) -> Trial:
+        ended = replace(trial.ended(ending), finished=utc_now(), worker=None)
+        self.trials[trial.number] = ended
+        return ended
 
     def get(self, number: int, *states: State) -> Trial | None:
         """A trial that is in one of these states."""
@@ -188,9 +184,7 @@ class MemoryStorage:
             trial = study.get(number, "running", "waiting")
             if trial is None or (worker is not None and trial.worker != worker):
                 return None
-            ended = replace(trial.ended(ending), finished=utc_now(), worker=None)
-            study.trials[number] = ended
-            return ended
+            return study.end(trial, ending)
 
     def annotate(
         self, name: str, number: int | None, note: str | None, attributes: Mapping[str, Any]
@@ -232,18 +226,12 @@ class MemoryStorage:
 
             reclaimed = []
             for trial in filter(is_lost, list(study.trials)):
-                over = study.attempts[trial.number] >= attempts
-                study.heartbeats[trial.number] = None
-                study.attempts[trial.number] -= attempts == UNLIMITED
-                reclaimed.append(
-                    study.change(
-                        trial.number,
-                        state="failed" if over else "waiting",
-                        finished=utc_now() if over else None,
-                        worker=None,
-                        started=trial.started if over else None,
-                        error=DIED if over else None,
-                        transient=over and attempts == 0,
-                    )
-                )
+                number, died = trial.number, Ending("failed", error=DIED, transient=attempts == 0)
+                study.heartbeats[number] = None
+                if study.attempts[number] >= attempts:
+                    reclaimed.append(study.end(trial, died))
+                else:
+                    returned = study.change(number, state="waiting", worker=None, started=None)
+                    reclaimed.append(returned)
+                study.attempts[number] -= attempts == UNLIMITED
             return reclaimed

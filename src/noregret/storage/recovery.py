@@ -94,7 +94,7 @@ class _Reader:
         owners: dict[Any, list[dict[str, Any]]] = {}
         for row in self._rows("noregret_trials"):
             owners.setdefault(row["study"], []).append(row)
-        for number in sorted({*rows, *owners}, key=lambda each: (str(type(each)), each)):
+        for number in sorted({*rows, *owners}, key=lambda key: (str(type(key)), key)):
             if not isinstance(number, int):
                 self.lost.append(f"trials of a study without a number ({number!r})")
                 continue
@@ -134,7 +134,7 @@ class _Reader:
                 if isinstance(stored, bytes):
                     raise ValueError("a text in it cannot be read")
                 if column in DOCUMENTS and stored is not None:
-                    study[column] = codec.load(stored)
+                    study[column] = codec.load_json(stored)
                 if column == "seed" and stored is not None:
                     study[column] = int(stored)
                 if column == "space":

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from noregret.errors import StorageError
 from noregret.space import Candidates, Space
 from noregret.storage import codec
-from noregret.storage.codec import load, load_dict
+from noregret.storage.codec import load_dict, load_json
 from noregret.storage.database import WRITE_AHEAD, Database, TakenError
 from noregret.storage.protocol import StudyKey, StudyRecord, StudySummary
 from noregret.strategies import Strategy
-from noregret.trials import LIMITS, STATES, Trial, utc_now
+from noregret.trials import LIMITS, STATES, Trial, check_time, utc_now
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, MetaData
@@ -30,9 +28,6 @@ MIGRATIONS: dict[int, Callable[[Database, Connection], None]] = {}
 # Number of looks, and seconds between them, at a file that another process may be setting up.
 # Counted in looks, not in seconds: on a busy machine both processes are slow.
 SET_UP_LOOKS, SET_UP_PAUSE = 40, 0.05
-NUMBERS = ("value", "noise_std")
-TIMES = ("created", "finished", "started")
-TEXTS = ("note", "error")
 # what ``finish`` sets
 ENDING_COLUMNS = (
     *("state", "value", "noise_std", "finished"),
@@ -147,10 +142,9 @@ def prepare(database: Database, metadata: MetaData) -> None:
             time.sleep(SET_UP_PAUSE)
         else:
             raise StorageError(
-                f"{database.shown} has no tables, but was in use: it looks like a copy of a"
-                f" database without {database.file.path.name}-wal, the file beside it with the"
-                " latest changes. Copy with `noregret backup`, or copy both files while nothing"
-                " writes; if this file is new, delete it"
+                f"{database.shown} has no tables: it looks like a copy without"
+                f" {database.file.path.name}-wal. Copy with `noregret backup`, or both files"
+                " while nothing writes; if this file is new, delete it"
             )
     if not layout:
         try:
@@ -164,9 +158,7 @@ def prepare(database: Database, metadata: MetaData) -> None:
         for column in table.columns:
             if (table.name, column.name) not in layout:
                 raise StorageError(
-                    f"{database.shown} has a schema that this noregret does not know: there is no"
-                    f" column {table.name}.{column.name}. If another version wrote it, open it"
-                    " with that version, or run `noregret upgrade` on it"
+                    f"{database.shown} has no column {table.name}.{column.name}: `noregret upgrade`"
                 )
     if OVERVIEW_INDEX not in {name for name, _ in layout}:
         (index,) = metadata.tables["noregret_trials"].indexes
@@ -179,10 +171,7 @@ def check_version(number: Any, holder: str) -> int:
     if not isinstance(number, int):
         raise StorageError(f"{holder} names the schema {number!r}: it is damaged")
     if number > VERSION:
-        raise StorageError(
-            f"{holder} was written by a newer version of noregret (schema {number}, this one reads"
-            f" {VERSION}): upgrade noregret"
-        )
+        raise StorageError(f"a newer version wrote {holder} (schema {number} > {VERSION}): upgrade")
     return number
 
 
@@ -206,7 +195,8 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
         if not sql.inspect(connection).has_table(studies.name):
             raise StorageError(f"there are no studies in {database.shown}: nothing to upgrade")
         versions = connection.execute(sql.select(column).distinct()).scalars().all()
-        before = min((check_version(each, database.shown) for each in versions), default=VERSION)
+        checked = (check_version(number, database.shown) for number in versions)
+        before = min(checked, default=VERSION)
         if before < VERSION:
             with database.transaction(connection):
                 for number in range(before, VERSION):
@@ -223,9 +213,9 @@ def upgrade(storage: str | os.PathLike[str] | None = None) -> tuple[int, int]:
 # -- studies as rows --
 
 
-def key_of(name: str, study: int, created: str) -> StudyKey:
+def study_key(row: Mapping[str, Any]) -> StudyKey:
     """An id is never used again in its table; with its time it is not in another table either."""
-    return StudyKey(str(name), f"{study}@{created}")
+    return StudyKey(str(row["name"]), f"{row['id']}@{row['created']}")
 
 
 def study_row(record: StudyRecord, digest: str | None) -> dict[str, Any]:
@@ -258,16 +248,16 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
     check_time("created", row["created"])
     record = StudyRecord(
         str(row["name"]),
-        codec.from_json(load(row["space"])) if space is None else space,
+        codec.from_json(load_json(row["space"])) if space is None else space,
         row["goal"],
-        codec.from_json(load(row["strategy"])),
+        codec.from_json(load_json(row["strategy"])),
         int(row["seed"]),
-        key=key_of(row["name"], row["id"], row["created"]),
+        key=study_key(row),
         note=row["note"],
         attributes=load_dict(row["attributes"]),
         origin=None if row["origin"] is None else load_dict(row["origin"]),
-        outcomes={} if row["outcomes"] is None else codec.from_json(load(row["outcomes"])),
-        context=tuple(load(row["context"] or "[]")),
+        outcomes={} if row["outcomes"] is None else codec.from_json(load_json(row["outcomes"])),
+        context=tuple(load_json(row["context"] or "[]")),
     )
     valid = {
         "space": isinstance(record.space, Space | Candidates),
@@ -279,17 +269,13 @@ def record_of(row: Mapping[str, Any], space: Candidates | None) -> StudyRecord:
         "outcomes": isinstance(record.outcomes, dict)
         and all(isinstance(limit, LIMITS) for limit in record.outcomes.values()),
     }
-    _refuse_invalid(valid, row)
+    for name, is_valid in valid.items():
+        if not is_valid:
+            raise ValueError(f"its {name} is {row[name]!r:.80}")
     unknown = [name for name in record.context if name not in record.space.parameters]
     if unknown:
         raise ValueError(f"its context names {unknown!r}")
     return record
-
-
-def _refuse_invalid(valid: Mapping[str, bool], row: Mapping[str, Any]) -> None:
-    for name, is_valid in valid.items():
-        if not is_valid:
-            raise ValueError(f"its {name} is {row[name]!r:.80}")
 
 
 def summary_of(row: Any) -> StudySummary:
@@ -318,40 +304,25 @@ def row_of(study: int, trial: Trial, ticket: str) -> dict[str, Any]:
     Raises:
         StorageError: The trial holds something that cannot be stored.
     """
-    data, measured, now = trial.to_json(), trial.outcomes, utc_now()
+    data = trial.to_json()
     try:
-        row = {
+        Trial.from_json(data)  # what is written can be read
+        noise = data.pop("outcome_noise", {})
+        pairs = {name: [value, noise.get(name)] for name, value in trial.outcomes.items()}
+        data |= {"outcomes": pairs}
+        return {
             "study": study,
-            "number": trial.number,
-            "state": trial.state,
-            "params": json.dumps(data["params"], allow_nan=False),
-            "value": trial.value,
-            "noise_std": trial.noise_std,
-            "decision": json.dumps(data["decision"], allow_nan=False),
-            "created": trial.created or now,
-            "finished": (trial.finished or now) if trial.is_finished else None,
+            **{name: _text(v) if isinstance(v, dict | list) else v for name, v in data.items()},
+            "feasible": None if trial.feasible is None else int(trial.feasible),
             "worker": ticket,
             "heartbeat": None,
             "attempts": int(trial.state == "running"),
-            "corrects": trial.corrects,
-            "asked": _text(data["asked"]),
-            "error": trial.error,
-            "note": trial.note,
-            "attributes": _text(data["attributes"]),
-            "started": trial.started or (now if trial.state == "running" else None),
             "revision": 0,
-            "transient": trial.transient,
-            "outcomes": _text(
-                {name: [value, trial.outcome_noise.get(name)] for name, value in measured.items()}
-            ),
-            "feasible": None if trial.feasible is None else int(trial.feasible),
         }
-        check_row(row)  # what is written can be read
     except (TypeError, ValueError) as error:
         raise StorageError(
             f"trial {trial.number} holds something that is not JSON ({error}): {data['params']!r}"
         ) from None
-    return row
 
 
 def _text(value: Any) -> str | None:
@@ -359,72 +330,29 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, allow_nan=False) if value else None
 
 
-def read_outcomes(text: str | None) -> dict[str, Any]:
-    """Returns a trial's fields ``outcomes`` and ``outcome_noise``."""
-    pairs = load_dict(text)
-    numbers = [number for pair in pairs.values() for number in pair if number is not None]
-    if not all(map(is_number, numbers)):
-        raise ValueError(f"its outcomes are {text!r}")
-    return {
-        "outcomes": {name: value for name, (value, _) in pairs.items()},
-        "outcome_noise": {name: std for name, (_, std) in pairs.items() if std is not None},
-    }
-
-
-def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, and not a truth value."""
-    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def check_time(name: str, text: Any) -> None:
-    """Raises ValueError unless a time is None or ISO 8601 with its zone."""
-    try:
-        valid = text is None or datetime.fromisoformat(text).tzinfo is not None
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ValueError(f"its {name} is {text!r}")
-
-
-def check_row(row: Mapping[str, Any]) -> None:
-    """Raises ValueError for values that this library never writes: SQLite keeps any in a column."""
-    number, corrects = row["number"], row["corrects"]
-    valid = {
-        "number": isinstance(number, int) and number >= 0,
-        "revision": isinstance(row.get("revision", 0), int) and row.get("revision", 0) >= 0,
-        "state": row["state"] in STATES,
-        **{name: row[name] is None or is_number(row[name]) for name in NUMBERS},
-        **{name: isinstance(row[name], str | None) for name in TEXTS},
-    }
-    _refuse_invalid(valid, row)
-    for name in TIMES:
-        check_time(name, row[name])
-    # so that corrections form no cycle
-    if corrects is not None and not (type(corrects) is int and 0 <= corrects < number):
-        raise ValueError(f"it corrects trial {corrects!r}, which is none before it")
-
-
 def trial_of(row: Mapping[str, Any]) -> Trial:
-    """Returns the trial of a row.
+    """Returns the trial of a row. SQLite keeps any value in a column, so each is checked.
 
     Raises:
         ValueError, or what else malformed content raises: see ``codec.MALFORMED``.
     """
-    check_row(row)
-    params, transient = load(row["params"]), row["transient"]
-    if not isinstance(params, dict | list):
-        raise ValueError(f"its point is {params!r}")
-    if transient not in (None, False, True):
-        raise ValueError(f"its transient is {transient!r}")
+    outcomes, flags = load_dict(row["outcomes"]), {}
+    for name in ("transient", "feasible"):  # SQLite's truth values are 0 and 1
+        if row[name] not in (None, 0, 1):
+            raise ValueError(f"its {name} is {row[name]!r}")
+        flags[name] = None if row[name] is None else bool(row[name])
+    if not isinstance(row.get("revision", 0), int):
+        raise ValueError(f"its revision is {row['revision']!r:.80}")
     return Trial.from_json(
         {
             **row,
-            "params": params,
+            **flags,
+            "params": load_json(row["params"]),
             "decision": load_dict(row["decision"]),
             "worker": row.get("attended_by"),
-            "asked": None if row["asked"] is None else load(row["asked"]),
+            "asked": None if row["asked"] is None else load_json(row["asked"]),
             "attributes": load_dict(row["attributes"]),
-            **read_outcomes(row["outcomes"]),
-            "feasible": None if row["feasible"] is None else bool(row["feasible"]),
+            "outcomes": {name: value for name, (value, _) in outcomes.items()},
+            "outcome_noise": {name: std for name, (_, std) in outcomes.items() if std is not None},
         }
     )

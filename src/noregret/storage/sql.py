@@ -35,10 +35,10 @@ from noregret.storage.protocol import (
 from noregret.storage.schema import (
     ENDING_COLUMNS,
     check_version,
-    key_of,
     prepare,
     record_of,
     row_of,
+    study_key,
     study_row,
     summary_of,
     tables,
@@ -114,10 +114,8 @@ class SQLStorage:
             self._clock = sql.cast(sql.extract("epoch", sql.func.clock_timestamp()), sql.Double)
         attended = sql.case((sql.and_(t.state == "running", t.heartbeat.is_not(None)), t.worker))
         internal = ("study", "worker", "heartbeat", "attempts")
-        self._columns = [
-            *(column for column in t if column.name not in internal),
-            attended.label("attended_by"),
-        ]
+        self._columns = [column for column in t if column.name not in internal]
+        self._columns.append(attended.label("attended_by"))
         is_news = sql.or_(
             t.number >= bind("from_number"),
             t.revision > bind("from_revision"),
@@ -136,14 +134,11 @@ class SQLStorage:
     def _insert_after_last(self) -> Any:
         """Inserts a trial if the number before its own exists, in one statement."""
         sql, t, before = self._sql, self._trials.c, self._trials.alias("before").c
-        values: dict[str, Any] = {
-            column.name: sql.bindparam(column.name, type_=column.type) for column in t
-        }
+        values: dict[str, Any] = {c.name: sql.bindparam(c.name, type_=c.type) for c in t}
         attended = sql.bindparam("attended", type_=sql.Boolean)
         values["heartbeat"] = sql.case((attended, self._clock))
-        follows = sql.exists().where(
-            before.study == values["study"], before.number == values["number"] - 1
-        )
+        is_last = (before.study == values["study"], before.number == values["number"] - 1)
+        follows = sql.exists().where(*is_last)
         row = sql.select(*(item.label(name) for name, item in values.items()))
         row = row.where(sql.or_(values["number"] == 0, follows))
         if not self._database.is_sqlite:  # after those that wait for a number, not before them
@@ -157,8 +152,8 @@ class SQLStorage:
         """
         return self._sql.func.pg_advisory_xact_lock(ADVISORY, study)
 
-    def _fetch(self, what: str, statement: Any) -> Sequence[Any]:
-        return self._database.attempt(what, lambda connection: connection.execute(statement).all())
+    def _fetch(self, what: str, statement: Any, values: Any = None) -> Sequence[Any]:
+        return self._database.attempt(what, lambda c: c.execute(statement, values).all())
 
     # -- studies --
 
@@ -174,7 +169,8 @@ class SQLStorage:
                 insert = self._studies.insert().values(row).returning(self._studies.c.id)
                 study: int = connection.execute(insert).scalar_one()
                 if trials:
-                    rows = [row_of(study, trial, uuid.uuid4().hex) for trial in trials]
+                    added = (trial.as_added(trial.number, None) for trial in trials)
+                    rows = [row_of(study, trial, uuid.uuid4().hex) for trial in added]
                     connection.execute(self._trials.insert(), rows)
             return study
 
@@ -189,34 +185,31 @@ class SQLStorage:
                     if existing is None or any(existing[name] != row[name] for name in same):
                         raise study_exists(record.name) from None
                     study = existing["id"]
-                return key_of(record.name, study, row["created"])
+                return study_key({**row, "id": study})
         raise StorageError(f"could not create {record.name!r}: its list was deleted; call again")
 
     def open(self, name: str) -> StudyRecord:
         return self._record(self._row(name))
 
     def key(self, name: str) -> StudyKey:
-        row = self._row(name)
-        return key_of(row["name"], row["id"], row["created"])
+        return study_key(self._row(name))
 
     def delete(self, name: str) -> None:
         s = self._studies.c
         statement = self._studies.delete().where(s.name == str(name))  # its trials go with it
         if isinstance(name, StudyKey):
             statement = statement.where(s.id == self._id(name))
-        count, attempts = self._database.counted(
-            "delete", lambda connection: connection.execute(statement).rowcount
-        )
+        count, attempts = self._database.counted("delete", lambda c: c.execute(statement).rowcount)
         if count == 0 and attempts == 1:
             raise unknown_study(name, self.names())
         used = self._sql.exists().where(s.list == self._lists.c.digest)
         unused = self._lists.delete().where(~used)
         with suppress(GoneError):  # a study with that list is being created
-            self._database.attempt("delete", lambda connection: connection.execute(unused))
+            self._database.attempt("delete", lambda c: c.execute(unused))
 
     def names(self) -> list[str]:
-        query = self._sql.select(self._studies.c.name)
-        return sorted(str(row[0]) for row in self._fetch("list", query))
+        rows = self._fetch("list", self._sql.select(self._studies.c.name))
+        return sorted(str(name) for (name,) in rows)
 
     def summaries(self) -> list[StudySummary]:
         rows = self._fetch("list", self._overview())
@@ -229,17 +222,14 @@ class SQLStorage:
         and number are joined to one number (both fit 32 bits): SQLite goes through all pairs where
         one part of them may be NULL.
         """
-        sql, s, t, new = (
-            self._sql,
-            self._studies.c,
-            self._trials.c,
-            self._trials.alias("corrections").c,
-        )
+        sql, s, t = self._sql, self._studies.c, self._trials.c
+        new = self._trials.alias("corrections").c
 
         def joined(study: Any, number: Any) -> Any:
             return sql.cast(study, sql.BigInteger) * 2**31 + number
 
         feasible = sql.case((sql.func.coalesce(t.feasible, 1) == 1, t.value))
+        largest, smallest = sql.func.max(feasible), sql.func.min(feasible)
         corrected = sql.select(joined(new.study, new.corrects)).where(new.corrects.is_not(None))
         counts = sql.and_(t.study == s.id, joined(t.study, t.number).not_in(corrected))
         return (
@@ -248,10 +238,8 @@ class SQLStorage:
                 s.goal,
                 s.created,
                 sql.func.count(t.number).label("trials"),
-                *(sql.func.count(sql.case((t.state == each, 1))).label(each) for each in STATES),
-                sql.case(
-                    (s.goal == "maximize", sql.func.max(feasible)), else_=sql.func.min(feasible)
-                ).label("best"),
+                *(sql.func.count(sql.case((t.state == state, 1))).label(state) for state in STATES),
+                sql.case((s.goal == "maximize", largest), else_=smallest).label("best"),
                 sql.func.max(t.created).label("last_created"),
                 sql.func.max(t.finished).label("last_finished"),
             )
@@ -268,8 +256,7 @@ class SQLStorage:
         if not rows:
             return None
         row: Mapping[str, Any] = rows[0]._mapping
-        identity = key_of(name, row["id"], row["created"]).identity
-        if isinstance(name, StudyKey) and name.identity != identity:
+        if isinstance(name, StudyKey) and name.identity != study_key(row).identity:
             raise study_replaced(name)
         return row
 
@@ -288,14 +275,17 @@ class SQLStorage:
     def _id(self, name: str) -> int:
         return self._identify(name)[0]
 
+    def _gone(self, name: str, study: int) -> StorageError:
+        """What to raise of a study that was deleted meanwhile."""
+        self._cache.pop(study, None)
+        is_gone = self._find(name) is None
+        return unknown_study(name, self.names()) if is_gone else study_replaced(name)
+
     def _must_exist(self, name: str, study: int) -> None:
         """Raises StorageError if the study was deleted meanwhile."""
-        try:
-            if self._row(name)["id"] != study:
-                raise study_replaced(name)
-        except StorageError:
-            self._cache.pop(study, None)
-            raise
+        row = self._find(name)
+        if row is None or row["id"] != study:
+            raise self._gone(name, study)
 
     def _record(self, row: Mapping[str, Any]) -> StudyRecord:
         name = str(row["name"])
@@ -333,9 +323,7 @@ class SQLStorage:
         query = self._sql.select(self._lists.c.content).where(self._lists.c.digest == digest)
         rows = self._fetch("open", query)
         if not rows:
-            raise StorageError(
-                f"the list of designs {digest} of a stored study is gone: it is damaged"
-            )
+            raise StorageError(f"a stored study's list of designs {digest} is gone")
         return codec.unpack(digest, rows[0][0])
 
     # -- reading trials --
@@ -352,12 +340,9 @@ class SQLStorage:
                 "from_revision": cache.revision,
                 "unfinished": sorted(cache.unfinished),
             }
-            rows = self._database.attempt(
-                "read", lambda connection: connection.execute(self._select_news, values).all()
-            )
+            rows = self._fetch("read", self._select_news, values)
             if not rows:
-                self._must_exist(key, study)
-                raise study_replaced(key)
+                raise self._gone(key, study)
             for row in rows:
                 if row.state is None:  # no news
                     break
@@ -397,7 +382,8 @@ class SQLStorage:
             return []
         sql, t, study, expected = self._sql, self._trials.c, self._id(name), trials[0].number
         ticket, attended = worker or uuid.uuid4().hex, worker is not None
-        rows = [{**row_of(study, trial, ticket), "attended": attended} for trial in trials]
+        added = [trial.as_added(trial.number, worker) for trial in trials]
+        rows = [{**row_of(study, trial, ticket), "attended": attended} for trial in added]
         # one statement is enough where the expected number is still free
         may_be_quick = unless is not None and len(rows) == 1 and 0 <= expected < below
         same = ("study", "worker", "created", "params", "decision")
@@ -413,7 +399,7 @@ class SQLStorage:
                 if not self._database.is_sqlite:
                     connection.execute(sql.select(self._turn(study)))
                 if tried:  # an attempt whose answer got lost may have succeeded
-                    own = sql.select(t.number).where(*(t[each] == rows[0][each] for each in same))
+                    own = sql.select(t.number).where(*(t[name] == rows[0][name] for name in same))
                     number: int | None = connection.execute(own).scalars().first()
                     if number is not None:
                         return number
@@ -438,54 +424,33 @@ class SQLStorage:
             except TakenError:  # by a writer that does not take the lock
                 continue
             except GoneError:
-                self._must_exist(name, study)
-                raise study_replaced(name) from None
+                raise self._gone(name, study) from None
             break
         if first is None:
             return None
-        return [
-            replace(
-                trial,
-                number=first + index,
-                created=row["created"],
-                finished=row["finished"],
-                worker=worker if trial.state == "running" else None,
-            )
-            for index, (trial, row) in enumerate(zip(trials, rows, strict=True))
-        ]
+        return [replace(trial, number=number) for number, trial in enumerate(added, first)]
 
     # -- changing trials --
 
     def claim(self, name: str, number: int, worker: str | None = None) -> Trial | None:
         study, t, ticket = self._id(name), self._trials.c, worker or uuid.uuid4().hex
-        statement = (
-            self._trials.update()
-            .where(t.study == study, t.number == number, t.state == "waiting")
-            .values(
-                state="running",
-                started=utc_now(),
-                worker=ticket,
-                heartbeat=None if worker is None else self._clock,
-                attempts=t.attempts + 1,
-            )
-            .returning(*self._columns)
-        )
-        row, attempts = self._database.counted(
-            "claim", lambda connection: connection.execute(statement).one_or_none()
-        )
-        if row is not None:
-            return self._trial(row, name)
-        if attempts == 1:
-            return None
-        own = (t.study == study, t.number == number, t.worker == ticket)
-        rows = self._fetch("read", self._sql.select(*self._columns).where(*own))
+        at = (t.study == study, t.number == number)
+        new = {"state": "running", "started": utc_now(), "worker": ticket}
+        heartbeat = None if worker is None else self._clock
+        statement = self._trials.update().where(*at, t.state == "waiting").values(new)
+        statement = statement.values(heartbeat=heartbeat, attempts=t.attempts + 1)
+        statement = statement.returning(*self._columns)
+        rows, attempts = self._database.counted("claim", lambda c: c.execute(statement).all())
+        if not rows and attempts > 1:  # an attempt whose answer got lost may have succeeded
+            own = self._sql.select(*self._columns).where(*at, t.worker == ticket)
+            rows = self._fetch("read", own)
         return self._trial(rows[0], name) if rows else None
 
     def finish(
         self, name: str, number: int, ending: Ending, worker: str | None = None
     ) -> Trial | None:
         study, sql, t = self._id(name), self._sql, self._trials.c
-        row = row_of(study, Trial(0, {}).ended(ending), "")
+        row = row_of(study, Trial(0, {}).ended(ending).as_added(0, None), "")
         at = sql.and_(t.study == study, t.number == number)
         allowed = t.state.in_(["running", "waiting"])
         if worker is not None:
@@ -561,7 +526,7 @@ class SQLStorage:
         mine = (t.worker == worker, t.state == "running", t.number.in_(list(numbers)))
         statement = self._trials.update().where(t.study == study, *mine)
         statement = statement.values(heartbeat=self._clock)
-        self._database.attempt("heartbeat", lambda connection: connection.execute(statement))
+        self._database.attempt("heartbeat", lambda c: c.execute(statement))
 
     def reclaim(
         self,
@@ -574,8 +539,8 @@ class SQLStorage:
     ) -> list[Trial]:
         study, t, sql = self._id(name), self._trials.c, self._sql
         silent = t.heartbeat < self._clock - grace
-        where = [t.study == study, t.state == "running"]
-        where.append(silent if numbers is None else t.number.in_(list(numbers)))
+        lost = silent if numbers is None else t.number.in_(list(numbers))
+        where = [t.study == study, t.state == "running", lost]
         if worker is not None:
             where.append(t.worker == worker)
         over = t.attempts >= attempts

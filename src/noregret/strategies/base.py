@@ -28,9 +28,9 @@ from noregret.trials import (
     ModelDecision,
     OutcomeDecision,
     Proposal,
+    as_json,
     html_table,
     payload_as,
-    plain,
 )
 
 Design = Literal["uniform", "spread"]
@@ -278,7 +278,7 @@ def decision_of(
     units: dict[str, Any] = {"offset": data.offset, "scale": data.scale}
     units["compression"] = tuple((float(m), float(s)) for m, s in data.compression.passes)
     noise = {"noise_var": noise_var, "noise_std": data.noise_in_values(noise_var)}
-    payload = plain(record(latent_std=std, **{**estimate, **units, **noise, **own}))
+    payload = as_json(record(latent_std=std, **{**estimate, **units, **noise, **own}))
     return Decision("model", ModelDecision(t, *data.in_values(mean, std), kind), payload=payload)
 
 

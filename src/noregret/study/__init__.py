@@ -8,7 +8,6 @@ from noregret.study.progress_bar import Progress
 from noregret.study.result import (
     Certificate,
     Feasibility,
-    Policy,
     Recommendation,
     Replay,
     Result,
@@ -16,28 +15,26 @@ from noregret.study.result import (
     policy_of,
 )
 from noregret.study.running import CertifiedWithin, Infeasible, Reached
-from noregret.study.study import Callback, Study, delete_study, snapshot, studies
+from noregret.study.study import Study, delete_study, snapshot_of, studies
 
 if TYPE_CHECKING:
     from noregret.study.files import designs, parsed
     from noregret.study.numerals import (
         numbers,
         read_limits,
+        read_measured,
         read_number,
-        read_value,
         understood,
         units_of,
     )
     from noregret.study.one_call import last_study, maximize, minimize
 
 __all__ = [
-    "Callback",
     "Certificate",
     "CertifiedWithin",
     "Feasibility",
     "Infeasible",
     "Isolated",
-    "Policy",
     "Progress",
     "Reached",
     "Recommendation",
@@ -54,24 +51,20 @@ __all__ = [
     "parsed",
     "policy_of",
     "read_limits",
+    "read_measured",
     "read_number",
-    "read_value",
-    "snapshot",
+    "snapshot_of",
     "studies",
     "understood",
     "units_of",
     "was_killed",
 ]
-# What reads files and typed numbers, and the calls of one line, are imported when first used.
-_LAZY = {
-    "files": ("designs", "parsed"),
-    "numerals": ("numbers", "read_limits", "read_number", "read_value", "understood", "units_of"),
-    "one_call": ("last_study", "maximize", "minimize"),
-}
 
 
 def __getattr__(name: str) -> Any:
-    for module, names in _LAZY.items():
-        if name in names:
-            return getattr(import_module(f"noregret.study.{module}"), name)
+    """Imports what reads files and typed numbers, and the calls of one line, when first used."""
+    for module in ("one_call", "numerals", "files") if name in __all__ else ():
+        loaded = import_module(f"noregret.study.{module}")
+        if hasattr(loaded, name):
+            return getattr(loaded, name)
     raise AttributeError(f"module 'noregret.study' has no attribute {name!r}")

@@ -15,23 +15,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, Literal, get_args
 
-from noregret.errors import (
-    ConfigurationError,
-    MissingExtraError,
-    NoRegretError,
-    SpaceError,
-    TrialError,
-)
+from noregret.errors import ConfigurationError, MissingExtraError, SpaceError, TrialError
 from noregret.space import Candidates, Choice, Int, Parameter, Space, named_params
-from noregret.study.numerals import (
-    Decimal,
-    Units,
-    decimal_of,
-    numbers,
-    read,
-    read_exact,
-    read_value,
-)
+from noregret.study.numerals import Decimal, Units, decimal_of, numbers, read_exact, read_measured
 from noregret.trials import (
     STATES,
     Decision,
@@ -39,9 +25,8 @@ from noregret.trials import (
     Limit,
     Trial,
     check_attributes,
+    check_ending,
     check_note,
-    check_outcome,
-    check_transient,
 )
 
 Format = Literal["csv", "json", "parquet"]
@@ -92,10 +77,6 @@ class TrialTable:
         names = self.space.parameters
         return {name: f"params.{name}" if name in taken else name for name in names}
 
-    @property
-    def columns(self) -> list[str]:
-        return [*BEFORE, *self.param_columns.values(), *self.measured_columns, *AFTER]
-
     # -- writing --
 
     def rows(self, trials: Sequence[Trial]) -> list[dict[str, Any]]:
@@ -119,17 +100,16 @@ class TrialTable:
         suffix = Path(str(target)).suffix.lstrip(".").lower() if is_path else ""
         if kind is None and suffix in BINARY:
             raise ConfigurationError(
-                f"{Path(str(target)).name!r} names a kind of file that is not written here: end it"
-                ' in .csv, .json or .parquet, or say format="csv"'
+                f"{Path(str(target)).name!r}: end it in .csv, .json or .parquet, or give the format"
             )
-        chosen = kind or (suffix if suffix in get_args(Format) else "csv")
-        if chosen not in get_args(Format):
+        form = kind or (suffix if suffix in get_args(Format) else "csv")
+        if form not in get_args(Format):
             raise ConfigurationError(f'format is "csv", "json" or "parquet", got {kind!r}')
-        if chosen == "parquet":
+        if form == "parquet":
             self._write_parquet(target, trials)
             return
         with _place_of(target, "w") as file:
-            if chosen == "csv":
+            if form == "csv":
                 self._write_csv(file, trials)
             else:
                 json.dump([trial.to_json() for trial in trials], file, allow_nan=False, indent=1)
@@ -138,14 +118,12 @@ class TrialTable:
     def _write_csv(self, file: IO[Any], trials: Sequence[Trial]) -> None:
         names = [guarded(name) for name in (*self.param_columns.values(), *self.measured_columns)]
         lines: list[list[Any]] = [[*BEFORE, *names, *AFTER]]
-        parameters = self.space.parameters
-        cells = {
-            place: option_cells(parameters[name]) for name, place in self.param_columns.items()
-        }
+        parameters, places = self.space.parameters, self.param_columns.items()
+        cells = {place: option_cells(parameters[name]) for name, place in places}
         for row in self.rows(trials):
-            for name, value in row.items():
-                if cells.get(name):
-                    row[name] = cells[name].get((type(value), value), value)
+            for name, texts in cells.items():
+                if texts:
+                    row[name] = texts.get((type(row[name]), row[name]), row[name])
             row |= {name: guarded(row[name]) for name in TEXTS if row[name]}
             lines.append(list(row.values()))
         for line in lines:
@@ -166,7 +144,8 @@ class TrialTable:
         kinds |= dict.fromkeys(self.measured_columns, "float64")
         if self.limits:
             kinds["feasible"] = "boolean"
-        frame = pandas.DataFrame(self.rows(trials), columns=self.columns).astype(kinds)
+        columns = [*BEFORE, *self.param_columns.values(), *self.measured_columns, *AFTER]
+        frame = pandas.DataFrame(self.rows(trials), columns=columns).astype(kinds)
         for name in ("created", "finished", "started"):
             frame[name] = pandas.to_datetime(frame[name], utc=True, format="ISO8601")
         return frame
@@ -197,31 +176,22 @@ class TrialTable:
                 one is missing, the first unit in a column is that of all its cells.
         """
         try:
-            names, rows, decimal = table(source)
-        except UnicodeDecodeError:
+            names, rows, decimal = read_table(source)
+        except (UnicodeDecodeError, csv.Error) as error:
             raise TrialError(
-                "the CSV file is not text in UTF-8: save it as such; nothing was imported"
-            ) from None
-        except csv.Error as error:
-            raise TrialError(
-                f"the CSV file cannot be read ({error}); nothing was imported"
+                f"the file cannot be read, or is not text in UTF-8 ({error}); nothing was imported"
             ) from None
         ours = {name: guarded(place) for name, place in self.param_columns.items()}
         taken = {*BEFORE, *AFTER}
         # a parameter's plain name will do, unless a column of the trial has it
-        place = {
-            name: there if there in names or name in taken else name for name, there in ours.items()
-        }
+        place = {n: there if there in names or n in taken else n for n, there in ours.items()}
         exact = {*place.values(), "value"}
         stripped = {name: name if name in exact else name.strip() for name in names}
         rows = [{stripped.get(name, name): cell for name, cell in row.items()} for row in rows]
         needed = {"value": "value"} | {ours[name]: place[name] for name in place}
         missing = [name for name, there in needed.items() if there not in stripped.values()]
         if missing:
-            raise TrialError(
-                f"the CSV file lacks the columns {missing!r}: it needs {list(needed)!r}, and has"
-                f" {list(stripped.values())!r}"
-            )
+            raise TrialError(f"the file lacks the columns {missing!r}, it needs {list(needed)!r}")
         reader, trials = _RowReader(self, place, decimal, dict(units)), []
         corrected = {row.get("corrects") for row in rows} - {None, ""}
         for index, row in enumerate(rows):
@@ -229,9 +199,9 @@ class TrialTable:
                 continue
             try:
                 trials.append(reader.trial(row))
-            except NoRegretError as error:
+            except (SpaceError, TrialError) as error:
                 raise TrialError(
-                    f"row {index + 1} of the CSV file: {error}; nothing was imported"
+                    f"row {index + 1} of the CSV file: {error}; nothing imported"
                 ) from None
         return trials
 
@@ -248,7 +218,7 @@ def guarded(text: str) -> str:
 
 def unguarded(cell: str) -> str:
     """The text that ``guarded`` was given; an apostrophe that a person typed stays."""
-    return cell[1:] if cell.startswith(tuple(f"'{each}" for each in (*FORMULA, "'"))) else cell
+    return cell[1:] if cell.startswith(tuple(f"'{first}" for first in (*FORMULA, "'"))) else cell
 
 
 def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str]:
@@ -270,26 +240,24 @@ def option_cells(parameter: Parameter) -> dict[tuple[type, Any], str]:
     }
 
 
-def table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
+def read_table(source: Source) -> tuple[list[str], list[dict[str, Any]], Decimal]:
     """Names and rows of a file with commas, semicolons or tabs, and the decimal sign in it."""
     with _place_of(source, "r") as file:
         text = file.read().removeprefix("\ufeff")
     header = text.splitlines()[0] if text.strip() else ""
     ours = header.replace('"', "").startswith(",".join(BEFORE))
     mark = "," if ours else max(",;\t", key=header.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-    names = next(rows, [])
+    lines = csv.DictReader(io.StringIO(text, newline=""), restkey="", delimiter=mark, strict=True)
+    names = list(lines.fieldnames or [])
     if len(set(names)) < len(names):
         raise TrialError(f"the CSV file has a column twice: {names!r}; nothing was imported")
-    listed = []
-    for cells in rows:
-        if not cells or (len(cells) == 1 and not cells[0].strip() and len(names) > 1):
-            continue  # an empty line
-        row: dict[str, Any] = dict(zip(names, cells, strict=False))
-        row |= dict.fromkeys(names[len(cells) :])
-        listed.append(row | ({"": cells[len(names) :]} if len(cells) > len(names) else {}))
-    every = (cell for row in listed for cell in row.values())
-    return names, listed, "." if ours else decimal_of(every, mark)
+
+    def is_blank(row: dict[str, Any]) -> bool:
+        return len(names) > 1 and row[names[1]] is None and not row[names[0]].strip()
+
+    rows = [row for row in lines if not is_blank(row)]
+    cells = (cell for row in rows for cell in row.values())
+    return names, rows, "." if ours else decimal_of(cells, mark)
 
 
 def designs(source: Source) -> list[dict[str, Any]]:
@@ -301,7 +269,7 @@ def designs(source: Source) -> list[dict[str, Any]]:
     Raises:
         SpaceError: There are no rows, or they differ in length.
     """
-    names, rows, decimal = table(source)
+    names, rows, decimal = read_table(source)
     if not names or not rows:
         raise SpaceError("a list of designs needs a line of names and at least one line of values")
     for line, row in enumerate(rows, start=2):
@@ -326,45 +294,35 @@ class _RowReader:
     def trial(self, row: dict[str, Any]) -> Trial:
         if "" in row:
             raise TrialError(f"more cells than columns: {row['']!r}")
-        text = (row.get("state") or "complete").strip()
-        state = next((each for each in STATES if each == text), None)
-        if state is None:
-            raise TrialError(f"state is one of {list(STATES)}, got {text!r}")
-        cells = {name: row[place] for name, place in self.place.items()}
+        state: Any = (row.get("state") or "complete").strip()
+        if state not in STATES:
+            raise TrialError(f"state is one of {list(STATES)}, got {state!r}")
         space = self.table.space
-        params = space.canonical(
-            {
-                name: parsed(cells[name], name, parameter, self.units, decimal=self.decimal)
-                for name, parameter in space.parameters.items()
-            }
-        )
+        values = {
+            name: parsed(row[self.place[name]], name, parameter, self.units, decimal=self.decimal)
+            for name, parameter in space.parameters.items()
+        }
+        params = space.canonical(values)
         error, note, text = (unguarded(row.get(name) or "") or None for name in TEXTS)
         try:
-            attributes = check_attributes(json.loads(text) if text and text.strip() else None)
+            attributes = json.loads(text) if text and text.strip() else None
         except ValueError:
             raise TrialError(f"attributes must be a JSON object, got {text!r}") from None
-        waits = state in ("waiting", "running")
         flag = (row.get("transient") or "").strip().lower()
         if flag not in ("", "true", "false", "1", "0", "yes", "no"):
             raise TrialError(f"transient is true or false, got {flag!r}")
-        ending = Ending()
-        if not waits:
+        decision, limits = Decision(), self.table.limits
+        if state in ("waiting", "running"):
+            decision, attributes = Decision("enqueued"), check_attributes(attributes)
+            ending = Ending("waiting", note=check_note(note), attributes=attributes)
+        else:
             value, noise = self._value(None, "value", row.get("value"), row.get("noise_std"))
-            outcomes = self._outcomes(row)
-            if state == "complete" and value is None and not outcomes:
-                raise TrialError(
-                    'it has no value: give one, or a column "state" that says "failed" or "waiting"'
-                )
-            ending = check_outcome(value, noise, state, outcomes, self.table.limits)
-        ending = replace(
-            ending,
-            state="waiting" if waits else state,
-            error=check_note(error, "an error"),
-            note=check_note(note),
-            attributes=attributes,
-            transient=not waits and check_transient(flag in ("true", "1", "yes"), state),
-        )
-        decision = Decision("enqueued" if waits else "added")
+            extras = {"outcomes": self._outcomes(row), "note": note, "attributes": attributes}
+            if state == "complete" and value is None and not extras["outcomes"]:
+                raise TrialError('it has no value: give one, or a state "failed" or "waiting"')
+            transient = flag in ("true", "1", "yes")
+            ending = check_ending(limits, value, noise, state, **extras, transient=transient)
+        ending = replace(ending, error=check_note(error, "an error"))
         return Trial(0, params, decision=decision).ended(ending)
 
     def _outcomes(self, row: dict[str, Any]) -> dict[str, Any] | None:
@@ -381,7 +339,7 @@ class _RowReader:
     ) -> tuple[float | None, float | None]:
         """A measured value and its noise; name: the outcome's, None for the value itself."""
         unit = self.units.get(name, "")
-        value, std, its_unit = read_value(cell, label, unit, decimal=self.decimal, noise=noise)
+        value, std, its_unit = read_measured(cell, label, unit, decimal=self.decimal, noise=noise)
         self.units[name] = unit or its_unit
         return value, std
 
@@ -419,13 +377,13 @@ def parsed(
                 f" the options {list(parameter.options)!r}"
             )
         return fitting[0]
-    known = {} if units is None else units
-    found = read_exact(cell, f"parameter {name!r}", known.get(name, ""), decimal=decimal)
-    if found is None:
+    own_units = {} if units is None else units
+    reading = read_exact(cell, f"parameter {name!r}", own_units.get(name, ""), decimal=decimal)
+    if reading is None:
         raise TrialError(f"parameter {name!r} is empty")
-    known[name] = known.get(name) or found.unit
-    whole = isinstance(parameter, Int) and float(found.value).is_integer()
-    return int(found.value) if whole else float(found.value)
+    own_units[name] = own_units.get(name) or reading.unit
+    whole = isinstance(parameter, Int) and float(reading.value).is_integer()
+    return int(reading.value) if whole else float(reading.value)
 
 
 def _same(option: Any, cell: str, decimal: Decimal) -> bool:
@@ -434,7 +392,7 @@ def _same(option: Any, cell: str, decimal: Decimal) -> bool:
             isinstance(option, bool) and cell.lower() == str(option).lower()
         )
     try:
-        found = read(cell, decimal=decimal)
-    except ValueError:
+        reading = read_exact(cell, "an option", decimal=decimal)
+    except TrialError:
         return False
-    return found.noise_std is None and found.value == option
+    return reading is not None and reading.value == option

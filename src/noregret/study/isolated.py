@@ -34,9 +34,8 @@ def check_pickled(objective: Any, why: str) -> None:
         pickle.dumps(objective)
     except Exception as error:
         raise ConfigurationError(
-            f"the objective cannot be sent to another process ({type(error).__name__}: {error}),"
-            f" which {why} needs: define it at the top of a module, not as a lambda or inside a"
-            " function, and keep locks, files and connections out of it"
+            f"{why} needs an objective that can be pickled, defined at the top of a module and"
+            f" without locks, files and connections ({type(error).__name__}: {error})"
         ) from None
 
 

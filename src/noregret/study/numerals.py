@@ -144,7 +144,7 @@ def _is_unit(text: str, own: str, *, attached: bool) -> bool:
 
 def _same(unit: str, other: str) -> bool:
     """µ has two code points, and ° C is °C."""
-    plain = [re.sub(r"\s+", "", unicodedata.normalize("NFKC", each)) for each in (unit, other)]
+    plain = [re.sub(r"\s+", "", unicodedata.normalize("NFKC", text)) for text in (unit, other)]
     return plain[0] == plain[1]
 
 
@@ -161,13 +161,8 @@ def _advice(text: str) -> str:
 # -- with a name --
 
 
-def read_value(
-    text: str | None,
-    name: str,
-    unit: str = "",
-    *,
-    decimal: Decimal = ".",
-    noise: str | None = None,
+def read_measured(
+    text: str | None, name: str, unit: str = "", *, decimal: Decimal = ".", noise: str | None = None
 ) -> tuple[float | None, float | None, str]:
     """Reads a measured value.
 
@@ -186,9 +181,8 @@ def read_value(
         TrialError: A text is no number, or the noise is given twice.
     """
     reading = _named(text, name, unit, decimal)
-    separate = _named(
-        noise, f"the noise of {name}", unit or reading.unit if reading else unit, decimal
-    )
+    unit = unit or reading.unit if reading else unit
+    separate = _named(noise, f"the noise of {name}", unit, decimal)
     if separate is not None and separate.noise_std is not None:
         raise TrialError(f"the noise of {name} must be a number, got {noise!r}: write it without ±")
     if reading is None:
@@ -248,9 +242,8 @@ def understood(value: float, noise_std: float | None = None, unit: str = "") -> 
         noise_std: Its noise's standard deviation, if any.
         unit: Its unit, "" if none.
     """
-    texts = [
-        repr(float(each)).removesuffix(".0") for each in (value, noise_std) if each is not None
-    ]
+    numbers = [value] if noise_std is None else [value, noise_std]
+    texts = [repr(float(number)).removesuffix(".0") for number in numbers]
     return " ± ".join(texts) + (f" {unit}" if unit else "")
 
 
@@ -324,17 +317,14 @@ def numbers(cells: Sequence[str], *, decimal: Decimal = ".") -> list[Any]:
 # -- limits: toxicity<=0.3, purity >= 50 % --
 
 
-def read_limit(text: str) -> tuple[str, Limit]:
+def _read_limit(text: str) -> tuple[str, Limit]:
     """The outcome's name, and its limit."""
     match = LIMIT.match(text)
     if match is None:
-        raise ConfigurationError(
-            f"write an outcome's limit as 'toxicity<=0.3' or 'purity>=50', got {text!r}"
-        )
+        raise ConfigurationError(f"write an outcome's limit as 'toxicity<=0.3', got {text!r}")
     value = read_number(match["limit"], f"the limit of {match['name']}")
-    assert value is not None
-    kind = AtMost if match["how"] in ("<=", "≤") else AtLeast
-    return match["name"], kind(value)
+    assert value is not None  # the pattern has a text there
+    return match["name"], (AtMost if match["how"] in ("<=", "≤") else AtLeast)(value)
 
 
 def read_limits(texts: Iterable[str], known: Iterable[tuple[str, Limit]] = ()) -> dict[str, Limit]:
@@ -348,12 +338,11 @@ def read_limits(texts: Iterable[str], known: Iterable[tuple[str, Limit]] = ()) -
         ConfigurationError: A text is no limit, or an outcome has two.
     """
     limits: dict[str, Limit] = {}
-    for name, limit in (*known, *map(read_limit, texts)):
+    for name, limit in (*known, *map(_read_limit, texts)):
         if name in limits:
             raise ConfigurationError(
-                f"{name} has two limits, {limits[name]} and {limit}, and an outcome has one:"
-                f" for a limit on either side make two outcomes of it, such as {name}_low and"
-                f" {name}_high, and tell the same number as both"
+                f"{name} has two limits, {limits[name]} and {limit}: make two outcomes of it,"
+                f" {name}_low and {name}_high, and tell the same number as both"
             )
         limits[name] = limit
     return limits

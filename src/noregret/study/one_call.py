@@ -7,6 +7,7 @@ from typing import Any
 
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, TrialError
+from noregret.storage import MemoryStorage
 from noregret.strategies import Strategy
 from noregret.study.running import check_call
 from noregret.study.study import Callback, Place, Study
@@ -18,9 +19,7 @@ _last: list[Study] = []  # of the latest call, at most one
 def last_study() -> Study:
     """The study of the latest ``minimize`` or ``maximize`` in this process, however it ended."""
     if not _last:
-        raise TrialError(
-            "there is no last study: neither minimize nor maximize was called in this process"
-        )
+        raise TrialError("there is no last study: minimize and maximize were not called")
     return _last[0]
 
 
@@ -58,10 +57,8 @@ def maximize(
         The study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``. If the call ends
         early, by an exception or Ctrl-C, it is ``error.study`` and ``last_study()``.
     """
-    check_call(objective, catch, callbacks)
-    check_count("trials", trials, 0)
-    study = _study("maximize", space, strategy, seed, storage, name, resume)
-    return _run(study, objective, trials, resume, catch, callbacks, progress)
+    settings = (objective, space, trials, strategy, seed, storage, name, resume)
+    return _optimise("maximize", *settings, catch, callbacks, progress)
 
 
 def minimize(
@@ -96,38 +93,33 @@ def minimize(
     Returns:
         The study.
     """
-    check_call(objective, catch, callbacks)
-    check_count("trials", trials, 0)
-    study = _study("minimize", space, strategy, seed, storage, name, resume)
-    return _run(study, objective, trials, resume, catch, callbacks, progress)
+    settings = (objective, space, trials, strategy, seed, storage, name, resume)
+    return _optimise("minimize", *settings, catch, callbacks, progress)
 
 
-def _study(
-    goal: Goal, space: Any, strategy: Any, seed: int, storage: Place, name: str | None, resume: bool
-) -> Study:
-    if storage is not None:
-        if name is None:
-            raise ConfigurationError(
-                "a stored study needs a name, by which it is opened again: give name=…"
-            )
-        return Study.create(name, space, goal, strategy, seed, storage=storage, resume=resume)
-    if resume:
-        raise ConfigurationError(
-            "resume=True needs storage=…, the file or URL the study is kept in: without one it is"
-            " in memory and gone with this process"
-        )
-    return Study(space, goal, strategy, seed, name=name or "study")
-
-
-def _run(
-    study: Study,
+def _optimise(
+    goal: Goal,
     objective: Callable[[Any], Any],
+    space: Any,
     trials: int,
+    strategy: Strategy | None,
+    seed: int,
+    storage: Place,
+    name: str | None,
     resume: bool,
     catch: tuple[type[Exception], ...],
     callbacks: Sequence[Callback],
     progress: bool | None,
 ) -> Study:
+    check_call(objective, catch, callbacks)
+    check_count("trials", trials, 0)
+    if storage is not None and name is None:
+        raise ConfigurationError("a stored study needs a name: give name=…")
+    if storage is None and resume:
+        raise ConfigurationError("resume=True needs storage=…: a study in memory is not kept")
+    place = MemoryStorage() if storage is None else storage
+    settings = (name or "study", space, goal, strategy, seed)
+    study = Study.create(*settings, storage=place, resume=resume)
     _last[:] = [study]
     started, total = (None, trials) if resume else (trials, None)
     try:

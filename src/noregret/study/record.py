@@ -13,14 +13,7 @@ from noregret.errors import ConfigurationError, SpaceError, StorageError, TrialE
 from noregret.space import Candidates, Constraint, Parameter, Space, as_space, named_params
 from noregret.storage import StudyRecord
 from noregret.strategies import InsuredGPUCB, Strategy
-from noregret.trials import (
-    Decision,
-    Trial,
-    check_limits,
-    keeps,
-    standing,
-    unwritable,
-)
+from noregret.trials import Decision, Trial, check_limits, keeps, standing, unwritable
 
 # the fields whose change makes a derived study another problem
 DEFINING = ("space", "goal", "strategy", "seed", "outcomes", "context")
@@ -36,15 +29,11 @@ def new_record(
     if odd is not None:
         raise ConfigurationError(f"a study's name holds {odd}: choose another name")
     if goal not in ("maximize", "minimize"):
-        raise ConfigurationError(
-            'say what is wanted: goal is "maximize" or "minimize", such as Study(space,'
-            f' "minimize") for a loss{"" if goal is None else f"; got {goal!r}"}'
-        )
+        message = 'say what is wanted: goal is "maximize" or "minimize"'
+        raise ConfigurationError(f"{message}, got {goal!r}")
     proposer = InsuredGPUCB() if strategy is None else strategy
     if isinstance(proposer, type) or not isinstance(proposer, Strategy):
-        raise ConfigurationError(
-            f"strategy must be a strategy value such as InsuredGPUCB(), got {proposer!r}"
-        )
+        raise ConfigurationError(f"strategy must be a strategy value, not a class: {proposer!r}")
     checked = as_space(space)
     limits = check_limits(outcomes, checked.parameters)
     check = getattr(proposer, "check_outcomes", None)
@@ -52,9 +41,8 @@ def new_record(
         check(limits)
     elif limits:
         raise ConfigurationError(
-            f"{type(proposer).__name__} reads no outcomes, so it would not keep the limits of"
-            f" {list(limits)!r}: use the default strategy, or AdaptiveGPUCB.rigorous(…,"
-            " outcomes=…)"
+            f"{type(proposer).__name__} reads no outcomes, got limits of {list(limits)!r}: use the"
+            " default strategy, or AdaptiveGPUCB.rigorous(…, outcomes=…)"
         )
     names = _context(context, checked.parameters)
     start = check_count("seed", seed, 0)
@@ -66,15 +54,29 @@ def _context(context: Any, parameters: Mapping[str, Any]) -> tuple[str, ...]:
     names = (context,) if isinstance(context, str) else tuple(context or ())
     unknown = [name for name in names if name not in parameters]
     if unknown:
-        raise ConfigurationError(
-            f"context names {unknown!r}, which this space does not have: its parameters are"
-            f" {list(parameters)!r}"
-        )
+        raise ConfigurationError(f"context names {unknown!r}, which this space does not have")
     if names and len(set(names)) >= len(parameters):
-        raise ConfigurationError(
-            f"every input is context, {list(names)!r}: there is nothing left to choose"
-        )
+        raise ConfigurationError(f"every input is context, nothing left to choose: {list(names)!r}")
     return tuple(dict.fromkeys(names))
+
+
+def point_run(space: Space | Candidates, trial: Trial, params: Any) -> Any:
+    """The point that was run, from the values that differed; None if it is the one asked."""
+    if params is None:
+        return None
+    if isinstance(params, Mapping):
+        asked = named_params(space, trial.params)
+        unknown = [name for name in params if name not in asked]
+        if unknown:
+            raise TrialError(f"params names {unknown!r}, which this study does not have")
+        params = {**asked, **params}
+    point = space.canonical(params)
+    return None if is_same(point, trial.params) else point
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Whether two points have the same values."""
+    return np.array_equal(np.asarray(one, object), np.asarray(other, object))
 
 
 def check_numbers(trials: Sequence[Trial]) -> None:
@@ -84,10 +86,7 @@ def check_numbers(trials: Sequence[Trial]) -> None:
         raise TrialError(f"trials must be numbered from 0 without gaps, got the numbers {numbers}")
     for trial in trials:
         if trial.corrects is not None and not 0 <= trial.corrects < trial.number:
-            raise TrialError(
-                f"trial {trial.number} corrects trial {trial.corrects!r}: a correction comes after"
-                " what it corrects"
-            )
+            raise TrialError(f"trial {trial.number} corrects trial {trial.corrects!r}: not earlier")
 
 
 def check_same(stored: StudyRecord, wanted: StudyRecord, strategy: Any) -> None:
@@ -95,17 +94,17 @@ def check_same(stored: StudyRecord, wanted: StudyRecord, strategy: Any) -> None:
     for name in ("outcomes", "context", "space", "goal", "strategy"):
         there, here = getattr(stored, name), getattr(wanted, name)
         if there != here and not (name == "strategy" and strategy is None):
+            what = "limits" if name == "outcomes" else name
             raise ConfigurationError(
-                f"study {stored.name!r} exists with another"
-                f" {'limits' if name == 'outcomes' else name}, {there!r}, and {here!r} was given:"
-                " take another name, or make a new study from it with study.derived(…)"
+                f"study {stored.name!r} exists with another {what}, {there!r} and not {here!r}:"
+                " take another name, or use study.derived(…)"
             )
 
 
 # -- a study made from another --
 
 
-def derive(
+def derived_from(
     old: StudyRecord, trials: Sequence[Trial], new: StudyRecord, past: Mapping[str, Any]
 ) -> tuple[StudyRecord, list[Trial]]:
     """The new record with its origin, and the trials it starts with.
@@ -120,27 +119,24 @@ def derive(
         past: The value that each new input had in the old trials.
     """
     _check_past(old.space, new.space, past)
-    changed = {
-        field: getattr(old, field)
-        for field in DEFINING
-        if getattr(old, field) != getattr(new, field)
-    }
+    names = (name for name in DEFINING if getattr(old, name) != getattr(new, name))
+    changed = {name: getattr(old, name) for name in names}
     if changed:
-        kept = [trial for trial in standing(trials) if trial.state != "running"]
-        numbers = [trial.number for trial in kept]
-        kept = [_as_data(trial, i, old.space, new, past) for i, trial in enumerate(kept)]
+        copies = [trial for trial in standing(trials) if trial.state != "running"]
+        numbers = [trial.number for trial in copies]
+        copies = [_as_data(trial, i, old.space, new, past) for i, trial in enumerate(copies)]
     else:
         numbers = list(range(len(trials)))
         # a running trial waits in the copy: its worker evaluates the original
         unclaimed: dict[str, Any] = {"state": "waiting", "worker": None, "started": None}
-        kept = [replace(t, **unclaimed) if t.state == "running" else t for t in trials]
+        copies = [replace(t, **unclaimed) if t.state == "running" else t for t in trials]
     origin = {
         "study": old.name,
         "was": {field: _stored(value) for field, value in changed.items()},
         "numbers": numbers,  # of the old study, in the order of the new one's trials
         "origin": old.origin,
     }
-    return replace(new, origin=origin), kept
+    return replace(new, origin=origin), copies
 
 
 def changed_space(
@@ -152,35 +148,23 @@ def changed_space(
     if not parameters and constraints is None:
         return old
     if isinstance(old, Candidates):
-        raise ConfigurationError(
-            "a list of candidates has no ranges to change and no constraints: give the new list as"
-            " space=Candidates(…)"
-        )
+        raise ConfigurationError("candidates have no ranges to change: give the new ones as space=")
     merged = {**old.parameters, **(parameters or {})}
-    return Space(
-        merged, old.vector, old.constraints if constraints is None else constraints, old.branches
-    )
+    rules = old.constraints if constraints is None else constraints
+    return Space(merged, old.vector, rules, old.branches)
 
 
 def _check_past(old: Space | Candidates, new: Space | Candidates, past: Mapping[str, Any]) -> None:
     gone = [name for name in old.parameters if name not in new.parameters]
     if gone:
-        raise ConfigurationError(
-            f"the new space lacks {gone!r}, in which the old trials differ: keep it; an input that"
-            " shall vary no more is held with ask(fixed=…)"
-        )
+        raise ConfigurationError(f"the new space lacks {gone!r}: keep it, and use ask(fixed=…)")
     added = [name for name in new.parameters if name not in old.parameters]
     missing = [name for name in added if name not in past]
     if missing:
-        raise ConfigurationError(
-            f"the new inputs {missing!r} had some value in the old trials: say which, past="
-            f"{{{missing[0]!r}: …}}"
-        )
+        raise ConfigurationError(f"new inputs had values: say which, past={{{missing[0]!r}: …}}")
     strange = [name for name in past if name not in added]
     if strange:
-        raise ConfigurationError(
-            f"past gives values to {strange!r}, which are no new inputs: those are {added!r}"
-        )
+        raise ConfigurationError(f"past names {strange!r}, which are no new inputs: {added!r}")
 
 
 def _as_data(
@@ -193,10 +177,7 @@ def _as_data(
     try:
         params = new.space.canonical(np.array(list(named.values())) if new.space.vector else named)
     except SpaceError as error:
-        raise SpaceError(
-            f"trial {trial.number} does not fit the new space: {error}. A derived study takes all"
-            " of its trials along: keep the range as wide as what was run"
-        ) from None
+        raise SpaceError(f"trial {trial.number} does not fit the new space: {error}") from None
     done = trial.state == "complete"
     outcomes = {name: value for name, value in trial.outcomes.items() if name in new.outcomes}
     noise = {name: std for name, std in trial.outcome_noise.items() if name in new.outcomes}

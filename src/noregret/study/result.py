@@ -17,6 +17,7 @@ from noregret.gp import Matern, SquaredExponential
 from noregret.rkhs import Bounded, Cover, covered, cube_cover, searched
 from noregret.search import Acquisition, argmax
 from noregret.space import Array, Choice, Mask, SearchSpace, spread_points
+from noregret.storage import StudyRecord
 from noregret.strategies import Belief
 from noregret.trials import Goal, Limit, Trial, html_table, margin, sign_of, standing
 
@@ -202,24 +203,19 @@ def complete(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial in standing(trials) if trial.state == "complete"]
 
 
-def best_of(
-    complete: Sequence[Trial], goal: Goal, limits: Mapping[str, Limit] | None = None
-) -> Trial:
-    """Of those within all limits; where there is none yet, the one that misses them least."""
-    if not complete:
+def best_of(record: StudyRecord, trials: Sequence[Trial]) -> Trial:
+    """The best of those within all limits; while there is none, the one that misses them least."""
+    done, limits, sign = complete(trials), record.outcomes, sign_of(record.goal)
+    if not done:
         raise TrialError("no trial is complete yet: tell a value first")
-    if limits:
-        within = [trial for trial in complete if trial.feasible and trial.value is not None]
-        if not within:
-            near = closest(complete, limits)
-            assert near is not None
-            return near
-        complete = within
-    return max(complete, key=lambda trial: sign_of(goal) * float(trial.value or 0.0))
+    within = [t for t in done if t.value is not None and (t.feasible or not limits)]
+    if not within:
+        return closest(done, limits)
+    return max(within, key=lambda trial: sign * float(trial.value or 0.0))
 
 
 def recommended_of(
-    complete: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief, goal: Goal
+    record: StudyRecord, trials: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief
 ) -> tuple[Trial, float, float]:
     """The trial with the best posterior mean, and mean and std there, to be maximised. Where the
     band is proved, the one with the best lower bound: it has the smallest certificate. Where
@@ -229,21 +225,21 @@ def recommended_of(
     trial counts whose value is further below the median than the best is above it, and of trials
     that the model cannot tell apart the one with the best value is taken.
     """
-    valued = [trial for trial in complete if trial.value is not None]
+    valued = [trial for trial in complete(trials) if trial.value is not None]
     X = np.array([encode(trial) for trial in valued])
     mean, std = belief.predict(X)
     score = belief.band(X)[0] if belief.proved else mean
-    value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
-    kept = within_limits(belief, X)
-    if not kept.any():
+    value = sign_of(record.goal) * np.array([trial.value for trial in valued], dtype=np.float64)
+    within = within_limits(belief, X)
+    if not within.any():
         score = np.asarray(np.prod(_chances(belief, X), axis=0))
     elif belief.proved:
-        score = np.where(kept, score, -np.inf)
+        score = np.where(within, score, -np.inf)
     else:
-        middle = np.sort(value[kept])[np.sum(kept) // 2]
+        middle = np.sort(value[within])[np.sum(within) // 2]
         with np.errstate(over="ignore"):
-            kept &= value >= middle - (value[kept].max() - middle)
-        score = np.where(_indistinct(belief, X, np.where(kept, mean, -np.inf)), value, -np.inf)
+            within &= value >= middle - (value[within].max() - middle)
+        score = np.where(_indistinct(belief, X, np.where(within, mean, -np.inf)), value, -np.inf)
     best = int(np.argmax(score))
     return valued[best], float(mean[best]), float(std[best])
 
@@ -263,12 +259,12 @@ def _indistinct(belief: Belief, X: Array, mean: Array) -> Mask:
 
 def _chances(belief: Belief, X: Array) -> Array:
     """The chance that each limit is kept, shape (outcomes, points)."""
-    return np.array([each.chance(X) for each in belief.outcomes]).reshape(-1, len(X))
+    return np.array([outcome.chance(X) for outcome in belief.outcomes]).reshape(-1, len(X))
 
 
 def _margins(belief: Belief, X: Array) -> Array:
     """The band of each outcome's margin, shape (outcomes, 2, points): lower and upper bounds."""
-    return np.array([each.margin.band(X) for each in belief.outcomes]).reshape(-1, 2, len(X))
+    return np.array([outcome.margin.band(X) for outcome in belief.outcomes]).reshape(-1, 2, len(X))
 
 
 def likely_feasible(belief: Belief, X: Array) -> Mask:
@@ -299,34 +295,50 @@ def violations(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> list[flo
     """
     total = np.zeros(len(trials))
     for name, limit in limits.items():
-        told = [
-            margin(limit, t.outcomes[name]) if name in t.outcomes else -math.inf for t in trials
-        ]
-        known = [abs(each) for each in told if math.isfinite(each)]
-        total += np.maximum(np.negative(told), 0.0) / (max(known, default=1.0) or 1.0)
-    return [float(each) for each in total]
+        values = [trial.outcomes.get(name) for trial in trials]
+        margins = np.array([-math.inf if v is None else margin(limit, v) for v in values])
+        largest = np.abs(margins[np.isfinite(margins)]).max(initial=0.0)
+        total += np.maximum(-margins, 0.0) / (largest or 1.0)
+    return [float(violation) for violation in total]
 
 
-def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial | None:
+def closest(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> Trial:
     """The trial that misses the limits least (Deb 2000)."""
-    return trials[int(np.argmin(violations(trials, limits)))] if trials else None
+    return trials[int(np.argmin(violations(trials, limits)))]
+
+
+def result_of(
+    record: StudyRecord,
+    trials: Sequence[Trial],
+    encode: Callable[[Trial], Array],
+    belief: Belief | None,
+) -> Result:
+    """What all trials of a study and its belief say."""
+    best, space, certificate = best_of(record, trials), record.space, None
+    if belief is None:
+        return Result(best, best, None, None, None, best.feasible)
+    trial, mean, std = recommended_of(record, trials, encode, belief)
+    x, has_limits = encode(trial), bool(belief.outcomes)
+    feasible = bool(likely_feasible(belief, x[None, :])[0]) if has_limits else None
+    if not record.context and not (has_limits and is_empty(space, belief)):
+        certificate = certify(space, belief, trial.params, x, record.seed)
+    prediction = (sign_of(record.goal) * mean, std)
+    return Result(best, trial, prediction, certificate, belief, feasible)
 
 
 # -- feasibility and certificates --
 
 
 def feasibility_of(
-    trials: Sequence[Trial],
-    limits: Mapping[str, Limit],
-    space: SearchSpace,
-    belief: Belief | None,
+    record: StudyRecord, trials: Sequence[Trial], belief: Belief | None
 ) -> Feasibility:
-    """What complete trials and a proved belief say of the limits."""
-    within = tuple(trial.number for trial in trials if trial.feasible)
-    near = closest(trials, limits)
+    """What the trials and a proved belief say of the limits."""
+    done = complete(trials)
+    within = tuple(trial.number for trial in done if trial.feasible)
+    near = closest(done, record.outcomes) if done else None
     if within:
         return Feasibility("feasible", within, near)
-    if belief is not None and belief.outcomes and is_empty(space, belief):
+    if belief is not None and belief.outcomes and is_empty(record.space, belief):
         return Feasibility("infeasible", (), near, "; ".join(_conditions(belief)[1:]))
     return Feasibility("unknown", (), near)
 
@@ -354,22 +366,22 @@ def largest_feasible(space: SearchSpace, belief: Belief, top: Array | None = Non
     """
     every = space.enumeration()
     if every is not None:
-        kept = every[optimistic_points(belief, every)]
-        if len(kept) == 0:
+        optimistic = every[optimistic_points(belief, every)]
+        if len(optimistic) == 0:
             return Cover(-math.inf, -math.inf, every[0], len(every), proved=True)
-        return _best_of(belief, kept, len(every), proved=True)
+        return _best_of(belief, optimistic, len(every), proved=True)
     parts = [belief, *(outcome.margin for outcome in belief.outcomes)]
     free, at = free_part(space)
     region, tolerance = space.region, COVER_SLACK * (belief.norm_bound or 0.0)
-    known = all(isinstance(b.kernel, (SquaredExponential, Matern)) for b in parts)
+    has_cover = all(isinstance(b.kernel, (SquaredExponential, Matern)) for b in parts)
     if top is not None:
-        found = float(belief.optimism.values(top[None, :])[0])
-        if not known:
-            return searched(belief.optimism.values, found, space.dimension, region=region)
-        return covered(bounded(belief, free, at), tolerance, found, region, top)
-    if not known or any(b.norm_bound is None for b in parts):
+        largest = float(belief.optimism.values(top[None, :])[0])
+        if not has_cover:
+            return searched(belief.optimism.values, largest, space.dimension, region=region)
+        return covered(_restricted(belief, free, at), tolerance, largest, region, top)
+    if not has_cover or any(b.norm_bound is None for b in parts):
         return _searched(space, belief)
-    value, *margins = (bounded(part, free, at) for part in parts)
+    value, *margins = (_restricted(part, free, at) for part in parts)
     cover = cube_cover(value, tolerance, margins, region=region)
     if cover.upper == -math.inf or cover.slack <= 4 * tolerance or free.sum() <= 2:
         return cover
@@ -391,7 +403,7 @@ def free_part(space: SearchSpace) -> tuple[Mask, Array]:
     return np.ones(space.dimension, dtype=np.bool_), np.zeros(space.dimension)
 
 
-def bounded(belief: Belief, free: Mask, at: Array) -> Bounded:
+def _restricted(belief: Belief, free: Mask, at: Array) -> Bounded:
     """On the free coordinates: a restriction has no larger norm (Aronszajn 1950)."""
     upper = belief.optimism.values
 
@@ -411,10 +423,10 @@ def _searched(space: SearchSpace, belief: Belief) -> Cover:
     """The largest upper bound at sampled points; not a proof."""
     sample = np.random.default_rng(0).random((SEARCH_POINTS, space.dimension))
     points = spread_points(space, sample)
-    kept = points[optimistic_points(belief, points)]
-    if len(kept) == 0:
+    optimistic = points[optimistic_points(belief, points)]
+    if len(optimistic) == 0:
         return Cover(math.inf, -math.inf, points[0], SEARCH_POINTS, proved=False)
-    return _best_of(belief, kept, SEARCH_POINTS, proved=False)
+    return _best_of(belief, optimistic, SEARCH_POINTS, proved=False)
 
 
 def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int) -> Certificate:
@@ -449,6 +461,14 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
     )
 
 
+def certify_in(part: SearchSpace, belief: Belief, X: Array, seed: int) -> Certificate:
+    """The certificate of the best action in the context that ``part`` holds."""
+    if belief.outcomes and is_empty(part, belief):
+        raise TrialError(f"no regret to certify: nothing keeps all limits in {dict(part.fixed)!r}")
+    x = best_action(part, belief, X, seed)
+    return certify(part, belief, part.decode(x), x, seed)
+
+
 # -- contexts --
 
 
@@ -465,9 +485,9 @@ def _score(belief: Belief) -> Acquisition:
         if not belief.outcomes:
             return score
         sure = belief.proved
-        kept = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
+        feasible = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
         infeasible = np.prod(_chances(belief, A), axis=0) - INFEASIBLE_PENALTY
-        return np.where(kept.all(axis=0), score, infeasible)
+        return np.where(feasible.all(axis=0), score, infeasible)
 
     def gradients(A: Array) -> tuple[Array, Array]:
         centre, half, d_centre, d_half = model.predict_gradients(A)
@@ -525,15 +545,12 @@ def policy_of(
         ConfigurationError: The study has no context, or ``along`` is not part of it.
         TrialError: There is no model yet.
     """
-    if study.context and along is not None and along not in study.context:
-        raise ConfigurationError(
-            f"{along!r} is no context of this study: its context is {list(study.context)!r}"
-        )
-    name = along or next(iter(study.context), "")
-    parameters = study.space.parameters
+    name, parameters = along or next(iter(study.context), None), study.space.parameters
+    if name is None or name not in study.context:
+        raise ConfigurationError(f"{name!r} is no context of this study: {list(study.context)!r}")
     if values is None:
-        values = values_along(parameters[name], POLICY_POINTS) if name else ()
-    fixed = {each: _middle(parameters[each]) for each in study.context} | dict(held or {})
+        values = values_along(parameters[name], POLICY_POINTS)
+    fixed = {other: _middle(parameters[other]) for other in study.context} | dict(held or {})
     contexts = [{**fixed, name: value} for value in values]
     return Policy(name, tuple(values), tuple(study._recommend(contexts)))
 

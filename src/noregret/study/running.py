@@ -24,7 +24,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -44,7 +44,7 @@ from noregret.errors import (
 from noregret.storage import UNLIMITED
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
-from noregret.trials import Ending, Trial, failure_text, returned
+from noregret.trials import Ending, Trial, failure_text, is_number, returned, sign_of
 
 if TYPE_CHECKING:
     from noregret.study.study import Study
@@ -61,14 +61,9 @@ log = logging.getLogger("noregret")
 # -- checks --
 
 
-def is_number(value: Any) -> bool:
-    kinds = (int, float, np.integer, np.floating)
-    return isinstance(value, kinds) and not isinstance(value, bool)
-
-
 def check_seconds(name: str, value: Any) -> None:
     """ConfigurationError unless it is a positive, finite number."""
-    if not is_number(value) or not 0 < value < math.inf:
+    if not is_number(value) or value <= 0:
         raise ConfigurationError(f"{name} is a positive number of seconds, got {value!r}")
 
 
@@ -80,21 +75,15 @@ def check_call(objective: Any, catch: Any, callbacks: Any) -> tuple[type[Excepti
             anything but exceptions.
     """
     if not callable(objective):
-        raise ConfigurationError(
-            f"the objective is a function of the parameters, got {objective!r}: nothing was run"
-        )
+        raise ConfigurationError(f"objective is a function of the parameters, got {objective!r}")
     if callable(callbacks) or not all(map(callable, callbacks)):
-        raise ConfigurationError(
-            f"callbacks is a list of functions of (study, trial), got {callbacks!r}"
-        )
+        raise ConfigurationError(f"callbacks is a list of functions, got {callbacks!r}")
     try:
         kinds = (catch,) if isinstance(catch, type) else tuple(catch)
     except TypeError:
         kinds = (catch,)
     if not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds):
-        raise ConfigurationError(
-            f"catch is exceptions that do not stop the run, such as (ValueError,), got {catch!r}"
-        )
+        raise ConfigurationError(f"catch is exceptions, such as (ValueError,), got {catch!r}")
     return kinds
 
 
@@ -108,7 +97,7 @@ def plain_point(params: Any) -> str:
     return ", ".join(f"{name}={value!r}" for name, value in params.items())
 
 
-def describe(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -174,24 +163,17 @@ class Run:
 
     def _check(self) -> None:
         """Raises ConfigurationError unless the run has an end and its arguments fit together."""
-        ends = (self.trials, self.total, self.timeout, self.until)
-        if all(end is None for end in ends):
-            raise ConfigurationError(
-                "run needs an end: trials, total, timeout (in seconds) or until"
-            )
+        if all(end is None for end in (self.trials, self.total, self.timeout, self.until)):
+            raise ConfigurationError("run needs an end: trials, total, timeout or until")
         for name, count in (("trials", self.trials), ("total", self.total)):
             if count is not None:
                 check_count(name, count, 0)
         check_count("workers", self.workers)
         if self.until is not None and not callable(self.until):
-            raise ConfigurationError(
-                f"until is a function of the study that says whether to stop, got {self.until!r}:"
-                " write Reached(0.9), or lambda study: …"
-            )
-        if self.timeout is not None and not (is_number(self.timeout) and self.timeout >= 0):
-            raise ConfigurationError(
-                f"timeout is a number of seconds of at least 0, got {self.timeout!r}"
-            )
+            raise ConfigurationError(f"until is a function of the study, got {self.until!r}")
+        seconds = 0.0 if self.timeout in (None, math.inf) else self.timeout
+        if not is_number(seconds) or seconds < 0:
+            raise ConfigurationError(f"timeout is a number of seconds ≥ 0, got {self.timeout!r}")
         check_seconds("grace", self.grace)
         if self.reclaim not in ("retry", "fail", None):
             raise ConfigurationError(f'reclaim is "retry", "fail" or None, got {self.reclaim!r}')
@@ -201,13 +183,11 @@ class Run:
             return
         if not callable(getattr(self.executor, "submit", None)):
             raise ConfigurationError(
-                "executor must be a concurrent.futures.Executor (any object with .submit), got"
-                f" {self.executor!r}"
+                f"executor must be a concurrent.futures.Executor, got {self.executor!r}"
             )
         if self.trial_timeout is not None:
             raise ConfigurationError(
-                "trial_timeout needs processes that can be ended: leave executor out, workers says"
-                " how many there are"
+                "trial_timeout needs processes that can be ended: leave out executor, use workers"
             )
         if isinstance(self.executor, ProcessPoolExecutor):
             check_pickled(self.objective, type(self.executor).__name__)
@@ -252,7 +232,10 @@ class Run:
             while len(self.flying) < self.workers:
                 if not self._may_start():
                     return False
-                trial = self._patiently(self._ask)
+                total = math.inf if self.total is None else self.total
+                context = self._current_context()
+                ask = partial(self.study._next_trial, self.worker, total, context=context)
+                trial = self._patiently(ask)
                 if trial is None:
                     return True
                 self.started += 1
@@ -262,10 +245,6 @@ class Run:
             self.error = error
             return False
         return True
-
-    def _ask(self) -> Trial | None:
-        total = math.inf if self.total is None else self.total
-        return self.study._next_trial(self.worker, total, context=self._current_context())
 
     def _may_start(self) -> bool:
         return (
@@ -296,9 +275,8 @@ class Run:
         self.flying[future] = trial
         if self._heartbeat is None and self.storage.shared:
             # not earlier: an executor may fork when it gets its first evaluation
-            self._heartbeat = threading.Thread(
-                target=self._beat, name="noregret-heartbeat", daemon=True
-            )
+            name = "noregret-heartbeat"
+            self._heartbeat = threading.Thread(target=self._beat, name=name, daemon=True)
             self._heartbeat.start()
 
     def _beat(self) -> None:
@@ -315,18 +293,14 @@ class Run:
 
     def _collect(self) -> None:
         """Waits until a trial has ended, but not so long that dead workers go unnoticed."""
-        pause = self.grace / 2 if self.storage.shared and self.reclaim else math.inf
         left = self.deadline + self.grace - time.monotonic()
-        pause = min(pause, max(left, 0.0))
+        beat = self.grace / 2 if self.storage.shared and self.reclaim else math.inf
+        pause = min(beat, max(left, 0.0))
         seconds = None if pause == math.inf else pause
         done = wait(self.flying, timeout=seconds, return_when=FIRST_COMPLETED).done
         if not done and left <= 0:
-            log.warning(
-                "%d trials did not end within %g s after the timeout: they wait to be given out"
-                " again, and what they return is not told",
-                len(self.flying),
-                self.grace,
-            )
+            message = "%d trials did not end within %g s after the timeout: they wait again"
+            log.warning(message, len(self.flying), self.grace)
             self._leave()
         for future in done:
             trial = self.flying[future]
@@ -346,6 +320,7 @@ class Run:
 
     def _end(self, trial: Trial, future: Future[Any]) -> None:
         number = trial.number
+        finish = partial(self.storage.finish, self.key, number)
         try:
             ending = returned(future.result(), self.study.outcomes)
         except (BrokenExecutor, CancelledError):  # the worker died, not the evaluation
@@ -353,14 +328,13 @@ class Run:
             raise
         except Exception as error:
             if worker_died(error):
-                log.warning("trial %d: %s", number, describe(error))
+                log.warning("trial %d: %s", number, _described(error))
                 self._give_back(MAX_ATTEMPTS, trial)
                 return
             transient = isinstance(error, TransientError)
             ending = Ending("failed", error=failure_text(error), transient=transient)
-            failed = partial(self.storage.finish, self.key, number, ending, self.worker)
-            self._patiently(failed, f"trial {number} failed")
-            log.info("trial %d failed: %s", number, describe(error))
+            self._patiently(partial(finish, ending, self.worker), f"trial {number} failed")
+            log.info("trial %d failed: %s", number, _described(error))
             if isinstance(error, TrialTimeoutError):
                 log.warning("trial %d has failed: %s", number, error)
             elif not isinstance(error, self.catch):
@@ -368,22 +342,16 @@ class Run:
         else:
             value = ending.value
             log.info("trial %d: %r at %s", number, value, plain_point(trial.params))
-            complete = partial(self.storage.finish, self.key, number, ending)
-            if self._patiently(complete, f"trial {number} has the value {value!r}") is None:
-                log.warning(
-                    "trial %d was finished elsewhere first: that outcome stands, %r is not"
-                    " recorded",
-                    number,
-                    value,
-                )
+            recorded = f"trial {number} has the value {value!r}"
+            if self._patiently(partial(finish, ending), recorded) is None:
+                message = "trial %d was finished elsewhere first: that stands, %r is not recorded"
+                log.warning(message, number, value)
 
     def _note(self, trial: Trial) -> str:
         """The text beside the progress bar."""
-        try:
+        note = ""
+        with suppress(TrialError):  # nothing is complete yet
             best = self.study.best
-        except TrialError:  # nothing is complete yet
-            note = ""
-        else:
             note = "" if best.value is None else f"best {best.value:.4g}"
             note = "nothing feasible yet" if best.feasible is False else note
         if trial.decision.model is None:
@@ -407,8 +375,7 @@ class Run:
                 if time.monotonic() + pause > deadline or not (outcome or error.passing):
                     if outcome:
                         error.add_note(
-                            f"The outcome was not recorded: {outcome}. Tell it once the storage"
-                            " answers."
+                            f"Not recorded: {outcome}. Tell it once the storage answers."
                         )
                     raise
                 log.warning("%s; trying again in %g s", error, pause)
@@ -430,15 +397,12 @@ class Run:
         with _undisturbed():
             self._leave()
         if isinstance(error, KeyboardInterrupt):
-            again = (
-                "Call run again on this study, or open it again, to go on."
-                if self.storage.shared
-                else "Call run again on this study to go on: it is in memory only."
-            )
+            again = ", or open it again" if self.storage.shared else "; it is in memory only"
             points = "; ".join(f"{t.number} at {plain_point(t.params)}" for t in left)
             error.add_note(
                 f"{len(left)} trials in flight wait to be given out again"
-                f"{f' ({points})' if left else ''}; everything told is kept. {again}"
+                f"{f' ({points})' if left else ''}; everything told is kept. Call run again on this"
+                f" study{again}."
             )
 
     # -- other workers --
@@ -473,11 +437,9 @@ class Run:
         if self.total is None or self.reclaim is None:
             return False
         part = self.study._part(None, self._current_context())
-        return any(
-            trial.worker is not None
-            or (trial.state == "waiting" and self.study._is_in(trial, part))
-            for trial in self.storage.trials(self.key)
-        )
+        trials = self.storage.trials(self.key)
+        is_attended = any(trial.worker is not None for trial in trials)
+        return is_attended or self.study._waiting(trials, part) is not None
 
 
 # -- stopping rules: any function of the study that returns a bool will do as well --
@@ -497,18 +459,17 @@ class Reached:
     value: float
 
     def __post_init__(self) -> None:
-        if not is_number(self.value) or not math.isfinite(self.value):
+        if not is_number(self.value):
             raise ConfigurationError(f"the value to reach must be finite, got {self.value!r}")
 
     def __call__(self, study: Study) -> bool:
         try:
-            found = study.best
+            best = study.best
         except TrialError:
             return False  # nothing told yet
-        best = found.value
-        if found.feasible is False or best is None:
+        if best.feasible is False or best.value is None:
             return False  # nothing feasible yet
-        return best >= self.value if study.goal == "maximize" else best <= self.value
+        return sign_of(study.goal) * (best.value - self.value) >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,21 +497,16 @@ class CertifiedWithin:
     heuristic: bool = False
 
     def __post_init__(self) -> None:
-        if not is_number(self.regret) or not 0 < self.regret < math.inf:
-            raise ConfigurationError(
-                f"the regret to certify must be positive and finite, got {self.regret!r}"
-            )
+        if not is_number(self.regret) or self.regret <= 0:
+            raise ConfigurationError(f"regret must be positive and finite, got {self.regret!r}")
         if self.delta is not None and not (is_number(self.delta) and 0 < self.delta < 1):
-            raise ConfigurationError(
-                f"delta is a failure probability in (0, 1), got {self.delta!r}"
-            )
+            raise ConfigurationError(f"delta is a probability in (0, 1), got {self.delta!r}")
 
     def __call__(self, study: Study) -> bool:
         if not (study.strategy.proved or self.heuristic):
             raise ConfigurationError(
-                f"{type(study.strategy).__name__} with these settings has no proved bound to stop"
-                " by: use AdaptiveGPUCB.rigorous(…), stop by trials or time, or accept a rule of"
-                " thumb with CertifiedWithin(…, heuristic=True)"
+                f"{type(study.strategy).__name__} has no proved bound with these settings: use"
+                " AdaptiveGPUCB.rigorous(…), or CertifiedWithin(…, heuristic=True)"
             )
         if not any(trial.value is not None for trial in study.trials):
             return False
@@ -558,11 +514,13 @@ class CertifiedWithin:
         certificate = result.certificate
         if certificate is None and (result.belief is None or study.context):
             certificate = study.certificate(self.delta)  # says why there is none
-        if certificate is None or any(certificate.violations.values()):
-            return False
-        if certificate.refuted or not (certificate.proved or self.heuristic):
-            return False
-        return certificate.regret_bound <= self.regret
+        return (
+            certificate is not None
+            and not any(certificate.violations.values())
+            and not certificate.refuted
+            and (certificate.proved or self.heuristic)
+            and certificate.regret_bound <= self.regret
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -577,7 +535,6 @@ class Infeasible:
     def __call__(self, study: Study) -> bool:
         if not (study.outcomes and study.strategy.proved):
             raise ConfigurationError(
-                "only a study with limits and a strategy whose bands are proved can find that"
-                " nothing is feasible: use AdaptiveGPUCB.rigorous(…, outcomes=…)"
+                "Infeasible needs limits and proved bands, AdaptiveGPUCB.rigorous(…, outcomes=…)"
             )
         return study.feasibility().state == "infeasible"

@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -24,41 +24,31 @@ from noregret.errors import (
     UnknownTrialError,
 )
 from noregret.search import Resolution, largest_empty_ball
-from noregret.space import (
-    Array,
-    Candidates,
-    Constraint,
-    FixedInputs,
-    Parameter,
-    SearchSpace,
-    Space,
-    named_params,
-)
-from noregret.storage import (
-    STORE_IT,
-    UNLIMITED,
-    MemoryStorage,
-    Storage,
-    StudyRecord,
-    StudySummary,
-)
+from noregret.space import Array, Candidates, Constraint, FixedInputs, Parameter, SearchSpace, Space
+from noregret.storage import STORE_IT, UNLIMITED, MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy, algorithm_of, display_name
-from noregret.study.record import changed_space, check_numbers, check_same, derive, new_record
+from noregret.study.record import (
+    changed_space,
+    check_numbers,
+    check_same,
+    derived_from,
+    is_same,
+    new_record,
+    point_run,
+)
 from noregret.study.result import (
     Certificate,
     Feasibility,
     Recommendation,
     Replay,
     Result,
-    best_action,
     best_of,
-    certify,
+    certify_in,
     complete,
     feasibility_of,
-    is_empty,
-    likely_feasible,
     recommend,
     recommended_of,
+    result_of,
 )
 from noregret.study.running import MAX_ATTEMPTS, Reclaim, Run, check_seconds, plain_point
 from noregret.trials import (
@@ -71,9 +61,8 @@ from noregret.trials import (
     State,
     Trial,
     check_attributes,
+    check_ending,
     check_note,
-    check_outcome,
-    check_transient,
     corrections,
     history_of,
     html_table,
@@ -82,7 +71,6 @@ from noregret.trials import (
     number_of,
     sign_of,
     standing,
-    utc_now,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +85,6 @@ Values = Mapping[str, Any]
 Context = Values | Callable[[], Values]
 # distance in every unit-cube coordinate below which two workers' points are equal
 SAME_POINT = 1e-3
-ASK_FIRST = "ask for a trial first, or add() a measured point"
 INSTEAD_OF_RETRY = {
     "waiting": "the next ask gives it out, there is nothing to retry",
     "running": "it is under way; if its worker is gone, reclaim(numbers=[…]) takes it back",
@@ -148,9 +135,8 @@ class Study:
         check_numbers(listed)
         if isinstance(storage, (str, os.PathLike)):
             raise ConfigurationError(
-                f"Study(…) is kept in memory or in a storage object, got {str(storage)!r}: to keep"
-                " a study in a file or database give it a name, Study.create(name, space, goal,"
-                " storage=…), and Study.open(name, storage=…) later"
+                f"storage must be a storage object, got {str(storage)!r}: a study in a file or"
+                " database is made with Study.create(name, space, goal, storage=…)"
             )
         self._create(record, MemoryStorage() if storage is None else storage, listed)
 
@@ -235,10 +221,8 @@ class Study:
         """A stored study is opened again where it is unpickled: in a process pool, by joblib."""
         if not self._storage.shared:
             raise StorageError(
-                f"study {self.name!r} is in this process's memory and cannot be pickled: another"
-                f" process would work on a copy of it, and its results would be lost. For several"
-                f" processes, {STORE_IT}; to save it, pickle study.trials, and go on with"
-                " Study(space, goal, strategy, seed, trials=…)"
+                f"study {self.name!r} is in memory and cannot be pickled: {STORE_IT}; to save it,"
+                " pickle study.trials for Study(…, trials=…)"
             )
         return partial(Study.open, storage=self._storage), (self._key,)
 
@@ -297,18 +281,16 @@ class Study:
 
     def __repr__(self) -> str:
         trials = self.trials
-        done = complete(trials)
-        text = f"<Study {self.name!r}: {self.goal}, {len(done)} of {len(trials)} trials complete"
-        if not done:
-            return text + ">"
-        best = best_of(done, self.goal, self.outcomes)
-        if best.feasible is False or best.value is None:
-            return text + ", nothing feasible yet>"
-        return text + f", best {best.value:.6g} at {best.params}>"
+        done, note = len(complete(trials)), ""
+        if done:
+            best = best_of(self._record, trials)
+            note = f", best {best.value:.6g} at {best.params}" if best.value is not None else ""
+            note = ", nothing feasible yet" if best.feasible is False or not note else note
+        return f"<Study {self.name!r}: {self.goal}, {done} of {len(trials)} trials complete{note}>"
 
     def _repr_html_(self) -> str:
         trials = standing(self.trials)
-        done, states = complete(trials), [trial.state for trial in trials]
+        states = [trial.state for trial in trials]
         counts = [f"{states.count(state)} {state}" for state in STATES if state in states]
         rows = [
             ("goal", self.goal),
@@ -317,7 +299,7 @@ class Study:
             ("trials", ", ".join(counts) or "none yet"),
             ("limits", ", ".join(f"{name} {limit}" for name, limit in self.outcomes.items())),
             ("context", ", ".join(self.context)),
-            ("best", repr(best_of(done, self.goal, self.outcomes))[1:-1] if done else ""),
+            ("best", repr(best_of(self._record, trials))[1:-1] if complete(trials) else ""),
             ("note", self.record().note or ""),
         ]
         return html_table(f"study {self.name}", rows)
@@ -436,47 +418,37 @@ class Study:
         sign = sign_of(self.goal)
         return history_of(trials, self._encode, self.space.dimension, sign, self.outcomes)
 
-    def _part(
-        self, fixed: Values | None, context: Values | None
-    ) -> Space | Candidates | FixedInputs:
+    def _part(self, fixed: Values | None, context: Values | None) -> SearchSpace:
         """The part of the space that is searched: in this context, with these values fixed."""
-        names = self.context
+        names, space = self.context, self.space
+        if not names and context is not None:
+            raise ConfigurationError(f"this study has no context, got {context!r}: use fixed=")
         if not names:
-            if context is not None:
-                raise ConfigurationError(
-                    f"this study has no context, got {context!r}: name the inputs that are not"
-                    " chosen when it is made, Study(…, context=(…)); for one ask use fixed="
-                )
-            return self.space if fixed is None else FixedInputs(self.space, fixed)
-        wanted = ", ".join(f"{name!r}: …" for name in names)
-        if not isinstance(context, Mapping):
-            got = "" if context is None else f", got {context!r}"
-            raise ConfigurationError(
-                f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}{got}"
-            )
-        missing = [name for name in names if name not in context]
-        unknown = [name for name in context if name not in names]
+            return space if fixed is None else FixedInputs(space, fixed)
+        values = context if isinstance(context, Mapping) else {}
+        missing = [name for name in names if name not in values]
+        unknown = [name for name in values if name not in names]
         if missing or unknown:
+            wanted = ", ".join(f"{name!r}: …" for name in names)
             raise ConfigurationError(
-                f"the context of this study is {list(names)!r}; missing {missing!r}, unknown"
-                f" {unknown!r}: give context={{{wanted}}}"
+                f"{', '.join(names)} is context here: say what it is now, context={{{wanted}}}, got"
+                f" {context!r}; missing {missing!r}, unknown {unknown!r}"
             )
         twice = [name for name in fixed or {} if name in names]
         if twice:
             raise ConfigurationError(f"{twice!r} are context: give them in context=, not in fixed=")
-        values = {**{name: context[name] for name in names}, **(fixed or {})}
-        return FixedInputs(self.space, values, is_context=True)
+        in_order = {name: values[name] for name in names}
+        return FixedInputs(space, {**in_order, **(fixed or {})}, is_context=True)
 
     def _waiting(self, trials: Sequence[Trial], part: SearchSpace) -> Trial | None:
         """The first waiting trial in a part of the space; without context, the first of all."""
+        held, at = part.held, part.at[part.held]
         for trial in trials:
-            if trial.state == "waiting" and (not self.context or self._is_in(trial, part)):
+            if trial.state != "waiting":
+                continue
+            if not self.context or np.array_equal(self._encode(trial)[held], at):
                 return trial
         return None
-
-    def _is_in(self, trial: Trial, part: SearchSpace) -> bool:
-        """Whether a trial lies in a part of the space."""
-        return bool(np.array_equal(self._encode(trial)[part.held], part.at[part.held]))
 
     def _is_near(self, trial: Trial, others: Sequence[Trial]) -> bool:
         """Whether one of the others has the same point, up to SAME_POINT."""
@@ -503,24 +475,21 @@ class Study:
             draw=draw,
             algorithm=algorithm_of(self.strategy),
         )
-        return Trial(len(trials), part.decode(proposal.x), decision=decision, created=utc_now())
+        return Trial(len(trials), part.decode(proposal.x), decision=decision)
 
     def _warn_if_changed(self, trials: Sequence[Trial]) -> None:
         """Warns that another version of the strategy decides from here on. Its decisions carry the
         number of that version, so that a study warns once.
         """
-        earlier = next((each.decision for each in reversed(trials) if each.decision.chosen), None)
+        decisions = (trial.decision for trial in reversed(trials))
+        earlier = next((decision for decision in decisions if decision.chosen), None)
         today = algorithm_of(self.strategy)
         if earlier is not None and earlier.algorithm != today:
             log.warning(
-                "study %r: its earlier trials were proposed by algorithm %d of %s, from trial %d on"
-                " algorithm %d decides, of the installed noregret; replay can derive proposals from"
-                " there on",
-                self.name,
-                earlier.algorithm,
-                display_name(self.strategy),
-                len(trials),
-                today,
+                f"study {self.name!r}: its earlier trials were proposed by algorithm"
+                f" {earlier.algorithm} of {display_name(self.strategy)}, from trial {len(trials)}"
+                f" on algorithm {today} decides, of the installed noregret; replay can derive"
+                " proposals from there on"
             )
 
     def tell(
@@ -563,84 +532,35 @@ class Study:
             TrialError: The trial has ended already, or what is told makes no sense.
         """
         number = number_of(trial)
-        ending = self._ending(
-            value, noise_std, state, outcomes, reason, note, attributes, transient
+        ending = check_ending(
+            self.outcomes, value, noise_std, state, outcomes, reason, note, attributes, transient
         )
         if isinstance(trial, Trial) or params is not None:
-            point = self._really_run(self._trial(trial, ASK_FIRST), params)
+            point = point_run(self.space, self._trial(trial), params)
             ending = replace(ending, params=point)
-        told = self._storage.finish(self._key, number, ending)
-        if told is None:
-            now = self._trial(number, ASK_FIRST)
+        finished = self._storage.finish(self._key, number, ending)
+        if finished is None:
+            now = self._trial(number)
             how = f"complete with value {now.value!r}" if now.state == "complete" else now.state
             raise TrialError(
-                f"trial {number} is {how} already: the first tell stands; correct() it if that was"
-                " wrong, add() the point again if you measured it twice"
+                f"trial {number} is {how} already: the first tell stands, correct() it"
             )
-        return told
+        return finished
 
-    def _trial(
-        self, trial: Trial | int, advice: str, trials: Sequence[Trial] | None = None
-    ) -> Trial:
+    def _trial(self, trial: Trial | int, trials: Sequence[Trial] | None = None) -> Trial:
         """The stored trial; one of another study, or of a preview whose number was taken, is
         refused.
         """
         trials, number = self.trials if trials is None else trials, number_of(trial)
         if not 0 <= number < len(trials):
-            raise UnknownTrialError(
-                f"there is no trial {number}: this study has {len(trials)} (numbers from 0);"
-                f" {advice}"
-            )
+            raise UnknownTrialError(f"there is no trial {number}: this study has {len(trials)}")
         there = trials[number].proposed
-        if isinstance(trial, Trial) and not _same(there, trial.proposed):
+        if isinstance(trial, Trial) and not is_same(there, trial.proposed):
             raise TrialError(
-                f"trial {number} of this study is at {plain_point(there)}, the one given at"
-                f" {plain_point(trial.proposed)}: it is of another study, or was only previewed;"
-                " nothing was recorded. Give it to its own study, or add() the point here"
+                f"trial {number} is at {plain_point(there)}: what was given is of another study, or"
+                " was only previewed; nothing was recorded"
             )
         return trials[number]
-
-    def _ending(
-        self,
-        value: Any,
-        noise_std: Any,
-        state: State,
-        outcomes: Any,
-        reason: Any = None,
-        note: Any = None,
-        attributes: Any = None,
-        transient: Any = False,
-    ) -> Ending:
-        """What is told of a trial, checked."""
-        ending = check_outcome(value, noise_std, state, outcomes, self.outcomes)
-        if reason is not None and state != "failed":
-            raise TrialError(
-                f'a reason is for a trial that failed, got {reason!r} for state="{state}": nothing'
-                ' was recorded; write note=…, or state="failed"'
-            )
-        return replace(
-            ending,
-            error=check_note(reason, "a reason"),
-            note=check_note(note),
-            attributes=check_attributes(attributes),
-            transient=check_transient(transient, state),
-        )
-
-    def _really_run(self, trial: Trial, params: Any) -> Any:
-        """The point that was run, from the values that differed; None if it is the one asked."""
-        if params is None:
-            return None
-        if isinstance(params, Mapping):
-            known = named_params(self.space, trial.params)
-            unknown = [name for name in params if name not in known]
-            if unknown:
-                raise TrialError(
-                    f"params names {unknown!r}, which this study does not have: its parameters are"
-                    f" {list(known)!r}; nothing was recorded"
-                )
-            params = {**known, **params}
-        point = self.space.canonical(params)
-        return None if _same(point, trial.params) else point
 
     def add(
         self,
@@ -662,22 +582,19 @@ class Study:
             note: Words to keep with it.
             attributes: JSON values by name to keep with it.
         """
-        ending = self._ending(value, noise_std, "complete", outcomes, None, note, attributes)
+        ending = check_ending(
+            self.outcomes, value, noise_std, "complete", outcomes, None, note, attributes
+        )
         return self._append([Trial(0, self.space.canonical(params)).ended(ending)])[0]
 
     def enqueue(
         self, params: Any, *, note: str | None = None, attributes: Attributes | None = None
     ) -> Trial:
         """A point to be tried before the strategy is asked again: it waits for the next ask."""
-        trial = Trial(
-            0,
-            self.space.canonical(params),
-            "waiting",
-            decision=Decision("enqueued"),
-            note=check_note(note),
-            attributes=check_attributes(attributes),
-        )
-        return self._append([trial])[0]
+        attributes, decision = check_attributes(attributes), Decision("enqueued")
+        waiting = Ending("waiting", note=check_note(note), attributes=attributes)
+        trial = Trial(0, self.space.canonical(params), decision=decision)
+        return self._append([trial.ended(waiting)])[0]
 
     def _append(self, trials: Sequence[Trial]) -> list[Trial]:
         """Trials under the next free numbers, all or none."""
@@ -698,7 +615,7 @@ class Study:
         new, text = check_attributes(attributes), check_note(note)
         number = None
         if trial is not None:
-            number = self._trial(trial, "only a trial that is there can be annotated").number
+            number = self._trial(trial).number
         self._storage.annotate(self._key, number, None if note is None else text or "", new)
 
     def correct(
@@ -721,60 +638,48 @@ class Study:
         The arguments are those of ``tell``.
         """
 
-        def corrected(old: Trial) -> Trial:
+        def ending_of(old: Trial) -> Ending:
             if not old.is_finished:
-                raise TrialError(
-                    f"trial {old.number} is {old.state}, there is nothing to correct: tell() its"
-                    " value"
-                )
+                raise TrialError(f"trial {old.number} is {old.state}, there is nothing to correct")
             measured = outcomes
             if outcomes is None and state == "complete" and old.outcomes:  # they stay
-                noisy = old.outcome_noise
-                measured = {name: (v, noisy.get(name)) for name, v in old.outcomes.items()}
-            ending = self._ending(
-                value, noise_std, state, measured, reason, note, attributes, transient
-            )
-            ending = replace(ending, params=self._really_run(old, params))
-            decision = Decision("correction")
-            kept = Trial(
-                old.number, old.params, decision=decision, note=old.note, attributes=old.attributes
-            )
-            new = kept.ended(ending)
-            asked = None if _same(new.params, old.proposed) else old.proposed
-            return replace(new, asked=asked)
+                stds = old.outcome_noise
+                measured = {name: (mean, stds.get(name)) for name, mean in old.outcomes.items()}
+            arguments = (value, noise_std, state, measured, reason, note, attributes, transient)
+            ending = check_ending(self.outcomes, *arguments)
+            return replace(ending, params=point_run(self.space, old, params))
 
-        return self._supersede(trial, "only a told trial can be corrected", corrected)
+        return self._supersede(trial, "correction", ending_of)
 
     def retry(self, trial: Trial | int) -> Trial:
         """Gives the point of a failed trial out again: a new trial waits in its place, and the
         failure no longer counts. The next ask returns it.
         """
 
-        def again(old: Trial) -> Trial:
+        def ending_of(old: Trial) -> Ending:
             if old.state != "failed":
-                raise TrialError(
-                    f"trial {old.number} is {old.state}: {INSTEAD_OF_RETRY[old.state]}"
-                )
-            return Trial(
-                old.number,
-                old.proposed,
-                "waiting",
-                decision=Decision("retry"),
-                note=old.note,
-                attributes=old.attributes,
-            )
+                advice = INSTEAD_OF_RETRY[old.state]
+                raise TrialError(f"trial {old.number} is {old.state}: {advice}")
+            return Ending("waiting", params=old.proposed)
 
-        return self._supersede(trial, "only a failed trial can be given out again", again)
+        return self._supersede(trial, "retry", ending_of)
 
     def _supersede(
-        self, trial: Trial | int, advice: str, new_of: Callable[[Trial], Trial]
+        self,
+        trial: Trial | int,
+        source: Literal["correction", "retry"],
+        ending_of: Callable[[Trial], Ending],
     ) -> Trial:
         """Adds a trial in the place of another one's latest entry."""
         while True:
             trials = self.trials
-            number = self._trial(trial, advice, trials).number
+            number = self._trial(trial, trials).number
             old = trials[latest(number, corrections(trials))]
-            new = replace(new_of(old), number=len(trials), corrects=old.number)
+            words: dict[str, Any] = {"note": old.note, "attributes": old.attributes}
+            new = Trial(len(trials), old.params, decision=Decision(source), **words)
+            new = new.ended(ending_of(old))
+            asked = None if is_same(new.params, old.proposed) else old.proposed
+            new = replace(new, corrects=old.number, asked=asked)
             if self._storage.append(self._key, [new], unless=bool) is not None:
                 return self.trials[new.number]
 
@@ -798,15 +703,17 @@ class Study:
         if then not in ("retry", "fail"):
             raise ConfigurationError(f'then is "retry" or "fail", got {then!r}')
         check_seconds("grace", grace)
+        limit = MAX_ATTEMPTS if numbers is None else UNLIMITED
+        attempts = limit if then == "retry" else 0
         if numbers is None:
-            attempts = MAX_ATTEMPTS if then == "retry" else 0
             return self._storage.reclaim(self._key, attempts, grace=grace)
-        trials, advice = self.trials, "only a running trial can be reclaimed"
-        named = [self._trial(number, advice, trials) for number in numbers]
+        trials = self.trials
+        named = [self._trial(number, trials) for number in numbers]
         for trial in named:
             if trial.state != "running":
-                raise TrialError(f"trial {trial.number} is {trial.state}: {advice}")
-        attempts = UNLIMITED if then == "retry" else 0
+                raise TrialError(
+                    f"trial {trial.number} is {trial.state}, not running: nothing to reclaim"
+                )
         listed = [trial.number for trial in named]
         return self._storage.reclaim(self._key, attempts, numbers=listed)
 
@@ -860,23 +767,9 @@ class Study:
                 trial.
         """
 
-        run = Run(
-            self,
-            objective,
-            context,
-            trials=trials,
-            total=total,
-            timeout=timeout,
-            until=until,
-            trial_timeout=trial_timeout,
-            workers=workers,
-            executor=executor,
-            catch=catch,
-            callbacks=callbacks,
-            grace=grace,
-            reclaim=reclaim,
-            progress=progress,
-        )
+        ends = (trials, total, timeout, until, trial_timeout)
+        settings = (*ends, workers, executor, catch, callbacks, grace, reclaim, progress)
+        run = Run(self, objective, context, *settings)
         self._runs, self._stopping = self._runs + 1, False
         try:
             run.run()
@@ -889,10 +782,7 @@ class Study:
         process and other threads. What is in flight is still told.
         """
         if self._runs == 0:
-            raise ConfigurationError(
-                "there is no run to stop: call stop() while run() is under way in this process,"
-                " from a callback, the objective or another thread"
-            )
+            raise ConfigurationError("there is no run to stop: it is over, or in another process")
         self._stopping = True
 
     def derived(
@@ -931,23 +821,16 @@ class Study:
             context: Other context parameters.
         """
         if space is not None and (parameters is not None or constraints is not None):
-            raise ConfigurationError(
-                "derived takes space, or parameters and constraints that change, not both"
-            )
+            raise ConfigurationError("give space, or parameters and constraints, not both")
         old = self.record()
         if space is None:
             space = changed_space(old.space, parameters, constraints)
-        new = new_record(
-            name,
-            space,
-            old.goal if goal is None else goal,
-            old.strategy if strategy is None else strategy,
-            old.seed if seed is None else seed,
-            old.outcomes if outcomes is None else outcomes,
-            old.context if context is None else context,
-        )
+        changes: dict[str, Any] = {"goal": goal, "strategy": strategy, "seed": seed}
+        changes |= {"outcomes": outcomes, "context": context}
+        same = {field: getattr(old, field) for field, new in changes.items() if new is None}
+        new = new_record(name, space, **(changes | same))
         new = replace(new, note=check_note(note) or old.note, attributes=old.attributes)
-        record, trials = derive(old, self.trials, new, past or {})
+        record, trials = derived_from(old, self.trials, new, past or {})
         place = self._storage if storage is None else _as_storage(storage, must_exist=False)
         return object.__new__(Study)._create(record, place, trials)
 
@@ -988,21 +871,8 @@ class Study:
         Raises:
             TrialError: No trial is complete yet.
         """
-        return self._result(self.trials, delta)
-
-    def _result(self, trials: Sequence[Trial], delta: float | None) -> Result:
-        done = complete(trials)
-        best, belief = best_of(done, self.goal, self.outcomes), self._belief(trials, delta)
-        if belief is None:
-            return Result(best, best, None, None, None, best.feasible)
-        certificate = None
-        trial, mean, std = recommended_of(done, self._encode, belief, self.goal)
-        x, limited = self._encode(trial), bool(belief.outcomes)
-        feasible = bool(likely_feasible(belief, x[None, :])[0]) if limited else None
-        if not self.context and not (limited and is_empty(self.space, belief)):
-            certificate = certify(self.space, belief, trial.params, x, self._record.seed)
-        prediction = (sign_of(self.goal) * mean, std)
-        return Result(best, trial, prediction, certificate, belief, feasible)
+        trials = self.trials
+        return result_of(self._record, trials, self._encode, self._belief(trials, delta))
 
     @property
     def best(self) -> Trial:
@@ -1010,7 +880,7 @@ class Study:
         are limits, of the trials within them; while there is none, the one that misses them least:
         see ``feasibility``.
         """
-        return best_of(complete(self.trials), self.goal, self.outcomes)
+        return best_of(self._record, self.trials)
 
     @property
     def recommended(self) -> Trial:
@@ -1020,10 +890,10 @@ class Study:
         if self.context:
             raise self._depends_on_context("recommended", "study.recommended_for({{{}}})")
         trials = self.trials
-        done, belief = complete(trials), self._belief(trials)
+        belief = self._belief(trials)
         if belief is None:
-            return best_of(done, self.goal, self.outcomes)
-        return recommended_of(done, self._encode, belief, self.goal)[0]
+            return best_of(self._record, trials)
+        return recommended_of(self._record, trials, self._encode, belief)[0]
 
     def _depends_on_context(self, what: str, call: str) -> ConfigurationError:
         named = ", ".join(f"{name!r}: …" for name in self.context)
@@ -1058,30 +928,17 @@ class Study:
             TrialError: There is no model or no value yet, or nothing keeps all limits.
         """
         if context is not None:
-            return self._certificate_in(context, delta)
+            part, trials = self._part(None, context), self.trials
+            belief = self._model(trials, "a certificate needs", delta)
+            return certify_in(part, belief, self._history(trials).X, self._record.seed)
         if self.context:
             raise self._depends_on_context("certificate", "study.certificate(context={{{}}})")
         trials = self.trials
-        result = self._result(trials, delta) if complete(trials) else None
-        if result is None or result.belief is None:
-            raise TrialError("a certificate needs a strategy with a model and at least one value")
-        if result.certificate is None:
-            raise TrialError(
-                "there is no regret to certify: nothing in the space keeps all limits, see"
-                " study.feasibility()"
-            )
-        return result.certificate
-
-    def _certificate_in(self, context: Values, delta: float | None) -> Certificate:
-        part, trials = self._part(None, context), self.trials
-        belief = self._model(trials, delta)
-        if belief.outcomes and is_empty(part, belief):
-            raise TrialError(
-                f"there is no regret to certify: in the context {dict(context)!r} nothing keeps all"
-                " limits"
-            )
-        x = best_action(part, belief, self._history(trials).X, self._record.seed)
-        return certify(part, belief, part.decode(x), x, self._record.seed)
+        belief = self._model(trials, "a certificate needs", delta)
+        certificate = result_of(self._record, trials, self._encode, belief).certificate
+        if certificate is None:
+            raise TrialError("no regret to certify: nothing keeps all limits")
+        return certificate
 
     def feasibility(self) -> Feasibility:
         """What is known of the limits: whether anything keeps them, and what comes closest."""
@@ -1092,7 +949,7 @@ class Study:
             if belief is None and of_outcomes is not None:  # no value is known yet
                 outcomes = of_outcomes(self.space, self._history(trials))
                 belief = replace(outcomes[0].margin, outcomes=outcomes) if outcomes else None
-        return feasibility_of(complete(trials), self.outcomes, self.space, belief)
+        return feasibility_of(self._record, trials, belief)
 
     def recommended_for(self, context: Values) -> Recommendation:
         """What to use in a context, seen or not: the action with the best posterior mean there, or
@@ -1109,23 +966,15 @@ class Study:
 
     def _recommend(self, contexts: Sequence[Values]) -> list[Recommendation]:
         """What to use in each context, from one fit."""
-        parts, trials = [self._part(None, each) for each in contexts], self.trials
-        belief, X = self._model(trials), self._history(trials).X
-        seed = self._record.seed
-        return [recommend(part, belief, X, self.goal, seed) for part in parts]
+        parts, trials = [self._part(None, context) for context in contexts], self.trials
+        belief, X = self._model(trials, "a recommendation needs"), self._history(trials).X
+        return [recommend(part, belief, X, self.goal, self._record.seed) for part in parts]
 
-    def _model(self, trials: Sequence[Trial], delta: float | None = None) -> Belief:
-        """The belief that answers for one context."""
-        if not self.context:
-            raise ConfigurationError(
-                "this study has no context: study.recommended and study.certificate() speak of all"
-                " of it"
-            )
-        belief = self._belief(trials, delta)
+    def _model(self, trials: Sequence[Trial], needs: str, delta: float | None = None) -> Belief:
+        """The belief; TrialError while there is none."""
+        belief = self._belief(trials, delta) if complete(trials) else None
         if belief is None:
-            raise TrialError(
-                "what to use in a context needs a strategy with a model and at least one value"
-            )
+            raise TrialError(f"{needs} a strategy with a model and at least one value")
         return belief
 
     def resolution(self) -> Resolution:
@@ -1142,11 +991,7 @@ class Study:
         """Which inputs matter: the share of the model's variance that each explains alone
         (``first``) and with the others (``total``), each with its uncertainty.
         """
-        trials = self.trials
-        belief = self._belief(trials) if complete(trials) else None
-        if belief is None:
-            raise TrialError("importances need a strategy with a model and at least one value")
-        return importances(belief, self.space)
+        return importances(self._model(self.trials, "importances need"), self.space)
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
@@ -1161,7 +1006,7 @@ class Study:
         skipped, since = len(others), others[-1] + 1 if others else 0
         for trial in proposed:
             decision = trial.decision
-            part: Space | Candidates | FixedInputs = self.space
+            part: SearchSpace = self.space
             if decision.algorithm != today:
                 continue
             if decision.fixed is not None:
@@ -1174,7 +1019,7 @@ class Study:
         return Replay(agreed, skipped=skipped, since=since)
 
 
-def snapshot(study: Study) -> Study:
+def snapshot_of(study: Study) -> Study:
     """The study as it is now, in memory: reading it again costs no query, and it never changes.
 
     Args:
@@ -1217,7 +1062,3 @@ def _as_storage(storage: Place, *, must_exist: bool = True) -> Storage:
 
         return SQLStorage(storage, must_exist=must_exist)
     return storage
-
-
-def _same(one: Any, other: Any) -> bool:
-    return np.array_equal(np.asarray(one, object), np.asarray(other, object))

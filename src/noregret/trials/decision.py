@@ -15,21 +15,14 @@ from functools import cache, partial
 from types import UnionType
 from typing import Any, Literal, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from noregret.errors import StorageError
 
 VERSION = 1  # of the stored form
-Source = Literal[
-    "initial",
-    "random",
-    "exhaustive",
-    "feasibility",
-    "model",
-    "added",
-    "enqueued",
-    "correction",
-    "retry",
-]
-CHOSEN: tuple[Source, ...] = ("initial", "random", "exhaustive", "feasibility", "model")
+Chosen = Literal["initial", "random", "exhaustive", "feasibility", "model"]
+Source = Literal[Chosen, "added", "enqueued", "correction", "retry"]
+CHOSEN: tuple[Source, ...] = get_args(Chosen)
 Kind = Literal["promise", "survey", "patrol"]
 T = TypeVar("T")
 
@@ -80,9 +73,8 @@ class Decision:
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; what says nothing is left out."""
         data: dict[str, Any] = {"version": VERSION, "source": self.source}
-        return data | {
-            name: value for name, value in plain(self).items() if value != _SAYS_NOTHING[name]
-        }
+        fields = as_json(self).items()
+        return data | {name: value for name, value in fields if value != _SAYS_NOTHING[name]}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Decision:
@@ -92,11 +84,8 @@ class Decision:
         if not isinstance(version, int) or version < 1:
             raise ValueError(f"a decision's version is {version!r}")
         if version > VERSION:
-            raise StorageError(
-                f"a decision was written by a newer version of noregret (form {version}, this one"
-                f" reads {VERSION}): upgrade noregret"
-            )
-        return read(Decision, data)
+            raise StorageError(f"a newer version wrote form {version}, this one reads {VERSION}")
+        return Decision(**typed_fields(Decision, data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,24 +133,30 @@ class Explanation:
 # -- frozen dataclasses as JSON values --
 
 
-def plain(value: Any) -> Any:
+def as_json(value: Any) -> Any:
     """A dataclass of numbers, texts, tuples and the like as JSON values."""
     if dataclasses.is_dataclass(value):
-        return {each.name: plain(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        names = (field.name for field in dataclasses.fields(value))
+        return {name: as_json(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return dict(value)
-    return [plain(item) for item in value] if isinstance(value, (tuple, list)) else value
+    return [as_json(item) for item in value] if isinstance(value, (tuple, list)) else value
 
 
-_SAYS_NOTHING = plain(Decision())
+_SAYS_NOTHING = as_json(Decision())
 
 
-def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
-    """The dataclass of JSON values; names that it does not have are passed over.
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite real number, and not a truth value."""
+    kinds = (int, float, np.integer, np.floating)
+    return isinstance(value, kinds) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def typed_fields(kind: Callable[..., Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON values as the fields of a dataclass; names that it does not have are ignored.
 
     Raises:
         ValueError: A value is of another type than its field: a strategy would meet it far away.
-        TypeError: A value is missing.
     """
     values = {}
     for name, convert in _converters(kind).items():
@@ -170,21 +165,21 @@ def read(kind: Callable[..., T], data: Mapping[str, Any]) -> T:
                 values[name] = convert(data[name])
             except TypeError:
                 raise ValueError(f"its {name} is {str(data[name])[:80]}") from None
-    return kind(**values)
+    return values
 
 
 def payload_as(kind: Callable[..., T], decision: Decision) -> T | None:
     """The payload as what its strategy made it of; None: it is another strategy's, or damaged."""
     try:
-        return read(kind, decision.payload)
-    except (TypeError, ValueError):
+        return kind(**typed_fields(kind, decision.payload))
+    except (TypeError, ValueError):  # TypeError: a value is missing
         return None
 
 
 @cache
 def _converters(kind: Any) -> dict[str, Callable[[Any], Any]]:
     hints = get_type_hints(kind)
-    return {each.name: _converter(hints[each.name]) for each in dataclasses.fields(kind)}
+    return {field.name: _converter(hints[field.name]) for field in dataclasses.fields(kind)}
 
 
 def _converter(hint: Any) -> Callable[[Any], Any]:
@@ -197,7 +192,11 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
         inner = [_converter(option) for option in options if option is not ...]
         return partial(_tuple_of, inner, options[-1] is ...)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        return lambda value: read(hint, value) if isinstance(value, Mapping) else _refuse()
+        return lambda value: (
+            hint(**typed_fields(hint, value)) if isinstance(value, Mapping) else _refuse()
+        )
+    if origin is Mapping:
+        return partial(_mapping_of, _converter(options[1]))
     kind = str if origin is Literal else origin or hint  # a word, which may be another package's
     fits = _FITS.get(hint, lambda value: isinstance(value, kind))
     return lambda value: value if fits(value) else _refuse()
@@ -217,7 +216,13 @@ def _tuple_of(inner: Sequence[Callable[[Any], Any]], is_open: bool, value: Any) 
         return _refuse()
     if is_open:
         return tuple(map(inner[0], value))
-    return tuple(convert(each) for convert, each in zip(inner, value, strict=True))
+    return tuple(convert(item) for convert, item in zip(inner, value, strict=True))
+
+
+def _mapping_of(convert: Callable[[Any], Any], value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return _refuse()
+    return {name: convert(item) for name, item in value.items()}
 
 
 def _refuse() -> NoReturn:
@@ -227,9 +232,7 @@ def _refuse() -> NoReturn:
 _FITS: dict[Any, Callable[[Any], bool]] = {
     Any: lambda value: True,
     bool: lambda value: isinstance(value, bool),
-    float: lambda value: (
-        isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
-    ),
+    float: is_number,
     # counts and numbers of trials
     int: lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
 }

@@ -16,7 +16,7 @@ import numpy as np
 from noregret.space import Array
 from noregret.trials.decision import Decision, ModelDecision
 from noregret.trials.limits import Limit, margin
-from noregret.trials.trial import STATES, State, Trial
+from noregret.trials.trial import STATES, Ending, State, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class History:
     @property
     def model_decisions(self) -> tuple[ModelDecision, ...]:
         """Earlier decisions that came from a model, not from the initial design."""
-        return tuple([each.model for each in self.decisions if each.model is not None])
+        return tuple([decision.model for decision in self.decisions if decision.model is not None])
 
     @property
     def observed(self) -> History:
@@ -133,12 +133,8 @@ def history_of(
             of_state[trial.state].append(trial)
     ended = of_state["complete"]
     done = [trial for trial in ended if trial.value is not None]
-    decided = [
-        trial
-        for trial in trials
-        if trial.decision.chosen and latest(trial.number, replaced_by) not in nothing
-    ]
-    row_of = {trial.number: row for row, trial in enumerate(done) if trial.asked is None}
+    chosen = (trial for trial in trials if trial.decision.chosen)
+    decided = [trial for trial in chosen if latest(trial.number, replaced_by) not in nothing]
 
     withdrawn = [trial for trial in of_state["withdrawn"] if trial.decision.chosen]
     coming = of_state["waiting"] + of_state["running"] + withdrawn
@@ -147,33 +143,30 @@ def history_of(
     def points(chosen: Sequence[Trial]) -> Array:
         return np.array([encode(trial) for trial in chosen]).reshape(-1, dimension)
 
+    def rows(measured: Sequence[Trial]) -> tuple[int | None, ...]:
+        """For each decision the row of its value."""
+        row_of = {trial.number: row for row, trial in enumerate(measured) if trial.asked is None}
+        return tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided])
+
     def margins(name: str, limit: Limit) -> Margins:
-        told = [trial for trial in ended if name in trial.outcomes]
-        row_in = {trial.number: row for row, trial in enumerate(told) if trial.asked is None}
-        noise = [trial.outcome_noise.get(name, math.nan) for trial in told]
-        return Margins(
-            name,
-            limit,
-            points(told),
-            np.array([margin(limit, trial.outcomes[name]) for trial in told]),
-            np.array(noise, dtype=np.float64),
-            tuple([row_in.get(latest(trial.number, replaced_by)) for trial in decided]),
-        )
+        measured = [trial for trial in ended if name in trial.outcomes]
+        y = np.array([margin(limit, trial.outcomes[name]) for trial in measured])
+        noise = [trial.outcome_noise.get(name, math.nan) for trial in measured]
+        noise_std = np.array(noise, dtype=np.float64)
+        return Margins(name, limit, points(measured), y, noise_std, rows(measured))
 
     return History(
         X=points(done),
         y=np.array([sign * float(trial.value or 0.0) for trial in done]),
-        noise_std=np.array(
-            [math.nan if trial.noise_std is None else trial.noise_std for trial in done]
-        ),
+        noise_std=np.array([trial.noise_std for trial in done], dtype=np.float64),  # None: NaN
         pending=points(coming),
         failed=points(of_state["failed"]),
         decisions=tuple([trial.decision for trial in decided]),
-        rows=tuple([row_of.get(latest(trial.number, replaced_by)) for trial in decided]),
+        rows=rows(done),
         sign=sign,
-        outcomes=tuple([margins(name, each) for name, each in (limits or {}).items()]),
+        outcomes=tuple([margins(name, limit) for name, limit in (limits or {}).items()]),
         valueless=points([trial for trial in ended if trial.value is None]) if limits else None,
-        withdrawn=tuple([row for row, each in enumerate(coming) if each.state == "withdrawn"]),
+        withdrawn=tuple([row for row, trial in enumerate(coming) if trial.state == "withdrawn"]),
     )
 
 
@@ -199,22 +192,8 @@ def known_at(trials: Sequence[Trial], number: int) -> list[Trial]:
     decision = trials[number].decision
     pending, seen = set(decision.pending), number if decision.seen is None else decision.seen
     return [
-        (
-            replace(
-                trial,
-                params=trial.proposed,
-                asked=None,
-                state="running",
-                value=None,
-                noise_std=None,
-                finished=None,
-                outcomes={},
-                outcome_noise={},
-                feasible=None,
-                transient=False,
-            )
-            if trial.number in pending
-            else trial
-        )
+        replace(trial.ended(Ending("running")), params=trial.proposed, asked=None, finished=None)
+        if trial.number in pending
+        else trial
         for trial in trials[:seen]
     ]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, NoRegretError, TrialError
-from noregret.trials.trial import Ending, State
+from noregret.trials.decision import is_number
+from noregret.trials.trial import Ending, State, check_attributes, check_note
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,8 @@ class _Limit:
     symbol: ClassVar[str]
 
     def __post_init__(self) -> None:
-        number = isinstance(self.limit, (int, float, np.integer, np.floating))
-        if isinstance(self.limit, bool) or not number or not math.isfinite(self.limit):
-            raise ConfigurationError(
-                f"a limit is a finite number, got {self.limit!r}: write"
-                f" {type(self).__name__}(0.3), in the outcome's unit"
-            )
+        if not is_number(self.limit):
+            raise ConfigurationError(f"a limit is a finite number, got {self.limit!r}")
         object.__setattr__(self, "limit", float(self.limit))
 
     def __str__(self) -> str:
@@ -81,23 +78,15 @@ def check_limits(outcomes: Any, parameters: Mapping[str, Any]) -> dict[str, Limi
     if outcomes is None:
         return {}
     if not isinstance(outcomes, Mapping):
-        raise ConfigurationError(
-            'outcomes is a dict from names to limits, such as {"toxicity": AtMost(0.3)}, got'
-            f" {outcomes!r}"
-        )
+        raise ConfigurationError(f"outcomes is a dict of limits by name, got {outcomes!r}")
     for name, limit in outcomes.items():
         if not isinstance(name, str) or not name.strip():
             raise ConfigurationError(f"an outcome's name is a text that is not empty, got {name!r}")
         if not isinstance(limit, LIMITS):
-            raise ConfigurationError(
-                f"the outcome {name!r} needs a limit, AtMost(number) or AtLeast(number), got"
-                f" {limit!r}: what has none is an attribute, tell(trial, value, attributes=…)"
-            )
+            raise ConfigurationError(f"{name!r} needs a limit, AtMost or AtLeast, got {limit!r}")
         taken = OWN.get(name, "a parameter is" if name in parameters else "")
         if taken:
-            raise ConfigurationError(
-                f"an outcome cannot be called {name!r}, as {taken}: take another name"
-            )
+            raise ConfigurationError(f"an outcome cannot be called {name!r}, as {taken}")
     return dict(outcomes)
 
 
@@ -108,16 +97,10 @@ def check_value(value: Any) -> float:
     """A measured value as a float; TrialError unless it is one finite real number."""
     array = np.asarray(value) if not isinstance(value, (str, bytes, bool, type(None))) else None
     if array is None or array.size != 1 or array.dtype.kind not in "iuf":
-        raise TrialError(
-            f"a value must be one real number, got {value!r}: nothing was recorded, tell the trial"
-            " again with a number"
-        )
+        raise TrialError(f"a value must be one real number, got {value!r}: nothing was recorded")
     number = float(array.reshape(()))
     if not math.isfinite(number):
-        raise TrialError(
-            f"a value must be finite, got {value!r}: nothing was recorded. If the evaluation went"
-            ' wrong, tell(trial, state="failed"): the region is then avoided'
-        )
+        raise TrialError(f"a value must be finite, got {value!r}: nothing was recorded")
     return number
 
 
@@ -130,72 +113,80 @@ def check_noise(noise_std: Any) -> float | None:
     except NoRegretError:
         number = math.nan
     if not number > 0:
-        raise TrialError(
-            f"noise_std must be a positive number, got {noise_std!r}: leave it out if the noise of"
-            " this value is not known"
-        )
+        raise TrialError(f"noise_std must be a positive number, got {noise_std!r}")
     return number
 
 
-def check_outcome(
-    value: Any, noise_std: Any, state: State, outcomes: Any, limits: Mapping[str, Limit]
+def check_ending(
+    limits: Mapping[str, Limit],
+    value: Any = None,
+    noise_std: Any = None,
+    state: State = "complete",
+    outcomes: Any = None,
+    reason: Any = None,
+    note: Any = None,
+    attributes: Any = None,
+    transient: Any = False,
 ) -> Ending:
-    """Value, noise and measured outcomes of a trial that ends in this state.
+    """How a trial ends, from what is told of it.
 
     Args:
+        limits: The limits of the study.
         value: The value; where outcomes have limits it may be None if a limit is not kept.
         noise_std: Standard deviation of the value's noise, or None.
         state: "complete", "failed" or "withdrawn".
         outcomes: Each outcome by name: a number, or the pair (number, noise std).
-        limits: The limits of the study.
-
-    Returns:
-        The ending with value, noise and outcomes.
+        reason: Why it failed.
+        note: Words to keep with it.
+        attributes: JSON values by name to keep with it.
+        transient: Whether the failure says nothing of the point.
 
     Raises:
         TrialError: Something is missing, unknown, or not a finite number.
     """
     if state not in ENDS:
         raise TrialError(f"state is one of {list(ENDS)}, got {state!r}")
-    if state != "complete":
-        if value is not None:
-            raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")
-        noise, ending = check_noise(noise_std), check_measured(outcomes, limits, state)
-        return replace(ending, noise_std=noise)
-    number = None if value is None and limits else check_value(value)
-    noise, ending = check_noise(noise_std), check_measured(outcomes, limits, state)
-    if number is None and ending.feasible is not False:
-        raise TrialError(
-            "a value may be missing only where an outcome is beyond its limit, and here none is:"
-            ' nothing was recorded; tell the value, or state="failed" if there is none'
-        )
-    return replace(ending, value=number, noise_std=noise)
+    if state != "complete" and value is not None:
+        raise TrialError(f"a {state} trial has no value, got {value!r}: leave it out")
+    without_value = state != "complete" or (value is None and bool(limits))
+    number, noise = None if without_value else check_value(value), check_noise(noise_std)
+    measured, stds = _check_measured(outcomes, limits, state)
+    feasible = keeps(measured, limits)
+    if state == "complete" and number is None and feasible is not False:
+        raise TrialError("a value may be missing only where an outcome is beyond its limit")
+    if not isinstance(transient, bool):
+        raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
+    if state != "failed" and (transient or reason is not None):
+        what = "transient" if transient else "a reason"
+        raise TrialError(f'{what} is for a trial that failed, not for state="{state}"')
+    return Ending(
+        state,
+        number,
+        noise,
+        measured,
+        stds,
+        feasible,
+        error=check_note(reason, "a reason"),
+        note=check_note(note),
+        attributes=check_attributes(attributes),
+        transient=transient,
+    )
 
 
-def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> Ending:
-    """The outcomes of a trial that ends in this state: all of them, each a number or the pair
-    (number, noise std).
-    """
-    if state != "complete" or not (limits or outcomes):
-        if outcomes:
-            raise TrialError(
-                f"a {state} trial has no outcomes, got {outcomes!r}: nothing was recorded; tell it"
-                " without a value and without state= where only a limit was not kept"
-            )
-        return Ending(state)
-    if not limits:
-        raise TrialError(
-            f"this study has no outcomes, got {outcomes!r}: nothing was recorded. Give limits when"
-            ' it is made, Study(…, outcomes={"name": AtMost(1)}), or use attributes='
-        )
-    given = {} if outcomes is None else outcomes
-    if not isinstance(given, Mapping):
-        raise TrialError(
-            f"outcomes is a dict such as {{{next(iter(limits))!r}: 0.2}}, got {outcomes!r}:"
-            " nothing was recorded"
-        )
-    unknown = [name for name in given if name not in limits]
-    missing = [name for name in limits if given.get(name) is None]
+def _check_measured(
+    outcomes: Any, limits: Mapping[str, Limit], state: State
+) -> tuple[dict[str, float], dict[str, float]]:
+    """The outcomes of a trial that ends in this state, all of them, and their known noise stds."""
+    if outcomes and (state != "complete" or not limits):
+        owner = "this study" if state == "complete" else f"a {state} trial"
+        raise TrialError(f"{owner} has no outcomes, got {outcomes!r}: attributes= takes others")
+    if state != "complete" or not limits:
+        return {}, {}
+    by_name = {} if outcomes is None else outcomes
+    if not isinstance(by_name, Mapping):
+        raise TrialError(f"outcomes is a dict by name, got {outcomes!r}: nothing was recorded")
+    unknown = [name for name in by_name if name not in limits]
+    missing = [name for name in limits if by_name.get(name) is None]
     if unknown or missing:
         raise TrialError(
             f"the outcomes of this study are {list(limits)!r}; missing {missing!r}, unknown"
@@ -203,14 +194,13 @@ def check_measured(outcomes: Any, limits: Mapping[str, Limit], state: State) -> 
         )
     values, noise = {}, {}
     for name in limits:
-        pair = given[name]
+        pair = by_name[name]
         value, std = pair if isinstance(pair, (tuple, list)) and len(pair) == 2 else (pair, None)
         try:
             values[name], noise[name] = check_value(value), check_noise(std)
         except NoRegretError as error:
             raise TrialError(f"outcome {name!r}: {error}") from None
-    known = {name: std for name, std in noise.items() if std is not None}
-    return Ending(state, outcomes=values, outcome_noise=known, feasible=keeps(values, limits))
+    return values, {name: std for name, std in noise.items() if std is not None}
 
 
 def keeps(values: Mapping[str, float], limits: Mapping[str, Limit]) -> bool | None:
@@ -251,17 +241,14 @@ def returned(result: Any, limits: Mapping[str, Limit]) -> Ending:
                 value, noise = value
         else:
             raise TrialError("there are no outcomes in it")
-        return check_outcome(value, noise, "complete", outcomes, limits)
+        return check_ending(limits, value, noise, outcomes=outcomes)
     except NoRegretError as error:
         what = "nothing (None)" if result is None else repr(result)[:200]
+        why = f" ({error})" if pair or limits else ""
+        names = ", ".join(f"{name!r}: …" for name in limits)
+        form = "one real number, finite, or the pair (value, noise std)"
         if limits:
-            names = ", ".join(f"{name!r}: …" for name in limits)
-            raise TrialError(
-                f"the objective returned {what} ({error}): in this study it must return (value,"
-                f" {{{names}}}), or a dict with value and these. Its trial has failed"
-            ) from None
+            form = f"in this study (value, {{{names}}}), or a dict with value and these"
         raise TrialError(
-            f"the objective returned {what}{f' ({error})' if pair else ''}: it must return one real"
-            " number, finite, or the pair (value, noise std), the std positive. Its trial has"
-            " failed"
+            f"the objective returned {what}{why}: it must return {form}. Its trial has failed"
         ) from None

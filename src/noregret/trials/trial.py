@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from html import escape
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 
 from noregret.errors import TrialError
-from noregret.trials.decision import Decision, ModelDecision
+from noregret.trials.decision import Decision, ModelDecision, typed_fields
 
 State = Literal["waiting", "running", "complete", "failed", "withdrawn"]
-STATES: tuple[State, ...] = ("waiting", "running", "complete", "failed", "withdrawn")
+STATES: tuple[State, ...] = get_args(State)
 MAX_TEXT = 10_000  # characters of a note or of a stored exception
 OUTCOME_FIELDS = ("outcomes", "outcome_noise", "feasible")  # stored only where there are outcomes
 CELL = "text-align:left;padding:1px 10px 1px 0;vertical-align:top"
@@ -47,9 +47,9 @@ def fixed(params: Any) -> Any:
     if isinstance(params, np.ndarray):
         if not params.flags.writeable:
             return params
-        kept = params.copy()
-        kept.setflags(write=False)
-        return kept
+        copy = params.copy()
+        copy.setflags(write=False)
+        return copy
     if isinstance(params, Mapping) and not isinstance(params, Point):
         return Point(params)
     return params
@@ -134,7 +134,7 @@ class Trial:
 
     def _point(self) -> str:
         if not isinstance(self.params, Mapping):
-            return "[" + ", ".join(shown(float(each)) for each in self.params) + "]"
+            return "[" + ", ".join(shown(float(value)) for value in self.params) + "]"
         return ", ".join(f"{name}={shown(value)}" for name, value in self.params.items())
 
     @property
@@ -159,23 +159,33 @@ class Trial:
         """What the model that chose the point believed; TrialError if no model did."""
         if self.decision.model is None:
             raise TrialError(
-                f"trial {self.number} was not chosen by a model (it is {self.decision.source}): ask"
-                " trial.decision.model is None before reading why"
+                f"trial {self.number} was not chosen by a model (it is {self.decision.source})"
             )
         return self.decision.model
 
     def ended(self, ending: Ending) -> Trial:
         """The trial with this ending."""
-        new = {each.name: getattr(ending, each.name) for each in fields(ending)}
+        new = {field.name: getattr(ending, field.name) for field in fields(ending)}
         new |= {"note": ending.note or self.note}
         new |= {"attributes": merged(self.attributes, ending.attributes)}
-        if ending.params is None:
-            return replace(self, **new | {"params": self.params})
-        return replace(self, **new, asked=self.params)
+        new["params" if ending.params is None else "asked"] = self.params
+        return replace(self, **new)
+
+    def as_added(self, number: int, worker: str | None) -> Trial:
+        """As a storage keeps a new trial: with number and worker, and the times that it lacks."""
+        now, running = utc_now(), self.state == "running"
+        return replace(
+            self,
+            number=number,
+            created=self.created or now,
+            started=self.started or (now if running else None),
+            finished=(self.finished or now) if self.is_finished else None,
+            worker=worker if running else None,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON values; ``from_json`` gives the trial back bit for bit."""
-        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        data = {field.name: getattr(self, field.name) for field in fields(self)}
         data |= {"params": _plain(self.params), "asked": _plain(self.asked)}
         data |= {"decision": self.decision.to_json(), "attributes": dict(self.attributes)}
         data |= {"outcomes": dict(self.outcomes), "outcome_noise": dict(self.outcome_noise)}
@@ -184,12 +194,19 @@ class Trial:
 
     @staticmethod
     def from_json(row: Mapping[str, Any]) -> Trial:
-        data = {each.name: row[each.name] for each in fields(Trial) if each.name in row}
-        data |= {"params": _point(row["params"]), "asked": _point(row.get("asked"))}
+        """The trial that ``to_json`` was called of; ValueError for values that no trial has."""
+        data = {**row, "params": _point(row["params"]), "asked": _point(row.get("asked"))}
         data |= {name: row.get(name) or {} for name in ("attributes", *OUTCOME_FIELDS[:2])}
-        data |= {"decision": Decision.from_json(row["decision"])}
-        data |= {"transient": bool(row.get("transient"))}
-        return Trial(**data)
+        data |= {"transient": row.get("transient") or False}
+        decision = Decision.from_json(data.pop("decision"))
+        trial = Trial(**typed_fields(Trial, data), decision=decision)
+        if trial.state not in STATES:
+            raise ValueError(f"its state is {trial.state!r:.80}")
+        for name in ("created", "finished", "started"):
+            check_time(name, row.get(name))
+        if trial.corrects is not None and trial.corrects >= trial.number:  # they form no cycle
+            raise ValueError(f"it corrects trial {trial.corrects}, which is none before it")
+        return trial
 
 
 def _plain(params: Any) -> Any:
@@ -201,7 +218,19 @@ def _plain(params: Any) -> Any:
 def _point(params: Any) -> Any:
     if params is None or isinstance(params, Mapping):
         return params
+    if not isinstance(params, list):
+        raise ValueError(f"its point is {params!r}")
     return np.array(params, dtype=np.float64)
+
+
+def check_time(name: str, text: Any) -> None:
+    """Raises ValueError unless a time is None or ISO 8601 with its zone."""
+    try:
+        valid = text is None or datetime.fromisoformat(text).tzinfo is not None
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(f"its {name} is {text!r}")
 
 
 def standing(trials: Iterable[Trial]) -> list[Trial]:
@@ -214,12 +243,12 @@ def standing(trials: Iterable[Trial]) -> list[Trial]:
 def number_of(trial: Trial | int) -> int:
     if isinstance(trial, Trial):
         return trial.number
-    if isinstance(trial, bool):
-        raise TrialError(f"a trial is a Trial or its number, got {trial!r}")
     try:
-        return operator.index(trial)
+        if not isinstance(trial, bool):
+            return operator.index(trial)
     except TypeError:
-        raise TrialError(f"a trial is a Trial or its number, got {trial!r}") from None
+        pass
+    raise TrialError(f"a trial is a Trial or its number, got {trial!r}")
 
 
 # -- notes, attributes, failures --
@@ -263,10 +292,7 @@ def check_note(note: Any, what: str = "a note") -> str | None:
     if not isinstance(note, str):
         raise TrialError(f"{what} is text, got {note!r}: nothing was recorded; write str(…)")
     if len(note) > MAX_TEXT:
-        raise TrialError(
-            f"{what} has at most {MAX_TEXT} characters, got {len(note)}: nothing was recorded; keep"
-            " long texts in a file and note its name"
-        )
+        raise TrialError(f"{what} has at most {MAX_TEXT} characters, got {len(note)}")
     odd = unwritable(note)
     if odd is not None:
         raise TrialError(f"{what} holds {odd}: nothing was recorded; leave it out")
@@ -275,23 +301,11 @@ def check_note(note: Any, what: str = "a note") -> str | None:
 
 def unwritable(text: str) -> str | None:
     """What in a text no database and no file in UTF-8 holds; None if there is no such thing."""
-    for position, each in enumerate(text):
-        if each == "\0" or "\ud800" <= each <= "\udfff":
-            kind = "the byte zero" if each == "\0" else f"half a character, {each!r},"
+    for position, character in enumerate(text):
+        if character == "\0" or "\ud800" <= character <= "\udfff":
+            kind = "the byte zero" if character == "\0" else f"half a character, {character!r},"
             return f"{kind} at position {position} of {text[:80]!r}, which no database keeps"
     return None
-
-
-def check_transient(transient: Any, state: str) -> bool:
-    """Whether a failure says nothing of its point."""
-    if not isinstance(transient, bool):
-        raise TrialError(f"transient is True or False, got {transient!r}: nothing was recorded")
-    if transient and state != "failed":
-        raise TrialError(
-            f'transient is for a trial that failed, got state="{state}": nothing was recorded;'
-            ' leave it out, or tell state="failed"'
-        )
-    return transient
 
 
 def check_attributes(attributes: Any) -> dict[str, Any]:
@@ -301,17 +315,11 @@ def check_attributes(attributes: Any) -> dict[str, Any]:
     if not isinstance(attributes, Mapping) or not all(
         isinstance(name, str) and name for name in attributes
     ):
-        raise TrialError(
-            "attributes are a dict from names to JSON values, got"
-            f" {attributes!r}: nothing was recorded"
-        )
+        raise TrialError(f"attributes must be a dict from names to JSON values, got {attributes!r}")
     try:
         plain: dict[str, Any] = json.loads(json.dumps(dict(attributes), allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise TrialError(
-            f"attributes must be JSON values ({error}), got {dict(attributes)!r}: nothing was"
-            " recorded; turn arrays into lists and other objects into text"
-        ) from None
+        raise TrialError(f"attributes must be JSON values: {error}") from None
     return plain
 
 
@@ -324,9 +332,9 @@ def failure_text(error: BaseException) -> str:
     """An exception for the record: what it says, and below that where it came from. What no
     database holds is written as an escape.
     """
-    said = "".join(traceback.format_exception_only(error)).strip()
+    message = "".join(traceback.format_exception_only(error)).strip()
     frames = traceback.format_tb(error.__traceback__)
-    text = said + ("\n\n" + "".join(frames[-5:]).rstrip() if frames else "")
+    text = message + ("\n\n" + "".join(frames[-5:]).rstrip() if frames else "")
     written = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\\x00")
     return written[:MAX_TEXT]
 

@@ -23,7 +23,7 @@ from noregret.space import (
 )
 from noregret.storage import StudySummary
 from noregret.strategies import named
-from noregret.study import Study, read_limits, read_number, read_value
+from noregret.study import Study, read_limits, read_measured, read_number
 
 LARGEST_INT = 2**53 - 1  # the largest integer that every JSON reader takes without rounding
 KEY = r"^(?:[A-Za-z0-9._-]|~[0-9A-F]{2})+$|^~$"
@@ -276,11 +276,9 @@ class NumberOut(BaseModel):
     @staticmethod
     def of(typed: TextIn) -> NumberOut:
         try:
-            value, noise_std, _ = (
-                read_value(typed.text, "This", typed.unit)
-                if typed.noise
-                else (read_number(typed.text, "This", typed.unit), None, "")
-            )
+            if not typed.noise:
+                return NumberOut(value=read_number(typed.text, "This", typed.unit))
+            value, noise_std, _ = read_measured(typed.text, "This", typed.unit)
         except NoRegretError as error:
             return NumberOut(error=str(error))
         return NumberOut(value=value, noise_std=noise_std)
