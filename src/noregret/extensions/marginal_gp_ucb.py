@@ -37,13 +37,7 @@ from noregret.strategies.base import (
 from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.surrogate import previous_fit
 from noregret.strategies.validation import check_kernel, check_positive
-from noregret.trials import (
-    Decision,
-    Explanation,
-    History,
-    Proposal,
-    payload_as,
-)
+from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside
 

@@ -17,13 +17,7 @@ from noregret.rkhs.function_class import (
     searched,
 )
 from noregret.rkhs.noise_bound import NoiseFromReplicates, first_pairs, pairs_at, unpaired
-from noregret.rkhs.radius import (
-    Mixture,
-    RadiusBand,
-    Values,
-    norm_lower_bound,
-    radius_band,
-)
+from noregret.rkhs.radius import Mixture, RadiusBand, Values, norm_lower_bound, radius_band
 from noregret.rkhs.widening import (
     BUILT_IN,
     AnchoredReference,

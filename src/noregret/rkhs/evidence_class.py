@@ -132,12 +132,7 @@ class Ladder:
         return min(int(math.log(t) / math.log(self.wait) + 1e-9), len(self.rungs) - 1)
 
     def estimate(
-        self,
-        rule: EvidenceClass,
-        t: int,
-        start: FunctionClass,
-        values: Values,
-        delta: float,
+        self, rule: EvidenceClass, t: int, start: FunctionClass, values: Values, delta: float
     ) -> tuple[Kernel, ClassEstimate]:
         """The rung with the most evidence, not above the floor, and its class. One radius for all
         rungs: their mixtures share the weights 2^−(i+1).

@@ -16,15 +16,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from noregret.search.acquisition import Acquisition
-from noregret.space import (
-    Array,
-    Candidates,
-    Indices,
-    Mask,
-    Region,
-    RowIndex,
-    SearchSpace,
-)
+from noregret.space import Array, Candidates, Indices, Mask, Region, RowIndex, SearchSpace
 
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
 CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3

@@ -56,13 +56,7 @@ from noregret.strategies.validation import (
     needs,
     start_lengthscales,
 )
-from noregret.trials import (
-    Decision,
-    Explanation,
-    History,
-    Proposal,
-    payload_as,
-)
+from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 LARGEST_GAIN = 1e150  # nats, of an extrapolated information gain in hundreds of inputs
 

@@ -63,14 +63,7 @@ from noregret.strategies.validation import (
     needs,
     start_lengthscales,
 )
-from noregret.trials import (
-    Decision,
-    Explanation,
-    History,
-    Limit,
-    Proposal,
-    payload_as,
-)
+from noregret.trials import Decision, Explanation, History, Limit, Proposal, payload_as
 
 LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
 

@@ -19,12 +19,7 @@ from noregret.rkhs import ClassEstimate, RadiusBand
 from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.base import OutcomeBelief
-from noregret.trials import (
-    History,
-    Limit,
-    Margins,
-    OutcomeDecision,
-)
+from noregret.trials import History, Limit, Margins, OutcomeDecision
 
 if TYPE_CHECKING:
     from noregret.strategies.rigorous import RadiusGPUCB
