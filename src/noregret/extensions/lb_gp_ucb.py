@@ -52,15 +52,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_one_of
 from noregret.gp import Kernel, SquaredExponential, greedy_information
-from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
+from noregret.rkhs import WIDTHS, Growth, NoWidening, PowerGrowth, Scaling, WidthName, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step, WidthName
-from noregret.strategies.base import Belief, Design, initial_proposal, noting
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step
+from noregret.strategies.base import Belief, Design, initial_proposal, noting, shared_settings
 from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
-from noregret.strategies.validation import WIDTHS, check_positive, needs, settle_lengthscales
+from noregret.strategies.validation import needs, settle_lengthscales
 from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ
@@ -134,41 +134,23 @@ class LBGPUCB:
                 "LB-GP-UCB needs noise_std, got None: candidates are dropped where they fall behind"
                 " by more than the noise explains"
             )
-        check_positive("noise_std", self.noise_std)
-        if self.width not in WIDTHS:
-            raise ConfigurationError(
-                f"width is one of {', '.join(WIDTHS)}, got {self.width!r}: candidates are compared"
-                " by their bands, so the width must be a theorem's"
-            )
+        check_one_of("width", self.width, tuple(WIDTHS))
         if not isinstance(self.growth, Growth):
             raise ConfigurationError(
                 "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
                 f" noregret.rkhs.widening, got {self.growth!r}"
             )
         settle_lengthscales(self)
-        self._base()
+        self._base()  # checks the other settings
 
     def _base(self) -> AdaptiveGPUCB:
         """The GP-UCB that every candidate runs, at its own (θ, B); half of delta is for its band,
         the other for the elimination.
         """
-        return AdaptiveGPUCB(
-            kernel=self.kernel,
-            lengthscales=self.lengthscales,
-            norm_bound=self.norm_bound,
-            noise_std=self.noise_std,
-            regulariser=self.regulariser,
-            width=self.width,
-            delta=self.delta / 2 if 0 < self.delta < 1 else self.delta,
-            widening=NoWidening(),
-            estimation=None,
-            norm_power="tight",
-            charge_estimate=True,
-            standardise=False,
-            offset=self.offset,
-            initial_points=self.initial_points,
-            initial_design=self.initial_design,
-        )
+        settings = shared_settings(self, AdaptiveGPUCB)
+        settings["delta"] = self.delta / 2 if 0 < self.delta < 1 else self.delta
+        settings |= {"widening": NoWidening(), "norm_power": "tight", "charge_estimate": True}
+        return AdaptiveGPUCB(**settings, estimation=None)
 
     @property
     def theorem(self) -> str:
@@ -274,29 +256,12 @@ class LBGPUCB:
         chosen = self if delta is None else replace(self, delta=delta)
         scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
         step = Step(chosen._base(), space, history.observed, np.random.default_rng(0))
-        model = step.model(scaling.g, scaling.b)
-        held, scale = model.function_class, step.framed.scale
-        refuted = step.strategy.refutes(step.framed, held)
-        theta = ", ".join(f"{v:.3g}" for v in held.lengthscales)
-        condition = (
-            f"with probability at least {1 - chosen.delta / 2:g} if f − {self.offset:g} has RKHS"
-            f" norm at most {scale * held.norm_bound:.3g} at lengthscales [{theta}], and if"
-            " that candidate had not been chosen by the data, which no union bound pays for."
-            f" {needs(self.noise_std, history)} Shorter candidates may follow, so the bound need"
-            " not fall for good."
+        more = (
+            ", and if that candidate had not been chosen by the data, which no union bound pays"
+            f" for. {needs(self.noise_std, history)} Shorter candidates may follow, so the bound"
+            " need not fall for good."
         )
-        if refuted:
-            condition = f"refuted by the data: {condition}"
-        return Belief(
-            model.posterior,
-            model.beta_sqrt,
-            held.lengthscales,
-            step.framed.offset,
-            scale,
-            f"not proved (see .theorem): {condition}",
-            proved=False,
-            refuted=refuted,
-        )
+        return replace(step.belief(scaling, more, False), kernel=None, norm_bound=None)
 
 
 def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -> frozenset[int]:

@@ -5,10 +5,11 @@ paper's HMC baseline. Needs the extra ``hmc`` (the sampler library mici).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, MissingExtraError, NumericalError
+from noregret.errors import MissingExtraError, NumericalError, check_range
 from noregret.gp import (
     MAP,
     SMALLEST_NOISE_VAR,
@@ -61,11 +62,7 @@ class HMC:
 
     def __post_init__(self) -> None:
         for name in ("samples", "warm_up", "thin"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= 1):
-                raise ConfigurationError(
-                    f"{name} must be a whole number of at least 1, got {value!r}"
-                )
+            check_range(name, getattr(self, name), "[1, ∞)", whole=True)
 
 
 def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Generator) -> Array:
@@ -138,6 +135,8 @@ class MarginalGPUCB:
     extra ``hmc``.
     """
 
+    proved: ClassVar[bool] = False
+
     prior: Prior = Gamma()
     noise_prior: Prior = LogNormal(-4.0, 1.0)
     noise_std: float | None = None
@@ -159,10 +158,6 @@ class MarginalGPUCB:
             "none: averaging over lengthscales does not help where the data look smooth (JMLR"
             " sec. 3.3)"
         )
-
-    @property
-    def proved(self) -> bool:
-        return False
 
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator

@@ -5,12 +5,14 @@ confidence      widths, one function per theorem      radius          one bound 
 evidence_class  a class chosen by the evidence        noise_bound     the noise from replicates
 """
 
+from noregret.rkhs.confidence import WIDTHS, WidthName
 from noregret.rkhs.evidence_class import ClassEstimate, EvidenceClass, Ladder
 from noregret.rkhs.function_class import (
     Bounded,
     Cover,
     FunctionClass,
     NormPower,
+    check_spectrum,
     covered,
     cube_cover,
     merge,
@@ -59,6 +61,7 @@ __all__ = [
     "GROWTHS",
     "REFERENCES",
     "WIDENINGS",
+    "WIDTHS",
     "AnchoredReference",
     "Bounded",
     "ClassEstimate",
@@ -86,7 +89,9 @@ __all__ = [
     "Shortening",
     "Values",
     "Widening",
+    "WidthName",
     "as_growth",
+    "check_spectrum",
     "covered",
     "crossing_near",
     "cube_cover",

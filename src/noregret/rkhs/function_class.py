@@ -24,8 +24,8 @@ from typing import Literal
 import numpy as np
 from scipy.integrate import quad
 
-from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.errors import ConfigurationError, GuaranteeError, check_range
+from noregret.gp import Kernel, Matern, SquaredExponential, linalg
 from noregret.space import Array, Region
 
 NormPower = Literal["paper", "tight"]
@@ -48,15 +48,9 @@ class FunctionClass:
 
     def __post_init__(self) -> None:
         lengthscales = np.atleast_1d(np.asarray(self.lengthscales, dtype=np.float64))
-        if not (np.all(lengthscales > 0) and np.all(np.isfinite(lengthscales))):
-            raise ConfigurationError(
-                f"lengthscales must be positive and finite, got {self.lengthscales!r}"
-            )
-        if not 0 < self.norm_bound < math.inf:
-            raise ConfigurationError(
-                f"norm_bound must be positive and finite, got {self.norm_bound!r}: it bounds the"
-                " size of f in the units of its values"
-            )
+        linalg.check_all_positive("lengthscales", lengthscales)
+        hint = "it bounds the size of f in the units of its values"
+        check_range("norm_bound", self.norm_bound, "(0, ∞)", hint)
         object.__setattr__(self, "lengthscales", lengthscales)
 
     @property
@@ -88,12 +82,24 @@ class FunctionClass:
         return self.norm_bound >= LARGEST_NORM
 
 
+def check_spectrum(kernel: Kernel) -> None:
+    """Checks what the norm lemma needs of a kernel. theory.md#norm-lemma
+
+    Raises:
+        GuaranteeError: The kernel does not declare it.
+    """
+    if not getattr(kernel, "decreasing_spectrum", False):
+        raise GuaranteeError(
+            f"{kernel!r} does not declare a spectral density that falls in each frequency"
+            " (decreasing_spectrum): the norm of f may then grow without bound as lengthscales"
+            " shrink. Use SquaredExponential or Matern"
+        )
+
+
 def split(h: float, weight: float, dimension: int) -> tuple[float, float]:
     """The one pair (g, b) with g^d · b = h and (b − 1)/(g^d − 1) = weight. theory.md#split"""
-    if not h >= 1:
-        raise ConfigurationError(f"h must be at least 1, got {h!r}")
-    if not weight >= 0:
-        raise ConfigurationError(f"weight (λ_w) must be in [0, ∞], got {weight!r}")
+    check_range("h", h, "[1, ∞]")
+    check_range("weight (λ_w)", weight, "[0, ∞]")
     if weight == math.inf:
         return 1.0, h
     excess = 2 * (h - 1) / ((1 + weight) + math.sqrt((1 + weight) ** 2 + 4 * weight * (h - 1)))
@@ -187,8 +193,7 @@ def cube_cover(
     only: cells that do not meet it are left out. start: the largest U in it that a search found,
     and where. theory.md#feasible
     """
-    if not tolerance > 0:
-        raise ConfigurationError(f"tolerance must be positive, got {tolerance!r}")
+    check_range("tolerance", tolerance, "(0, ∞]")
     theta = np.min([f.lengthscales, *(each.lengthscales for each in margins)], axis=0)
     d = len(theta)
     counts = np.maximum(np.ceil(1 / (COARSE * theta)), 1)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaincinv
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_one_of, check_range
 from noregret.space import Array, Mask
 
 NoiseLaw = Literal["gaussian", "strict"]
@@ -40,12 +40,8 @@ class NoiseFromReplicates:
     law: NoiseLaw = "gaussian"
 
     def __post_init__(self) -> None:
-        if self.law not in ("gaussian", "strict"):
-            raise ConfigurationError(f'law is "gaussian" or "strict", got {self.law!r}')
-        if not (isinstance(self.pairs, int) and not isinstance(self.pairs, bool)):
-            raise ConfigurationError(f"pairs is a whole number, got {self.pairs!r}")
-        if self.pairs < 1:
-            raise ConfigurationError(f"pairs is how many points are measured twice, got {self!r}")
+        check_one_of("law", self.law, get_args(NoiseLaw))
+        check_range("pairs", self.pairs, "[1, ∞)", "how many points are measured twice", whole=True)
 
     def bound(self, differences: Array, delta: float) -> float:
         """R̄: the noise is R̄-sub-Gaussian with probability at least 1 − delta."""

@@ -355,12 +355,9 @@ def _line_search(
         done = active[todo[ok]]
         x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok]
         moved[todo[ok]] = True
-        if back < BACKTRACK:  # the top of the parabola
-            slack = np.maximum(step[todo] * uphill[todo] - (value - f[active[todo]]), 1e-300)
-            part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACKTRACK)
-            step[todo[~ok]] *= part[~ok]
-        else:
-            step[todo[~ok]] *= BACKTRACK
+        slack = np.maximum(step[todo] * uphill[todo] - (value - f[active[todo]]), 1e-300)
+        part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACKTRACK)  # of the parabola
+        step[todo[~ok]] *= part[~ok]
     return moved
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
-from noregret.errors import ConfigurationError
+from noregret.errors import check_range
 from noregret.gp import Fit, Kernel, Predictor
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
@@ -63,6 +63,12 @@ class Strategy(Protocol):
 
     def explain(self, decision: Decision) -> Explanation:
         """A decision of its model in words and numbers, from what it recorded in the payload."""
+
+
+def shared_settings(settings: Any, kind: type) -> dict[str, Any]:
+    """The settings of a strategy that another kind of strategy has too."""
+    names = (each.name for each in fields(kind))
+    return {name: getattr(settings, name) for name in names if hasattr(settings, name)}
 
 
 class Delegating(ABC):
@@ -345,13 +351,8 @@ def _numbers(values: Array) -> Array:
 
 
 def check_initial_points(count: int | None) -> None:
-    if count is not None and not (
-        isinstance(count, int) and not isinstance(count, bool) and count >= 0
-    ):
-        raise ConfigurationError(
-            "initial_points must be a whole number of at least 0 (or None for the default), got"
-            f" {count!r}"
-        )
+    if count is not None:
+        check_range("initial_points", count, "[0, ∞)", "None is the default", whole=True)
 
 
 def default_initial_points(dimension: int, design: Design) -> int:

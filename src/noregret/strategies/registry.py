@@ -30,8 +30,8 @@ from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.rigorous_outcomes import OutcomeAssumptions
 from noregret.strategies.surrogate import Branched
-from noregret.strategies.validation import Assumed
 from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)
@@ -50,7 +50,7 @@ BUILT_IN: dict[str, type] = {
     kind.__name__: kind
     for kinds in (
         *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, LIMITS),
-        (*STRATEGIES, Assumed, Branched),
+        (*STRATEGIES, OutcomeAssumptions, Branched),
     )
     for kind in kinds
 }

@@ -14,14 +14,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import DELTA_HINT, ConfigurationError, check_range
 from noregret.gp import Kernel, SquaredExponential, stationary
 from noregret.rkhs import (
     ClassEstimate,
     EvidenceClass,
     FunctionClass,
     Ladder,
-    Mixture,
     NoiseFromReplicates,
     RadiusBand,
     Values,
@@ -39,6 +38,7 @@ from noregret.strategies.base import (
     Belief,
     OutcomeBelief,
     Record,
+    check_initial_points,
     decision_of,
     initial_proposal,
     noting,
@@ -46,6 +46,7 @@ from noregret.strategies.base import (
 )
 from noregret.strategies.data import LEAST_NOISE, ModelData, number, scaled, unit_for
 from noregret.strategies.rigorous_outcomes import (
+    OutcomeAssumptions,
     OutcomeBand,
     hope,
     may_be_feasible,
@@ -56,11 +57,11 @@ from noregret.strategies.rigorous_outcomes import (
     search,
 )
 from noregret.strategies.validation import (
-    Assumed,
-    check_common,
+    check_class,
     check_following,
     check_proved_kernel,
     needs,
+    norm_condition,
     start_lengthscales,
 )
 from noregret.trials import Decision, Explanation, History, Limit, Proposal, payload_as
@@ -98,17 +99,23 @@ class RadiusRecord(Record):
 class RadiusGPUCB:
     """``AdaptiveGPUCB.rigorous``: everything in the values' units and fixed before the data.
 
-    noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a value counts for it. Or
-    NoiseFromReplicates(pairs, law): R is not known, so many points are measured twice first.
-    delta: the probability with which the band may fail.
-    norm_bound: B_0, where the norm ball starts.
-    lengthscales: θ_0 on the unit cube; None: √d, its diameter.
-    kernel: SquaredExponential or Matern, or a Ladder of them that is descended over time.
-    offset: a fixed prior mean.
-    following: how the class follows the data.
-    initial_points: how many points come before the model; None: 2^d up to four inputs, then 4d.
-    outcomes: of a study with limits, what is assumed of each outcome, by its name; delta is then
-    shared by all bands.
+    Args:
+        noise_bound: R; the noise is R-sub-Gaussian. A larger noise told with a value counts for it.
+            Or ``NoiseFromReplicates(pairs, law)``: R is unknown, and that many points are measured
+            twice first.
+        delta: the probability with which the band may fail.
+        norm_bound: B_0, where the norm ball starts.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        kernel: SquaredExponential or Matern, or a Ladder of them that is descended over time.
+        offset: a fixed prior mean.
+        following: how the class follows the data.
+        initial_points: number of points before the model; None: 2^d up to four inputs, then 4d.
+        outcomes: in a study with limits, what is assumed of each outcome, by its name; delta is
+            then shared by all bands.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
+        GuaranteeError: a kernel or a growth curve that the theorem does not cover.
     """
 
     noise_bound: float | NoiseFromReplicates = NoiseFromReplicates()
@@ -119,29 +126,27 @@ class RadiusGPUCB:
     offset: float = 0.0
     following: EvidenceClass = EvidenceClass()
     initial_points: int | None = None
-    outcomes: tuple[tuple[str, Assumed], ...] | Mapping[str, Assumed] = ()
+    outcomes: tuple[tuple[str, OutcomeAssumptions], ...] | Mapping[str, OutcomeAssumptions] = ()
+    proved: ClassVar[bool] = True
     algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
 
     def __post_init__(self) -> None:
+        check_range("delta", self.delta, "(0, 1)", DELTA_HINT)
         if isinstance(self.noise_bound, NoiseFromReplicates):
-            check_common(self, ("norm_bound",))
+            check_class(self, ("norm_bound",))
             self.noise_bound.check(self.delta / 2)
         else:
-            check_common(self, ("noise_bound", "norm_bound"))
-        if self.noise_bound is None:
-            raise ConfigurationError(
-                "noise_bound must be a positive number, got None: where R is not known leave it"
-                " out, and it is found from repeats"
-            )
+            check_class(self, ("noise_bound", "norm_bound"))
+        check_initial_points(self.initial_points)
         for kernel in self._kernels:
             check_proved_kernel(kernel)
         check_following(self.following)
         given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes or ()
         object.__setattr__(self, "outcomes", tuple((name, each) for name, each in given))
-        if not all(isinstance(each, Assumed) for each in self.assumed.values()):
+        if not all(isinstance(each, OutcomeAssumptions) for each in self.assumed.values()):
             raise ConfigurationError(
                 "outcomes says what is assumed of each outcome, such as"
-                f' {{"toxicity": Assumed(noise_bound=0.02)}}, got {self.assumed!r}'
+                f' {{"toxicity": OutcomeAssumptions(noise_bound=0.02)}}, got {self.assumed!r}'
             )
 
     @property
@@ -164,11 +169,7 @@ class RadiusGPUCB:
         return f"{kind} and the same everywhere (docs/theory.md#unknown-noise)"
 
     @property
-    def proved(self) -> bool:
-        return True
-
-    @property
-    def assumed(self) -> dict[str, Assumed]:
+    def assumed(self) -> dict[str, OutcomeAssumptions]:
         """What is assumed of each outcome."""
         return dict(self.outcomes)
 
@@ -245,12 +246,7 @@ class RadiusGPUCB:
         start, values = self.initial_class(space.dimension), self.values(history)
         pairs = zip(history.decisions, history.rows, strict=True)
         t = 1 + sum(each.model is not None and row is not None for each, row in pairs)
-        if isinstance(self.kernel, Ladder):
-            kernel, chosen = self.kernel.estimate(self.following, t, start, values, self.delta)
-        else:
-            kernel, shortest = self.kernel, self.following.floor(t) ** (1 / space.dimension)
-            mixture = Mixture.around(kernel, start, shortest)
-            chosen = self.following.estimate(t, start, mixture, values, self.delta)
+        kernel, chosen = self.following.estimate(self.kernel, t, start, values, self.delta)
         held = chosen.function_class
         if held.norm_bound < least:
             lifted, b = FunctionClass(held.lengthscales, least), least / chosen.implied
@@ -422,15 +418,14 @@ class RadiusGPUCB:
     ) -> str:
         unit = known.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
-        theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
+        held = chosen.function_class
+        condition = norm_condition(self.delta, what, held.norm_bound * unit, held.lengthscales)
         least, implied = chosen.norm_lower_bound * unit, chosen.implied * unit
         given = "" if chosen.b >= 1 else f"; the bound that was given implies only {implied:.3g}"
         text = (
-            f"with probability at least {1 - self.delta:g} if {what} has RKHS norm at"
-            f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]{under};"
-            f" the data require {least:.3g}{given}."
-            f" {needs(known._bound, history, at_least=True)} The"
-            " class follows the data, so the bound need not fall for good."
+            f"{condition}{under}; the data require {least:.3g}{given}."
+            f" {needs(known._bound, history, at_least=True)} The class follows the data, so the"
+            " bound need not fall for good."
         )
         if isinstance(self.noise_bound, NoiseFromReplicates):
             text = f"{text} {self.noise_bound.words}"

@@ -19,6 +19,7 @@ from noregret.rkhs import ClassEstimate, RadiusBand
 from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.base import OutcomeBelief
+from noregret.strategies.validation import check_class
 from noregret.trials import History, Limit, Margins, OutcomeDecision
 
 if TYPE_CHECKING:
@@ -29,14 +30,37 @@ NEAR = 64  # points of a step of the last search, along the edge of what may be 
 WIDEST, NARROWEST = 0.3, 1e-4  # of a lengthscale: its steps
 
 
+@dataclass(frozen=True, slots=True)
+class OutcomeAssumptions:
+    """What ``RadiusGPUCB`` assumes of an outcome, in its units and fixed before the data.
+
+    Args:
+        noise_bound: R; the noise is R-sub-Gaussian. A larger noise told with a value counts for it.
+        norm_bound: B_0, where the norm ball starts.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        offset: a fixed prior mean; None: the limit.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
+    """
+
+    noise_bound: float
+    norm_bound: float = 1.0
+    lengthscales: float | tuple[float, ...] | None = None
+    offset: float | None = None
+
+    def __post_init__(self) -> None:
+        check_class(self, ("noise_bound", "norm_bound"))
+
+
 def of_outcome(strategy: RadiusGPUCB, name: str, limit: Limit) -> RadiusGPUCB:
     """The strategy of an outcome's margin: its own noise, norm and lengthscales."""
     assumed = strategy.assumed.get(name)
     if assumed is None:
         raise ConfigurationError(
-            f"nothing is assumed of the outcome {name!r}, so its band has no theorem: give"
-            f" outcomes={{{name!r}: Assumed(noise_bound=…, norm_bound=…)}} to the strategy, or use"
-            " the default strategy, which estimates everything"
+            f"nothing is assumed of the outcome {name!r}, so its band has no theorem: pass"
+            f" outcomes={{{name!r}: OutcomeAssumptions(noise_bound=…, norm_bound=…)}} to the"
+            " strategy, or use the default strategy, which estimates everything"
         )
     offset = limit.limit if assumed.offset is None else assumed.offset
     return replace(
