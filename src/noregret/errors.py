@@ -61,7 +61,7 @@ def check_one_of(name: str, value: Any, choices: Sequence[Any], more: str = "") 
         raise ConfigurationError(f"{name} is one of {known}{more}, got {value!r}")
 
 
-DELTA_HINT = "a failure probability; 0.1 means that the band holds with probability 0.9"
+DELTA_HINT = "it is a failure probability, 0.1 means that the band holds with probability 0.9"
 
 
 class TrialError(NoRegretError, ValueError):

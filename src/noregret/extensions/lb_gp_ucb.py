@@ -58,7 +58,7 @@ from noregret.rkhs import WIDTHS, Growth, NoWidening, PowerGrowth, Scaling, Widt
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step
-from noregret.strategies.base import Belief, Design, initial_proposal, noting, shared_settings
+from noregret.strategies.base import Belief, Design, initial_proposal, shared_settings, with_payload
 from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
 from noregret.strategies.validation import needs, settle_lengthscales
 from noregret.trials import Decision, Explanation, History, Proposal, payload_as
@@ -69,7 +69,7 @@ ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
 
 @dataclass(frozen=True, slots=True)
 class Plays:
-    """One candidate's record: decisions made with it; and of those with a value their values, noise
+    """One candidate's plays: the number of decisions, and of those with a value the values, noise
     variances and 2β^½σ.
     """
 
@@ -81,7 +81,7 @@ class Plays:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The candidates before a decision: which are in play, and what each has done."""
+    """The candidates before a decision: which are active, and their plays."""
 
     introduced: int
     eliminated: frozenset[int]
@@ -177,7 +177,7 @@ class LBGPUCB:
     # -- candidates --
 
     def introduced(self, t: int, dimension: int) -> int:
-        """How many candidates, dropped ones included, there are at decision t: those with θ_i ≥
+        """The number of candidates at decision t, eliminated ones included: those with θ_i ≥
         θ_0/g(t − 1).
         """
         fitting = dimension * math.log(self.growth(t - 1))  # theory.md#lb-gp-ucb
@@ -198,9 +198,7 @@ class LBGPUCB:
         return math.sqrt(plays) * per_play  # theory.md#lb-gp-ucb
 
     def balance(self, history: History, dimension: int) -> Balance:
-        """The candidates before the next decision, from the history alone. A candidate dropped once
-        stays dropped.
-        """
+        """The candidates before the next decision, from the history alone. Elimination is final."""
         decisions = history.model_decisions
         t = len(decisions)
         plays = _plays(history, self.noise_std, self.introduced(t + 1, dimension))
@@ -214,7 +212,7 @@ class LBGPUCB:
                 for index, record in plays.items()
                 if index < before and index not in eliminated
             }
-            eliminated |= outdone(playing, t, before, self.delta)
+            eliminated |= eliminated_candidates(playing, t, before, self.delta)
         return Balance(self.introduced(t + 1, dimension), eliminated, plays)
 
     # -- Strategy --
@@ -240,7 +238,7 @@ class LBGPUCB:
             "eliminated": sorted(balance.eliminated),
             "suspected_regret": min(regrets),
         }
-        return noting(step.proposal(scaling, step.choice(scaling.g, scaling.b)), notes)
+        return with_payload(step.proposal(scaling, step.choice(scaling.g, scaling.b)), notes)
 
     def explain(self, decision: Decision) -> Explanation:
         return self._base().explain(decision)
@@ -264,7 +262,9 @@ class LBGPUCB:
         return replace(step.belief(scaling, more, False), kernel=None, norm_bound=None)
 
 
-def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -> frozenset[int]:
+def eliminated_candidates(
+    plays: Mapping[int, Plays], t: int, introduced: int, delta: float
+) -> frozenset[int]:
     """The candidates that fall behind another's lower bound by more than their own band and the
     noise allow, after t decisions.
     """

@@ -162,11 +162,11 @@ class MarginalGPUCB:
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
     ) -> tuple[ModelData, MomentMatched, Fit]:
-        framed = standardise(
+        data = standardise(
             history, rescale=True, offset=0.0, noise_std=self.noise_std, regulariser=None
         )
         d = space.dimension
-        evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)
+        evidence = data.evidence(self.kernel, self.prior, self.noise_prior)
         previous = previous_fit(history)
         rule = MAP(self.prior, self.noise_prior, starts=1)
         start = starting_points(evidence, rule, previous, rng)[0]
@@ -174,28 +174,28 @@ class MarginalGPUCB:
         noise = draws[:, d] if evidence.estimates_noise else np.full(len(draws), np.nan)
         mixture = MomentMatched(
             tuple(
-                framed.condition(self.kernel, row[:d], float(v))
+                data.condition(self.kernel, row[:d], float(v))
                 for row, v in zip(draws, noise, strict=True)
             )
         )
         typical = Fit(
             np.exp(np.mean(np.log(draws[:, :d]), axis=0)), float(np.exp(np.mean(np.log(noise))))
         )
-        return framed, mixture, typical
+        return data, mixture, typical
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
         if start:
             return start
         sample_rng, argmax_rng = rng.spawn(2)
-        framed, mixture, typical = self._mixture(space, history, sample_rng)
-        incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
+        data, mixture, typical = self._mixture(space, history, sample_rng)
+        incumbents = data.X[np.argsort(-data.y, kind="stable")[:3]]
         acquisition, theta = ucb(mixture, self.width), typical.lengthscales
         x = argmax(acquisition, space, theta, argmax_rng, incumbents, history.failed)
         mean, std = mixture.predict(x[None, :])
         decision = decision_of(
             Record,
-            framed,
+            data,
             len(history.model_decisions) + 1,
             float(mean[0]),
             float(std[0]),
@@ -215,12 +215,12 @@ class MarginalGPUCB:
     ) -> Belief | None:
         if len(history.X) == 0:
             return None
-        framed, mixture, typical = self._mixture(space, history.observed, np.random.default_rng(0))
+        data, mixture, typical = self._mixture(space, history.observed, np.random.default_rng(0))
         return Belief(
             mixture,
             self.width,
             typical.lengthscales,
-            framed.offset,
-            framed.scale,
+            data.offset,
+            data.scale,
             "none: a constant width on averaged posteriors",
         )

@@ -114,5 +114,5 @@ class RandomisedGPUCB(OnBase):
             return ucb(model.posterior, factor * model.beta_sqrt)
 
         if isinstance(base, RadiusGPUCB):
-            return base.decided(space, history, rest, lambda shown: ucb(shown, factor), factor)
-        return base.decided(space, history, rest, of_class, own, factor)
+            return base.propose_with(space, history, rest, lambda shown: ucb(shown, factor), factor)
+        return base.propose_with(space, history, rest, of_class, own, factor)

@@ -16,7 +16,7 @@ import numpy as np
 
 from noregret.errors import ConfigurationError, check_range
 from noregret.space import Array, Indices, SearchSpace, Space
-from noregret.strategies.base import Belief, noting
+from noregret.strategies.base import Belief, with_payload
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.trials import Decision, Explanation, History, Proposal
 
@@ -103,7 +103,7 @@ class Subspace:
         found = self.inner.propose(plane, inside, rng)
         x = embedding.outwards(found.x[None, :])[0]
         notes = {"directions": embedding.count, **_of_inputs(found.decision, embedding.bins)}
-        return noting(replace(found, x=x), notes)
+        return with_payload(replace(found, x=x), notes)
 
     def explain(self, decision: Decision) -> Explanation:
         return self.inner.explain(decision)

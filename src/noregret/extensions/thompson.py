@@ -74,12 +74,12 @@ class AdaptiveThompson(OnBase):
                 at = shown.reference
                 return thompson(space, shown.posteriors[at], shown.widths[at], own)
 
-            return base.decided(space, history, rest, drawn)
+            return base.propose_with(space, history, rest, drawn)
 
         def of_class(model: Model) -> Acquisition:
             return thompson(space, model.posterior, model.beta_sqrt, own)
 
-        return base.decided(space, history, rest, of_class, own, None)
+        return base.propose_with(space, history, rest, of_class, own, None)
 
     def explain(self, decision: Decision) -> Explanation:
         rule = "The best point of a function drawn from what is believed."

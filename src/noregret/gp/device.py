@@ -1,8 +1,7 @@
 """Which device the large matrices live on: the processor (NumPy), or a GPU through PyTorch.
 
-A setting of the process, never of a study: the mathematics is the same, the proposals agree to
-rounding, and a study may be begun on one and continued on the other. Why PyTorch:
-docs/decisions/0022.
+The device is a setting of the process, not of a study: proposals agree to rounding, so a study may
+start on one device and continue on the other. Why PyTorch: docs/decisions/0022.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from noregret.space import Array
 
 VARIABLE = "NOREGRET_DEVICE"
 PROCESSOR = "cpu"
-IN_TORCH = "torch-cpu"  # a GPU's code on the processor: for tests, and for comparisons
-Tensor = Any  # PyTorch is no dependency: nothing may import it before it is asked for
+IN_TORCH = "torch-cpu"  # the GPU's code on the processor, for tests and comparisons
+Tensor = Any  # PyTorch is optional: it is imported only when a device is chosen
 
-LEAST = 512  # points from which on a factor is made on the device
-MANY = 4_000_000  # kernel values from which on a sweep given fewer points is made there too
-# Matérn 5/2 in one pass over the memory instead of seven, where PyTorch can compile it
+LEAST = 512  # points from which a factor is computed on the device
+MANY = 4_000_000  # kernel values from which a sweep is computed there, given fewer points
+# Matérn 5/2 in one pass over the memory instead of seven; compiled by PyTorch where it can
 FUSED = """
 template <typename T> T matern(T sq) {
     T z = sqrt(5.0 * (sq > 0.0 ? sq : 0.0));
@@ -68,14 +67,14 @@ class Device:
     name: str
     torch: Any
     place: Any
-    chunk: int  # kernel values that are worked on at once
+    chunk: int  # kernel values computed at once
 
     @property
     def xp(self) -> Any:
         return self.torch
 
     def put(self, array: Array) -> Tensor:
-        """A copy of it on the device."""
+        """A copy of an array on the device."""
         array = np.ascontiguousarray(array, dtype=np.float64)
         if self.place.type == PROCESSOR:
             return self.torch.from_numpy(array.copy())
@@ -84,7 +83,7 @@ class Device:
             return self.torch.from_numpy(array).to(self.place)
 
     def get(self, tensor: Tensor) -> Array:
-        """A copy of it, as an array of its own."""
+        """A copy of a tensor as an array."""
         array: Array = tensor.cpu().numpy()
         return array.copy() if self.place.type == PROCESSOR else array
 
@@ -94,7 +93,7 @@ class Device:
 
     def mapped(self, function: Callable[[Tensor], Tensor], A: Array, step: int) -> Array:
         """``function`` of ``step`` rows at a time, (2, rows) each, side by side. On a GPU the next
-        rows go there and the last results come back while it works.
+        rows are uploaded and the last results downloaded while it computes.
         """
         starts = range(0, len(A), step)
         if self.place.type == PROCESSOR:
@@ -135,8 +134,8 @@ class Device:
         return self.torch.eye(size, dtype=self.torch.float64, device=self.place)
 
     def is_full(self, error: RuntimeError) -> bool:
-        """Whether it says that the memory is too small; CUDA's libraries have words of their own
-        for it.
+        """Whether an error means that the memory is too small; CUDA's libraries raise their own
+        message.
         """
         return isinstance(error, self.torch.OutOfMemoryError) or "ALLOC_FAILED" in str(error)
 
@@ -170,15 +169,16 @@ class Device:
 Place = Processor | Device
 
 _lock = threading.Lock()
-_chosen: list[Device | None] = []  # empty: nobody has asked yet
+_chosen: list[Device | None] = []  # empty until the first use
 
 
 def use_device(name: str) -> str:
-    """Where this process computes from now on: "cpu" (the default, NumPy), or with the extra
-    ``gpu`` "cuda", or "cuda:1" for the second GPU. Returns the name of the one before.
+    """Set where this process computes: "cpu" (the default, NumPy), or with the extra ``gpu``
+    "cuda", or "cuda:1" for the second GPU. Returns the previous device's name.
 
-    The environment variable NOREGRET_DEVICE says the same without a line of code. It is no setting
-    of a study: proposals agree to rounding. "torch-cpu" runs the GPU's code on the processor.
+    The environment variable NOREGRET_DEVICE does the same without code. The device is not a
+    setting of a study: proposals agree to rounding. "torch-cpu" runs the GPU's code on the
+    processor.
     """
     before, chosen = _in_use(), _made(name)
     with _lock:
@@ -187,8 +187,8 @@ def use_device(name: str) -> str:
 
 
 def device_for(kernel: Covariance, points: int, rows: int | None = None) -> Device | None:
-    """The device, where a factor of so many points is worth it, or predictions at so many rows
-    given few points. None: stay here, as does a kernel that only NumPy can evaluate.
+    """The device on which to compute a factor of that many points, or predictions at that many
+    rows given few points; None: NumPy, as for a kernel that only NumPy can evaluate.
     """
     is_worth_it = points >= LEAST if rows is None else rows * points >= MANY
     device = _in_use() if is_worth_it else None

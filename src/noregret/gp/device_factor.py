@@ -5,10 +5,10 @@ The factor lies there in panels of PANEL rows:
 
     L = [[L₁, 0], [Uᵀ, C]]   with   L₁ U = K₁₂,   C Cᵀ = K₂₂ + diag λ₂ − UᵀU
 
-A panel is U (the points before it × its own), C and C⁻¹; it never changes, so factors share what
-they have in common, and half of L is never stored. The whole panels of the factors that were used
-last are cached in this process: a process without them runs the same operations
-(docs/decisions/0022). Everything above PANEL rows is matrix products.
+A panel is U (the points before it × its own), C and C⁻¹. It never changes, so factors share what
+they have in common, and half of L is never stored. Whole panels of recent factors are cached in
+this process; a process without the cache runs the same operations (docs/decisions/0022). Everything
+above PANEL rows is matrix products.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Panel:
 
     @staticmethod
     def of(device: Device, above: Tensor, K: Tensor) -> Panel:
-        """K: what is left of the covariance, λ included, given the points before."""
+        """K: the covariance, λ included, conditioned on the points before."""
         linalg = device.torch.linalg
         corner, info = linalg.cholesky_ex(K)
         if int(info) != 0:
@@ -113,7 +113,7 @@ class PanelFactor:
         return B
 
     def with_panel(self, kernel: Kernel, noise_var: Tensor, stop: int) -> PanelFactor:
-        """The factor with one panel more, of the points before ``stop``."""
+        """The factor with one more panel, of the points before ``stop``."""
         device, rows = self.place, slice(self.size, stop)
         own = self.points[rows]
         above = values(device, kernel, differences(device, self.points[: rows.start], own))
@@ -126,7 +126,7 @@ class PanelFactor:
 
 
 def _lower_product(device: Device, M: Tensor, B: Tensor, out: Tensor) -> None:
-    """M B for a lower triangular M; with many columns in halves, a quarter of the work less."""
+    """M B for a lower triangular M; in halves if there are many columns, which saves a quarter."""
     half = len(M) // 2
     if B.shape[1] < WIDE or half == 0:
         device.torch.mm(M, B, out=out)

@@ -32,8 +32,8 @@ SMALLEST_NOISE_VAR = 1e-8
 LARGEST_LOSS = 1e15  # a first loss above this is scaled down to it, so that L-BFGS-B can step
 SINGULAR = 1e25  # the loss where the matrix has no factor
 TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # relative gain that ends L-BFGS-B, as in SciPy
-COARSE = 500  # with more points, all starts are searched on so many of them
-ENOUGH = 1_000  # with more points, an estimate is made from so many of them
+COARSE = 500  # with more points, all starts are searched on this many of them
+ENOUGH = 1_000  # with more points, an estimate is computed from this many of them
 
 
 # -- the evidence --
@@ -142,7 +142,7 @@ class Evidence:
         return bool(np.isnan(self.told).any())
 
     def part(self, rows: Indices) -> Self:
-        """The same for some of the points. If the noise is unknown, it remains so."""
+        """The evidence of some of the points. Unknown noise remains unknown."""
         if self.estimates_noise:
             rows = np.append(rows, np.flatnonzero(np.isnan(self.told))[:1])
         return replace(self, X=self.X[rows], y=self.y[rows], told=self.told[rows])

@@ -138,7 +138,7 @@ def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
 
 def stationary(kernel: Covariance) -> Kernel:
     """A kernel that is a function of the distance, or an error."""
-    if isinstance(kernel, Matern | SquaredExponential):  # asked a thousand times in an ask
+    if isinstance(kernel, Matern | SquaredExponential):  # fast path: the protocol check is slow
         return kernel
     if is_composed(kernel):
         raise ConfigurationError(

@@ -36,7 +36,7 @@ from noregret.space import Array
 if TYPE_CHECKING:
     from noregret.gp.device_factor import PanelFactor
 
-# 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
+# variance below which rounding dominates; keeps the gradient of its root finite
 VARIANCE_FLOOR = 1e-20
 # greedy maximisation reaches this share of the maximum of a monotone submodular function
 GREEDY_SHARE = 1 - 1 / math.e
@@ -235,7 +235,7 @@ class Posterior:
 
     @property
     def pending_information(self) -> float:
-        """What the pending points will add to it."""
+        """The information that the pending points will add."""
         return self._information(slice(self.observed, None))
 
     def _information(self, rows: slice) -> float:
@@ -248,7 +248,7 @@ class Posterior:
         return self.factor.L
 
     def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
-        """One more point in O(n²); y=None: its value is not known yet (pending)."""
+        """The posterior with one more point, in O(n²); y=None: it is pending."""
         if y is not None and self.observed < len(self.X):
             raise ConfigurationError(
                 "append observed points before pending ones: the mean of a posterior must not"

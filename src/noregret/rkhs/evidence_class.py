@@ -29,7 +29,7 @@ FINENESS = 8  # θ_0·2^(−k/8): the grid of classes, without which no regret i
 
 @dataclass(frozen=True, slots=True)
 class ClassEstimate:
-    """A class chosen from the data, and the radius that holds for it."""
+    """A class chosen from the data, with the radius that holds for it."""
 
     function_class: FunctionClass
     radius_squared: float

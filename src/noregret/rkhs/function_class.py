@@ -78,7 +78,7 @@ class FunctionClass:
 
     @property
     def is_full(self) -> bool:
-        """Whether the ball can grow no more: it need not hold f any longer when θ still shrinks."""
+        """Whether the norm bound is at its limit, so that the class may lose f as θ shrinks."""
         return self.norm_bound >= LARGEST_NORM
 
 
@@ -107,7 +107,7 @@ def split(h: float, weight: float, dimension: int) -> tuple[float, float]:
 
 
 def merge(g: float, b: float, dimension: int) -> float:
-    """h of a pair (g, b), as far as it is a number."""
+    """h = g^d·b of a pair (g, b), at most LARGEST_SCALING."""
     if dimension * math.log(g) + math.log(b) > math.log(LARGEST_SCALING):
         return LARGEST_SCALING
     return g**dimension * b
@@ -171,7 +171,7 @@ class Bounded:
     least: float = -math.inf
 
     def excess(self, sides: Array) -> float:
-        """What is added in a cell with these sides."""
+        """The bound's excess over the largest vertex in a cell with these sides."""
         steps = (sides / self.lengthscales).tolist()
         error = sum(interpolation_error(self.kernel, step) for step in steps)
         return self.norm_bound * error  # theory.md#certificates

@@ -34,7 +34,7 @@ SEARCHED = 1e-9, 1e9  # range of c in which a lower bound of the norm is sought
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What was observed, and nothing else: points under way have no place here."""
+    """Observed values; pending points do not belong here."""
 
     X: Array  # (n, d)
     y: Array  # (n,)

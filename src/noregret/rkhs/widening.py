@@ -1,8 +1,7 @@
 """How the function class grows: growth curves of t, and the rules that decide by how much to widen.
 
-A rule sees a ``Probe``: the questions it may ask about a trial scaling h at this step. It answers
-with a ``Scaling``: never, by schedule, by reference regret, by minimum uncertainty, or by a fixed
-factor.
+A rule queries a ``Probe`` about a trial scaling h at this step and returns a ``Scaling``. The class
+widens never, by schedule, by reference regret, by minimum uncertainty, or by a fixed factor.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class ConstantGrowth:
-    """1 for ever."""
+    """1 at all t: the class does not grow."""
 
     def __call__(self, t: float) -> float:
         return 1.0
@@ -106,7 +105,7 @@ def as_growth(curve: Any) -> Growth | Callable[[float], float]:
 Information = Literal["ratio", "printed", "exact"]
 Estimator = Literal["regret_bound", "one_step"]
 
-BRACKET = 1.3  # factor of a step of the upward search for h, theory.md#reference-regret
+BRACKET = 1.3  # step factor of the upward search for h, theory.md#reference-regret
 TOLERANCE = 1e-3  # error of log h at which the bisection stops
 LARGEST_HINT = "it bounds g: the first lengthscale over the shortest that f can have"
 LARGEST = 1e12  # the search for h stops here even without a cap
@@ -114,9 +113,7 @@ LARGEST = 1e12  # the search for h stops here even without a cap
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The decision for one step; reference and estimate are what was compared, where a rule
-    compares.
-    """
+    """The scaling of one step; reference and estimate are the numbers a rule compared, if any."""
 
     h: float
     g: float
@@ -322,7 +319,7 @@ class Shortening:
 
 
 def _shortened(probe: Probe, g: float, level: float, std: float) -> Scaling:
-    """By lengthscales alone."""
+    """A scaling by lengthscales alone."""
     return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std)
 
 
@@ -380,6 +377,6 @@ def _bisected(
 
 @runtime_checkable
 class Widening(Protocol):
-    """A rule that decides how wide the class is at a step: bring your own by writing this one."""
+    """The protocol of a rule that decides how wide the class is at a step."""
 
     def scaling(self, probe: Probe) -> Scaling: ...

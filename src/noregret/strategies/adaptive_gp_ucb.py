@@ -123,7 +123,7 @@ class Step:
 
     @property
     def proved(self) -> bool:
-        """Whether the band is a theorem's now: points under way narrow it, which none allows."""
+        """Whether a theorem covers the band now; none does while pending points narrow it."""
         in_units = self.data.scale == 1.0  # not so where values are beyond what floats reach
         return self.strategy.proved and in_units and len(self.data.pending) == 0
 
@@ -200,7 +200,7 @@ class Step:
     # -- the proposal --
 
     def proposal(self, scaling: Scaling, x: Array, exploration: float | None = 1.0) -> Proposal:
-        """x with what is recorded of it."""
+        """x with the decision to record."""
         s, data, model = self.strategy, self.data, self.model(scaling.g, scaling.b)
         mean, std = (float(part[0]) for part in model.posterior.predict(x[None, :]))
         held, of_scaling = model.function_class, asdict(scaling)
@@ -429,9 +429,9 @@ class AdaptiveGPUCB:
         return max(self.noise_std, LEAST_NOISE) if self.regulariser is None else self.noise_std
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self.decided(space, history, rng)
+        return self.propose_with(space, history, rng)
 
-    def decided(
+    def propose_with(
         self,
         space: SearchSpace,
         history: History,
@@ -462,7 +462,7 @@ class AdaptiveGPUCB:
         return record.explanation(decision, "ucb", self._active(record))
 
     def _active(self, record: ClassRecord) -> str:
-        """Which of fit and schedule set the lengthscales."""
+        """Whether the fit or the schedule set the lengthscales."""
         if self.estimation is None or record.fitted_lengthscales is None:
             return "schedule"
         if self.estimation.combine == "scale":
@@ -474,9 +474,7 @@ class AdaptiveGPUCB:
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
-        """The class of the last decision, conditioned on everything told since: points under way
-        do not narrow it.
-        """
+        """The class of the last decision given all values; pending points do not narrow it."""
         if len(history.X) == 0:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
@@ -487,7 +485,7 @@ class AdaptiveGPUCB:
         return step.belief(step.previous, more, step.proved)
 
     def refutes(self, data: ModelData, held: FunctionClass) -> bool:
-        """Whether no f of the class keeps within the radius of its own kernel's forecasts."""
+        """Whether no f of the class lies within the radius of its own kernel's forecasts."""
         amplitude = self._noise_bound / math.sqrt(self._regulariser)
         # λ_i = (R_i/amplitude)², see ``standardise``
         values = Values(data.X, data.y, amplitude * np.sqrt(data.told))

@@ -15,7 +15,7 @@ from noregret.trials import Decision, Explanation, History, Limit, Proposal
 
 @dataclass(frozen=True, slots=True)
 class RandomSearch:
-    """Independent uniform points, though not where one failed."""
+    """Independent uniform points, except near failed ones."""
 
     proved: ClassVar[bool] = False
 
@@ -27,7 +27,7 @@ class RandomSearch:
         )
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
-        """Any limits will do: nothing is read of them."""
+        """Any limits are allowed: they are ignored."""
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return Proposal(random_point(space, rng, history.failed), Decision("random"))

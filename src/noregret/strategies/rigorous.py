@@ -1,7 +1,7 @@
-"""GP-UCB on a class that follows the data, with the band of one radius for all classes.
+"""GP-UCB on a class chosen by the data, with the band of one radius for all classes.
 
-No grid of lengthscales shares δ; the class may be chosen from the data; a norm bound that the data
-refute is lifted; points under way narrow what is asked next and never the band. Model units are
+No grid of lengthscales shares δ, so the class may depend on the data. A norm bound that the data
+refute is raised. Pending points narrow the next acquisition and never the band. Model units are
 those of B_0: a value is offset + B_0·z. theory.md#radius, theory.md#refuted
 """
 
@@ -41,14 +41,14 @@ from noregret.strategies.base import (
     check_initial_points,
     decision_of,
     initial_proposal,
-    noting,
     random_point,
+    with_payload,
 )
 from noregret.strategies.data import LEAST_NOISE, ModelData, number, scaled, unit_for
 from noregret.strategies.rigorous_outcomes import (
     OutcomeAssumptions,
     OutcomeBand,
-    hope,
+    best_case_margin,
     may_be_feasible,
     of_outcome,
     optimistic,
@@ -66,7 +66,7 @@ from noregret.strategies.validation import (
 )
 from noregret.trials import Decision, Explanation, History, Limit, Proposal, payload_as
 
-LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
+LEAST = 1e-4  # times B_0, the smallest R: replicates that agree exactly would bound it by 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +179,7 @@ class RadiusGPUCB:
         return self.delta / (1 + len(self.outcomes))
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
-        """Something must be assumed of every outcome, and of nothing else."""
+        """Checks that every outcome has assumptions, and nothing else has."""
         if limits and isinstance(self.noise_bound, NoiseFromReplicates):
             raise ConfigurationError(
                 "with limits on outcomes the noise must be bounded by a number: give noise_bound"
@@ -202,9 +202,9 @@ class RadiusGPUCB:
         """(θ_0, 1): norms are in units of B_0."""
         return FunctionClass(start_lengthscales(self.lengthscales, dimension), 1.0)
 
-    def known(self, history: History) -> tuple[RadiusGPUCB, History] | None:
-        """Itself with numbers that floats can compute with, and the history that it may use; None
-        while there are too few repeats.
+    def with_known_noise(self, history: History) -> tuple[RadiusGPUCB, History] | None:
+        """The strategy with a numeric noise bound in a safe range, and the history it may use; None
+        while there are too few replicates.
 
         R found from repeats takes half of delta, and told noise is not used:
         theory.md#unknown-noise. R is raised to ``LEAST_NOISE``·B_0, which keeps it a bound. B_0 is
@@ -215,7 +215,7 @@ class RadiusGPUCB:
             unit = unit_for(np.append(history.y, told), self.norm_bound)
             bound = max(rule, LEAST_NOISE * unit)
             return replace(self, noise_bound=bound, norm_bound=unit), history
-        rows = pairs(history, rule.pairs)
+        rows = replicate_pairs(history, rule.pairs)
         if len(rows) < rule.pairs:
             return None
         unit = unit_for(history.y, self.norm_bound)
@@ -228,7 +228,7 @@ class RadiusGPUCB:
 
     @property
     def _bound(self) -> float:
-        assert not isinstance(self.noise_bound, NoiseFromReplicates)  # see ``known``
+        assert not isinstance(self.noise_bound, NoiseFromReplicates)  # see ``with_known_noise``
         return self.noise_bound
 
     def values(self, history: History) -> Values:
@@ -237,11 +237,11 @@ class RadiusGPUCB:
         y = scaled(history.y, history.sign * self.offset, self.norm_bound)
         return Values(history.X, y, np.maximum(told, self._bound) / self.norm_bound)
 
-    def followed(
+    def estimated_class(
         self, space: SearchSpace, history: History, least: float = 0.0
     ) -> tuple[ClassEstimate, RadiusBand]:
-        """The class that the data ask for with a norm bound of at least ``least``, and its band.
-        Its clock counts the decisions that were told: points under way move nothing.
+        """The class estimated from the data, with a norm bound of at least ``least``, and its band.
+        t counts decisions with values: pending points do not move it.
         """
         start, values = self.initial_class(space.dimension), self.values(history)
         pairs = zip(history.decisions, history.rows, strict=True)
@@ -254,9 +254,9 @@ class RadiusGPUCB:
         return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0), 1.0)
+        return self.propose_with(space, history, rng, lambda shown: ucb(shown, 1.0), 1.0)
 
-    def decided(
+    def propose_with(
         self,
         space: SearchSpace,
         history: History,
@@ -268,7 +268,7 @@ class RadiusGPUCB:
         exploration: by how much it multiplies the width, if it is an upper confidence bound.
         """
         self.initial_class(space.dimension)  # what does not fit the space is refused at once
-        known = self.known(history)
+        known = self.with_known_noise(history)
         if known is None:
             again = unpaired(history.X, history.pending)
             x = random_point(space, rng, history.failed) if again is None else again
@@ -278,9 +278,9 @@ class RadiusGPUCB:
         if first is not None:
             return first
         if history.outcomes:
-            proposal = me._limited(space, usable, rng)
+            proposal = me._propose_within_limits(space, usable, rng)
         else:
-            estimate = me.followed(space, usable)
+            estimate = me.estimated_class(space, usable)
             shown = estimate[1].with_pending(usable.under_way)
             theta = estimate[0].function_class.lengthscales
             avoided = usable.failed, usable.given_up
@@ -288,12 +288,14 @@ class RadiusGPUCB:
             x = argmax(acquisition(shown), space, theta, rng, top, *avoided)
             proposal = me._proposal(usable, x, theta, "ucb", estimate, exploration=exploration)
         if me.norm_bound != self.norm_bound:
-            proposal = noting(proposal, {"proved": False})
+            proposal = with_payload(proposal, {"proved": False})
         if isinstance(self.noise_bound, NoiseFromReplicates):
-            return keeping(proposal, history, self.noise_bound.pairs)
+            return pin_replicates(proposal, history, self.noise_bound.pairs)
         return proposal
 
-    def _limited(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+    def _propose_within_limits(
+        self, space: SearchSpace, history: History, rng: np.random.Generator
+    ) -> Proposal:
         """By the classes of the decisions; where these leave nothing feasible, by those of the
         beliefs; where these leave nothing either, what comes closest. While no value is known its
         upper end is the same everywhere: any point of the optimistic set is then an argmax, and the
@@ -304,9 +306,9 @@ class RadiusGPUCB:
         for least in (0.0, 1.0):
             limits = outcome_bands(self, space, history, least)
             theta = shortest = np.min([each.lengthscales for each in limits], axis=0)
-            acquisition = hope(limits)
+            acquisition = best_case_margin(limits)
             if len(history.X):
-                estimate = me.followed(space, history, least)
+                estimate = me.estimated_class(space, history, least)
                 theta, top = (
                     estimate[0].function_class.lengthscales,
                     _best_middles(estimate[1], history.X),
@@ -317,7 +319,7 @@ class RadiusGPUCB:
             if may_be_feasible(limits, x[None, :])[0]:
                 return me._proposal(history, x, theta, "optimistic", estimate, limits)
         if len(history.X):
-            x = search(hope(limits), space, shortest, rng, top, history)
+            x = search(best_case_margin(limits), space, shortest, rng, top, history)
         return me._proposal(history, x, theta, "infeasible", estimate, limits)
 
     def _proposal(
@@ -386,11 +388,11 @@ class RadiusGPUCB:
         if len(history.X) == 0:
             return None
         stated = self if delta is None else replace(self, delta=delta)
-        found = replace(stated, delta=stated.share).known(history)
+        found = replace(stated, delta=stated.share).with_known_noise(history)
         if found is None:
             return None
         me, history = found
-        chosen, band = me.followed(space, history, least=1.0)
+        chosen, band = me.estimated_class(space, history, least=1.0)
         index = band.reference
         held = chosen.function_class
         return Belief(
@@ -435,7 +437,7 @@ class RadiusGPUCB:
 
 
 def _best_middles(band: RadiusBand, X: Array) -> Array:
-    """The three points at which the middle of the band is highest."""
+    """The three points with the highest middle of the band."""
     lower, upper = band.bounds(X)
     return X[np.argsort(-(lower + upper), kind="stable")[:3]]
 
@@ -443,8 +445,8 @@ def _best_middles(band: RadiusBand, X: Array) -> Array:
 REPEATED = "repeated"  # in the payload of a decision: the points of the pairs
 
 
-def kept_places(history: History, count: int) -> Array | None:
-    """(count, d): the points of the pairs that the first decision of the model kept, if any did."""
+def pinned_points(history: History, count: int) -> Array | None:
+    """(count, d): the points of the pairs recorded by the model's first decision, if any."""
     for each in history.decisions:
         places = np.array(each.payload.get(REPEATED, ()), dtype=np.float64)
         if places.shape == (count, history.X.shape[1]):
@@ -452,16 +454,16 @@ def kept_places(history: History, count: int) -> Array | None:
     return None
 
 
-def pairs(history: History, count: int) -> list[tuple[int, int]]:
-    """The rows of the repeats that bound the noise, fewer than ``count`` if there are too few."""
-    places = kept_places(history, count)
+def replicate_pairs(history: History, count: int) -> list[tuple[int, int]]:
+    """The rows of the replicates that bound the noise; fewer than ``count`` if too few."""
+    places = pinned_points(history, count)
     rows = [] if places is None else pairs_at(history.X, places)
     return rows if len(rows) == count else first_pairs(history.X, count)
 
 
-def keeping(proposal: Proposal, history: History, count: int) -> Proposal:
-    """With the points of the pairs, if it is the first of a model."""
-    if proposal.decision.model is None or kept_places(history, count) is not None:
+def pin_replicates(proposal: Proposal, history: History, count: int) -> Proposal:
+    """The proposal with the points of the pairs recorded, if it is the model's first."""
+    if proposal.decision.model is None or pinned_points(history, count) is not None:
         return proposal
-    places = history.X[[first for first, _ in pairs(history, count)]]
-    return noting(proposal, {REPEATED: places.tolist()})
+    places = history.X[[first for first, _ in replicate_pairs(history, count)]]
+    return with_payload(proposal, {REPEATED: places.tolist()})

@@ -89,13 +89,13 @@ def margin_history(history: History, margins: Margins) -> History:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeBand:
-    """An outcome with its class and band; ``shown`` counts points under way."""
+    """An outcome with its class and band; ``pending_band`` counts points under way."""
 
     strategy: RadiusGPUCB
     margins: Margins
     chosen: ClassEstimate
     band: RadiusBand
-    shown: RadiusBand
+    pending_band: RadiusBand
 
     @property
     def lengthscales(self) -> Array:
@@ -109,7 +109,7 @@ class OutcomeBand:
     def decision(self, x: Array) -> OutcomeDecision:
         reference = self.band.posteriors[self.band.reference]
         mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-        ends = [float(end[0]) for end in self.shown.bounds(x[None, :])]
+        ends = [float(end[0]) for end in self.pending_band.bounds(x[None, :])]
         unit, offset = self.strategy.norm_bound, self.strategy.offset
         lower, upper = sorted(self.margins.in_values(offset + unit * end) for end in ends)
         return OutcomeDecision(
@@ -127,35 +127,35 @@ class OutcomeBand:
 def outcome_bands(
     strategy: RadiusGPUCB, space: SearchSpace, history: History, least: float = 0.0
 ) -> tuple[OutcomeBand, ...]:
-    """Of every outcome that was measured; the others may be anything."""
+    """The bands of all measured outcomes; the others are unconstrained."""
     made = []
     for margins in history.outcomes:
         own = of_outcome(strategy, margins.name, margins.limit)
-        known = own.known(margin_history(history, margins)) if len(margins.y) else None
+        known = own.with_known_noise(margin_history(history, margins)) if len(margins.y) else None
         if known is not None:
             own = known[0]
-            chosen, band = own.followed(space, known[1], least)
-            shown = band.with_pending(history.under_way)
-            made.append(OutcomeBand(own, margins, chosen, band, shown))
+            chosen, band = own.estimated_class(space, known[1], least)
+            pending_band = band.with_pending(history.under_way)
+            made.append(OutcomeBand(own, margins, chosen, band, pending_band))
     return tuple(made)
 
 
 def may_be_feasible(bands: Sequence[OutcomeBand], A: Array) -> Mask:
-    """The optimistic set: where no limit is surely broken."""
+    """The optimistic set: where no limit is violated for certain."""
     kept = np.ones(len(A), dtype=np.bool_)
     for each in bands:
-        kept &= each.shown.upper(A) >= each.least  # theory.md#limits
+        kept &= each.pending_band.upper(A) >= each.least  # theory.md#limits
     return kept
 
 
-def hope(bands: Sequence[OutcomeBand]) -> Acquisition:
+def best_case_margin(bands: Sequence[OutcomeBand]) -> Acquisition:
     """The smallest upper end of a margin, in units of its norm: below zero, surely infeasible."""
 
     def values(A: Array) -> Array:
-        return np.min([each.shown.upper(A) - each.least for each in bands], axis=0)
+        return np.min([each.pending_band.upper(A) - each.least for each in bands], axis=0)
 
     def gradients(A: Array) -> tuple[Array, Array]:
-        parts = [each.shown.predict_gradients(A) for each in bands]
+        parts = [each.pending_band.predict_gradients(A) for each in bands]
         ends = np.stack(
             [m + h - each.least for (m, h, _, _), each in zip(parts, bands, strict=True)]
         )
@@ -169,14 +169,14 @@ def hope(bands: Sequence[OutcomeBand]) -> Acquisition:
 def optimistic(
     value: RadiusBand, bands: Sequence[OutcomeBand], space: SearchSpace, seed: int
 ) -> Acquisition:
-    """The value's upper end in the optimistic set; outside, below all of that, the more the surer a
-    limit is broken.
+    """The value's upper bound in the optimistic set; outside it lower values, decreasing with the
+    violation of a limit.
     """
     if not bands:
         return Acquisition(value.upper, lambda A: _upper_gradients(value, A))
     sample = spread_points(space, np.random.default_rng(seed).random((SAMPLE, space.dimension)))
     floor = float(value.upper(sample).min()) - 1.0
-    outside = hope(bands)
+    outside = best_case_margin(bands)
 
     def values(A: Array) -> Array:
         left = outside.values(A)
@@ -203,7 +203,7 @@ def search(
     incumbents: Array,
     history: History,
 ) -> Array:
-    """Its argmax. Gradients do not lead along the edge of a set: steps of chance do."""
+    """The argmax. Random steps follow the edge of the feasible set, which gradients do not."""
     avoided = history.failed, history.given_up
     x = argmax(acquisition, space, lengthscales, rng, incumbents, *avoided)
     if space.enumeration() is not None or not space.movable.any():

@@ -1,4 +1,4 @@
-"""What a strategy's settings must satisfy: to make sense at all, and to keep the theorem."""
+"""Checks of a strategy's settings, and the words of conditions and theorems."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def start_lengthscales(lengthscales: float | tuple[float, ...] | None, dimension
 
 
 def needs(noise_bound: float | None, history: History, *, at_least: bool = False) -> str:
-    """What a band needs besides its class, in words. at_least: a told noise only raises R."""
+    """The conditions of a band besides its class. at_least: a told noise only raises R."""
     told = ""
     if not np.all(np.isnan(history.noise_std)):
         told = ", or where a noise was told as much as that"
