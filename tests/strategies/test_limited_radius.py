@@ -68,8 +68,8 @@ def test_the_point_is_the_best_of_what_may_be_feasible() -> None:
         x = study.space.encode(trial.params)
         assert may_be_feasible(limits, x[None, :])[0]
         fine = np.linspace(0, 1, 2001)[:, None]
-        margin = each.strategy.offset + each.strategy.norm_bound * each.shown.upper(fine)
-        _, band = replace(rule, delta=rule.share).estimated_class(study.space, history)
+        margin = each.strategy.offset + each.strategy.norm_bound * each.pending_band.upper(fine)
+        band = replace(rule, delta=rule.share).estimated_class(study.space, history).band
         upper = band.with_pending(history.pending).upper(np.vstack([x[None, :], fine]))
         assert upper[0] >= upper[1:][margin >= 0].max() - 1e-4
         assert trial.decision.payload["rule"] == "optimistic"

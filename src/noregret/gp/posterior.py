@@ -265,47 +265,28 @@ class Posterior:
                 z = z + self.mean * self.factor.solve(np.ones(len(self.X)))  # L⁻¹y
             row = factor.last_row
             z = np.append(z, (y - row[:-1] @ z) / row[-1])
-        posterior = Posterior.from_factor(
-            self.kernel,
-            self.lengthscales,
-            X,
-            lam,
-            factor,
-            z,
-            self.observed + (y is not None),
-            kriging=kriging,
-        )
+        grown = replace(self, X=X, noise_var=lam, factor=factor)
+        grown = grown.solved(z, self.observed + (y is not None), kriging=kriging)
         if kriging and y is None:
             weights = factor.solve(z, transposed=True)
-            posterior = replace(posterior, z=z, weights=weights, mean=self.mean)
-        return posterior
+            grown = replace(grown, z=z, weights=weights, mean=self.mean)
+        return grown
 
-    @staticmethod
-    def from_factor(
-        kernel: Covariance,
-        lengthscales: Array,
-        X: Array,
-        noise_var: Array,
-        factor: CovarianceFactor,
-        z: Array,
-        observed: int,
-        *,
-        kriging: bool,
-    ) -> Posterior:
-        """Given z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points, its
-        variance that with the pending ones.
+    def solved(self, z: Array, observed: int, *, kriging: bool) -> Posterior:
+        """The posterior of the same factor given z = L⁻¹y, 0 where a value is pending. The mean is
+        that of the observed points, its variance that with the pending ones.
         """
+        factor, n = self.factor, len(self.X)
         mean, ones, mean_var = 0.0, None, 0.0
         if kriging:
-            u = factor.solve(np.ones(len(X)))
+            u = factor.solve(np.ones(n))
             seen = u[:observed]
             mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
-            z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(X) - observed)])
+            z = np.concatenate([z[:observed] - mean * seen, np.zeros(n - observed)])
             ones, mean_var = factor.solve(u, transposed=True), 1.0 / float(u @ u)
         weights = factor.solve(z, transposed=True)
-        return Posterior(
-            kernel, lengthscales, X, noise_var, factor, z, weights, observed, mean, ones, mean_var
-        )
+        posterior = replace(self, z=z, weights=weights, observed=observed)
+        return replace(posterior, mean=mean, ones=ones, mean_var=mean_var)
 
 
 def log_evidence(
@@ -373,7 +354,8 @@ def condition(
 
         factor = panel_factor(device, stationary(kernel), lengthscales, X, lam)
     z = np.append(factor.solve(y), np.zeros(len(X) - n))  # pending at the mean: innovation 0
-    return Posterior.from_factor(kernel, lengthscales, X, lam, factor, z, n, kriging=kriging)
+    posterior = Posterior(kernel, lengthscales, X, lam, factor, z, z, n)
+    return posterior.solved(z, n, kriging=kriging)
 
 
 def greedy_information(

@@ -74,10 +74,11 @@ class EvidenceClass:
         Of a ladder it is the rung with the most evidence, not above the floor. There is one radius
         for all rungs: their mixtures share the weights 2^−(i+1).
         """
-        rungs, shares, floor = (kernel,), [1.0], 0
         if isinstance(kernel, Ladder):
             rungs, floor = kernel.rungs, kernel.floor(t)
             shares = [0.5 ** (i + 1) for i in range(len(rungs))]
+        else:
+            rungs, floor, shares = (kernel,), 0, [1.0]
         shortest = self.floor(t) ** (1 / start.dimension)
         starts, mixtures, ratios, weights, evidence = [], [], [], [], []
         for rung, share in zip(rungs, shares, strict=True):

@@ -17,7 +17,6 @@ import numpy as np
 from noregret.errors import DELTA_HINT, ConfigurationError, check_range
 from noregret.gp import Kernel, SquaredExponential, stationary
 from noregret.rkhs import (
-    ClassEstimate,
     EvidenceClass,
     FunctionClass,
     Ladder,
@@ -46,6 +45,7 @@ from noregret.strategies.base import (
 )
 from noregret.strategies.data import LEAST_NOISE, ModelData, number, scaled, unit_for
 from noregret.strategies.rigorous_outcomes import (
+    ClassBand,
     OutcomeAssumptions,
     OutcomeBand,
     best_case_margin,
@@ -238,8 +238,8 @@ class RadiusGPUCB:
         return Values(history.X, y, np.maximum(told, self._bound) / self.norm_bound)
 
     def estimated_class(
-        self, space: SearchSpace, history: History, least: float = 0.0
-    ) -> tuple[ClassEstimate, RadiusBand]:
+        self, space: SearchSpace, history: History, least: float = 0.0, pending: Array | None = None
+    ) -> ClassBand:
         """The class estimated from the data, with a norm bound of at least ``least``, and its band.
         t counts decisions with values: pending points do not move it.
         """
@@ -251,7 +251,10 @@ class RadiusGPUCB:
         if held.norm_bound < least:
             lifted, b = FunctionClass(held.lengthscales, least), least / chosen.implied
             chosen = replace(chosen, function_class=lifted, b=b)
-        return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
+        band = radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
+        return ClassBand(
+            self, chosen, band, band if pending is None else band.with_pending(pending)
+        )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         return self.propose_with(space, history, rng, lambda shown: ucb(shown, 1.0), 1.0)
@@ -280,13 +283,11 @@ class RadiusGPUCB:
         if history.outcomes:
             proposal = me._propose_within_limits(space, usable, rng)
         else:
-            estimate = me.estimated_class(space, usable)
-            shown = estimate[1].with_pending(usable.under_way)
-            theta = estimate[0].function_class.lengthscales
+            value = me.estimated_class(space, usable, pending=usable.under_way)
+            theta, top = value.lengthscales, value.incumbents(usable.X)
             avoided = usable.failed, usable.given_up
-            top = _best_middles(estimate[1], usable.X)
-            x = argmax(acquisition(shown), space, theta, rng, top, *avoided)
-            proposal = me._proposal(usable, x, theta, "ucb", estimate, exploration=exploration)
+            x = argmax(acquisition(value.pending_band), space, theta, rng, top, *avoided)
+            proposal = me._proposal(usable, x, theta, "ucb", value, exploration=exploration)
         if me.norm_bound != self.norm_bound:
             proposal = with_payload(proposal, {"proved": False})
         if isinstance(self.noise_bound, NoiseFromReplicates):
@@ -302,25 +303,21 @@ class RadiusGPUCB:
         one with the best hope is taken. theory.md#limits
         """
         me, seed = replace(self, delta=self.share), int(rng.integers(2**31))
-        estimate, top = None, history.without_value[:3]
+        value, top = None, history.without_value[:3]
         for least in (0.0, 1.0):
             limits = outcome_bands(self, space, history, least)
             theta = shortest = np.min([each.lengthscales for each in limits], axis=0)
             acquisition = best_case_margin(limits)
             if len(history.X):
-                estimate = me.estimated_class(space, history, least)
-                theta, top = (
-                    estimate[0].function_class.lengthscales,
-                    _best_middles(estimate[1], history.X),
-                )
-                shown = estimate[1].with_pending(history.under_way)
-                acquisition = optimistic(shown, limits, space, seed)
+                value = me.estimated_class(space, history, least, history.under_way)
+                theta, top = value.lengthscales, value.incumbents(history.X)
+                acquisition = optimistic(value.pending_band, limits, space, seed)
             x = search(acquisition, space, theta, rng, top, history)
             if may_be_feasible(limits, x[None, :])[0]:
-                return me._proposal(history, x, theta, "optimistic", estimate, limits)
+                return me._proposal(history, x, theta, "optimistic", value, limits)
         if len(history.X):
             x = search(best_case_margin(limits), space, shortest, rng, top, history)
-        return me._proposal(history, x, theta, "infeasible", estimate, limits)
+        return me._proposal(history, x, theta, "infeasible", value, limits)
 
     def _proposal(
         self,
@@ -328,7 +325,7 @@ class RadiusGPUCB:
         x: Array,
         theta: Array,
         rule: str,
-        estimate: tuple[ClassEstimate, RadiusBand] | None,
+        value: ClassBand | None,
         limits: tuple[OutcomeBand, ...] = (),
         exploration: float | None = None,
     ) -> Proposal:
@@ -341,11 +338,10 @@ class RadiusGPUCB:
             record["chance_feasible"] = math.prod(each.chance for each in outcomes)
         offset, unit = history.sign * self.offset, self.norm_bound
         mean, std = 0.0, 1.0
-        if estimate is not None:
-            chosen, band = estimate
-            reference = band.posteriors[band.reference]
-            mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-            above = float(band.with_pending(history.under_way).upper(x[None, :])[0])
+        if value is not None:
+            chosen, band = value.estimate, value.band
+            mean, std = value.forecast(x)
+            above = float(value.pending_band.upper(x[None, :])[0])
             record |= {
                 "g": chosen.g,
                 "b": chosen.b,
@@ -353,7 +349,7 @@ class RadiusGPUCB:
                 "norm_lower_bound": chosen.norm_lower_bound,
                 "beta_sqrt": (above - mean) / std,
                 "proved": True,  # with points under way too: the width pays for them
-                "information_gain": reference.information_gain,
+                "information_gain": band.posteriors[band.reference].information_gain,
                 "recommended_bound": number(offset + unit * float(band.bounds(history.X)[0].max())),
             }
         bound = self._bound / unit
@@ -392,16 +388,16 @@ class RadiusGPUCB:
         if found is None:
             return None
         me, history = found
-        chosen, band = me.estimated_class(space, history, least=1.0)
+        value = me.estimated_class(space, history, least=1.0)
+        band, held = value.band, value.estimate.function_class
         index = band.reference
-        held = chosen.function_class
         return Belief(
             band.posteriors[index],
             band.widths[index],
             held.lengthscales,
             history.sign * self.offset,
             me.norm_bound,
-            stated._condition(what, me, chosen, history, band),
+            stated._condition(what, value, history),
             proved=me.norm_bound == self.norm_bound,
             kernel=stationary(band.posteriors[0].kernel),
             norm_bound=held.norm_bound,
@@ -410,14 +406,8 @@ class RadiusGPUCB:
             outcomes=outcome_beliefs(stated, space, history),
         )
 
-    def _condition(
-        self,
-        what: str,
-        known: RadiusGPUCB,
-        chosen: ClassEstimate,
-        history: History,
-        band: RadiusBand,
-    ) -> str:
+    def _condition(self, what: str, value: ClassBand, history: History) -> str:
+        known, chosen, band = value.strategy, value.estimate, value.band
         unit = known.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
         held = chosen.function_class
@@ -434,12 +424,6 @@ class RadiusGPUCB:
         if unit != self.norm_bound:
             text = f"not proved (values are far beyond norm_bound {self.norm_bound:g}): {text}"
         return f"refuted by the data: {text}" if band.refuted else text
-
-
-def _best_middles(band: RadiusBand, X: Array) -> Array:
-    """The three points with the highest middle of the band."""
-    lower, upper = band.bounds(X)
-    return X[np.argsort(-(lower + upper), kind="stable")[:3]]
 
 
 REPEATED = "repeated"  # in the payload of a decision: the points of the pairs

@@ -88,18 +88,34 @@ def margin_history(history: History, margins: Margins) -> History:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeBand:
-    """An outcome with its class and band; ``pending_band`` counts points under way."""
+class ClassBand:
+    """The class of the value or of a margin with its band, without and with pending points."""
 
     strategy: RadiusGPUCB
-    margins: Margins
-    chosen: ClassEstimate
+    estimate: ClassEstimate
     band: RadiusBand
     pending_band: RadiusBand
 
     @property
     def lengthscales(self) -> Array:
-        return self.chosen.function_class.lengthscales
+        return self.estimate.function_class.lengthscales
+
+    def incumbents(self, X: Array) -> Array:
+        """The three points with the highest middle of the band."""
+        lower, upper = self.band.bounds(X)
+        return X[np.argsort(-(lower + upper), kind="stable")[:3]]
+
+    def forecast(self, x: Array) -> tuple[float, float]:
+        """Mean and std of the Gaussian process at c = 1."""
+        mean, std = self.band.posteriors[self.band.reference].predict(x[None, :])
+        return float(mean[0]), float(std[0])
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeBand(ClassBand):
+    """The class of a margin."""
+
+    margins: Margins
 
     @property
     def least(self) -> float:
@@ -107,8 +123,7 @@ class OutcomeBand:
         return -self.strategy.offset / self.strategy.norm_bound
 
     def decision(self, x: Array) -> OutcomeDecision:
-        reference = self.band.posteriors[self.band.reference]
-        mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
+        mean, std = self.forecast(x)
         ends = [float(end[0]) for end in self.pending_band.bounds(x[None, :])]
         unit, offset = self.strategy.norm_bound, self.strategy.offset
         lower, upper = sorted(self.margins.in_values(offset + unit * end) for end in ends)
@@ -133,10 +148,10 @@ def outcome_bands(
         own = of_outcome(strategy, margins.name, margins.limit)
         known = own.with_known_noise(margin_history(history, margins)) if len(margins.y) else None
         if known is not None:
-            own = known[0]
-            chosen, band = own.estimated_class(space, known[1], least)
-            pending_band = band.with_pending(history.under_way)
-            made.append(OutcomeBand(own, margins, chosen, band, pending_band))
+            each = known[0].estimated_class(space, known[1], least, history.under_way)
+            made.append(
+                OutcomeBand(each.strategy, each.estimate, each.band, each.pending_band, margins)
+            )
     return tuple(made)
 
 
