@@ -8,7 +8,7 @@ evidence_class  a class chosen by the evidence        noise_bound     the noise 
 from noregret.rkhs.confidence import WIDTHS, WidthName
 from noregret.rkhs.evidence_class import ClassEstimate, EvidenceClass, Ladder
 from noregret.rkhs.function_class import (
-    Bounded,
+    BoundedFunction,
     Cover,
     FunctionClass,
     NormPower,
@@ -63,7 +63,7 @@ __all__ = [
     "WIDENINGS",
     "WIDTHS",
     "AnchoredReference",
-    "Bounded",
+    "BoundedFunction",
     "ClassEstimate",
     "ConstantGrowth",
     "Cover",

@@ -159,7 +159,7 @@ def _rough_error(nu: float, step: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedFunction:
     """A function with an upper bound at every point, and a norm bound at these lengthscales; in
     units in which it matters from ``least`` on.
     """
@@ -178,9 +178,9 @@ class Bounded:
 
 
 def cube_cover(
-    f: Bounded,
+    f: BoundedFunction,
     tolerance: float,
-    margins: Sequence[Bounded] = (),
+    margins: Sequence[BoundedFunction] = (),
     budget: int = BUDGET,
     region: Region | None = None,
     start: tuple[float, Array] | None = None,
@@ -266,7 +266,7 @@ def searched(
 
 
 def covered(
-    f: Bounded,
+    f: BoundedFunction,
     tolerance: float,
     found: float,
     region: Region | None = None,

@@ -41,14 +41,14 @@ def check_positive(name: str, value: float | None) -> None:
         check_range(name, value, "(0, ∞)", hint)
 
 
-def check_value(name: str, value: object, kind: type, example: str) -> None:
+def check_instance(name: str, value: object, kind: type, example: str) -> None:
     """Checks that a setting is a value of a kind, and not the class itself."""
     if isinstance(value, type) or not isinstance(value, kind):
         raise ConfigurationError(f"{name} must be a value such as {example}, got {value!r}")
 
 
 def check_kernel(kernel: object) -> None:
-    check_value("kernel", kernel, Kernel, "Matern(2.5) or SquaredExponential()")
+    check_instance("kernel", kernel, Kernel, "Matern(2.5) or SquaredExponential()")
 
 
 def settle_lengthscales(settings: Any) -> None:
@@ -80,7 +80,7 @@ def check_adaptive(s: AdaptiveGPUCB) -> None:
     check_class(s, ("norm_bound", "noise_std", "regulariser"))
     check_range("delta", s.delta, "(0, 1)", DELTA_HINT)
     check_initial_points(s.initial_points)
-    check_value("widening", s.widening, Widening, "NoWidening() or Schedule()")
+    check_instance("widening", s.widening, Widening, "NoWidening() or Schedule()")
     check_one_of("norm_power", s.norm_power, get_args(NormPower))
     check_one_of("initial_design", s.initial_design, get_args(Design))
     if not isinstance(s.width, str):
@@ -122,7 +122,7 @@ def check_proved_kernel(kernel: Kernel) -> None:
 
 def check_following(rule: EvidenceClass) -> None:
     """Checks that the curves of the class grow as the rigorous strategy's theorem needs it."""
-    check_value("following", rule, EvidenceClass, "EvidenceClass()")
+    check_instance("following", rule, EvidenceClass, "EvidenceClass()")
     for name in ("floor", "cap", "norm_growth"):
         curve = getattr(rule, name)
         if not isinstance(curve, LogGrowth):
