@@ -59,7 +59,7 @@ from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step
 from noregret.strategies.base import Belief, Design, initial_proposal, shared_settings, with_payload
-from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
+from noregret.strategies.data import FARTHEST, unit_for
 from noregret.strategies.validation import needs, settle_lengthscales
 from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
@@ -185,16 +185,15 @@ class LBGPUCB:
 
     def suspected_regret(self, index: int, plays: int, dimension: int) -> float:
         """R^θ(n) of candidate ``index`` after n = plays decisions."""
-        start, g = self._base().initial_class(dimension), _scaling(index, dimension).g
-        held = start.widened(g, 1.0)  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
-        noise_std, regulariser = self.noise_std, self.regulariser
-        if regulariser is None:
-            noise_std = max(noise_std, LEAST_NOISE)
-            regulariser = noise_std**2
+        base = self._base()
+        # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
+        held = base.initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
-        gains = greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)
-        capacity, ratio = float(gains[-1]), noise_std / math.sqrt(regulariser)
-        per_play = held.norm_bound * math.sqrt(capacity) + ratio * capacity
+        gains = greedy_information(
+            self.kernel, held.lengthscales, cloud, plays, base.settled_regulariser
+        )
+        capacity = float(gains[-1])
+        per_play = held.norm_bound * math.sqrt(capacity) + base.noise_ratio * capacity
         return math.sqrt(plays) * per_play  # theory.md#lb-gp-ucb
 
     def balance(self, history: History, dimension: int) -> Balance:

@@ -324,8 +324,8 @@ class AdaptiveGPUCB:
         if self.width == "paper" and not self._width_is_proved:
             warnings.warn(
                 "the paper's printed width is not a confidence bound at"
-                f" noise_std={self.noise_std}, λ={self._regulariser:.3g} (it needs λ ≥ 1/8): its"
-                " band may miss f. It is used as printed; for a band that holds take"
+                f" noise_std={self.noise_std}, λ={self.settled_regulariser:.3g} (it needs"
+                " λ ≥ 1/8): its band may miss f. It is used as printed; for a band that holds take"
                 ' width="mixture" or the rigorous preset.',
                 GuaranteeWarning,
                 stacklevel=4,
@@ -397,8 +397,8 @@ class AdaptiveGPUCB:
         if not isinstance(self.width, str) or self.noise_std is None:
             return False
         if self.width == "paper":
-            return confidence.paper_is_valid(self.noise_std, self._regulariser)
-        return self.width != "chowdhury_gopalan" or self._regulariser >= 1
+            return confidence.paper_is_valid(self.noise_std, self.settled_regulariser)
+        return self.width != "chowdhury_gopalan" or self.settled_regulariser >= 1
 
     def initial_class(self, dimension: int) -> FunctionClass:
         """(θ_0, B_0)."""
@@ -411,13 +411,17 @@ class AdaptiveGPUCB:
             return float(self.width)
         width = confidence.WIDTHS[self.width]
         gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
-        return width(norm_bound, gain, self._noise_bound, self._regulariser, self.delta)
+        return width(norm_bound, gain, self._noise_bound, self.settled_regulariser, self.delta)
 
     @property
-    def _regulariser(self) -> float:
-        if self.regulariser is not None:
-            return self.regulariser
-        return self._noise_bound**2
+    def settled_regulariser(self) -> float:
+        """λ: the one given, or R²."""
+        return self._noise_bound**2 if self.regulariser is None else self.regulariser
+
+    @property
+    def noise_ratio(self) -> float:
+        """R/√λ."""
+        return self._noise_bound / math.sqrt(self.settled_regulariser)
 
     @property
     def _noise_bound(self) -> float:
@@ -486,7 +490,7 @@ class AdaptiveGPUCB:
 
     def refutes(self, data: ModelData, held: FunctionClass) -> bool:
         """Whether no f of the class lies within the radius of its own kernel's forecasts."""
-        amplitude = self._noise_bound / math.sqrt(self._regulariser)
+        amplitude = self.noise_ratio
         # λ_i = (R_i/amplitude)², see ``standardise``
         values = Values(data.X, data.y, amplitude * np.sqrt(data.told))
         sizes = np.array([amplitude])

@@ -196,27 +196,29 @@ def largest_exponent(setting: Setting, weight: float | None = None) -> float:
 
 def curve_order(curve: Any) -> Order:
     """The order of a growth curve: one by name, or a built-in value."""
-    growth = as_growth(curve)
-    if isinstance(growth, ConstantGrowth):
-        return Order()
-    if isinstance(growth, LogGrowth):
-        return Order(log_t=1.0)
-    if isinstance(growth, PowerGrowth):
-        return Order(t=growth.exponent)
-    raise ConfigurationError(
-        f"rates follow from a curve's exponents, which only built-in curves have, got {curve!r}:"
-        ' take "constant", LogGrowth(rate) or PowerGrowth(scale, exponent)'
-    )
+    order = _curve(curve)[0]
+    if order is None:
+        raise ConfigurationError(
+            "rates follow from a curve's exponents, which only built-in curves have, got"
+            f" {curve!r}:"
+            ' take "constant", LogGrowth(rate) or PowerGrowth(scale, exponent)'
+        )
+    return order
 
 
 def describe_curve(curve: Any) -> str:
     """A formula for a built-in curve, a name for a callable."""
+    return _curve(curve)[1]
+
+
+def _curve(curve: Any) -> tuple[Order | None, str]:
     growth = as_growth(curve)
     if isinstance(growth, ConstantGrowth):
-        return "1"
+        return Order(), "1"
     if isinstance(growth, LogGrowth):
-        return "1 + log(1 + t)" if growth.rate == 1 else f"1 + {growth.rate:.4g}·log(1 + t)"
+        rate = "" if growth.rate == 1 else f"{growth.rate:.4g}·"
+        return Order(log_t=1.0), f"1 + {rate}log(1 + t)"
     if isinstance(growth, PowerGrowth):
         scale = "" if growth.scale == 1 else f"{growth.scale:.4g}·"
-        return f"{scale}t^{growth.exponent:.4g}"
-    return f"the callable {getattr(growth, '__name__', type(growth).__name__)}"
+        return Order(t=growth.exponent), f"{scale}t^{growth.exponent:.4g}"
+    return None, f"the callable {getattr(growth, '__name__', type(growth).__name__)}"
