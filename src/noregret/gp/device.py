@@ -24,7 +24,9 @@ from noregret.gp.kernels import (
     Kernel,
     Matern,
     SquaredExponential,
+    covariance,
     squared_distances,
+    stationary,
     value_and_slope,
 )
 from noregret.space import Array
@@ -50,6 +52,7 @@ class Processor:
 
     xp: ClassVar[Any] = np
     squared_distances = staticmethod(squared_distances)
+    covariance = staticmethod(covariance)
 
     def put(self, array: Array) -> Array:
         return array
@@ -90,6 +93,9 @@ class Device:
     def squared_distances(self, A: Tensor, B: Tensor, lengthscales: Array) -> Tensor:
         theta = self.put(lengthscales)
         return differences(self, A / theta, B / theta)
+
+    def covariance(self, kernel: Covariance, lengthscales: Array, A: Tensor, B: Tensor) -> Tensor:
+        return values(self, stationary(kernel), self.squared_distances(A, B, lengthscales))
 
     def mapped(self, function: Callable[[Tensor], Tensor], A: Array, step: int) -> Array:
         """``function`` of ``step`` rows at a time, (2, rows) each, side by side. On a GPU the next

@@ -175,7 +175,11 @@ class Posterior:
         ):
             A, X, weights = place.put(A), place.put(self.X), place.put(self.weights)
             ones = None if self.ones is None else place.put(self.ones)
-            k, slope = self._kernel(A, X)  # (m, n)
+            if is_composed(kernel):
+                k, slope = kernel.covariance(self.lengthscales, A, X), None  # (m, n)
+            else:
+                sq = place.squared_distances(A, X, self.lengthscales)
+                k, slope = value_and_slope(stationary(kernel), sq, place.xp)
             mean, prior = self.mean + k @ weights, self._prior_var(k, ones)
             unsure = None  # what the unknown mean adds to (K + λ)⁻¹k
             if ones is not None:
@@ -199,14 +203,6 @@ class Posterior:
         std = np.sqrt(np.maximum(var, VARIANCE_FLOOR))
         return mean, std, dmean, dvar / (2.0 * std[:, None])
 
-    def _kernel(self, A: Any, B: Any) -> tuple[Any, Any]:
-        """Covariances of rows that lie where the factor does, and slopes of a stationary kernel."""
-        if is_composed(self.kernel):
-            return self.kernel.covariance(self.lengthscales, A, B), None
-        place = self.factor.place
-        sq = place.squared_distances(A, B, self.lengthscales)
-        return value_and_slope(stationary(self.kernel), sq, place.xp)
-
     def _prior_var(self, k: Any, ones: Any) -> Any:
         """1, and what the unknown mean adds at points with covariances k (m, n)."""
         return 1.0 if ones is None else 1.0 + self.mean_var * (1.0 - k @ ones) ** 2
@@ -217,7 +213,8 @@ class Posterior:
         with place.memory_for(f"the covariance of {len(A)} points, given {len(self.X)},"):
             A, X, weights = place.put(A), place.put(self.X), place.put(self.weights)
             ones = None if self.ones is None else place.put(self.ones)
-            k, own = self._kernel(A, X)[0], self._kernel(A, A)[0]
+            k = place.covariance(self.kernel, self.lengthscales, A, X)
+            own = place.covariance(self.kernel, self.lengthscales, A, A)
             mean = self.mean + k @ weights
             if ones is not None:
                 c = 1.0 - k @ ones
@@ -285,8 +282,8 @@ class Posterior:
             z = np.concatenate([z[:observed] - mean * seen, np.zeros(n - observed)])
             ones, mean_var = factor.solve(u, transposed=True), 1.0 / float(u @ u)
         weights = factor.solve(z, transposed=True)
-        posterior = replace(self, z=z, weights=weights, observed=observed)
-        return replace(posterior, mean=mean, ones=ones, mean_var=mean_var)
+        data = self.kernel, self.lengthscales, self.X, self.noise_var, factor
+        return Posterior(*data, z, weights, observed, mean, ones, mean_var)
 
 
 def log_evidence(

@@ -355,9 +355,11 @@ def _line_search(
         done = active[todo[ok]]
         x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok]
         moved[todo[ok]] = True
-        slack = np.maximum(step[todo] * uphill[todo] - (value - f[active[todo]]), 1e-300)
-        part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACKTRACK)  # of the parabola
-        step[todo[~ok]] *= part[~ok]
+        part = BACKTRACK
+        if back < BACKTRACK:  # the top of the parabola
+            slack = np.maximum(step[todo] * uphill[todo] - (value - f[active[todo]]), 1e-300)
+            part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACKTRACK)[~ok]
+        step[todo[~ok]] *= part
     return moved
 
 
