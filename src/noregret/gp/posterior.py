@@ -175,8 +175,9 @@ class Posterior:
         ):
             A, X, weights = place.put(A), place.put(self.X), place.put(self.weights)
             ones = None if self.ones is None else place.put(self.ones)
+            slope: Any = None
             if is_composed(kernel):
-                k, slope = kernel.covariance(self.lengthscales, A, X), None  # (m, n)
+                k = kernel.covariance(self.lengthscales, A, X)  # (m, n)
             else:
                 sq = place.squared_distances(A, X, self.lengthscales)
                 k, slope = value_and_slope(stationary(kernel), sq, place.xp)
