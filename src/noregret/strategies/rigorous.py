@@ -132,6 +132,11 @@ class RadiusGPUCB:
 
     def __post_init__(self) -> None:
         check_range("delta", self.delta, "(0, 1)", DELTA_HINT)
+        if self.noise_bound is None:
+            raise ConfigurationError(
+                "noise_bound must be a positive number, got None: leave it out where R is unknown,"
+                " and it is found from replicates"
+            )
         if isinstance(self.noise_bound, NoiseFromReplicates):
             check_class(self, ("norm_bound",))
             self.noise_bound.check(self.delta / 2)
