@@ -31,7 +31,7 @@ import noregret as nr
 from noregret.errors import DeviceMemoryError
 from noregret.gp import Matern, condition
 from noregret.gp.device import device_for, products, values
-from noregret.gp.device_posterior import LARGEST, DevicePosterior
+from noregret.gp.device_factor import LARGEST, PanelFactor
 from noregret.space import Array
 from noregret.strategies import insured
 from noregret.trials import Decision, Trial
@@ -151,8 +151,13 @@ def parts(device: str, rows: int, n: int) -> dict[str, Any]:
     nr.use_device(device)
     X, y = data(n)
     posterior = condition(KERNEL, np.full(DIMENSION, 1.0), X, y, 1e-2)
-    assert isinstance(posterior, DevicePosterior)
-    place, A = posterior.factor.device, np.random.default_rng(1).random((rows, DIMENSION))
+    factor = posterior.factor
+    assert isinstance(factor, PanelFactor)
+    place, weights, A = (
+        factor.place,
+        factor.place.put(posterior.weights),
+        np.random.default_rng(1).random((rows, DIMENSION)),
+    )
     size = min(rows, LARGEST)
     spent: dict[str, list[float]] = {}
 
@@ -169,10 +174,10 @@ def parts(device: str, rows: int, n: int) -> dict[str, Any]:
 
     for _ in range(5):
         there = step("to the device", place.put, A[:size])
-        sq = step("distances", products, place, posterior.factor.points, there)
+        sq = step("distances", products, place, factor.points, there)
         k = step("kernel", values, place, KERNEL, sq)
-        step("mean", place.torch.matmul, posterior._weights, k)
-        v = step("factor", posterior.factor.whiten, k)
+        step("mean", place.torch.matmul, weights, k)
+        v = step("factor", factor.whiten, k)
         norm = step("norm", lambda V: place.torch.linalg.vector_norm(V, dim=0), v)
         step("back", place.get, place.torch.stack([norm, norm]))
     return {name: statistics.median(seconds[1:]) for name, seconds in spent.items()}

@@ -106,7 +106,7 @@ def _coverage(job: Job) -> Result:
             mean, std = posterior.predict(GRID)
             gain = max(posterior.information_gain, 0.0)
             widths = {
-                "paper": confidence.paper(NORM, gain, noise_std=job.noise, delta=DELTA),
+                "paper": confidence.paper(NORM, gain, job.noise, job.noise**2, DELTA),
                 "mixture": confidence.mixture(
                     NORM, gain, noise_bound=job.noise, regulariser=lam, delta=DELTA
                 ),
@@ -170,7 +170,7 @@ def _one_step(job: Job) -> Result:
         for h in np.geomspace(1, 10, 40):
             posterior = condition(SquaredExponential(), np.array([1 / h]), x, y, job.noise**2)
             width = confidence.paper(
-                2.0 * h, max(posterior.information_gain, 0.0), noise_std=job.noise, delta=DELTA
+                2.0 * h, max(posterior.information_gain, 0.0), job.noise, job.noise**2, DELTA
             )
             mean, std = posterior.predict(GRID)
             bounds.append(2 * width * std[int(np.argmax(mean + width * std))])
@@ -189,7 +189,7 @@ def _widths(job: Job) -> Result:
     for _ in range(job.iterations):
         mean, std = posterior.predict(GRID)
         gain = max(posterior.information_gain, 0.0)
-        width = confidence.paper(NORM, gain, noise_std=job.noise, delta=DELTA)
+        width = confidence.paper(NORM, gain, job.noise, job.noise**2, DELTA)
         best = int(np.argmax(mean + width * std))
         total += float(2 * width * std[best])
         regret += float(truth.max() - truth[best])

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from noregret.strategies import (
         GPUCB,
         AdaptiveGPUCB,
-        Assumed,
         InsuredGPUCB,
         LogEI,
+        OutcomeAssumptions,
         RadiusGPUCB,
         RandomSearch,
     )
@@ -59,7 +59,6 @@ __all__ = [
     "LBGPUCB",
     "AdaptiveGPUCB",
     "AdaptiveThompson",
-    "Assumed",
     "AtLeast",
     "AtMost",
     "Branch",
@@ -80,6 +79,7 @@ __all__ = [
     "MinimumUncertainty",
     "NoRegretError",
     "NoiseFromReplicates",
+    "OutcomeAssumptions",
     "RadiusGPUCB",
     "RandomSearch",
     "RandomisedGPUCB",

@@ -1,4 +1,10 @@
-"""The errors of noregret. A message says what is wrong, what it got and what to do."""
+"""The errors of noregret, and the checks of a setting's range. A message says what is wrong, what
+it got and what to do.
+"""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
 
 
 class NoRegretError(Exception):
@@ -15,6 +21,46 @@ class ConfigurationError(NoRegretError, ValueError):
 
 class GuaranteeError(ConfigurationError):
     """The theorem of a strategy does not hold for its settings."""
+
+
+def check_range(
+    name: str, value: Any, interval: str, hint: str = "", *, whole: bool = False
+) -> None:
+    """Checks that a setting is a number in an interval, written as in ``[1, ∞)``.
+
+    Args:
+        name: The setting, for the message.
+        value: What it is set to.
+        interval: Two numbers in square brackets, or in round ones where the end is excluded.
+        hint: What the setting is, or what to set instead.
+        whole: Whether it must be an integer.
+
+    Raises:
+        ConfigurationError: The value is no such number.
+    """
+    low, high = (float(end.replace("∞", "inf")) for end in interval[1:-1].split(","))
+    is_number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
+    excluded = [low] * (interval[0] == "(") + [high] * (interval[-1] == ")")
+    if not (is_number and low <= value <= high and value not in excluded):
+        where = {"(0, ∞)": "positive and finite", "(-∞, ∞)": "finite"}.get(
+            interval, f"in {interval}"
+        )
+        kind, why = "a whole number " if whole else "", f": {hint}" if hint else ""
+        raise ConfigurationError(f"{name} must be {kind}{where}, got {value!r}{why}")
+
+
+def check_one_of(name: str, value: Any, choices: Sequence[Any], more: str = "") -> None:
+    """Checks that a setting is one of some words; ``more`` names what else it may be.
+
+    Raises:
+        ConfigurationError: It is none of them.
+    """
+    if value not in choices:
+        known = ", ".join(f'"{choice}"' for choice in choices)
+        raise ConfigurationError(f"{name} is one of {known}{more}, got {value!r}")
+
+
+DELTA_HINT = "it is a failure probability, 0.1 means that the band holds with probability 0.9"
 
 
 class TrialError(NoRegretError, ValueError):

@@ -11,7 +11,7 @@ import pytest
 
 import noregret as nr
 from noregret.errors import ConfigurationError, GuaranteeWarning, StorageError
-from noregret.extensions.lb_gp_ucb import CLOUD, Plays, outdone
+from noregret.extensions.lb_gp_ucb import CLOUD, Plays, eliminated_candidates
 from noregret.gp.kernels import Matern, SquaredExponential
 from noregret.rkhs.widening import ConstantGrowth, LogGrowth, PowerGrowth
 from noregret.search.optimizer import low_discrepancy
@@ -339,20 +339,22 @@ def test_a_candidate_is_dropped_exactly_where_its_bound_ends(margin: float) -> N
         1: plays([], []),
         2: plays(good.tolist(), [0.01] * 9),
     }
-    assert outdone(records, 20, 3, 0.05) == ({0} if margin > 0 else set())
-    assert outdone(records, 21, 3, 0.05) == set()  # ξ_t grows with t …
-    assert outdone(records, 20, 4, 0.05) == set()  # … with the candidates …
-    assert outdone(records, 20, 3, 0.04) == set()  # … and with confidence
+    assert eliminated_candidates(records, 20, 3, 0.05) == ({0} if margin > 0 else set())
+    assert eliminated_candidates(records, 21, 3, 0.05) == set()  # ξ_t grows with t …
+    assert eliminated_candidates(records, 20, 4, 0.05) == set()  # … with the candidates …
+    assert eliminated_candidates(records, 20, 3, 0.04) == set()  # … and with confidence
     noisy = {**records, 0: replace(records[0], noise_var=np.array([0.01, 0.01, 0.01, 0.02]))}
-    assert outdone(noisy, 20, 3, 0.05) == set()  # a value told as noisier counts as noisier
+    assert (
+        eliminated_candidates(noisy, 20, 3, 0.05) == set()
+    )  # a value told as noisier counts as noisier
 
 
 def test_the_best_is_never_dropped_and_none_without_a_value() -> None:
-    assert outdone(
+    assert eliminated_candidates(
         {0: plays([-1e9], [0.0]), 1: plays([], []), 2: plays([1e9], [0.0])}, 5, 3, 0.1
     ) == {0}
-    assert outdone({0: plays([3.0], [0.0])}, 5, 3, 0.1) == set()
-    assert outdone({}, 5, 3, 0.1) == set()
+    assert eliminated_candidates({0: plays([3.0], [0.0])}, 5, 3, 0.1) == set()
+    assert eliminated_candidates({}, 5, 3, 0.1) == set()
 
 
 def test_a_dropped_candidate_never_comes_back() -> None:
@@ -664,9 +666,9 @@ def test_the_theorem_says_what_holds() -> None:
         ({"norm_bound": -1.0}, "norm_bound must be positive"),
         ({"norm_bound": None}, "norm_bound"),
         ({"lengthscales": (0.1, -1.0)}, "lengthscales must be positive"),
-        ({"delta": 0.0}, "delta is a failure probability in .* got 0.0"),
-        ({"delta": 1.0}, "delta is a failure probability in .* got 1.0"),
-        ({"delta": 1.9}, "delta is a failure probability in .* got 1.9"),
+        ({"delta": 0.0}, "delta must be in .* got 0.0"),
+        ({"delta": 1.0}, "delta must be in .* got 1.0"),
+        ({"delta": 1.9}, "delta must be in .* got 1.9"),
         ({"width": 2.0}, r"width is one of .* got 2\.0"),
         ({"width": "wide"}, "width is one of .* got 'wide'"),
         ({"width": "chowdhury_gopalan"}, "pass regulariser"),

@@ -27,11 +27,12 @@ from noregret.gp import (
     SquaredExponential,
     condition,
     device,
-    device_posterior,
+    device_factor,
     factor_cache,
     log_evidence_gradient,
 )
-from noregret.gp.device_posterior import DevicePosterior, PanelFactor, sweep_on
+from noregret.gp.device_factor import PanelFactor
+from noregret.gp.posterior import Cholesky
 from noregret.space import Array
 from noregret.trials import Decision, Trial
 from tests.components import needed
@@ -39,7 +40,7 @@ from tests.components import needed
 torch: Any = needed("torch", "gpu")
 
 KERNELS: list[Kernel] = [Matern(2.5), Matern(1.5), Matern(0.5), SquaredExponential()]
-N = device_posterior.PANEL + 90
+N = device_factor.PANEL + 90
 RNG = np.random.default_rng(3)
 X = RNG.random((N, 3))
 Y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * RNG.standard_normal(N)
@@ -53,16 +54,16 @@ A = np.vstack([RNG.random((40, 3)), X[:2]])
 @pytest.fixture(autouse=True)
 def on_a_device() -> Iterator[None]:
     torch.set_num_threads(1)
-    device_posterior.cache.clear()
+    device_factor.cache.clear()
     nr.use_device("torch-cpu")
     yield
     nr.use_device("cpu")
-    device_posterior.cache.clear()
+    device_factor.cache.clear()
 
 
-def made(kernel: Kernel = KERNELS[0], n: int = N, pending: Array | None = None) -> DevicePosterior:
+def made(kernel: Kernel = KERNELS[0], n: int = N, pending: Array | None = None) -> Posterior:
     posterior = condition(kernel, THETA, X[:n], Y[:n], NOISE[:n], pending, 2e-3)
-    assert isinstance(posterior, DevicePosterior)
+    assert isinstance(posterior.factor, PanelFactor)
     return posterior
 
 
@@ -131,26 +132,24 @@ def test_a_point_more() -> None:
 
 
 def test_what_is_kept_changes_no_bit() -> None:
-    n = 2 * device_posterior.PANEL + 5
+    n = 2 * device_factor.PANEL + 5
     rng = np.random.default_rng(0)
     P, noise = rng.random((n, 3)), np.full(n, 1e-3)
 
     def factor(points: Array) -> Array:
         place = device.device_for(KERNELS[0], n)
         assert place is not None
-        return device_posterior.panel_factor(
-            place, KERNELS[0], THETA, points, noise[: len(points)]
-        ).L
+        return device_factor.panel_factor(place, KERNELS[0], THETA, points, noise[: len(points)]).L
 
     cold = factor(P)
-    device_posterior.cache.clear()
+    device_factor.cache.clear()
     first = factor(P[: n - 3])
     np.testing.assert_array_equal(factor(P), cold)
     other = P.copy()
-    other[device_posterior.PANEL + 1] += 0.01  # in the second panel: the first is shared
+    other[device_factor.PANEL + 1] += 0.01  # in the second panel: the first is shared
     moved = factor(other)
     np.testing.assert_array_equal(factor(P[: n - 3]), first)  # and what others hold is as it was
-    device_posterior.cache.clear()
+    device_factor.cache.clear()
     np.testing.assert_array_equal(factor(other), moved)
     assert not np.array_equal(moved, cold)
 
@@ -176,15 +175,15 @@ def test_at_most_two_factors_are_kept() -> None:
     for scale in (1.0, 0.9, 0.8, 0.7):
         condition(KERNELS[0], scale * THETA, X, Y, NOISE)
         made()
-    assert len(device_posterior.cache.items) == factor_cache.CAPACITY
-    assert any(np.array_equal(each.lengthscales, THETA) for each in device_posterior.cache.items)
+    assert len(device_factor.cache.items) == factor_cache.CAPACITY
+    assert any(np.array_equal(each.lengthscales, THETA) for each in device_factor.cache.items)
 
 
 def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "MANY", 100 * 6_000)
     rows = np.random.default_rng(1).random((6_000, 3))
     few = condition(KERNELS[0], THETA, X[:100], Y[:100], NOISE[:100])
-    assert type(few) is Posterior
+    assert isinstance(few.factor, Cholesky)
     there = few.predict(rows)
     nr.use_device("cpu")
     here = few.predict(rows)
@@ -195,13 +194,13 @@ def test_many_rows_given_few_points_go_there_too(monkeypatch: pytest.MonkeyPatch
 def test_a_wide_product_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior = made()
     expected = posterior.predict(A)
-    monkeypatch.setattr(device_posterior, "WIDE", 8)
+    monkeypatch.setattr(device_factor, "WIDE", 8)
     np.testing.assert_allclose(posterior.predict(A), expected, rtol=1e-10, atol=1e-12)
 
 
 def test_a_kernel_without_formula_there_stays_here() -> None:
     posterior = condition(Matern(1.0), THETA, X, Y, NOISE)
-    assert type(posterior) is Posterior
+    assert isinstance(posterior.factor, Cholesky)
 
 
 def test_an_impossible_noise_is_the_same_error() -> None:
@@ -310,7 +309,7 @@ def test_a_memory_that_is_too_small_says_how_to_go_on(monkeypatch: pytest.Monkey
         with pytest.raises(DeviceMemoryError, match=r'530 points.*use_device\("cpu"\)') as caught:
             begun.ask()
     assert isinstance(caught.value, MemoryError)
-    assert not device_posterior.cache.items
+    assert not device_factor.cache.items
     nr.use_device("cpu")
     assert begun.ask().number == 530
 
@@ -319,7 +318,7 @@ def test_other_errors_of_the_device_are_themselves(monkeypatch: pytest.MonkeyPat
     def broken(*_: object) -> None:
         raise RuntimeError(words)
 
-    monkeypatch.setattr(DevicePosterior, "_predict", broken)
+    monkeypatch.setattr(device_factor, "_mean_and_std", broken)
     posterior, words = made(), "an illegal memory access"
     with pytest.raises(RuntimeError, match=words):
         posterior.predict(A)
@@ -330,20 +329,20 @@ def test_other_errors_of_the_device_are_themselves(monkeypatch: pytest.MonkeyPat
 
 def test_a_prediction_takes_smaller_pieces_first(monkeypatch: pytest.MonkeyPatch) -> None:
     posterior, pieces = made(), []
-    expected, usual = posterior.predict(np.repeat(A, 10, axis=0)), DevicePosterior._predict
+    expected, usual = posterior.predict(np.repeat(A, 10, axis=0)), device_factor._mean_and_std
 
-    def narrow(self: DevicePosterior, scaled: Any, many: bool) -> Any:
-        pieces.append(len(scaled))
-        if len(scaled) > 150:
+    def narrow(*given: Any) -> Any:
+        pieces.append(len(given[4]))
+        if len(given[4]) > 150:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return usual(self, scaled, many)
+        return usual(*given)
 
-    monkeypatch.setattr(DevicePosterior, "_predict", narrow)
+    monkeypatch.setattr(device_factor, "_mean_and_std", narrow)
     found = posterior.predict(np.repeat(A, 10, axis=0))
     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert pieces[0] > 150 >= pieces[-1]
     monkeypatch.setattr(
-        DevicePosterior, "_predict", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError())
+        device_factor, "_mean_and_std", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError())
     )
     with pytest.raises(DeviceMemoryError, match="a prediction at 64 points"):
         posterior.predict(A)
@@ -454,12 +453,11 @@ def test_an_unknown_mean_is_the_same_there_as_here() -> None:
         np.testing.assert_allclose(far, near, rtol=1e-7, atol=1e-8)
 
 
-def test_a_sweep_of_a_kriging_posterior_from_here() -> None:
+def test_a_sweep_of_a_kriging_posterior_from_here(monkeypatch: pytest.MonkeyPatch) -> None:
     nr.use_device("cpu")
     posterior = condition(KERNELS[0], THETA, X[:60], Y[:60] + 5, NOISE[:60], kriging=True)
     near = posterior.predict(LIST[:, :3])
     nr.use_device("torch-cpu")
-    there = device.device_for(KERNELS[0], 60, 10_000_000)
-    assert there is not None
-    far = sweep_on(there, posterior, LIST[:, :3])
+    monkeypatch.setattr(device, "MANY", 60 * len(LIST))
+    far = posterior.predict(LIST[:, :3])
     np.testing.assert_allclose(far, near, rtol=1e-7, atol=1e-8)

@@ -14,7 +14,7 @@ POSITIVE = st.floats(1e-3, 1e3)
 @given(POSITIVE, st.floats(0, 100), POSITIVE, st.floats(1e-4, 10), st.floats(1e-6, 0.99))
 def test_formulas(B: float, gain: float, R: float, lam: float, delta: float) -> None:
     log = math.log(1 / delta)
-    assert confidence.paper(B, gain, noise_std=R, delta=delta) == pytest.approx(
+    assert confidence.paper(B, gain, R, lam, delta) == pytest.approx(
         B + 4 * R * math.sqrt(gain + 1 + log)
     )
     ay = confidence.abbasi_yadkori(B, gain, noise_bound=R, regulariser=lam, delta=delta)
@@ -22,7 +22,7 @@ def test_formulas(B: float, gain: float, R: float, lam: float, delta: float) -> 
     mixture = confidence.mixture(B, gain, noise_bound=R, regulariser=lam, delta=delta)
     assert mixture**2 == pytest.approx(B**2 + R**2 / lam * (2 * gain + 2 * log))
     assert mixture <= ay * (1 + 1e-12)  # theory.md#widths
-    cg = confidence.chowdhury_gopalan(B, gain, noise_bound=R, delta=delta)
+    cg = confidence.chowdhury_gopalan(B, gain, R, lam, delta)
     assert cg == pytest.approx(B + R * math.sqrt(2 * (gain + 1 + log)))
     assert cg >= confidence.abbasi_yadkori(B, gain, noise_bound=R, regulariser=1.0, delta=delta) * (
         1 - 1e-12

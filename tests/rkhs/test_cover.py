@@ -8,7 +8,7 @@ import pytest
 from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, SquaredExponential, covariance
 from noregret.rkhs.function_class import (
-    Bounded,
+    BoundedFunction,
     FunctionClass,
     _rough_error,
     covered,
@@ -56,7 +56,7 @@ def test_the_maximum_of_f_is_found_to_the_tolerance(d: int, kernel: Kernel) -> N
     theta = np.full(d, 0.4)
     for seed in range(4):
         f = rkhs_sample(seed, dimension=d, lengthscale=0.4, norm=2.0, kernel=kernel)
-        found = cube_cover(Bounded(f, kernel, theta, 2.0), 0.02)
+        found = cube_cover(BoundedFunction(f, kernel, theta, 2.0), 0.02)
         cloud = np.random.default_rng(0).random((20_000, d))
         assert found.upper >= max(f.maximum, float(f(cloud).max())) - 1e-9
         assert found.proved
@@ -77,14 +77,14 @@ class OneBump:
 @pytest.mark.parametrize("d", [1, 2])
 def test_a_bump_between_the_first_points_is_not_missed_and_half_the_norm_misses_it(d: int) -> None:
     bump = OneBump(d)
-    assert cube_cover(Bounded(bump.f, SE, bump.theta, bump.f.norm), 0.01).upper >= 1.0
+    assert cube_cover(BoundedFunction(bump.f, SE, bump.theta, bump.f.norm), 0.01).upper >= 1.0
     # negative control: a norm bound far too small stops at the first cells
-    assert cube_cover(Bounded(bump.f, SE, bump.theta, 1e-3), 0.01).upper < 1.0
+    assert cube_cover(BoundedFunction(bump.f, SE, bump.theta, 1e-3), 0.01).upper < 1.0
 
 
 def test_the_upper_bound_on_every_cell_holds_when_the_budget_ends() -> None:
     f = rkhs_sample(1, dimension=3, lengthscale=0.3, norm=2.0)
-    short = cube_cover(Bounded(f, SE, np.full(3, 0.3), 2.0), 1e-4, budget=2_000)
+    short = cube_cover(BoundedFunction(f, SE, np.full(3, 0.3), 2.0), 1e-4, budget=2_000)
     assert short.evaluations <= 2_000
     assert short.slack > 1e-4
     assert short.proved
@@ -95,11 +95,11 @@ def test_different_lengthscales_per_input() -> None:
     theta = np.array([0.1, 2.0])
     flat = np.array([0.1, 20.0])
     between = RKHSFunction(SE, flat, np.array([[0.025, 0.5]]), np.ones(1))
-    assert cube_cover(Bounded(between, SE, flat, 1.0), 0.01).upper >= 1.0
+    assert cube_cover(BoundedFunction(between, SE, flat, 1.0), 0.01).upper >= 1.0
     centres = np.random.default_rng(0).random((30, 2))
     weights = np.random.default_rng(1).standard_normal(30)
     f = RKHSFunction(SE, theta, centres, weights).scaled_to(2.0)
-    found = cube_cover(Bounded(f, SE, theta, 2.0), 0.01)
+    found = cube_cover(BoundedFunction(f, SE, theta, 2.0), 0.01)
     grid = np.stack(np.meshgrid(np.linspace(0, 1, 400), np.linspace(0, 1, 50)), -1).reshape(-1, 2)
     assert f(grid).max() - 1e-9 <= found.upper <= f(grid).max() + 0.02
 
@@ -112,7 +112,7 @@ def test_the_certificate_s_upper_end_is_at_most_the_tolerance_above_the_band(d: 
     inside = FunctionClass(np.full(d, 0.3), 2.0)
     radius_sq = Mixture.around(SE, inside).radius_squared(values, 0.1)
     band = radius_band(SE, inside, values, radius_sq)
-    found = cube_cover(Bounded(band.upper, SE, inside.lengthscales, 2.0), 0.02)
+    found = cube_cover(BoundedFunction(band.upper, SE, inside.lengthscales, 2.0), 0.02)
     cloud = rng.random((5_000, d))
     assert found.upper >= band.upper(cloud).max() - 0.02
     assert found.slack <= 0.02
@@ -125,7 +125,7 @@ def test_where_a_cover_is_too_expensive_the_slack_is_measured_and_not_called_a_p
     def upper(A: Array) -> Array:
         return -np.sum((A - 0.3) ** 2, axis=1)
 
-    found = covered(Bounded(upper, SE, theta, 2.0), 0.01, found=-0.05)
+    found = covered(BoundedFunction(upper, SE, theta, 2.0), 0.01, found=-0.05)
     assert not found.proved
     assert found.upper == pytest.approx(found.found + abs(found.found + 0.05), abs=0.02)
     again = searched(upper, -1e-6, 6)

@@ -28,10 +28,9 @@ def test_the_class_lies_on_a_grid_between_floor_and_cap_and_above_what_is_refute
     rule = EvidenceClass()
     for size in (0.5, 50.0):
         start = FunctionClass(np.array([1.0]), size)
-        mixture = Mixture.around(SE, start)
         for seed, t in ((0, 1), (1, 10), (2, 1000), (3, 10**6)):
             values = data(seed)
-            found = rule.estimate(t, start, mixture, values, 0.1)
+            found = rule.estimate(SE, t, start, values, 0.1)[1]
             j = FINENESS * math.log2(found.g)
             assert j == pytest.approx(round(j))
             assert rule.floor(t) <= found.g <= max(rule.cap(t), rule.floor(t)) * 2 ** (1 / FINENESS)
@@ -47,7 +46,7 @@ def test_the_class_lies_on_a_grid_between_floor_and_cap_and_above_what_is_refute
 def test_the_lengthscale_is_that_of_the_evidence_shortened() -> None:
     start = FunctionClass(np.array([1.0]), 1.0)
     free = EvidenceClass(floor=ConstantGrowth())
-    found = free.estimate(1, start, Mixture.around(SE, start), data(1, 40), 0.1)
+    found = free.estimate(SE, 1, start, data(1, 40), 0.1)[1]
     assert 0.2 / 2.5 <= float(found.function_class.lengthscales[0]) <= 0.2  # truth .2, over √2
 
 
@@ -57,19 +56,19 @@ def test_the_class_is_never_shorter_than_every_member_of_the_mixture() -> None:
     mixture = Mixture.around(SE, start)
     X = np.linspace(0, 1, 40)[:, None]
     wild = equal_values(X, rng.standard_normal(40), 0.01)
-    found = EvidenceClass().estimate(100, start, mixture, wild, 0.1)
+    found = EvidenceClass().estimate(SE, 100, start, wild, 0.1)[1]
     shortest = float(mixture.lengthscales.min())
     assert float(found.function_class.lengthscales[0]) == pytest.approx(shortest)
     later = 10**90  # the floor is beyond the fourteen members: more are taken
     rule = EvidenceClass(floor=LogGrowth(1.0))
     longer = Mixture.around(SE, start, rule.floor(later))
-    found = rule.estimate(later, start, longer, wild, 0.1)
+    found = rule.estimate(SE, later, start, wild, 0.1)[1]
     assert found.g >= rule.floor(later) > float(1 / shortest)
     assert float(found.function_class.lengthscales[0]) >= float(longer.lengthscales.min())
 
 
 def test_a_factor_below_one_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="at least 1"):
+    with pytest.raises(ConfigurationError, match="below 1 the class would lose"):
         EvidenceClass(factor=0.9)
 
 

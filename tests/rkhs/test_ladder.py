@@ -91,7 +91,7 @@ def test_one_radius_for_all_rungs() -> None:
     rng = np.random.default_rng(2)
     values = equal_values(rng.random((9, 1)), rng.standard_normal(9), 0.3)
     ladder, start = Ladder((SE, Matern(1.5))), FunctionClass(np.ones(1), 1.0)
-    _, chosen = ladder.estimate(EvidenceClass(), 3, start, values, 0.1)
+    _, chosen = EvidenceClass().estimate(ladder, 3, start, values, 0.1)
     total = 0.0
     for i, rung in enumerate(ladder.rungs):
         first = FunctionClass(np.ones(1), 1.0 if i == 0 else step_norm(SE, rung, 1))
@@ -120,9 +120,9 @@ def test_it_descends_where_the_data_ask_for_it_and_by_the_clock() -> None:
     cusp = equal_values(X, np.array([rough(x) for x in X]), 0.01)
     smooth = equal_values(X, np.exp(-0.5 * ((X[:, 0] - 0.37) / 0.3) ** 2), 0.01)
     start = FunctionClass(np.ones(1), 1.0)
-    assert ladder.estimate(EvidenceClass(), 2, start, cusp, 0.1)[0] in (Matern(1.5), Matern(0.5))
-    assert ladder.estimate(EvidenceClass(), 2, start, smooth, 0.1)[0] == SE
-    assert ladder.estimate(EvidenceClass(), 150, start, smooth, 0.1)[0] == Matern(1.5)
+    assert EvidenceClass().estimate(ladder, 2, start, cusp, 0.1)[0] in (Matern(1.5), Matern(0.5))
+    assert EvidenceClass().estimate(ladder, 2, start, smooth, 0.1)[0] == SE
+    assert EvidenceClass().estimate(ladder, 150, start, smooth, 0.1)[0] == Matern(1.5)
     strategy = nr.AdaptiveGPUCB.rigorous(0.01, kernel=ladder, lengthscales=1.0)
     rng = np.random.default_rng(0)
     study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=1)

@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 
 from noregret.gp.kernels import SquaredExponential
-from noregret.rkhs import Bounded, cube_cover
+from noregret.rkhs import BoundedFunction, cube_cover
 from noregret.space.array import Array
 from noregret.testing.problems import RKHSFunction, rkhs_sample
 
 THETA = 0.25
 
 
-def bounded(f: RKHSFunction, least: float = -math.inf, shift: float = 0.0) -> Bounded:
+def bounded(f: RKHSFunction, least: float = -math.inf, shift: float = 0.0) -> BoundedFunction:
     """A function known exactly: the most honest upper bound."""
 
     def upper(A: Array) -> Array:
         return np.asarray(f(A)) + shift
 
     theta = np.full(f.centres.shape[1], THETA)
-    return Bounded(upper, SquaredExponential(), theta, f.norm, least)
+    return BoundedFunction(upper, SquaredExponential(), theta, f.norm, least)
 
 
 def grid(d: int) -> Array:
@@ -64,7 +64,7 @@ def test_two_margins_that_exclude_each_other_leave_nothing() -> None:
     def less(A: Array) -> Array:
         return -np.asarray(g(A))
 
-    opposite = Bounded(less, SquaredExponential(), np.array([THETA]), g.norm, 0.05)
+    opposite = BoundedFunction(less, SquaredExponential(), np.array([THETA]), g.norm, 0.05)
     assert cube_cover(bounded(f), 0.02, [bounded(g, 0.05)]).upper > -math.inf
     assert cube_cover(bounded(f), 0.02, [opposite]).upper > -math.inf
     assert cube_cover(bounded(f), 0.02, [bounded(g, 0.05), opposite]).upper == -math.inf

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 
 import noregret as nr
 from noregret.gp import Matern, SquaredExponential, condition
-from noregret.rkhs import Bounded, covered, cube_cover
+from noregret.rkhs import BoundedFunction, covered, cube_cover
 from noregret.rkhs.function_class import searched
 from noregret.search import Acquisition, argmax, largest_empty_ball, ucb
 from noregret.search.optimizer import LinearConstraints, refine
@@ -112,11 +112,13 @@ def test_a_cover_bounds_the_feasible_set_and_no_more() -> None:
         return np.asarray(np.exp(-((A - 0.9) ** 2).sum(axis=1) / (2 * 0.3**2)))
 
     top = np.array([0.5, 0.5])
-    found = covered(Bounded(f, kernel, theta, 1.0), 0.01, float(f(top[None, :])[0]), inside, top)
+    found = covered(
+        BoundedFunction(f, kernel, theta, 1.0), 0.01, float(f(top[None, :])[0]), inside, top
+    )
     largest = f(uniform(inside, 20_000, np.random.default_rng(0))).max()
     assert largest <= found.upper <= largest + 0.05
     assert found.proved
-    assert cube_cover(Bounded(f, kernel, theta, 1.0), 0.01).upper >= 1.0  # the cube's own
+    assert cube_cover(BoundedFunction(f, kernel, theta, 1.0), 0.01).upper >= 1.0  # the cube's own
     second = searched(f, 0.0, 2, region=inside)
     assert inside.feasible(second.point[None, :])[0]
     assert second.upper < 0.9

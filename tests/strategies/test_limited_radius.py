@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret import AdaptiveGPUCB, Assumed
+from noregret import AdaptiveGPUCB, OutcomeAssumptions
 from noregret.errors import ConfigurationError
 from noregret.rkhs import RadiusBand
 from noregret.strategies.rigorous import RadiusGPUCB
@@ -25,7 +25,7 @@ LISTED = nr.Candidates([{"x": float(x)} for x in XS])
 
 def strategy(**changed: Any) -> RadiusGPUCB:
     known: dict[str, Any] = {"norm_bound": NORM, "lengthscales": THETA}
-    assumed = Assumed(NOISE, NORM, THETA, offset=0.0)
+    assumed = OutcomeAssumptions(NOISE, NORM, THETA, offset=0.0)
     return AdaptiveGPUCB.rigorous(NOISE, **known, outcomes={"g": assumed}, **changed)
 
 
@@ -68,8 +68,8 @@ def test_the_point_is_the_best_of_what_may_be_feasible() -> None:
         x = study.space.encode(trial.params)
         assert may_be_feasible(limits, x[None, :])[0]
         fine = np.linspace(0, 1, 2001)[:, None]
-        margin = each.strategy.offset + each.strategy.norm_bound * each.shown.upper(fine)
-        _, band = replace(rule, delta=rule.share).followed(study.space, history)
+        margin = each.strategy.offset + each.strategy.norm_bound * each.pending_band.upper(fine)
+        band = replace(rule, delta=rule.share).estimated_class(study.space, history).band
         upper = band.with_pending(history.pending).upper(np.vstack([x[None, :], fine]))
         assert upper[0] >= upper[1:][margin >= 0].max() - 1e-4
         assert trial.decision.payload["rule"] == "optimistic"
@@ -165,9 +165,9 @@ def test_what_is_assumed_must_fit_the_study() -> None:
         AdaptiveGPUCB.rigorous(0.1, outcomes={"g": 0.2})  # type: ignore[dict-item]
     for wrong in ({"noise_bound": 0.0}, {"noise_bound": 0.1, "norm_bound": -1.0}):
         with pytest.raises(ConfigurationError, match="must be positive"):
-            Assumed(**wrong)
+            OutcomeAssumptions(**wrong)
     with pytest.raises(ConfigurationError, match="offset must be finite"):
-        Assumed(0.1, offset=math.nan)
+        OutcomeAssumptions(0.1, offset=math.nan)
 
 
 def test_a_study_goes_on_where_no_value_exists_yet() -> None:
@@ -183,7 +183,7 @@ def test_a_study_goes_on_where_no_value_exists_yet() -> None:
 
 @pytest.mark.parametrize("valued", [True, False])
 def test_infeasibility_is_declared_without_a_value_too(valued: bool) -> None:
-    assumed = {"g": Assumed(0.02, 1.5, 0.3, offset=0.0)}
+    assumed = {"g": OutcomeAssumptions(0.02, 1.5, 0.3, offset=0.0)}
     made = AdaptiveGPUCB.rigorous(
         0.02, 0.1, norm_bound=1.5, lengthscales=0.3, initial_points=2, outcomes=assumed
     )
@@ -199,7 +199,7 @@ def test_infeasibility_is_declared_without_a_value_too(valued: bool) -> None:
 
 def test_withdrawn_points_are_left_alone_by_limits_too() -> None:
     strategy = RadiusGPUCB(
-        0.05, lengthscales=0.5, outcomes={"c": nr.Assumed(0.05, lengthscales=0.5)}
+        0.05, lengthscales=0.5, outcomes={"c": nr.OutcomeAssumptions(0.05, lengthscales=0.5)}
     )
     study = nr.Study([(0.0, 1.0)], "maximize", strategy, outcomes={"c": nr.AtMost(0.3)}, seed=0)
     for _ in range(5):

@@ -133,7 +133,7 @@ def test_withdrawn_points_cost_no_width_and_are_not_proposed_again() -> None:
     history = study._history(study.trials)
     assert len(history.pending) == len(history.given_up) == 3
     assert len(history.under_way) == 0
-    _, band = strategy.followed(study.space, history)
+    band = strategy.estimated_class(study.space, history).band
     asked = study.ask()
     _, above = band.bounds(study.space.encode(asked.params)[None, :])
     assert upper_end(asked) == pytest.approx(float(above[0]))

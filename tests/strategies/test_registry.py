@@ -29,7 +29,8 @@ def test_options_are_those_of_the_strategy() -> None:
         ("random", {"x": 1}, "it has none"),
         ("log-ei", {"noise": 1}, "no option 'noise': it has noise_std"),
         ("insured", {"noise_std": [1]}, "positive"),
-        ("rigorous", {"noise_bound": 0.1, "delta": "small"}, "cannot take"),
+        ("rigorous", {"noise_bound": 0.1, "delta": "small"}, "delta must be in"),
+        ("rigorous", {"noise_bound": 0.1, "outcomes": 5}, "cannot take"),
     ],
 )
 def test_mistakes(name: str, options: dict[str, object], expected: str) -> None:

@@ -92,7 +92,7 @@ def test_regret_bound_dominates_the_sum_of_widths(kernel: Kernel, regulariser: f
 def test_regret_bound_refuses_nonsense() -> None:
     with pytest.raises(ConfigurationError, match="regulariser must be positive and finite, got 0"):
         regret_constant(0)
-    with pytest.raises(ConfigurationError, match="information_gain must not be negative, got -1"):
+    with pytest.raises(ConfigurationError, match=r"information_gain must be in .* got -1"):
         regret_bound(1, 1.0, 0, 1.0, -1, 0.1)
     with pytest.raises(ConfigurationError, match="norm_bound must be positive"):
         regret_bound(1, 0.0, 0, 1.0, 1, 0.1)
@@ -185,7 +185,7 @@ def test_capture_time_refuses_short_initial_lengthscales() -> None:
         ),
     ):
         capture_time("log", "log", [2.0, 0.5], 1.0)
-    with pytest.raises(ConfigurationError, match="norm_ratio is B/B_0"):
+    with pytest.raises(ConfigurationError, match=r"norm_ratio .B/B_0"):
         capture_time("log", "log", [2.0], 0.0)
 
 
@@ -341,7 +341,7 @@ def test_settings_are_checked() -> None:
         Setting(Matern(0.5), 1, capacity="printed")
     with pytest.raises(GuaranteeError, match=r"capacity of Cosine.* is not known here"):
         Setting(Cosine(), 1)
-    with pytest.raises(ConfigurationError, match="integer of at least 1, got 0"):
+    with pytest.raises(ConfigurationError, match=r"whole number .* got 0"):
         Setting(SE, 0)
     with pytest.raises(ConfigurationError, match="norm_power is"):
         Setting(SE, 1, "loose")  # type: ignore[arg-type]
@@ -531,8 +531,10 @@ def test_largest_exponent_keeps_its_meaning(
     kernel: Kernel, dimension: int, power: NormPower
 ) -> None:
     naive = old_largest_exponent(kernel, dimension, 1.0 if power == "paper" else 0.5)
-    assert largest_exponent(kernel, dimension, power) == pytest.approx(max(naive, 0.0), abs=1e-12)
-    assert (largest_exponent(kernel, dimension, power) <= 0) == (naive <= 0)
+    assert largest_exponent(Setting(kernel, dimension, power)) == pytest.approx(
+        max(naive, 0.0), abs=1e-12
+    )
+    assert (largest_exponent(Setting(kernel, dimension, power)) <= 0) == (naive <= 0)
 
 
 @given(setting=SETTINGS, weight=st.sampled_from([None, 0.0, 0.1, math.inf]))
@@ -540,9 +542,7 @@ def test_largest_exponent_keeps_its_meaning(
 def test_largest_exponent_is_where_the_checker_changes_its_mind(
     setting: Setting, weight: float | None
 ) -> None:
-    limit = largest_exponent(
-        setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
-    )
+    limit = largest_exponent(setting, weight)
     if limit > 0:
         assert check_scaling(setting, PowerGrowth(1, limit * (1 - 1e-6)), weight).sublinear
         assert not check_scaling(setting, PowerGrowth(1, limit), weight).sublinear
@@ -552,12 +552,11 @@ def test_largest_exponent_is_where_the_checker_changes_its_mind(
 
 
 def test_largest_exponents_by_hand() -> None:
-    assert largest_exponent(SE, 1, "paper", 0.1) == pytest.approx(2 / 5)
-    assert largest_exponent(SE, 7, "tight", 0.1) == pytest.approx(1 / 2)
-    assert largest_exponent(SE, 7, "paper", math.inf) == pytest.approx(1 / 2)
-    assert largest_exponent(Cosine(), 1, "paper") == -math.inf
+    assert largest_exponent(Setting(SE, 1, "paper"), 0.1) == pytest.approx(2 / 5)
+    assert largest_exponent(Setting(SE, 7, "tight"), 0.1) == pytest.approx(1 / 2)
+    assert largest_exponent(Setting(SE, 7, "paper"), math.inf) == pytest.approx(1 / 2)
     with pytest.raises(ConfigurationError, match=r"weight \(λ_w\) must be in \[0, ∞\]"):
-        largest_exponent(SE, 1, "paper", -1.0)
+        largest_exponent(Setting(SE, 1, "paper"), -1.0)
 
 
 # -- reference regret
@@ -671,9 +670,9 @@ def test_only_exponents_are_a_proof() -> None:
         check_reference(Setting(SE, 1), lambda t: 1 + 3 * t**0.8, 0.1)
     with pytest.raises(ConfigurationError, match="a reference is the exponent a"):
         check_reference(Setting(SE, 1), "fast")
-    with pytest.raises(ConfigurationError, match="exponent a > 0, got -1"):
+    with pytest.raises(ConfigurationError, match=r"exponent a .* got -1"):
         check_reference(Setting(SE, 1), -1)
-    with pytest.raises(ConfigurationError, match='estimator is "regret_bound" or "one_step"'):
+    with pytest.raises(ConfigurationError, match='estimator is one of "regret_bound", "one_step"'):
         check_reference(Setting(SE, 1), 0.9, estimator="both")  # type: ignore[arg-type]
 
 
@@ -750,7 +749,7 @@ def test_greedy_information_refuses_nonsense() -> None:
         greedy_information(SE, 0.1, C, 2, 0.0)
     with pytest.raises(ConfigurationError, match=r"at least one row, got shape \(2,\)"):
         greedy_information(SE, 0.1, np.zeros(2), 2, 0.1)
-    with pytest.raises(ConfigurationError, match=r"one per input \(2 here\)"):
+    with pytest.raises(ConfigurationError, match="give one or 2"):
         greedy_information(SE, np.ones(3), C, 2, 0.1)
 
 

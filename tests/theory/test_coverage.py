@@ -26,7 +26,7 @@ THETA = np.array([0.2])
 def widths(noise: float, gain: float) -> dict[str, float]:
     known = {"noise_bound": noise, "regulariser": noise**2, "delta": DELTA}
     return {
-        "paper": confidence.paper(NORM, gain, noise_std=noise, delta=DELTA),
+        "paper": confidence.paper(NORM, gain, **known),
         "abbasi_yadkori": confidence.abbasi_yadkori(NORM, gain, **known),
         "mixture": confidence.mixture(NORM, gain, **known),
         "one": 1.0,

@@ -14,7 +14,7 @@ from noregret.errors import ConfigurationError
 from noregret.gp import Kernel, Matern, Posterior, SquaredExponential, condition, covariance
 from noregret.rkhs import confidence
 from noregret.rkhs.evidence_class import FINENESS
-from noregret.rkhs.function_class import Bounded, FunctionClass, covered
+from noregret.rkhs.function_class import BoundedFunction, FunctionClass, covered
 from noregret.rkhs.radius import (
     LENGTHS,
     SCALES,
@@ -343,7 +343,7 @@ def simulated(seed: int, d: int, noise: str, R: float, told: str = "none", worke
         if step % 4 == 3:
             lower = band.bounds(X)[0]
             best = int(np.argmax(lower))
-            whole = covered(Bounded(band.upper, SE, theta, B), 0.02, -math.inf)
+            whole = covered(BoundedFunction(band.upper, SE, theta, B), 0.02, -math.inf)
             assert whole.proved
             left = max(whole.upper - float(lower[best]), 1e-12)
             needed = (top - float(f(X[best]))) / left

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import check_range
 from noregret.gp import Covariance, Fit, LogNormal, Prior, additive, fit_inputs
 from noregret.space import Array
 from noregret.strategies.surrogate import FitRequest, Surrogate, log_posterior_at
@@ -41,10 +41,8 @@ class Additive:
     margin: float = 1.0
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.joins, int) and self.joins >= 0):
-            raise ConfigurationError(f"joins is a whole number of at least 0, got {self.joins!r}")
-        if not self.margin >= 0:
-            raise ConfigurationError(f"margin must be at least 0 nats, got {self.margin!r}")
+        check_range("joins", self.joins, "[0, ∞)", whole=True)
+        check_range("margin", self.margin, "[0, ∞]", "in nats")
 
     def fit(self, request: FitRequest) -> Surrogate:
         inputs = range(int(request.inputs.group[-1]) + 1)

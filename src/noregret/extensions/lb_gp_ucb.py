@@ -52,15 +52,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_one_of
 from noregret.gp import Kernel, SquaredExponential, greedy_information
-from noregret.rkhs import Growth, NoWidening, PowerGrowth, Scaling, merge
+from noregret.rkhs import WIDTHS, Growth, NoWidening, PowerGrowth, Scaling, WidthName, merge
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step, WidthName
-from noregret.strategies.base import Belief, Design, initial_proposal, noting
-from noregret.strategies.data import FARTHEST, LEAST_NOISE, unit_for
-from noregret.strategies.validation import WIDTHS, check_positive, needs, settle_lengthscales
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, ClassRecord, Step
+from noregret.strategies.base import Belief, Design, initial_proposal, shared_settings, with_payload
+from noregret.strategies.data import FARTHEST, unit_for
+from noregret.strategies.validation import needs, settle_lengthscales
 from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 CLOUD = 512  # points of the cube whose information capacity is taken for γ
@@ -69,7 +69,7 @@ ROUNDING = 1e-9  # of d ln g, so that g = e^(i/d) admits candidate i
 
 @dataclass(frozen=True, slots=True)
 class Plays:
-    """One candidate's record: decisions made with it; and of those with a value their values, noise
+    """One candidate's plays: the number of decisions, and of those with a value the values, noise
     variances and 2β^½σ.
     """
 
@@ -81,7 +81,7 @@ class Plays:
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """The candidates before a decision: which are in play, and what each has done."""
+    """The candidates before a decision: which are active, and their plays."""
 
     introduced: int
     eliminated: frozenset[int]
@@ -134,41 +134,23 @@ class LBGPUCB:
                 "LB-GP-UCB needs noise_std, got None: candidates are dropped where they fall behind"
                 " by more than the noise explains"
             )
-        check_positive("noise_std", self.noise_std)
-        if self.width not in WIDTHS:
-            raise ConfigurationError(
-                f"width is one of {', '.join(WIDTHS)}, got {self.width!r}: candidates are compared"
-                " by their bands, so the width must be a theorem's"
-            )
+        check_one_of("width", self.width, tuple(WIDTHS))
         if not isinstance(self.growth, Growth):
             raise ConfigurationError(
                 "growth is ConstantGrowth(), LogGrowth(rate) or PowerGrowth(scale, exponent) of"
                 f" noregret.rkhs.widening, got {self.growth!r}"
             )
         settle_lengthscales(self)
-        self._base()
+        self._base()  # checks the other settings
 
     def _base(self) -> AdaptiveGPUCB:
         """The GP-UCB that every candidate runs, at its own (θ, B); half of delta is for its band,
         the other for the elimination.
         """
-        return AdaptiveGPUCB(
-            kernel=self.kernel,
-            lengthscales=self.lengthscales,
-            norm_bound=self.norm_bound,
-            noise_std=self.noise_std,
-            regulariser=self.regulariser,
-            width=self.width,
-            delta=self.delta / 2 if 0 < self.delta < 1 else self.delta,
-            widening=NoWidening(),
-            estimation=None,
-            norm_power="tight",
-            charge_estimate=True,
-            standardise=False,
-            offset=self.offset,
-            initial_points=self.initial_points,
-            initial_design=self.initial_design,
-        )
+        settings = shared_settings(self, AdaptiveGPUCB)
+        settings["delta"] = self.delta / 2 if 0 < self.delta < 1 else self.delta
+        settings |= {"widening": NoWidening(), "norm_power": "tight", "charge_estimate": True}
+        return AdaptiveGPUCB(**settings, estimation=None)
 
     @property
     def theorem(self) -> str:
@@ -195,7 +177,7 @@ class LBGPUCB:
     # -- candidates --
 
     def introduced(self, t: int, dimension: int) -> int:
-        """How many candidates, dropped ones included, there are at decision t: those with θ_i ≥
+        """The number of candidates at decision t, eliminated ones included: those with θ_i ≥
         θ_0/g(t − 1).
         """
         fitting = dimension * math.log(self.growth(t - 1))  # theory.md#lb-gp-ucb
@@ -203,22 +185,19 @@ class LBGPUCB:
 
     def suspected_regret(self, index: int, plays: int, dimension: int) -> float:
         """R^θ(n) of candidate ``index`` after n = plays decisions."""
-        start, g = self._base().initial_class(dimension), _scaling(index, dimension).g
-        held = start.widened(g, 1.0)  # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
-        noise_std, regulariser = self.noise_std, self.regulariser
-        if regulariser is None:
-            noise_std = max(noise_std, LEAST_NOISE)
-            regulariser = noise_std**2
+        base = self._base()
+        # B(θ) = (θ_0/θ)^(d/2) N, theory.md#lb-gp-ucb
+        held = base.initial_class(dimension).widened(_scaling(index, dimension).g, 1.0)
         cloud = low_discrepancy(CLOUD, dimension, np.random.default_rng(0))
-        gains = greedy_information(self.kernel, held.lengthscales, cloud, plays, regulariser)
-        capacity, ratio = float(gains[-1]), noise_std / math.sqrt(regulariser)
-        per_play = held.norm_bound * math.sqrt(capacity) + ratio * capacity
+        gains = greedy_information(
+            self.kernel, held.lengthscales, cloud, plays, base.settled_regulariser
+        )
+        capacity = float(gains[-1])
+        per_play = held.norm_bound * math.sqrt(capacity) + base.noise_ratio * capacity
         return math.sqrt(plays) * per_play  # theory.md#lb-gp-ucb
 
     def balance(self, history: History, dimension: int) -> Balance:
-        """The candidates before the next decision, from the history alone. A candidate dropped once
-        stays dropped.
-        """
+        """The candidates before the next decision, from the history alone. Elimination is final."""
         decisions = history.model_decisions
         t = len(decisions)
         plays = _plays(history, self.noise_std, self.introduced(t + 1, dimension))
@@ -232,7 +211,7 @@ class LBGPUCB:
                 for index, record in plays.items()
                 if index < before and index not in eliminated
             }
-            eliminated |= outdone(playing, t, before, self.delta)
+            eliminated |= eliminated_candidates(playing, t, before, self.delta)
         return Balance(self.introduced(t + 1, dimension), eliminated, plays)
 
     # -- Strategy --
@@ -258,7 +237,7 @@ class LBGPUCB:
             "eliminated": sorted(balance.eliminated),
             "suspected_regret": min(regrets),
         }
-        return noting(step.proposal(scaling, step.choice(scaling.g, scaling.b)), notes)
+        return with_payload(step.proposal(scaling, step.choice(scaling.g, scaling.b)), notes)
 
     def explain(self, decision: Decision) -> Explanation:
         return self._base().explain(decision)
@@ -274,32 +253,17 @@ class LBGPUCB:
         chosen = self if delta is None else replace(self, delta=delta)
         scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
         step = Step(chosen._base(), space, history.observed, np.random.default_rng(0))
-        model = step.model(scaling.g, scaling.b)
-        held, scale = model.function_class, step.framed.scale
-        refuted = step.strategy.refutes(step.framed, held)
-        theta = ", ".join(f"{v:.3g}" for v in held.lengthscales)
-        condition = (
-            f"with probability at least {1 - chosen.delta / 2:g} if f − {self.offset:g} has RKHS"
-            f" norm at most {scale * held.norm_bound:.3g} at lengthscales [{theta}], and if"
-            " that candidate had not been chosen by the data, which no union bound pays for."
-            f" {needs(self.noise_std, history)} Shorter candidates may follow, so the bound need"
-            " not fall for good."
+        more = (
+            ", and if that candidate had not been chosen by the data, which no union bound pays"
+            f" for. {needs(self.noise_std, history)} Shorter candidates may follow, so the bound"
+            " need not fall for good."
         )
-        if refuted:
-            condition = f"refuted by the data: {condition}"
-        return Belief(
-            model.posterior,
-            model.beta_sqrt,
-            held.lengthscales,
-            step.framed.offset,
-            scale,
-            f"not proved (see .theorem): {condition}",
-            proved=False,
-            refuted=refuted,
-        )
+        return replace(step.belief(scaling, more, False), kernel=None, norm_bound=None)
 
 
-def outdone(plays: Mapping[int, Plays], t: int, introduced: int, delta: float) -> frozenset[int]:
+def eliminated_candidates(
+    plays: Mapping[int, Plays], t: int, introduced: int, delta: float
+) -> frozenset[int]:
     """The candidates that fall behind another's lower bound by more than their own band and the
     noise allow, after t decisions.
     """

@@ -5,10 +5,11 @@ paper's HMC baseline. Needs the extra ``hmc`` (the sampler library mici).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, MissingExtraError, NumericalError
+from noregret.errors import MissingExtraError, NumericalError, check_range
 from noregret.gp import (
     MAP,
     SMALLEST_NOISE_VAR,
@@ -37,13 +38,7 @@ from noregret.strategies.base import (
 from noregret.strategies.data import ModelData, standardise
 from noregret.strategies.surrogate import previous_fit
 from noregret.strategies.validation import check_kernel, check_positive
-from noregret.trials import (
-    Decision,
-    Explanation,
-    History,
-    Proposal,
-    payload_as,
-)
+from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 LOG_RANGE = (np.log(1e-3), np.log(1e3))  # of a lengthscale: the density is 0 outside
 
@@ -67,11 +62,7 @@ class HMC:
 
     def __post_init__(self) -> None:
         for name in ("samples", "warm_up", "thin"):
-            value = getattr(self, name)
-            if not (isinstance(value, int) and value >= 1):
-                raise ConfigurationError(
-                    f"{name} must be a whole number of at least 1, got {value!r}"
-                )
+            check_range(name, getattr(self, name), "[1, ∞)", whole=True)
 
 
 def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Generator) -> Array:
@@ -162,6 +153,8 @@ class MarginalGPUCB:
         ConfigurationError: A setting is impossible.
     """
 
+    proved: ClassVar[bool] = False
+
     prior: Prior = Gamma()
     noise_prior: Prior = LogNormal(-4.0, 1.0)
     noise_std: float | None = None
@@ -184,18 +177,14 @@ class MarginalGPUCB:
             " sec. 3.3)"
         )
 
-    @property
-    def proved(self) -> bool:
-        return False
-
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
     ) -> tuple[ModelData, MomentMatched, Fit]:
-        framed = standardise(
+        data = standardise(
             history, rescale=True, offset=0.0, noise_std=self.noise_std, regulariser=None
         )
         d = space.dimension
-        evidence = framed.evidence(self.kernel, self.prior, self.noise_prior)
+        evidence = data.evidence(self.kernel, self.prior, self.noise_prior)
         previous = previous_fit(history)
         rule = MAP(self.prior, self.noise_prior, starts=1)
         start = starting_points(evidence, rule, previous, rng)[0]
@@ -203,28 +192,28 @@ class MarginalGPUCB:
         noise = draws[:, d] if evidence.estimates_noise else np.full(len(draws), np.nan)
         mixture = MomentMatched(
             tuple(
-                framed.condition(self.kernel, row[:d], float(v))
+                data.condition(self.kernel, row[:d], float(v))
                 for row, v in zip(draws, noise, strict=True)
             )
         )
         typical = Fit(
             np.exp(np.mean(np.log(draws[:, :d]), axis=0)), float(np.exp(np.mean(np.log(noise))))
         )
-        return framed, mixture, typical
+        return data, mixture, typical
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         start = initial_proposal(space, history, rng, self.initial_points, self.initial_design)
         if start:
             return start
         sample_rng, argmax_rng = rng.spawn(2)
-        framed, mixture, typical = self._mixture(space, history, sample_rng)
-        incumbents = framed.X[np.argsort(-framed.y, kind="stable")[:3]]
+        data, mixture, typical = self._mixture(space, history, sample_rng)
+        incumbents = data.X[np.argsort(-data.y, kind="stable")[:3]]
         acquisition, theta = ucb(mixture, self.width), typical.lengthscales
         x = argmax(acquisition, space, theta, argmax_rng, incumbents, history.failed)
         mean, std = mixture.predict(x[None, :])
         decision = decision_of(
             Record,
-            framed,
+            data,
             len(history.model_decisions) + 1,
             float(mean[0]),
             float(std[0]),
@@ -244,12 +233,12 @@ class MarginalGPUCB:
     ) -> Belief | None:
         if len(history.X) == 0:
             return None
-        framed, mixture, typical = self._mixture(space, history.observed, np.random.default_rng(0))
+        data, mixture, typical = self._mixture(space, history.observed, np.random.default_rng(0))
         return Belief(
             mixture,
             self.width,
             typical.lengthscales,
-            framed.offset,
-            framed.scale,
+            data.offset,
+            data.scale,
             "none: a constant width on averaged posteriors",
         )

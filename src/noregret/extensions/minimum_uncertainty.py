@@ -14,9 +14,9 @@ import numpy as np
 
 from noregret.errors import ConfigurationError
 from noregret.gp import MAP, Kernel, SquaredExponential
-from noregret.rkhs import MinimumStd
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.base import Delegating
+from noregret.rkhs import MinimumStd, WidthName
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.base import Delegating, shared_settings
 from noregret.strategies.validation import check_positive
 
 SE = SquaredExponential()
@@ -64,27 +64,15 @@ class MinimumUncertainty(Delegating):
         self.inner(1)
 
     def inner(self, inputs: int) -> AdaptiveGPUCB:
+        largest = math.inf  # the g at which no lengthscale is above the shortest
+        if self.shortest is not None:
+            largest = float(np.max(self.lengthscales)) / self.shortest
         return AdaptiveGPUCB(
-            kernel=self.kernel,
-            lengthscales=self.lengthscales,
-            norm_bound=self.norm_bound,
-            noise_std=self.noise_std,
-            width=self.width,
-            delta=self.delta,
-            widening=MinimumStd(self.kappa, largest=self._largest),
-            estimation=self.estimation,
-            norm_power="paper",
+            **shared_settings(self, AdaptiveGPUCB),
+            widening=MinimumStd(self.kappa, largest=largest),
             charge_estimate=True,
             standardise=not isinstance(self.width, str),
-            initial_points=self.initial_points,
         )
-
-    @property
-    def _largest(self) -> float:
-        """g at which no lengthscale is above the shortest."""
-        if self.shortest is None:
-            return math.inf
-        return float(np.max(self.lengthscales)) / self.shortest
 
     @property
     def theorem(self) -> str:

@@ -9,11 +9,12 @@ and m ≥ 1 with probability 1/e, which is all that the proof needs. theory.md#r
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_range
 from noregret.gp import MAP, LogNormal, Matern
 from noregret.rkhs import AnchoredReference, ReferenceRegret
 from noregret.search import Acquisition, ucb
@@ -45,16 +46,36 @@ PRACTICAL = AdaptiveGPUCB(
 )
 
 
-def check_base(base: object) -> None:
-    if not isinstance(base, (AdaptiveGPUCB, RadiusGPUCB)):
-        raise ConfigurationError(
-            "base is the strategy whose class and width are used: an AdaptiveGPUCB or"
-            f" AdaptiveGPUCB.rigorous(noise_bound), got {base!r}"
-        )
+@dataclass(frozen=True, slots=True)
+class OnBase(Delegating):
+    """A strategy that draws something random on the class and with the width of another one."""
+
+    base: AdaptiveGPUCB | RadiusGPUCB = PRACTICAL
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, (AdaptiveGPUCB, RadiusGPUCB)):
+            raise ConfigurationError(
+                "base is the strategy whose class and width are used: an AdaptiveGPUCB or"
+                f" AdaptiveGPUCB.rigorous(noise_bound), got {self.base!r}"
+            )
+
+    @property
+    @abstractmethod
+    def proved_theorem(self) -> str:
+        """What is proved on a base with a theorem."""
+
+    @property
+    def theorem(self) -> str:
+        if not self.base.proved:
+            return f"none, because its base has none: {self.base.theorem}"
+        return f"{self.proved_theorem} The base: {self.base.theorem}"
+
+    def inner(self, inputs: int) -> AdaptiveGPUCB | RadiusGPUCB:
+        return self.base
 
 
 @dataclass(frozen=True, slots=True)
-class RandomisedGPUCB(Delegating):
+class RandomisedGPUCB(OnBase):
     """UCB on the class of ``base`` with its width times a random factor.
 
     Args:
@@ -65,28 +86,19 @@ class RandomisedGPUCB(Delegating):
         ConfigurationError: a base of another kind, or a shift outside its range.
     """
 
-    base: AdaptiveGPUCB | RadiusGPUCB = PRACTICAL
     shift: float = 0.5
 
     def __post_init__(self) -> None:
-        check_base(self.base)
-        if not 0 <= self.shift < 1:
-            raise ConfigurationError(
-                f"shift is the part of the squared width that is not random, in [0, 1), got"
-                f" {self.shift!r}"
-            )
+        OnBase.__post_init__(self)
+        hint = "the part of the squared width that is not random"
+        check_range("shift", self.shift, "[0, 1)", hint)
 
     @property
-    def theorem(self) -> str:
-        if not self.base.proved:
-            return f"none, because its base has none: {self.base.theorem}"
+    def proved_theorem(self) -> str:
         return (
             "docs/theory.md#random-widths: the regret bound of its base times a constant, with"
-            f" probability over the factors too. The base: {self.base.theorem}"
+            " probability over the factors too."
         )
-
-    def inner(self, inputs: int) -> AdaptiveGPUCB | RadiusGPUCB:
-        return self.base
 
     def factor(self, rng: np.random.Generator) -> float:
         """m, at most ``MOST``."""
@@ -102,5 +114,5 @@ class RandomisedGPUCB(Delegating):
             return ucb(model.posterior, factor * model.beta_sqrt)
 
         if isinstance(base, RadiusGPUCB):
-            return base.decided(space, history, rest, lambda shown: ucb(shown, factor), factor)
-        return base.decided(space, history, rest, of_class, own, factor)
+            return base.propose_with(space, history, rest, lambda shown: ucb(shown, factor), factor)
+        return base.propose_with(space, history, rest, of_class, own, factor)

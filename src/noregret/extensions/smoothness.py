@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_range
 from noregret.gp import Fit, Kernel, Matern, SquaredExponential, fit_inputs
 from noregret.strategies.surrogate import FitRequest, Surrogate, log_posterior_at
 
@@ -37,8 +37,7 @@ class Smoothness:
             raise ConfigurationError(
                 f"kernels are two or more such as Matern(1.5), got {self.kernels!r}"
             )
-        if not self.margin >= 0:
-            raise ConfigurationError(f"margin must be at least 0 nats, got {self.margin!r}")
+        check_range("margin", self.margin, "[0, ∞]", "in nats")
 
     def fit(self, request: FitRequest) -> Surrogate:
         at = int(request.memory.get("smoothness", -1))

@@ -10,13 +10,13 @@ with). docs/extensions.md#subspaces
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_range
 from noregret.space import Array, Indices, SearchSpace, Space
-from noregret.strategies.base import Belief, noting
+from noregret.strategies.base import Belief, with_payload
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.trials import Decision, Explanation, History, Proposal
 
@@ -50,12 +50,9 @@ class Embedding:
 
     def inwards(self, X: Array) -> tuple[Array, Array]:
         """The nearest points of the subspace, and which rows lie in it."""
-        turned = 0.5 + self.signs * (X - 0.5)
-        sums = np.stack([np.bincount(self.bins, weights=row) for row in turned]) if len(X) else X
-        Z = sums.reshape(len(X), self.count) / np.bincount(self.bins) if len(X) else None
-        if Z is None:
-            return np.empty((0, self.count)), np.zeros(0, dtype=np.bool_)
-        return Z, np.abs(self.outwards(Z) - X).max(axis=1) <= SAME
+        member = (self.bins[:, None] == np.arange(self.count)).astype(np.float64)
+        Z = (0.5 + self.signs * (X - 0.5)) @ member / member.sum(axis=0)
+        return Z, np.abs(self.outwards(Z) - X).max(axis=1, initial=0.0) <= SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +70,8 @@ class Subspace:
         ConfigurationError: a setting outside its range.
     """
 
+    proved: ClassVar[bool] = False
+
     inner: InsuredGPUCB = InsuredGPUCB()
     start: int = 4
     patience: float = 2.5
@@ -81,13 +80,8 @@ class Subspace:
     def __post_init__(self) -> None:
         if not isinstance(self.inner, InsuredGPUCB):
             raise ConfigurationError(f"inner is an InsuredGPUCB, got {self.inner!r}")
-        if not (isinstance(self.start, int) and self.start >= 1):
-            raise ConfigurationError(f"start is a whole number from 1 on, got {self.start!r}")
-        if not 0 < self.patience <= LONGEST:
-            raise ConfigurationError(
-                f"patience is a number of decisions per direction, up to {LONGEST}, got"
-                f" {self.patience!r}"
-            )
+        check_range("start", self.start, "[1, ∞)", whole=True)
+        check_range("patience", self.patience, f"(0, {LONGEST}]", "decisions per direction")
 
     @property
     def theorem(self) -> str:
@@ -96,10 +90,6 @@ class Subspace:
             f" {LONGEST} decisions per direction of each; from then on that of its inner strategy:"
             f" {self.inner.theorem}"
         )
-
-    @property
-    def proved(self) -> bool:
-        return False
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         if not space.continuous.all():
@@ -113,7 +103,7 @@ class Subspace:
         found = self.inner.propose(plane, inside, rng)
         x = embedding.outwards(found.x[None, :])[0]
         notes = {"directions": embedding.count, **_of_inputs(found.decision, embedding.bins)}
-        return noting(replace(found, x=x), notes)
+        return with_payload(replace(found, x=x), notes)
 
     def explain(self, decision: Decision) -> Explanation:
         return self.inner.explain(decision)

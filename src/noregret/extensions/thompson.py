@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from noregret.errors import ConfigurationError
-from noregret.extensions.randomised_gp_ucb import PRACTICAL, check_base
+from noregret.extensions.randomised_gp_ucb import PRACTICAL, OnBase
 from noregret.gp import (
     Kernel,
     Matern,
@@ -36,7 +36,6 @@ from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition
 from noregret.space import Array, SearchSpace
 from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, Model
-from noregret.strategies.base import Delegating
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.trials import Decision, Explanation, History, Proposal
 
@@ -45,7 +44,7 @@ FEATURES = 1_024  # random features of a draw in a box; its error falls with the
 
 
 @dataclass(frozen=True, slots=True)
-class AdaptiveThompson(Delegating):
+class AdaptiveThompson(OnBase):
     """The maximiser of a function drawn from the posterior of ``base``.
 
     Args:
@@ -58,22 +57,13 @@ class AdaptiveThompson(Delegating):
 
     base: AdaptiveGPUCB | RadiusGPUCB = replace(PRACTICAL, width=1.0)
 
-    def __post_init__(self) -> None:
-        check_base(self.base)
-
     @property
-    def theorem(self) -> str:
-        if not self.base.proved:
-            return f"none, because its base has none: {self.base.theorem}"
+    def proved_theorem(self) -> str:
         return (
             f"docs/theory.md#thompson, in a list of at most {EXACT} designs: the regret bound of"
             " its base times √log of their number, with probability over the draws too. In a box"
-            " none: functions are then drawn by features, which is not the posterior exactly. The"
-            f" base: {self.base.theorem}"
+            " none: functions are then drawn by features, which is not the posterior exactly."
         )
-
-    def inner(self, inputs: int) -> AdaptiveGPUCB | RadiusGPUCB:
-        return self.base
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
         base = self.base
@@ -84,12 +74,12 @@ class AdaptiveThompson(Delegating):
                 at = shown.reference
                 return thompson(space, shown.posteriors[at], shown.widths[at], own)
 
-            return base.decided(space, history, rest, drawn)
+            return base.propose_with(space, history, rest, drawn)
 
         def of_class(model: Model) -> Acquisition:
             return thompson(space, model.posterior, model.beta_sqrt, own)
 
-        return base.decided(space, history, rest, of_class, own, None)
+        return base.propose_with(space, history, rest, of_class, own, None)
 
     def explain(self, decision: Decision) -> Explanation:
         rule = "The best point of a function drawn from what is believed."

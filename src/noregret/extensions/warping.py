@@ -9,13 +9,12 @@ same and has no closed form. A kernel of w(x) is stationary there and not in x.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import check_range
 from noregret.gp import (
     Covariance,
     Evidence,
@@ -24,6 +23,7 @@ from noregret.gp import (
     composed,
     covariance,
     evidence_weights,
+    linalg,
     refit,
 )
 from noregret.space import Array, Indices
@@ -43,9 +43,7 @@ class Warped:
     b: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        shapes = np.array([self.a, self.b])
-        if not (np.all(shapes > 0) and np.all(np.isfinite(shapes))):
-            raise ConfigurationError(f"a and b must be positive, got {self.a!r} and {self.b!r}")
+        linalg.check_all_positive("a and b", np.array([self.a, self.b]))
 
     def bent(self, A: Array) -> Array:
         return 1 - (1 - A ** np.array(self.a)) ** np.array(self.b)
@@ -100,8 +98,7 @@ class Warping:
     spread: float = 0.75
 
     def __post_init__(self) -> None:
-        if not 0 < self.spread < math.inf:
-            raise ConfigurationError(f"spread must be positive, got {self.spread!r}")
+        check_range("spread", self.spread, "(0, ∞)")
 
     def fit(self, request: FitRequest) -> Surrogate:
         inputs = int(request.inputs.group[-1]) + 1

@@ -3,7 +3,7 @@
 kernels       stationary kernels, sums and products    priors     of lengthscales and noise
 posterior     condition, predict, append               fit        evidence, MAP, refit schedule
 factor_cache  the factor, block by block               linalg     triangular solves and products
-device        processor or GPU                         device_posterior  the posterior there
+device        processor or GPU                         device_factor  the factor there
 """
 
 from noregret.gp.device import use_device

@@ -1,42 +1,66 @@
 """Which device the large matrices live on: the processor (NumPy), or a GPU through PyTorch.
 
-A setting of the process, never of a study: the mathematics is the same, the proposals agree to
-rounding, and a study may be begun on one and continued on the other. Why PyTorch:
-docs/decisions/0022. Below are the formulas of ``kernels`` once more, as tensors.
+The device is a setting of the process, not of a study: proposals agree to rounding, so a study may
+start on one device and continue on the other. Why PyTorch: docs/decisions/0022.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from noregret.errors import ConfigurationError, DeviceMemoryError, MissingExtraError
-from noregret.gp.kernels import Covariance, Kernel, Matern, SquaredExponential
+from noregret.gp.kernels import (
+    Covariance,
+    Kernel,
+    Matern,
+    SquaredExponential,
+    covariance,
+    squared_distances,
+    stationary,
+    value_and_slope,
+)
 from noregret.space import Array
 
 VARIABLE = "NOREGRET_DEVICE"
 PROCESSOR = "cpu"
-IN_TORCH = "torch-cpu"  # a GPU's code on the processor: for tests, and for comparisons
-Tensor = Any  # PyTorch is no dependency: nothing may import it before it is asked for
+IN_TORCH = "torch-cpu"  # the GPU's code on the processor, for tests and comparisons
+Tensor = Any  # PyTorch is optional: it is imported only when a device is chosen
 
-LEAST = 512  # points from which on a factor is made on the device
-MANY = 4_000_000  # kernel values from which on a sweep given fewer points is made there too
-CLOSED_FORMS = (0.5, 1.5, 2.5)  # ν of Matérn with a formula there; others need Bessel functions
-# Matérn 5/2 in one pass over the memory instead of seven, where PyTorch can compile it
+LEAST = 512  # points from which a factor is computed on the device
+MANY = 4_000_000  # kernel values from which a sweep is computed there, given fewer points
+# Matérn 5/2 in one pass over the memory instead of seven; compiled by PyTorch where it can
 FUSED = """
 template <typename T> T matern(T sq) {
     T z = sqrt(5.0 * (sq > 0.0 ? sq : 0.0));
     return (1.0 + z + z * z / 3.0) * exp(-z);
 }
 """
+
+
+class Processor:
+    """NumPy, by the names that a posterior asks a device for."""
+
+    xp: ClassVar[Any] = np
+    squared_distances = staticmethod(squared_distances)
+    covariance = staticmethod(covariance)
+
+    def put(self, array: Array) -> Array:
+        return array
+
+    get = put
+
+    def memory_for(self, what: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +70,14 @@ class Device:
     name: str
     torch: Any
     place: Any
-    chunk: int  # kernel values that are worked on at once
+    chunk: int  # kernel values computed at once
+
+    @property
+    def xp(self) -> Any:
+        return self.torch
 
     def put(self, array: Array) -> Tensor:
-        """A copy of it on the device."""
+        """A copy of an array on the device."""
         array = np.ascontiguousarray(array, dtype=np.float64)
         if self.place.type == PROCESSOR:
             return self.torch.from_numpy(array.copy())
@@ -58,13 +86,20 @@ class Device:
             return self.torch.from_numpy(array).to(self.place)
 
     def get(self, tensor: Tensor) -> Array:
-        """A copy of it, as an array of its own."""
+        """A copy of a tensor as an array."""
         array: Array = tensor.cpu().numpy()
         return array.copy() if self.place.type == PROCESSOR else array
 
+    def squared_distances(self, A: Tensor, B: Tensor, lengthscales: Array) -> Tensor:
+        theta = self.put(lengthscales)
+        return differences(self, A / theta, B / theta)
+
+    def covariance(self, kernel: Covariance, lengthscales: Array, A: Tensor, B: Tensor) -> Tensor:
+        return values(self, stationary(kernel), self.squared_distances(A, B, lengthscales))
+
     def mapped(self, function: Callable[[Tensor], Tensor], A: Array, step: int) -> Array:
         """``function`` of ``step`` rows at a time, (2, rows) each, side by side. On a GPU the next
-        rows go there and the last results come back while it works.
+        rows are uploaded and the last results downloaded while it computes.
         """
         starts = range(0, len(A), step)
         if self.place.type == PROCESSOR:
@@ -105,20 +140,22 @@ class Device:
         return self.torch.eye(size, dtype=self.torch.float64, device=self.place)
 
     def is_full(self, error: RuntimeError) -> bool:
-        """Whether it says that the memory is too small; CUDA's libraries have words of their own
-        for it.
+        """Whether an error means that the memory is too small; CUDA's libraries raise their own
+        message.
         """
         return isinstance(error, self.torch.OutOfMemoryError) or "ALLOC_FAILED" in str(error)
 
     @contextmanager
-    def room_for(self, what: str) -> Iterator[None]:
-        """Says what did not fit, and how to go on."""
+    def memory_for(self, what: str) -> Iterator[None]:
+        """Turns a memory that is too small into an error that says what did not fit, and how to go
+        on.
+        """
         try:
             yield
         except RuntimeError as error:
             if not self.is_full(error):
                 raise
-            from noregret.gp.device_posterior import cache
+            from noregret.gp.device_factor import cache
 
             cache.clear()
             free = ""
@@ -135,8 +172,10 @@ class Device:
             ) from error
 
 
+Place = Processor | Device
+
 _lock = threading.Lock()
-_chosen: list[Device | None] = []  # empty: nobody has asked yet
+_chosen: list[Device | None] = []  # empty until the first use
 
 
 def use_device(name: str) -> str:
@@ -161,13 +200,13 @@ def use_device(name: str) -> str:
 
 
 def device_for(kernel: Covariance, points: int, rows: int | None = None) -> Device | None:
-    """The device, where a factor of so many points is worth it, or predictions at so many rows
-    given few points. None: stay here, as does a kernel that only NumPy can evaluate.
+    """The device on which to compute a factor of that many points, or predictions at that many
+    rows given few points; None: NumPy, as for a kernel that only NumPy can evaluate.
     """
     is_worth_it = points >= LEAST if rows is None else rows * points >= MANY
     device = _in_use() if is_worth_it else None
     has_formula = type(kernel) is SquaredExponential or (
-        type(kernel) is Matern and kernel.nu in CLOSED_FORMS
+        type(kernel) is Matern and kernel.has_closed_form
     )
     return device if has_formula else None
 
@@ -183,10 +222,8 @@ def _in_use() -> Device | None:
 def _made(name: str) -> Device | None:
     if name == PROCESSOR:
         return None
-    is_gpu = isinstance(name, str) and (
-        name == "cuda" or (name.startswith("cuda:") and name[5:].isdecimal())
-    )
-    if not (is_gpu or name == IN_TORCH):
+    is_name = isinstance(name, str) and re.fullmatch(rf"cuda(:[0-9]+)?|{IN_TORCH}", name)
+    if not is_name:
         raise ConfigurationError(
             f'a device is "cpu", "cuda" or "cuda:" and a number, got {name!r}: choose it with'
             f" noregret.use_device or the environment variable {VARIABLE}"
@@ -223,8 +260,8 @@ def differences(device: Device, A: Tensor, B: Tensor) -> Tensor:
 
 
 def products(device: Device, A: Tensor, B: Tensor) -> Tensor:
-    """s as ‖a‖² + ‖b‖² − 2a·b: one matrix product for many rows. It is wrong by about 1e-16·‖a‖²,
-    and so may be below 0: enough for a sweep of predictions, never for a factor.
+    """s as ‖a‖² + ‖b‖² − 2a·b: one matrix product for many rows. Its error is about 1e-16·‖a‖², so
+    that it may be below 0: enough for a sweep of predictions, never for a factor.
     """
     torch = device.torch
     middle = A.mean(dim=0)
@@ -240,23 +277,7 @@ def values(device: Device, kernel: Kernel, sq: Tensor) -> Tensor:
     fused = _fused(device) if kernel == Matern(2.5) else None
     if fused is not None:
         return fused(sq)
-    return values_and_slopes(device, kernel, sq.clamp_(min=0.0))[0]
-
-
-def values_and_slopes(device: Device, kernel: Kernel, sq: Tensor) -> tuple[Tensor, Tensor]:
-    """k and dk/ds for each s, which may be overwritten."""
-    torch = device.torch
-    if not isinstance(kernel, Matern):
-        value = torch.exp(sq.mul_(-0.5))
-        return value, value * -0.5
-    z = sq.mul_(2 * kernel.nu).sqrt_()
-    decay = torch.exp(-z)
-    if kernel.nu == 2.5:
-        value = torch.addcmul(z, z, z, value=1 / 3).add_(1.0).mul_(decay)
-        return value, z.add_(1.0).mul_(decay).mul_(-5 / 6)
-    if kernel.nu == 1.5:
-        return (z + 1.0).mul_(decay), decay * -1.5
-    return decay, torch.where(z > 0, decay / (-2 * z), 0.0)  # infinite at 0: taken as 0
+    return value_and_slope(kernel, sq.clamp_(min=0.0), device.torch)[0]
 
 
 @cache
@@ -267,11 +288,10 @@ def _fused(device: Device) -> Callable[[Tensor], Tensor] | None:
     if device.place.type != "cuda":
         return None
     sq = np.linspace(-1e-12, 50.0, 1001)
+    expected = Matern(2.5).value(np.maximum(sq, 0))
     try:
         compiled: Callable[[Tensor], Tensor] = device.torch.cuda.jiterator._create_jit_fn(FUSED)
-        found = device.get(compiled(device.put(sq)))
+        is_right = np.allclose(device.get(compiled(device.put(sq))), expected, rtol=1e-12)
     except (RuntimeError, AttributeError, ImportError):
         return None
-    return (
-        compiled if np.allclose(found, Matern(2.5).value(np.maximum(sq, 0)), rtol=1e-12) else None
-    )
+    return compiled if is_right else None

@@ -27,7 +27,7 @@ from noregret.space import Array
 HEAD = 512  # points that are factorised at once
 STEP = 64  # rows of a block after them
 SPARE = 1.1  # room for later rows, as a multiple of n
-CAPACITY = 2  # cached factors: of the fitted class, and of one that is tried beside it
+CAPACITY = 2  # cached factors: of the fitted class, and of a widened one
 
 T = TypeVar("T")  # what is cached: an array, or a factor on a device
 
@@ -44,7 +44,7 @@ class CachedFactor(Generic[T]):
     uses: int = 0
 
     def common_rows(self, key: object, lengthscales: Array, X: Array, noise_var: Array) -> int:
-        """How many of the first rows are those of the factor of other points."""
+        """The number of leading rows that the factor of other points shares."""
         same_class = self.key == key and np.array_equal(self.lengthscales, lengthscales)
         if not same_class or self.X.shape[1] != X.shape[1]:
             return 0
@@ -54,8 +54,8 @@ class CachedFactor(Generic[T]):
 
 
 class FactorCache(Generic[T]):
-    """The newest factor, and the one that was used most. A factor that was taken belongs to the
-    caller until it is put back, so threads do not wait for each other.
+    """Keeps the newest factor and the most used one. A taken factor belongs to the caller until it
+    is put back, so threads do not wait for each other.
 
     Args:
         whole_blocks: the rows of n that are in whole blocks.

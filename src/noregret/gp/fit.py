@@ -12,7 +12,7 @@ from typing import Literal, Self
 import numpy as np
 from scipy.optimize import minimize
 
-from noregret.errors import ConfigurationError, NumericalError
+from noregret.errors import NumericalError, check_one_of, check_range
 from noregret.gp import linalg
 from noregret.gp.device import device_for
 from noregret.gp.kernels import (
@@ -32,8 +32,8 @@ SMALLEST_NOISE_VAR = 1e-8
 LARGEST_LOSS = 1e15  # a first loss above this is scaled down to it, so that L-BFGS-B can step
 SINGULAR = 1e25  # the loss where the matrix has no factor
 TOLERANCE = 1e7 * float(np.finfo(np.float64).eps)  # relative gain that ends L-BFGS-B, as in SciPy
-COARSE = 500  # with more points, all starts are searched on so many of them
-ENOUGH = 1_000  # with more points, an estimate is made from so many of them
+COARSE = 500  # with more points, all starts are searched on this many of them
+ENOUGH = 1_000  # with more points, an estimate is computed from this many of them
 
 
 # -- the evidence --
@@ -59,7 +59,7 @@ def log_evidence_gradient(
     kernel = stationary(kernel)
     device = device_for(kernel, len(X))
     if device is not None:
-        from noregret.gp.device_posterior import log_evidence_gradient_on
+        from noregret.gp.device_factor import log_evidence_gradient_on
 
         return log_evidence_gradient_on(
             device, kernel, lengthscales, X, y, noise_var, kriging=kriging
@@ -69,9 +69,9 @@ def log_evidence_gradient(
     L = linalg.cholesky(K.T)  # symmetric, and so in LAPACK's order: factorised in place
     value, weights, ones = log_evidence(Cholesky(L), y, kriging=kriging)
     # ½ tr((ww' − K⁻¹) dK), Rasmussen & Williams eq. (5.9); C is its negative, lower triangle
-    C = linalg.inverse_less_outer(L, weights)
-    if ones is not None:
-        C = linalg.less_outer(C, ones)
+    C = linalg.inverse(L)
+    for x in (weights,) if ones is None else (weights, ones):
+        C = linalg.less_outer(C, x)
     grad_noise = -0.5 * np.diag(C) * noise_var
     C *= slope.T
     # Σ_jk W_jk (a_j − a_k)² = 2 (Σ_j a_j² W_j· − aᵀ W a), with a a column of X/θ
@@ -142,7 +142,7 @@ class Evidence:
         return bool(np.isnan(self.told).any())
 
     def part(self, rows: Indices) -> Self:
-        """The same for some of the points. If the noise is unknown, it remains so."""
+        """The evidence of some of the points. Unknown noise remains unknown."""
         if self.estimates_noise:
             rows = np.append(rows, np.flatnonzero(np.isnan(self.told))[:1])
         return replace(self, X=self.X[rows], y=self.y[rows], told=self.told[rows])
@@ -215,27 +215,12 @@ class MAP:
     refresh: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.combine not in ("min", "scale"):
-            raise ConfigurationError(f'combine is "min" or "scale", got {self.combine!r}')
-        if not 0 < self.truncation < 1:
-            raise ConfigurationError(
-                "truncation is the smallest θ^MAP as a fraction of θ_0, in (0, 1), got"
-                f" {self.truncation!r}"
-            )
-        if not 1 <= self.ceiling < np.inf:
-            raise ConfigurationError(
-                f"ceiling is the largest θ^MAP in units of θ_0, at least 1, got {self.ceiling!r}"
-            )
+        check_one_of("combine", self.combine, ("min", "scale"))
+        check_range("truncation", self.truncation, "(0, 1)", "the smallest θ^MAP, in units of θ_0")
+        check_range("ceiling", self.ceiling, "[1, ∞)", "the largest θ^MAP, in units of θ_0")
         for name in ("patience", "refresh"):
-            if not 1 <= getattr(self, name) < np.inf:
-                raise ConfigurationError(
-                    f"{name} is a factor of at least 1 by which the data grow, got"
-                    f" {getattr(self, name)!r}"
-                )
-        if not (isinstance(self.starts, int) and self.starts >= 1):
-            raise ConfigurationError(
-                f"starts must be a whole number of at least 1, got {self.starts!r}"
-            )
+            check_range(name, getattr(self, name), "[1, ∞)", "a factor by which the data grow")
+        check_range("starts", self.starts, "[1, ∞)", whole=True)
 
     def combined(self, fitted: Array, initial: Array, g: float) -> Array:
         """θ_t from the estimate and the widening."""

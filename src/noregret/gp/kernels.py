@@ -18,13 +18,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeGuard, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import gamma, kv
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_range
 from noregret.space import Array
 
 # entries of a covariance matrix computed at once, so that they stay in the processor's cache
@@ -76,7 +76,7 @@ class SquaredExponential:
         return np.exp(-0.5 * sq)  # theory.md#kernels
 
     def slope(self, sq: Array) -> Array:
-        return -0.5 * np.exp(-0.5 * sq)
+        return -0.5 * self.value(sq)
 
     def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
         return float(dimension)  # theory.md#capacity
@@ -92,35 +92,27 @@ class Matern:
     decreasing_spectrum: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.nu, (int, float)) and 0 < self.nu < math.inf):
-            raise ConfigurationError(
-                f"Matern needs a smoothness nu > 0, got {self.nu!r}: 2.5 is the usual choice; for"
-                " nu → ∞ use SquaredExponential"
-            )
+        hint = "2.5 is the usual choice; for nu → ∞ use SquaredExponential"
+        check_range("the smoothness nu of Matern", self.nu, "(0, ∞)", hint)
+
+    @property
+    def has_closed_form(self) -> bool:
+        return self.nu in (0.5, 1.5, 2.5)
 
     def value(self, sq: Array) -> Array:
+        if self.has_closed_form:
+            return value_and_slope(self, sq.copy())[0]
         z = np.sqrt(2 * self.nu * sq)
-        if self.nu == 0.5:
-            return np.exp(-z)
-        if self.nu == 1.5:
-            return (1 + z) * np.exp(-z)
-        if self.nu == 2.5:
-            return (1 + z + z**2 / 3) * np.exp(-z)
         return _bessel(self.nu, z) * (2 ** (1 - self.nu) / gamma(self.nu))  # theory.md#kernels
 
     def slope(self, sq: Array) -> Array:
-        z = np.sqrt(2 * self.nu * sq)
-        if self.nu == 1.5:
-            return -1.5 * np.exp(-z)
-        if self.nu == 2.5:
-            return -(5 / 6) * (1 + z) * np.exp(-z)
+        if self.has_closed_form:
+            return value_and_slope(self, sq.copy())[1]
         # d/dz (z^ν K_ν(z)) = −z^ν K_{ν−1}(z) and dz/ds = ν/z; for ν ≤ 1 the slope at 0 is infinite:
         # a kink, taken as 0
+        z = np.sqrt(2 * self.nu * sq)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.nu == 0.5:
-                slope = -np.exp(-z) / (2 * z)
-            else:
-                slope = -self.nu * (2 ** (1 - self.nu) / gamma(self.nu)) * _bessel(self.nu - 1, z)
+            slope = -self.nu * (2 ** (1 - self.nu) / gamma(self.nu)) * _bessel(self.nu - 1, z)
         return np.where(np.isfinite(slope), slope, 0.0)
 
     def capacity_exponent(self, dimension: int, printed: bool = False) -> float:
@@ -146,7 +138,7 @@ def squared_distances(A: Array, B: Array, lengthscales: Array) -> Array:
 
 def stationary(kernel: Covariance) -> Kernel:
     """A kernel that is a function of the distance, or an error."""
-    if isinstance(kernel, Matern | SquaredExponential):  # asked a thousand times in an ask
+    if isinstance(kernel, Matern | SquaredExponential):  # fast path: the protocol check is slow
         return kernel
     if is_composed(kernel):
         raise ConfigurationError(
@@ -156,28 +148,36 @@ def stationary(kernel: Covariance) -> Kernel:
     return kernel
 
 
-def value_and_slope(kernel: Kernel, sq: Array) -> tuple[Array, Array]:
-    """Both at once; one exponential where the kernel allows it, and sq itself may be
-    overwritten.
+def value_and_slope(kernel: Kernel, sq: Any, xp: Any = np) -> tuple[Any, Any]:
+    """Both at once, with one exponential where there is a closed form; sq may be overwritten.
+
+    xp: NumPy, or PyTorch for tensors, which closed forms allow only.
     """
     if isinstance(kernel, SquaredExponential):
-        value = kernel.value(sq)
-        return value, np.multiply(value, -0.5, out=sq)
-    if isinstance(kernel, Matern) and kernel.nu == 2.5:
-        value, z, decay = _matern_five_halves(sq)
+        value = xp.exp(-0.5 * sq)
+        return value, xp.multiply(value, -0.5, out=sq)
+    if not (isinstance(kernel, Matern) and kernel.has_closed_form):
+        return kernel.value(sq), kernel.slope(sq)
+    if kernel.nu == 2.5:
+        value, z, decay = _matern_five_halves(sq, xp=xp)
         z += 1
         z *= decay
         z *= -5 / 6
         return value, z
-    return kernel.value(sq), kernel.slope(sq)
+    z = xp.sqrt(2 * kernel.nu * sq)
+    decay = xp.exp(-z)
+    if kernel.nu == 1.5:
+        return (1 + z) * decay, -1.5 * decay
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return decay, xp.where(z > 0, -decay / (2 * z), 0.0)  # at 0 infinite, taken as 0
 
 
-def _matern_five_halves(sq: Array, out: Array | None = None) -> tuple[Array, Array, Array]:
+def _matern_five_halves(sq: Any, out: Any = None, xp: Any = np) -> tuple[Any, Any, Any]:
     """(1 + z + z²/3) e^−z (in ``out``), z = √(5s) in the place of sq, and e^−z."""
-    z = np.sqrt(np.multiply(sq, 5.0, out=sq), out=sq)
-    decay = np.negative(z)
-    np.exp(decay, out=decay)
-    value = np.divide(z, 3, out=out)
+    z = xp.sqrt(xp.multiply(sq, 5.0, out=sq), out=sq)
+    decay = xp.negative(z)
+    xp.exp(decay, out=decay)
+    value = xp.divide(z, 3, out=out)
     value += 1
     value *= z
     value += 1

@@ -10,8 +10,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from noregret.errors import NumericalError
+from noregret.errors import ConfigurationError, NumericalError
 from noregret.space import Array
+
+
+def check_all_positive(name: str, values: Array, hint: str = "") -> None:
+    """Checks that all entries are positive and finite.
+
+    Raises:
+        ConfigurationError: An entry is not.
+    """
+    if not (np.all(values > 0) and np.all(np.isfinite(values))):
+        why = f": {hint}" if hint else ""
+        raise ConfigurationError(f"{name} must be positive and finite, got {values!r}{why}")
 
 
 def cholesky(K: Array, points: int | None = None) -> Array:
@@ -68,12 +79,9 @@ def less_gram(K: Array, V: Array) -> Array:
     return np.asarray(blas.dgemm(-1.0, V, V, 1.0, K.T, trans_a=1, overwrite_c=1))
 
 
-def inverse_less_outer(L: Array, x: Array) -> Array:
-    """(L Lᵀ)⁻¹ − x xᵀ in the lower triangle; L is overwritten."""
-    if len(L) == 0:
-        return np.empty((0, 0))
-    C, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
-    return np.asarray(blas.dsyr(-1.0, x, lower=1, a=C, overwrite_a=1))
+def inverse(L: Array) -> Array:
+    """(L Lᵀ)⁻¹ in the lower triangle; L is overwritten."""
+    return np.asarray(lapack.dpotri(L, lower=1, overwrite_c=1)[0]) if len(L) else L
 
 
 def less_outer(C: Array, x: Array) -> Array:

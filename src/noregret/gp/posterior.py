@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_range
 from noregret.gp import linalg
-from noregret.gp.device import device_for
+from noregret.gp.device import Place, Processor, device_for
 from noregret.gp.factor_cache import factor as cached_factor
 from noregret.gp.kernels import (
     BLOCK,
@@ -28,17 +28,22 @@ from noregret.gp.kernels import (
     Kernel,
     covariance,
     is_composed,
-    squared_distances,
     stationary,
     value_and_slope,
 )
 from noregret.space import Array
 
-# 1 − |v|² may round below 0 where f is known to all digits; keeps the root's gradient finite
+if TYPE_CHECKING:
+    from noregret.gp.device_factor import PanelFactor
+
+# variance below which rounding dominates; keeps the gradient of its root finite
 VARIANCE_FLOOR = 1e-20
 # greedy maximisation reaches this share of the maximum of a monotone submodular function
 GREEDY_SHARE = 1 - 1 / math.e
 SCREEN = 256  # points by which ``predict_leading`` rules out rows first, doubled at each step
+
+
+CovarianceFactor: TypeAlias = "Cholesky | PanelFactor"
 
 
 class Predictor(Protocol):
@@ -54,26 +59,14 @@ class JointPredictor(Predictor, Protocol):
     def joint(self, A: Array) -> tuple[Array, Array]: ...
 
 
-class CovarianceFactor(Protocol):
-    """L with L Lᵀ = K + diag λ, on the processor or on a device; arrays go in and come out."""
-
-    @property
-    def L(self) -> Array: ...  # noqa: N802
-    @property
-    def diagonal(self) -> Array: ...
-    @property
-    def last_row(self) -> Array: ...
-    def solve(self, B: Array, *, transposed: bool = False) -> Array: ...
-    def append(
-        self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
-    ) -> Self: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Cholesky:
-    """The factor on the processor."""
+    """L with L Lᵀ = K + diag λ on the processor; on a device it is a ``PanelFactor``, which has the
+    same methods.
+    """
 
     L: Array
+    place: ClassVar[Place] = Processor()
 
     @property
     def diagonal(self) -> Array:
@@ -83,17 +76,32 @@ class Cholesky:
     def last_row(self) -> Array:
         return self.L[-1]
 
-    def solve(self, B: Array, *, transposed: bool = False) -> Array:
-        """L⁻¹B for a vector B, of the first rows of L where B has fewer; or L⁻ᵀB."""
-        n = len(B)
-        return linalg.solve_lower(self.L[:n, :n], B, transposed=transposed)
+    def solve(self, b: Array, *, transposed: bool = False) -> Array:
+        """L⁻¹b for a vector b, of the first rows of L where b has fewer; or L⁻ᵀb."""
+        n = len(b)
+        return linalg.solve_lower(self.L[:n, :n], b, transposed=transposed)
 
     def append(
         self, kernel: Covariance, lengthscales: Array, X: Array, noise_var: Array
     ) -> Cholesky:
-        """The factor of all rows of X, of which the last is new. O(n²)."""
+        """The factor of all rows of X, of which the last is new."""
         cross = covariance(kernel, lengthscales, X[:-1], X[-1:])[:, 0]
-        return Cholesky(linalg.append_row(self.L, cross, 1.0 + noise_var[-1]))
+        return Cholesky(linalg.append_row(self.L, cross, 1.0 + noise_var[-1]))  # O(n²)
+
+    def whiten(self, B: Array) -> Array:
+        """L⁻¹B for B (n, m), which may be overwritten."""
+        return linalg.solve_lower(self.L, B, overwrite=True)
+
+    def unwhiten(self, B: Array) -> Array:
+        """L⁻ᵀB for B (n, m), which may be overwritten."""
+        return linalg.solve_lower(self.L, B, transposed=True, overwrite=True)
+
+    def whitening(self, count: int) -> Callable[[Array], Array]:
+        """``whiten``, or a product with L⁻¹ where that is cheaper for so many columns in all."""
+        if count <= 2 * len(self.L):
+            return self.whiten
+        inverse = linalg.lower_inverse(self.L)
+        return lambda B: linalg.lower_product(inverse, B)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +124,20 @@ class Posterior:
 
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std at the rows of A. O(m n²)."""
-        device = device_for(self.kernel, len(self.X), len(A))
-        if device is not None:
-            from noregret.gp.device_posterior import sweep_on
+        factor = self.factor
+        if not isinstance(factor, Cholesky) or device_for(self.kernel, len(self.X), len(A)):
+            from noregret.gp.device_factor import predict_on_device
 
-            return sweep_on(device, self, A)
+            return predict_on_device(self, A)
         mean, var = np.empty(len(A)), np.empty(len(A))
-        whiten = self._whitening(len(A))
+        whiten = factor.whitening(len(A))
         step = max(BLOCK // max(len(self.X), 1), 64)
         for start in range(0, len(A), step):
             rows = slice(start, start + step)
             # (m, n): its transpose is in LAPACK's order
             k = covariance(self.kernel, self.lengthscales, A[rows], self.X)
             mean[rows] = self.mean + k @ self.weights  # JMLR eq. (3)
-            prior = self._prior_var(k)
+            prior = self._prior_var(k, self.ones)
             v = whiten(k.T)
             var[rows] = prior - np.einsum("nm,nm->m", v, v)
         return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
@@ -139,11 +147,14 @@ class Posterior:
         width·std; at rows that cannot be among them any std that leaves them below.
 
         The variance given the first points alone is an upper bound, and is known before the rest of
-        the factor has been looked at: rows that it rules out are dropped on the way.
+        the factor has been looked at: rows that it rules out are dropped on the way. Not on a
+        device, where columns are cheap.
         """
+        if not isinstance(self.factor, Cholesky):
+            return self.predict(A)
         k = covariance(self.kernel, self.lengthscales, A, self.X)  # (m, n)
         mean = self.mean + k @ self.weights
-        var, left = np.broadcast_to(self._prior_var(k), len(A)).copy(), np.arange(len(A))
+        var, left = np.broadcast_to(self._prior_var(k, self.ones), len(A)).copy(), np.arange(len(A))
         least = np.partition(mean, -top)[-top] if top < len(A) else -np.inf  # std ≥ 0
         L, start = self.L, 0
         while start < len(self.X) and len(left):
@@ -164,56 +175,62 @@ class Posterior:
 
     def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
         """Mean, std and their gradients (m, d) in the rows of A. O(m n² + m n d)."""
-        kernel, slope = self.kernel, np.empty((0, 0))
-        if is_composed(kernel):
-            k = kernel.covariance(self.lengthscales, A, self.X)  # (m, n)
-        else:
-            sq = squared_distances(A, self.X, self.lengthscales)
-            k, slope = value_and_slope(stationary(kernel), sq)
-        mean, unsure = self.mean + k @ self.weights, self._unsure(k)
-        prior, L = self._prior_var(k), self.L
-        v = linalg.solve_lower(L, k.T, overwrite=True)
-        std = np.sqrt(np.maximum(prior - np.einsum("nm,nm->m", v, v), VARIANCE_FLOOR))
-        w = linalg.solve_lower(L, v, transposed=True, overwrite=True).T  # (K + λ)⁻¹ k
-        w = w if unsure is None else w + unsure
-        if is_composed(kernel):
-            same = np.broadcast_to(self.weights, w.shape)
-            dmean = kernel.input_gradient(self.lengthscales, A, self.X, same)
-            dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, self.X, w)
-        else:
-            # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
-            w *= slope
-            slope *= self.weights
-            scale = 2.0 / self.lengthscales**2
-            dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ self.X)
-            dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ self.X)
+        kernel, factor, place = self.kernel, self.factor, self.factor.place
+        with place.memory_for(
+            f"a prediction with gradients at {len(A)} points, given {len(self.X)},"
+        ):
+            A, X, weights = place.put(A), place.put(self.X), place.put(self.weights)
+            ones = None if self.ones is None else place.put(self.ones)
+            slope: Any = None
+            if is_composed(kernel):
+                k = kernel.covariance(self.lengthscales, A, X)  # (m, n)
+            else:
+                sq = place.squared_distances(A, X, self.lengthscales)
+                k, slope = value_and_slope(stationary(kernel), sq, place.xp)
+            mean, prior = self.mean + k @ weights, self._prior_var(k, ones)
+            unsure = None  # what the unknown mean adds to (K + λ)⁻¹k
+            if ones is not None:
+                unsure = self.mean_var * (1.0 - k @ ones)[:, None] * ones
+            v = factor.whiten(k.T)
+            var = prior - place.xp.einsum("nm,nm->m", v, v)
+            w = factor.unwhiten(v).T  # (K + λ)⁻¹ k
+            w = w if unsure is None else w + unsure
+            if is_composed(kernel):
+                same = np.broadcast_to(weights, w.shape)
+                dmean = kernel.input_gradient(self.lengthscales, A, X, same)
+                dvar = -2.0 * kernel.input_gradient(self.lengthscales, A, X, w)
+            else:
+                # Σ_n c_mn · slope_mn · 2 (A_m − X_n)/θ², without an (m, n, d) array
+                w *= slope
+                slope *= weights
+                scale = place.put(2.0 / self.lengthscales**2)
+                dmean = scale * (A * slope.sum(axis=1)[:, None] - slope @ X)
+                dvar = -2.0 * scale * (A * w.sum(axis=1)[:, None] - w @ X)
+            mean, var, dmean, dvar = (place.get(v) for v in (mean, var, dmean, dvar))
+        std = np.sqrt(np.maximum(var, VARIANCE_FLOOR))
         return mean, std, dmean, dvar / (2.0 * std[:, None])
 
-    def _prior_var(self, k: Array) -> Array | float:
+    def _prior_var(self, k: Any, ones: Any) -> Any:
         """1, and what the unknown mean adds at points with covariances k (m, n)."""
-        return 1.0 if self.ones is None else 1.0 + self.mean_var * (1.0 - k @ self.ones) ** 2
-
-    def _unsure(self, k: Array) -> Array | None:
-        """By this (m, n) the unknown mean adds to (K + λ)⁻¹k in the gradient of the variance."""
-        if self.ones is None:
-            return None
-        return np.asarray(self.mean_var * (1.0 - k @ self.ones)[:, None] * self.ones)
-
-    def _whitening(self, count: int) -> Callable[[Array], Array]:
-        """B ↦ L⁻¹B in place, the cheaper way for so many columns in all."""
-        if count <= 2 * len(self.X):
-            return lambda B: linalg.solve_lower(self.L, B, overwrite=True)
-        inverse = linalg.lower_inverse(self.L)
-        return lambda B: linalg.lower_product(inverse, B)
+        return 1.0 if ones is None else 1.0 + self.mean_var * (1.0 - k @ ones) ** 2
 
     def joint(self, A: Array) -> tuple[Array, Array]:
         """Mean and covariance matrix of f at the rows of A."""
-        k = covariance(self.kernel, self.lengthscales, A, self.X)
-        mean, own = self.mean + k @ self.weights, covariance(self.kernel, self.lengthscales, A, A)
-        if self.ones is not None:
-            c = 1.0 - k @ self.ones
-            own += self.mean_var * np.outer(c, c)
-        return mean, linalg.less_gram(own, self._whitening(len(A))(k.T))
+        factor, place = self.factor, self.factor.place
+        with place.memory_for(f"the covariance of {len(A)} points, given {len(self.X)},"):
+            A, X, weights = place.put(A), place.put(self.X), place.put(self.weights)
+            ones = None if self.ones is None else place.put(self.ones)
+            k = place.covariance(self.kernel, self.lengthscales, A, X)
+            own = place.covariance(self.kernel, self.lengthscales, A, A)
+            mean = self.mean + k @ weights
+            if ones is not None:
+                c = 1.0 - k @ ones
+                own += self.mean_var * (c[:, None] * c)
+            if isinstance(factor, Cholesky):
+                v = factor.whitening(len(A))(k.T)
+                return mean, linalg.less_gram(own, v)
+            v = factor.whiten(k.T)
+            return place.get(mean), place.get(own - v.T @ v)
 
     @property
     def information_gain(self) -> float:
@@ -222,7 +239,7 @@ class Posterior:
 
     @property
     def pending_information(self) -> float:
-        """What the pending points will add to it."""
+        """The information that the pending points will add."""
         return self._information(slice(self.observed, None))
 
     def _information(self, rows: slice) -> float:
@@ -235,7 +252,7 @@ class Posterior:
         return self.factor.L
 
     def append(self, x: Array, y: float | None, noise_var: float) -> Posterior:
-        """One more point in O(n²); y=None: its value is not known yet (pending)."""
+        """The posterior with one more point, in O(n²); y=None: it is pending."""
         if y is not None and self.observed < len(self.X):
             raise ConfigurationError(
                 "append observed points before pending ones: the mean of a posterior must not"
@@ -252,48 +269,28 @@ class Posterior:
                 z = z + self.mean * self.factor.solve(np.ones(len(self.X)))  # L⁻¹y
             row = factor.last_row
             z = np.append(z, (y - row[:-1] @ z) / row[-1])
-        posterior = type(self).from_factor(
-            self.kernel,
-            self.lengthscales,
-            X,
-            lam,
-            factor,
-            z,
-            self.observed + (y is not None),
-            kriging=kriging,
-        )
+        grown = replace(self, X=X, noise_var=lam, factor=factor)
+        grown = grown.solved(z, self.observed + (y is not None), kriging=kriging)
         if kriging and y is None:
             weights = factor.solve(z, transposed=True)
-            posterior = replace(posterior, z=z, weights=weights, mean=self.mean)
-        return posterior
+            grown = replace(grown, z=z, weights=weights, mean=self.mean)
+        return grown
 
-    @classmethod
-    def from_factor(
-        cls,
-        kernel: Covariance,
-        lengthscales: Array,
-        X: Array,
-        noise_var: Array,
-        factor: CovarianceFactor,
-        z: Array,
-        observed: int,
-        *,
-        kriging: bool,
-    ) -> Self:
-        """Given z = L⁻¹y, 0 where a value is pending. The mean is that of the observed points, its
-        variance that with the pending ones.
+    def solved(self, z: Array, observed: int, *, kriging: bool) -> Posterior:
+        """The posterior of the same factor given z = L⁻¹y, 0 where a value is pending. The mean is
+        that of the observed points, its variance that with the pending ones.
         """
+        factor, n = self.factor, len(self.X)
         mean, ones, mean_var = 0.0, None, 0.0
         if kriging:
-            u = factor.solve(np.ones(len(X)))
+            u = factor.solve(np.ones(n))
             seen = u[:observed]
             mean = float(seen @ z[:observed] / (seen @ seen)) if observed else 0.0
-            z = np.concatenate([z[:observed] - mean * seen, np.zeros(len(X) - observed)])
+            z = np.concatenate([z[:observed] - mean * seen, np.zeros(n - observed)])
             ones, mean_var = factor.solve(u, transposed=True), 1.0 / float(u @ u)
         weights = factor.solve(z, transposed=True)
-        return cls(
-            kernel, lengthscales, X, noise_var, factor, z, weights, observed, mean, ones, mean_var
-        )
+        data = self.kernel, self.lengthscales, self.X, self.noise_var, factor
+        return Posterior(*data, z, weights, observed, mean, ones, mean_var)
 
 
 def log_evidence(
@@ -313,6 +310,19 @@ def log_evidence(
     return value + of_mean, factor.solve(z, transposed=True), ones
 
 
+def spread_out(name: str, values: Array | float, count: int, hint: str = "") -> Array:
+    """A copy of one positive number or of ``count``, as ``count`` of them.
+
+    Raises:
+        ConfigurationError: other values, or another number of them.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    linalg.check_all_positive(name, array, hint)
+    if array.size not in (1, count):
+        raise ConfigurationError(f"{name}: give one or {count}, got {array.size}")
+    return np.broadcast_to(array.ravel(), (count,)).copy()
+
+
 def condition(
     kernel: Covariance,
     lengthscales: Array,
@@ -329,15 +339,9 @@ def condition(
     """
     X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     n, dimension = X.shape
-    lam = np.broadcast_to(np.asarray(noise_var, dtype=np.float64), (n,)).copy()
-    lengthscales = np.broadcast_to(np.asarray(lengthscales, dtype=np.float64), (dimension,)).copy()
-    if not (np.all(lengthscales > 0) and np.all(np.isfinite(lengthscales))):
-        raise ConfigurationError(f"lengthscales must be positive and finite, got {lengthscales}")
-    if not (np.all(lam > 0) and np.all(np.isfinite(lam))):
-        raise ConfigurationError(
-            "noise variances must be positive and finite: with exact observations use a small value"
-            " such as (1e-4 × range of y)²"
-        )
+    exact = "with exact observations use a small value such as (1e-4 × range of y)²"
+    lam = spread_out("noise variances", noise_var, n, exact)
+    lengthscales = spread_out("lengthscales", lengthscales, dimension)
     if pending is not None and len(pending):
         if pending_noise_var is None:
             raise ConfigurationError(
@@ -346,17 +350,16 @@ def condition(
         X = np.vstack([X, pending])
         lam = np.append(lam, np.full(len(pending), pending_noise_var))
     device = device_for(kernel, len(X))
-    result: type[Posterior]
     factor: CovarianceFactor
     if device is None:
-        result, factor = Posterior, Cholesky(cached_factor(kernel, lengthscales, X, lam))
+        factor = Cholesky(cached_factor(kernel, lengthscales, X, lam))
     else:
-        from noregret.gp.device_posterior import DevicePosterior, panel_factor
+        from noregret.gp.device_factor import panel_factor
 
-        result = DevicePosterior
         factor = panel_factor(device, stationary(kernel), lengthscales, X, lam)
     z = np.append(factor.solve(y), np.zeros(len(X) - n))  # pending at the mean: innovation 0
-    return result.from_factor(kernel, lengthscales, X, lam, factor, z, n, kriging=kriging)
+    posterior = Posterior(kernel, lengthscales, X, lam, factor, z, z, n)
+    return posterior.solved(z, n, kriging=kriging)
 
 
 def greedy_information(
@@ -374,24 +377,9 @@ def greedy_information(
             "candidates are the rows of a finite (n, d) array with at least one row, got shape"
             f" {C.shape}"
         )
-    if not (isinstance(t, (int, np.integer)) and t >= 1):
-        raise ConfigurationError(
-            f"t counts the points to pick, so it is an integer of at least 1, got {t!r}"
-        )
-    if not 0 < regulariser < math.inf:
-        raise ConfigurationError(
-            f"the regulariser must be positive and finite, got {regulariser!r}: without noise a"
-            " point tells everything"
-        )
-    theta = np.asarray(lengthscales, dtype=np.float64)
-    if theta.shape not in ((), (1,), (C.shape[1],)) or not (
-        np.all(theta > 0) and np.all(np.isfinite(theta))
-    ):
-        raise ConfigurationError(
-            f"lengthscales must be positive and finite, one or one per input ({C.shape[1]} here),"
-            f" got {lengthscales!r}"
-        )
-    theta = np.broadcast_to(theta, (C.shape[1],))
+    check_range("t", t, "[1, ∞)", "it counts the points to pick", whole=True)
+    check_range("the regulariser", regulariser, "(0, ∞)", "without noise a point tells everything")
+    theta = spread_out("lengthscales", lengthscales, C.shape[1])
     V = np.empty((t, len(C)))  # L⁻¹ k(picked, C), a row per picked point
     variance = np.ones(len(C))
     gains = np.empty(t)

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import check_range
 from noregret.space import Array
 
 
@@ -32,8 +32,8 @@ class Gamma:
     rate: float = 10.0
 
     def __post_init__(self) -> None:
-        if not (0 < self.shape < math.inf and 0 < self.rate < math.inf):
-            raise ConfigurationError(f"Gamma needs a positive shape and rate, got {self}")
+        check_range("the shape of Gamma", self.shape, "(0, ∞)")
+        check_range("the rate of Gamma", self.rate, "(0, ∞)")
 
     def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
         value = np.exp(log_value)
@@ -60,10 +60,8 @@ class LogNormal:
     dimension_scaled: bool = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.location) and 0 < self.scale < math.inf):
-            raise ConfigurationError(
-                f"LogNormal needs a finite location and a positive scale, got {self}"
-            )
+        check_range("the location of LogNormal", self.location, "(-∞, ∞)")
+        check_range("the scale of LogNormal", self.scale, "(0, ∞)")
 
     def _location(self, dimension: int) -> float | Array:
         return self.location + (0.5 * math.log(dimension) if self.dimension_scaled else 0.0)
@@ -90,8 +88,7 @@ class HalfCauchy:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.scale < math.inf:
-            raise ConfigurationError(f"HalfCauchy needs a positive scale, got {self}")
+        check_range("the scale of HalfCauchy", self.scale, "(0, ∞)")
 
     def log_density(self, log_value: Array, dimension: int) -> tuple[float, Array]:
         """log p(ρ) up to a constant, of ρ = exp(−2 log_value), and its gradient in log v."""

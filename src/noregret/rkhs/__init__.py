@@ -5,25 +5,21 @@ confidence      widths, one function per theorem      radius          one bound 
 evidence_class  a class chosen by the evidence        noise_bound     the noise from replicates
 """
 
+from noregret.rkhs.confidence import WIDTHS, WidthName
 from noregret.rkhs.evidence_class import ClassEstimate, EvidenceClass, Ladder
 from noregret.rkhs.function_class import (
-    Bounded,
+    BoundedFunction,
     Cover,
     FunctionClass,
     NormPower,
+    check_spectrum,
     covered,
     cube_cover,
     merge,
     searched,
 )
 from noregret.rkhs.noise_bound import NoiseFromReplicates, first_pairs, pairs_at, unpaired
-from noregret.rkhs.radius import (
-    Mixture,
-    RadiusBand,
-    Values,
-    norm_lower_bound,
-    radius_band,
-)
+from noregret.rkhs.radius import Mixture, RadiusBand, Values, norm_lower_bound, radius_band
 from noregret.rkhs.widening import (
     BUILT_IN,
     AnchoredReference,
@@ -65,8 +61,9 @@ __all__ = [
     "GROWTHS",
     "REFERENCES",
     "WIDENINGS",
+    "WIDTHS",
     "AnchoredReference",
-    "Bounded",
+    "BoundedFunction",
     "ClassEstimate",
     "ConstantGrowth",
     "Cover",
@@ -92,7 +89,9 @@ __all__ = [
     "Shortening",
     "Values",
     "Widening",
+    "WidthName",
     "as_growth",
+    "check_spectrum",
     "covered",
     "crossing_near",
     "cube_cover",

@@ -8,33 +8,30 @@ the diagonal. They are two things; the paper sets R = σ and λ = σ². theory.m
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Literal
 
-from noregret.errors import ConfigurationError
+from noregret.errors import DELTA_HINT, check_range
+
+WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
 
 
 def _check(norm_bound: float, information_gain: float, noise_bound: float, delta: float) -> None:
-    if not 0 < norm_bound < math.inf:
-        raise ConfigurationError(f"norm_bound must be positive and finite, got {norm_bound!r}")
-    if not information_gain >= 0:
-        raise ConfigurationError(f"information_gain must be non-negative, got {information_gain!r}")
-    if not 0 < noise_bound < math.inf:
-        raise ConfigurationError(
-            f"the noise bound must be positive and finite, got {noise_bound!r}"
-        )
-    if not 0 < delta < 1:
-        raise ConfigurationError(
-            f"delta is a failure probability in (0, 1), got {delta!r}: 0.1 means that the band"
-            " holds with probability 0.9"
-        )
+    check_range("norm_bound", norm_bound, "(0, ∞)")
+    check_range("information_gain", information_gain, "[0, ∞]")
+    check_range("noise_bound", noise_bound, "(0, ∞)")
+    check_range("delta", delta, "(0, 1)", DELTA_HINT)
 
 
-def paper(norm_bound: float, information_gain: float, *, noise_std: float, delta: float) -> float:
-    """As printed. A confidence bound only for λ ≥ 1/8, which with λ = σ² is σ ≥ .354: see
-    ``paper_is_valid``.
+def paper(
+    norm_bound: float, information_gain: float, noise_bound: float, regulariser: float, delta: float
+) -> float:
+    """As printed, without λ. A confidence bound only for λ ≥ 1/8, which with λ = σ² is σ ≥ .354:
+    see ``paper_is_valid``.
     """
-    _check(norm_bound, information_gain, noise_std, delta)
+    _check(norm_bound, information_gain, noise_bound, delta)
     spread = math.sqrt(information_gain + 1 + math.log(1 / delta))
-    return norm_bound + 4 * noise_std * spread  # JMLR Lemma 1
+    return norm_bound + 4 * noise_bound * spread  # JMLR Lemma 1
 
 
 def paper_is_valid(noise_std: float, regulariser: float) -> bool:
@@ -45,22 +42,16 @@ def paper_is_valid(noise_std: float, regulariser: float) -> bool:
 
 
 def abbasi_yadkori(
-    norm_bound: float,
-    information_gain: float,
-    *,
-    noise_bound: float,
-    regulariser: float,
-    delta: float,
+    norm_bound: float, information_gain: float, noise_bound: float, regulariser: float, delta: float
 ) -> float:
     """Abbasi-Yadkori 2012: all t and x jointly, for one fixed kernel."""
     _check(norm_bound, information_gain, noise_bound, delta)
-    return norm_bound + noise_bound / math.sqrt(regulariser) * math.sqrt(
-        2 * information_gain + 2 * math.log(1 / delta)
-    )
+    spread = math.sqrt(2 * information_gain + 2 * math.log(1 / delta))
+    return norm_bound + noise_bound / math.sqrt(regulariser) * spread
 
 
 def chowdhury_gopalan(
-    norm_bound: float, information_gain: float, *, noise_bound: float, delta: float
+    norm_bound: float, information_gain: float, noise_bound: float, regulariser: float, delta: float
 ) -> float:
     """Chowdhury & Gopalan 2017, with λ = 1 + 2/T for a horizon T; implied by ``abbasi_yadkori`` at
     any λ ≥ 1.
@@ -70,12 +61,7 @@ def chowdhury_gopalan(
 
 
 def mixture(
-    norm_bound: float,
-    information_gain: float,
-    *,
-    noise_bound: float,
-    regulariser: float,
-    delta: float,
+    norm_bound: float, information_gain: float, noise_bound: float, regulariser: float, delta: float
 ) -> float:
     """√(B² + (R²/λ)(2I + 2 ln 1/δ)): proof in theory.md#mixture; never wider than
     ``abbasi_yadkori``.
@@ -83,3 +69,8 @@ def mixture(
     _check(norm_bound, information_gain, noise_bound, delta)
     information = 2 * information_gain + 2 * math.log(1 / delta)
     return math.sqrt(norm_bound**2 + noise_bound**2 / regulariser * information)
+
+
+WIDTHS: dict[str, Callable[[float, float, float, float, float], float]] = {
+    width.__name__: width for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture)
+}

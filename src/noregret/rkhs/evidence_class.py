@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from noregret.errors import ConfigurationError, GuaranteeError
+from noregret.errors import ConfigurationError, GuaranteeError, check_range
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.rkhs.function_class import FunctionClass
 from noregret.rkhs.radius import Mixture, Values, norm_lower_bound, radius_squared
@@ -29,7 +29,7 @@ FINENESS = 8  # θ_0·2^(−k/8): the grid of classes, without which no regret i
 
 @dataclass(frozen=True, slots=True)
 class ClassEstimate:
-    """A class chosen from the data, and the radius that holds for it."""
+    """A class chosen from the data, with the radius that holds for it."""
 
     function_class: FunctionClass
     radius_squared: float
@@ -62,21 +62,39 @@ class EvidenceClass:
     norm_growth: Growth = LogGrowth(1.0)
 
     def __post_init__(self) -> None:
-        if not (1 <= self.factor < math.inf and 1 <= self.shortening < math.inf):
-            raise ConfigurationError(
-                f"factor and shortening must be at least 1, got {self.factor!r} and "
-                f"{self.shortening!r}: below, the class would lose what the data already require"
-            )
+        for name in ("factor", "shortening"):
+            hint = "below 1 the class would lose what the data already require"
+            check_range(name, getattr(self, name), "[1, ∞)", hint)
 
     def estimate(
-        self, t: int, start: FunctionClass, mixture: Mixture, values: Values, delta: float
-    ) -> ClassEstimate:
-        """The class of decision t."""
-        log_ratios = mixture.log_ratios(values)
-        radius_sq = radius_squared(log_ratios, mixture.weights, delta)
-        return self.estimate_within(t, start, mixture, values, log_ratios, radius_sq)
+        self, kernel: Kernel | Ladder, t: int, start: FunctionClass, values: Values, delta: float
+    ) -> tuple[Kernel, ClassEstimate]:
+        """The kernel and the class of decision t.
 
-    def estimate_within(
+        Of a ladder it is the rung with the most evidence, not above the floor. There is one radius
+        for all rungs: their mixtures share the weights 2^−(i+1).
+        """
+        if isinstance(kernel, Ladder):
+            rungs, floor = kernel.rungs, kernel.floor(t)
+            shares = [0.5 ** (i + 1) for i in range(len(rungs))]
+        else:
+            rungs, floor, shares = (kernel,), 0, [1.0]
+        shortest = self.floor(t) ** (1 / start.dimension)
+        starts, mixtures, ratios, weights, evidence = [], [], [], [], []
+        for rung, share in zip(rungs, shares, strict=True):
+            # c of the way from the first rung: the start's ball stays in the class
+            factor = 1.0 if rung == rungs[0] else step_norm(rungs[0], rung, start.dimension)
+            starts.append(FunctionClass(start.lengthscales, factor * start.norm_bound))
+            mixtures.append(Mixture.around(rung, starts[-1], shortest))
+            ratios.append(mixtures[-1].log_ratios(values))
+            weights.append(share * mixtures[-1].weights)
+            evidence.append(float(logsumexp(ratios[-1], b=weights[-1])))
+        # theory.md#radius
+        radius_sq = radius_squared(np.concatenate(ratios), np.concatenate(weights), delta)
+        i = floor + int(np.argmax(evidence[floor:]))
+        return rungs[i], self._estimate(t, starts[i], mixtures[i], values, ratios[i], radius_sq)
+
+    def _estimate(
         self,
         t: int,
         start: FunctionClass,
@@ -85,7 +103,7 @@ class EvidenceClass:
         log_ratios: Array,
         radius_sq: float,
     ) -> ClassEstimate:
-        """The same, given the mixture's log ratios and a radius."""
+        """The class of one kernel, given the mixture's log ratios and a radius."""
         scaling = start.lengthscales[0] / mixture.lengthscales[:, 0]
         evidence = np.log(mixture.weights) + log_ratios
         share = np.exp(evidence - evidence.max())
@@ -122,47 +140,13 @@ class Ladder:
         object.__setattr__(self, "rungs", tuple(self.rungs))
         if len(self.rungs) < 2:
             raise ConfigurationError(f"a ladder has at least two rungs, got {self.rungs!r}")
-        if not 1 < self.wait < math.inf:
-            raise ConfigurationError(f"wait must be above 1, got {self.wait!r}")
+        check_range("wait", self.wait, "(1, ∞)")
         for upper, lower in zip(self.rungs, self.rungs[1:], strict=False):
             step_norm(upper, lower, 1)
 
     def floor(self, t: int) -> int:
         """The smoothest rung that is still allowed at decision t."""
         return min(int(math.log(t) / math.log(self.wait) + 1e-9), len(self.rungs) - 1)
-
-    def estimate(
-        self,
-        rule: EvidenceClass,
-        t: int,
-        start: FunctionClass,
-        values: Values,
-        delta: float,
-    ) -> tuple[Kernel, ClassEstimate]:
-        """The rung with the most evidence, not above the floor, and its class. One radius for all
-        rungs: their mixtures share the weights 2^−(i+1).
-        """
-        shortest = rule.floor(t) ** (1 / start.dimension)
-        starts, mixtures, ratios = [], [], []
-        for rung in self.rungs:
-            # c of the way from the first rung: the start's ball stays in the class
-            top = self.rungs[0]
-            factor = 1.0 if rung == top else step_norm(top, rung, start.dimension)
-            starts.append(FunctionClass(start.lengthscales, factor * start.norm_bound))
-            mixtures.append(Mixture.around(rung, starts[-1], shortest))
-            ratios.append(mixtures[-1].log_ratios(values))
-        share = [0.5 ** (i + 1) for i in range(len(self.rungs))]
-        weights = np.concatenate([s * m.weights for s, m in zip(share, mixtures, strict=True)])
-        radius_sq = radius_squared(np.concatenate(ratios), weights, delta)  # theory.md#radius
-        evidence = [
-            float(logsumexp(r, b=s * m.weights))
-            for s, m, r in zip(share, mixtures, ratios, strict=True)
-        ]
-        least = self.floor(t)
-        i = least + int(np.argmax(evidence[least:]))
-        return self.rungs[i], rule.estimate_within(
-            t, starts[i], mixtures[i], values, ratios[i], radius_sq
-        )
 
 
 def step_norm(upper: Kernel, lower: Kernel, dimension: int) -> float:

@@ -24,8 +24,8 @@ from typing import Literal
 import numpy as np
 from scipy.integrate import quad
 
-from noregret.errors import ConfigurationError
-from noregret.gp import Kernel, Matern, SquaredExponential
+from noregret.errors import ConfigurationError, GuaranteeError, check_range
+from noregret.gp import Kernel, Matern, SquaredExponential, linalg
 from noregret.space import Array, Region
 
 NormPower = Literal["paper", "tight"]
@@ -48,15 +48,9 @@ class FunctionClass:
 
     def __post_init__(self) -> None:
         lengthscales = np.atleast_1d(np.asarray(self.lengthscales, dtype=np.float64))
-        if not (np.all(lengthscales > 0) and np.all(np.isfinite(lengthscales))):
-            raise ConfigurationError(
-                f"lengthscales must be positive and finite, got {self.lengthscales!r}"
-            )
-        if not 0 < self.norm_bound < math.inf:
-            raise ConfigurationError(
-                f"norm_bound must be positive and finite, got {self.norm_bound!r}: it bounds the"
-                " size of f in the units of its values"
-            )
+        linalg.check_all_positive("lengthscales", lengthscales)
+        hint = "it bounds the size of f in the units of its values"
+        check_range("norm_bound", self.norm_bound, "(0, ∞)", hint)
         object.__setattr__(self, "lengthscales", lengthscales)
 
     @property
@@ -84,16 +78,28 @@ class FunctionClass:
 
     @property
     def is_full(self) -> bool:
-        """Whether the ball can grow no more: it need not hold f any longer when θ still shrinks."""
+        """Whether the norm bound is at its limit, so that the class may lose f as θ shrinks."""
         return self.norm_bound >= LARGEST_NORM
+
+
+def check_spectrum(kernel: Kernel) -> None:
+    """Checks what the norm lemma needs of a kernel. theory.md#norm-lemma
+
+    Raises:
+        GuaranteeError: The kernel does not declare it.
+    """
+    if not getattr(kernel, "decreasing_spectrum", False):
+        raise GuaranteeError(
+            f"{kernel!r} does not declare a spectral density that falls in each frequency"
+            " (decreasing_spectrum): the norm of f may then grow without bound as lengthscales"
+            " shrink. Use SquaredExponential or Matern"
+        )
 
 
 def split(h: float, weight: float, dimension: int) -> tuple[float, float]:
     """The one pair (g, b) with g^d · b = h and (b − 1)/(g^d − 1) = weight. theory.md#split"""
-    if not h >= 1:
-        raise ConfigurationError(f"h must be at least 1, got {h!r}")
-    if not weight >= 0:
-        raise ConfigurationError(f"weight (λ_w) must be in [0, ∞], got {weight!r}")
+    check_range("h", h, "[1, ∞]")
+    check_range("weight (λ_w)", weight, "[0, ∞]")
     if weight == math.inf:
         return 1.0, h
     excess = 2 * (h - 1) / ((1 + weight) + math.sqrt((1 + weight) ** 2 + 4 * weight * (h - 1)))
@@ -101,7 +107,7 @@ def split(h: float, weight: float, dimension: int) -> tuple[float, float]:
 
 
 def merge(g: float, b: float, dimension: int) -> float:
-    """h of a pair (g, b), as far as it is a number."""
+    """h = g^d·b of a pair (g, b), at most LARGEST_SCALING."""
     if dimension * math.log(g) + math.log(b) > math.log(LARGEST_SCALING):
         return LARGEST_SCALING
     return g**dimension * b
@@ -153,7 +159,7 @@ def _rough_error(nu: float, step: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedFunction:
     """A function with an upper bound at every point, and a norm bound at these lengthscales; in
     units in which it matters from ``least`` on.
     """
@@ -165,16 +171,16 @@ class Bounded:
     least: float = -math.inf
 
     def excess(self, sides: Array) -> float:
-        """What is added in a cell with these sides."""
+        """The bound's excess over the largest vertex in a cell with these sides."""
         steps = (sides / self.lengthscales).tolist()
         error = sum(interpolation_error(self.kernel, step) for step in steps)
         return self.norm_bound * error  # theory.md#certificates
 
 
 def cube_cover(
-    f: Bounded,
+    f: BoundedFunction,
     tolerance: float,
-    margins: Sequence[Bounded] = (),
+    margins: Sequence[BoundedFunction] = (),
     budget: int = BUDGET,
     region: Region | None = None,
     start: tuple[float, Array] | None = None,
@@ -187,8 +193,7 @@ def cube_cover(
     only: cells that do not meet it are left out. start: the largest U in it that a search found,
     and where. theory.md#feasible
     """
-    if not tolerance > 0:
-        raise ConfigurationError(f"tolerance must be positive, got {tolerance!r}")
+    check_range("tolerance", tolerance, "(0, ∞]")
     theta = np.min([f.lengthscales, *(each.lengthscales for each in margins)], axis=0)
     d = len(theta)
     counts = np.maximum(np.ceil(1 / (COARSE * theta)), 1)
@@ -261,7 +266,7 @@ def searched(
 
 
 def covered(
-    f: Bounded,
+    f: BoundedFunction,
     tolerance: float,
     found: float,
     region: Region | None = None,

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaincinv
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_one_of, check_range
 from noregret.space import Array, Mask
 
 NoiseLaw = Literal["gaussian", "strict"]
@@ -40,12 +40,8 @@ class NoiseFromReplicates:
     law: NoiseLaw = "gaussian"
 
     def __post_init__(self) -> None:
-        if self.law not in ("gaussian", "strict"):
-            raise ConfigurationError(f'law is "gaussian" or "strict", got {self.law!r}')
-        if not (isinstance(self.pairs, int) and not isinstance(self.pairs, bool)):
-            raise ConfigurationError(f"pairs is a whole number, got {self.pairs!r}")
-        if self.pairs < 1:
-            raise ConfigurationError(f"pairs is how many points are measured twice, got {self!r}")
+        check_one_of("law", self.law, get_args(NoiseLaw))
+        check_range("pairs", self.pairs, "[1, ∞)", "how many points are measured twice", whole=True)
 
     def bound(self, differences: Array, delta: float) -> float:
         """R̄: the noise is R̄-sub-Gaussian with probability at least 1 − delta."""
@@ -56,11 +52,11 @@ class NoiseFromReplicates:
         return math.sqrt(total / strict_quantile(m, delta))  # theory.md#unknown-noise
 
     def check(self, delta: float) -> None:
-        """Whether so many repeats say anything at this delta."""
+        """Checks that this many replicates give a bound at this delta."""
         if self.law == "strict" and strict_quantile(self.pairs, delta) <= 0:
             least = math.ceil(math.log(1 / delta) / math.log(1.5))
             raise ConfigurationError(
-                f"{self.pairs} repeats of strictly sub-Gaussian noise bound nothing at delta ="
+                f"{self.pairs} replicates of strictly sub-Gaussian noise give no bound at delta ="
                 f" {2 * delta:g}: take pairs of at least {least + 1}, or 16"
             )
 
@@ -104,7 +100,7 @@ def first_pairs(X: Array, count: int) -> list[tuple[int, int]]:
 
 
 def pairs_at(X: Array, places: Array) -> list[tuple[int, int]]:
-    """The same, one at each of these points; fewer where values were struck out since."""
+    """The rows of one pair at each of these points; fewer if values were deleted since."""
     left = np.ones(len(X), dtype=np.bool_)
     pairs: list[tuple[int, int]] = []
     for place in places:
@@ -116,7 +112,7 @@ def pairs_at(X: Array, places: Array) -> list[tuple[int, int]]:
 
 
 def unpaired(X: Array, pending: Array) -> Array | None:
-    """The first point measured once and not under way again; None: there is none."""
+    """The first point that has an odd number of evaluations, pending ones included."""
     for x in X:
         if (int(_is_at(X, x).sum()) + int(_is_at(pending, x).sum())) % 2:
             return x

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from noregret.errors import ConfigurationError
+from noregret.errors import DELTA_HINT, ConfigurationError, check_range
 from noregret.gp import Covariance, Posterior, condition, covariance, linalg
 from noregret.rkhs.function_class import FunctionClass
 from noregret.space import Array, Indices
@@ -34,7 +34,7 @@ SEARCHED = 1e-9, 1e9  # range of c in which a lower bound of the norm is sought
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What was observed, and nothing else: points under way have no place here."""
+    """Observed values; pending points do not belong here."""
 
     X: Array  # (n, d)
     y: Array  # (n,)
@@ -49,11 +49,8 @@ class Values:
                 "n points (n, d) need n values and n noise bounds, got "
                 f"{X.shape}, {y.shape} and {bounds.shape}"
             )
-        if not (np.all(bounds > 0) and np.all(np.isfinite(bounds))):
-            raise ConfigurationError(
-                "noise bounds must be positive and finite: with exact values the radius is "
-                "undefined; pass a small bound such as 1e-3 × the range of y"
-            )
+        exact = "with exact values the radius is undefined; pass 1e-3 × the range of y, for example"
+        linalg.check_all_positive("noise bounds", bounds, exact)
         for name, value in (("X", X), ("y", y), ("noise_bounds", bounds)):
             object.__setattr__(self, name, value)
 
@@ -67,11 +64,7 @@ class Values:
 def radius_squared(log_ratios: Sequence[float] | Array, weights: Array, delta: float) -> float:
     """ρ² of a mixture of forecasters: their summed log ratios, and weights of at most 1 in all."""
     weights = np.asarray(weights, dtype=np.float64)
-    if not 0 < delta < 1:
-        raise ConfigurationError(
-            f"delta is a failure probability in (0, 1), got {delta!r}: 0.1 means that the bound "
-            "holds with probability 0.9"
-        )
+    check_range("delta", delta, "(0, 1)", DELTA_HINT)
     if not (np.all(weights > 0) and weights.sum() <= 1 + 1e-9):
         raise ConfigurationError(
             f"weights must be positive and sum to at most 1, got a sum of {weights.sum():.6g}: "

@@ -1,8 +1,7 @@
 """How the function class grows: growth curves of t, and the rules that decide by how much to widen.
 
-A rule sees a ``Probe``: the questions it may ask about a trial scaling h at this step. It answers
-with a ``Scaling``: never, by schedule, by reference regret, by minimum uncertainty, or by a fixed
-factor.
+A rule queries a ``Probe`` about a trial scaling h at this step and returns a ``Scaling``. The class
+widens never, by schedule, by reference regret, by minimum uncertainty, or by a fixed factor.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_one_of, check_range
 from noregret.rkhs.function_class import merge, split
 
 BUILT_IN = (
@@ -23,7 +22,7 @@ BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class ConstantGrowth:
-    """1 for ever."""
+    """1 at all t: the class does not grow."""
 
     def __call__(self, t: float) -> float:
         return 1.0
@@ -36,8 +35,7 @@ class LogGrowth:
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.rate < math.inf:
-            raise ConfigurationError(f"LogGrowth needs a positive rate, got {self.rate!r}")
+        check_range("the rate of LogGrowth", self.rate, "(0, ∞)")
 
     def __call__(self, t: float) -> float:
         return 1 + self.rate * math.log1p(t)  # theory.md#schedules
@@ -51,11 +49,14 @@ class PowerGrowth:
     exponent: float = 0.25
 
     def __post_init__(self) -> None:
-        if not (0 < self.scale < math.inf and 0 < self.exponent < math.inf):
-            raise ConfigurationError(f"PowerGrowth needs a positive scale and exponent, got {self}")
+        check_range("the scale of PowerGrowth", self.scale, "(0, ∞)")
+        check_range("the exponent of PowerGrowth", self.exponent, "(0, ∞)")
 
     def __call__(self, t: float) -> float:
-        return max(1.0, self.scale * t**self.exponent)
+        try:
+            return max(1.0, self.scale * t**self.exponent)
+        except OverflowError:
+            return math.inf
 
 
 Growth = ConstantGrowth | LogGrowth | PowerGrowth
@@ -104,16 +105,15 @@ def as_growth(curve: Any) -> Growth | Callable[[float], float]:
 Information = Literal["ratio", "printed", "exact"]
 Estimator = Literal["regret_bound", "one_step"]
 
-BRACKET = 1.3  # factor of a step of the upward search for h, theory.md#reference-regret
+BRACKET = 1.3  # step factor of the upward search for h, theory.md#reference-regret
 TOLERANCE = 1e-3  # error of log h at which the bisection stops
+LARGEST_HINT = "it bounds g: the first lengthscale over the shortest that f can have"
 LARGEST = 1e12  # the search for h stops here even without a cap
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The decision for one step; reference and estimate are what was compared, where a rule
-    compares.
-    """
+    """The scaling of one step; reference and estimate are the numbers a rule compared, if any."""
 
     h: float
     g: float
@@ -175,8 +175,8 @@ class PowerReference:
     exponent: float = 0.9
 
     def __post_init__(self) -> None:
-        if not (0 <= self.scale < math.inf and 0 < self.exponent < math.inf):
-            raise ConfigurationError(f"a reference needs scale ≥ 0 and exponent > 0, got {self}")
+        check_range("the scale of a reference", self.scale, "[0, ∞)")
+        check_range("the exponent of a reference", self.exponent, "(0, ∞)")
 
     def scale_at(self, t: int, estimate: float) -> float:
         return self.scale
@@ -191,8 +191,7 @@ class AnchoredReference:
     exponent: float = 0.9
 
     def __post_init__(self) -> None:
-        if not 0 < self.exponent < math.inf:
-            raise ConfigurationError(f"a reference needs exponent > 0, got {self}")
+        check_range("the exponent of a reference", self.exponent, "(0, ∞)")
 
     def scale_at(self, t: int, estimate: float) -> float:
         return estimate / t**self.exponent
@@ -216,18 +215,14 @@ class ReferenceRegret:
     count_initial: bool = False
 
     def __post_init__(self) -> None:
-        for name, kind in (("estimator", Estimator), ("information", Information)):
-            if getattr(self, name) not in get_args(kind):
-                allowed = ", ".join(f'"{value}"' for value in get_args(kind))
-                raise ConfigurationError(f"{name} is one of {allowed}, got {getattr(self, name)!r}")
+        check_one_of("estimator", self.estimator, get_args(Estimator))
+        check_one_of("information", self.information, get_args(Information))
         if not isinstance(self.reference, (PowerReference, AnchoredReference)):
             raise ConfigurationError(
                 f"reference is a PowerReference or an AnchoredReference, got {self.reference!r}"
             )
-        if not self.weight >= 0:
-            raise ConfigurationError(f"weight (λ_w) must be in [0, ∞], got {self.weight!r}")
-        if not self.maximum >= 1:
-            raise ConfigurationError(f"maximum bounds h, so it is at least 1, got {self.maximum!r}")
+        check_range("weight (λ_w)", self.weight, "[0, ∞]")
+        check_range("maximum", self.maximum, "[1, ∞]", "it bounds h")
         for name, curve in (("cap", self.cap), ("floor", self.floor)):
             if curve is not None and not isinstance(curve, Growth):
                 raise ConfigurationError(
@@ -274,13 +269,9 @@ class MinimumStd:
     largest: float = math.inf
 
     def __post_init__(self) -> None:
-        if not 0 < self.kappa < 1:
-            raise ConfigurationError(
-                f"kappa must lie in (0, 1), the prior std being 1, got {self.kappa!r}"
-            )
-        if not 0 <= self.decay < math.inf:
-            raise ConfigurationError(f"decay must be at least 0, got {self.decay!r}")
-        _check_largest(self.largest)
+        check_range("kappa", self.kappa, "(0, 1)", "the prior std is 1")
+        check_range("decay", self.decay, "[0, ∞)")
+        check_range("largest", self.largest, "[1, ∞]", LARGEST_HINT)
 
     def scaling(self, probe: Probe) -> Scaling:
         def std(g: float) -> float:
@@ -314,15 +305,9 @@ class Shortening:
     largest: float = math.inf
 
     def __post_init__(self) -> None:
-        if not 1 < self.factor < math.inf:
-            raise ConfigurationError(
-                f"factor must be above 1, got {self.factor!r}: lengthscales are divided by it"
-            )
-        if not 0 < self.below < 1:
-            raise ConfigurationError(
-                f"below must lie in (0, 1), the prior std being 1, got {self.below!r}"
-            )
-        _check_largest(self.largest)
+        check_range("factor", self.factor, "(1, ∞)", "lengthscales are divided by it")
+        check_range("below", self.below, "(0, 1)", "the prior std is 1")
+        check_range("largest", self.largest, "[1, ∞]", LARGEST_HINT)
 
     def scaling(self, probe: Probe) -> Scaling:
         g = probe.previous.g
@@ -333,16 +318,8 @@ class Shortening:
         return _shortened(probe, g, self.below, std)
 
 
-def _check_largest(largest: float) -> None:
-    if not largest >= 1:
-        raise ConfigurationError(
-            f"largest bounds g, so it is at least 1, got {largest!r}: it is the first lengthscale"
-            " over the shortest that f can have"
-        )
-
-
 def _shortened(probe: Probe, g: float, level: float, std: float) -> Scaling:
-    """By lengthscales alone."""
+    """A scaling by lengthscales alone."""
     return Scaling(merge(g, 1.0, probe.dimension), g, 1.0, level, None, std)
 
 
@@ -400,6 +377,6 @@ def _bisected(
 
 @runtime_checkable
 class Widening(Protocol):
-    """A rule that decides how wide the class is at a step: bring your own by writing this one."""
+    """The protocol of a rule that decides how wide the class is at a step."""
 
     def scaling(self, probe: Probe) -> Scaling: ...

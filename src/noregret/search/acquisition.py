@@ -11,7 +11,7 @@ from scipy.special import erfcx, log_ndtr
 from noregret.gp import Posterior, Predictor
 from noregret.space import Array
 
-MANY = 512  # points of a posterior from which on a sweep drops candidates on the way
+MANY = 512  # points of a posterior above which a sweep drops candidates early
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class Acquisition:
 
     values: Callable[[Array], Array]
     gradients: Callable[[Array], tuple[Array, Array]]
-    # values of which only the so many largest must be right: cheaper, where there is a way
+    # values of which only the given number of largest must be exact; None: no cheaper way
     leading: Callable[[Array, int], Array] | None = None
-    is_log: bool = False  # a logarithm: steep, and exact enough after fewer digits
+    is_log: bool = False  # a logarithm: steep, so fewer digits suffice
 
 
 def ucb(posterior: Predictor, beta_sqrt: float) -> Acquisition:

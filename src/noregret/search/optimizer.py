@@ -16,33 +16,25 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from noregret.search.acquisition import Acquisition
-from noregret.space import (
-    Array,
-    Candidates,
-    Indices,
-    Mask,
-    Region,
-    RowIndex,
-    SearchSpace,
-)
+from noregret.space import Array, Candidates, Indices, Mask, Region, RowIndex, SearchSpace
 
 GRID_BUDGET = 41_000  # sweep points in d ≤ 2: 201² is a spacing of 0.005
 CLOUD_BUDGET = 2_048  # sweep points in d ≥ 3
 REGION_BUDGET = 8_192  # and in d ≤ 2 where constraints leave no grid
 STARTS_BUDGET = 128
-SHORTLIST = 8  # candidates per start among which starts are chosen
-EXCLUSION_RADIUS = 0.01  # nothing is proposed this close to a failed point
-LARGEST_EXCLUSION = 0.1  # the radius doubles with every other failure this close, up to this
+SHORTLIST = 8  # candidates per start from which starts are selected
+EXCLUSION_RADIUS = 0.01  # cube units; points closer to a failed one are not proposed
+LARGEST_EXCLUSION = 0.1  # the radius doubles with each other failure this close, up to this
 BLOCK = 65_536  # points compared with the failed ones at once
 # -- ascent --
 ITERATIONS, LOG_ITERATIONS = 60, 20  # of BFGS; fewer where the acquisition is a logarithm
-PRECISION, LOG_PRECISION = 1e-11, 1e-7  # relative gain below which a start has arrived
+PRECISION, LOG_PRECISION = 1e-11, 1e-7  # relative gain below which a start has converged
 BACKTRACK, LEAST_BACKTRACK = 0.35, 0.1  # factors of a step that did not rise: largest, smallest
 PRUNE_AFTER = 4  # iterations after which starts are compared and hopeless ones stop
 MERGE_DISTANCE = 0.02  # lengthscales: of two starts closer than this the better goes on
 # a start stops if this multiple of its predicted gain does not reach the best
 GAIN_FACTOR, LOG_GAIN_FACTOR = 10.0, 1.0
-REACHED = 1e-9  # lengthscales to a constraint within which it is touched
+REACHED = 1e-9  # distance in lengthscales within which a constraint is active
 SMALL = 1e-12  # lengths and slopes below this are rounding
 
 
@@ -100,7 +92,7 @@ def best(points: Array, values: Array, excluded: Array) -> Array:
 
 
 def unlike(space: SearchSpace, every: Array, known: Array) -> Mask:
-    """Which points of a list are none of the known ones."""
+    """Which points of a list differ from all known ones."""
     mask = np.ones(len(every), dtype=np.bool_)
     if len(known):
         index = space if isinstance(space, Candidates) else RowIndex(every)
@@ -110,7 +102,7 @@ def unlike(space: SearchSpace, every: Array, known: Array) -> Mask:
 
 
 def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) -> Mask:
-    """Which points are not near failed ones; the radius doubles with other failures nearby."""
+    """Which points are far enough from failed ones; nearby failures double the radius."""
     gaps = cdist(excluded, excluded, "sqeuclidean")
     neighbours = (gaps < LARGEST_EXCLUSION**2).sum(axis=1) - 1
     radii = np.minimum(radius * 2.0 ** np.minimum(neighbours, 8), LARGEST_EXCLUSION)
@@ -118,7 +110,7 @@ def allowed(points: Array, excluded: Array, radius: float = EXCLUSION_RADIUS) ->
 
 
 def apart(points: Array, withdrawn: Array) -> Mask:
-    """Which points are not withdrawn ones, up to EXCLUSION_RADIUS."""
+    """Which points are farther than EXCLUSION_RADIUS from withdrawn ones."""
     return _outside(points, withdrawn, np.full(len(withdrawn), EXCLUSION_RADIUS))
 
 
@@ -132,7 +124,7 @@ def _outside(points: Array, centres: Array, radii: Array) -> Mask:
 
 
 def _fenced(acquisition: Acquisition, withdrawn: Array) -> Acquisition:
-    """For an ascent from outside that goes up to a withdrawn point, not into it."""
+    """The acquisition with −∞ around withdrawn points, so that an ascent stops before them."""
 
     def gradients(A: Array) -> tuple[Array, Array]:
         value, slope = acquisition.gradients(A)
@@ -182,7 +174,7 @@ def _swept(acquisition: Acquisition, points: Array, shape: tuple[int, ...], mask
 
 
 def _wanted(count: int) -> int:
-    """Starts from so many candidates."""
+    """The number of starts for that many candidates."""
     return int(np.clip(count // 128, 12, STARTS_BUDGET))
 
 
@@ -326,7 +318,7 @@ def refine(
 
 
 def _distinct(at: Array, f: Array) -> Mask:
-    """Which starts have met no better one; ``at`` in lengthscales."""
+    """Which starts are not close to a better one; ``at`` in lengthscales."""
     order = np.argsort(-f, kind="stable")
     close = cdist(at[order], at[order], "sqeuclidean") < MERGE_DISTANCE**2
     keep = np.empty(len(f), dtype=np.bool_)
@@ -363,12 +355,11 @@ def _line_search(
         done = active[todo[ok]]
         x[done], f[done], gradient[done] = trial[ok], value[ok], slope[ok]
         moved[todo[ok]] = True
+        part = BACKTRACK
         if back < BACKTRACK:  # the top of the parabola
             slack = np.maximum(step[todo] * uphill[todo] - (value - f[active[todo]]), 1e-300)
-            part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACKTRACK)
-            step[todo[~ok]] *= part[~ok]
-        else:
-            step[todo[~ok]] *= BACKTRACK
+            part = np.clip(step[todo] * uphill[todo] / (2 * slack), back, BACKTRACK)[~ok]
+        step[todo[~ok]] *= part
     return moved
 
 
@@ -395,8 +386,8 @@ def _bfgs_update(H: Array, rows: Indices, s: Array, y: Array) -> None:
 class LinearConstraints:
     """The constraints at some points, in units of the search: J p ≤ room, rows of length 1.
 
-    A direction that would break a reached constraint is made parallel to it, one constraint after
-    the other; equalities come first. theory.md#feasible
+    A direction that would violate an active constraint is projected onto it, one constraint after
+    the other, equalities first. theory.md#feasible
     """
 
     J: Array  # (n, m, d)
@@ -405,7 +396,7 @@ class LinearConstraints:
 
     @staticmethod
     def at(region: Region, X: Array, unit: Array, movable: Mask) -> LinearConstraints:
-        """The region's and the cube's own; what cannot move counts for nothing."""
+        """The constraints of the region and of the cube; fixed inputs do not count."""
         d = X.shape[1]
         J, room, is_equal = region.rows(X)
         sides = np.broadcast_to(np.vstack([np.eye(d), -np.eye(d)]), (len(X), 2 * d, d))
@@ -418,7 +409,7 @@ class LinearConstraints:
         return LinearConstraints(J, room, np.append(is_equal, np.zeros(2 * d, dtype=np.bool_)))
 
     def along(self, p: Array) -> Array:
-        """The directions, less what leads out."""
+        """The directions without the components that leave the region."""
         p = p.copy()
         reached = (self.room <= REACHED) & ~self.is_equal
         basis: list[Array] = []
@@ -447,7 +438,7 @@ class LinearConstraints:
 
 
 def _orthogonal(a: Array, basis: list[Array]) -> Array:
-    """Unit vectors of what is left of a; zero where nothing is."""
+    """a made orthogonal to the basis and of length 1, or 0 where nothing is left."""
     for q in basis:
         a = a - np.einsum("kd,kd->k", a, q)[:, None] * q
     length = np.linalg.norm(a, axis=1)

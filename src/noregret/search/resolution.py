@@ -1,4 +1,4 @@
-"""The largest ball of the unit cube that holds no evaluation: what a search cannot have seen.
+"""The largest ball of the unit cube without an evaluation: the resolution of a search.
 
 Nothing is assumed of f. A bump that is wider than the ball cannot have been missed entirely; a
 narrower one can.

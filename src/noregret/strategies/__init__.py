@@ -29,20 +29,20 @@ from noregret.strategies.registry import (
     stored_name,
 )
 from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.rigorous_outcomes import OutcomeAssumptions
 from noregret.strategies.surrogate import Branched, FitRequest, Surrogate, SurrogateModel
-from noregret.strategies.validation import Assumed
 
 __all__ = [
     "GPUCB",
     "NAMED",
     "AdaptiveGPUCB",
-    "Assumed",
     "Belief",
     "Branched",
     "Compression",
     "FitRequest",
     "InsuredGPUCB",
     "LogEI",
+    "OutcomeAssumptions",
     "OutcomeBelief",
     "RadiusGPUCB",
     "RandomSearch",

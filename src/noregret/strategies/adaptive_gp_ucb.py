@@ -1,10 +1,10 @@
 """A-GP-UCB: Berkenkamp, Schoellig, Krause, "No-Regret Bayesian Optimization with Unknown
 Hyperparameters", JMLR 2019.
 
-JMLR Alg. 1 with the adaptive scaling of sec. 4.1 and the online estimation of sec. 4.2. ``paper``
-has the formulas as printed; ``rigorous`` is the repaired theorem, a strategy of its own. ``Step``
-is one decision: it answers the questions a widening rule may ask (``widening.Probe``) and then
-makes the proposal. theory.md#algorithm
+Alg. 1 with the adaptive scaling of sec. 4.1 and the online estimation of sec. 4.2. ``paper`` has
+the formulas as printed; ``rigorous`` is the repaired theorem, a separate strategy. ``Step`` is one
+decision: it answers what a widening rule asks (``widening.Probe``) and then makes the proposal.
+Equation numbers are those of JMLR. theory.md#algorithm
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, GuaranteeWarning
+from noregret.errors import GuaranteeWarning
 from noregret.gp import MAP, Kernel, Posterior, SquaredExponential
 from noregret.rkhs import (
     AnchoredReference,
@@ -51,18 +51,13 @@ from noregret.strategies.data import LEAST_NOISE, ModelData, standardise
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.strategies.surrogate import estimate
 from noregret.strategies.validation import (
-    check_settings,
+    check_adaptive,
     fixed_class_theorem,
     needs,
+    norm_condition,
     start_lengthscales,
 )
-from noregret.trials import (
-    Decision,
-    Explanation,
-    History,
-    Proposal,
-    payload_as,
-)
+from noregret.trials import Decision, Explanation, History, Proposal, payload_as
 
 LARGEST_GAIN = 1e150  # nats, of an extrapolated information gain in hundreds of inputs
 
@@ -106,7 +101,7 @@ class Step:
     ) -> None:
         fit_rng, argmax_rng = rng.spawn(2)
         self.strategy, self.space, self.history = strategy, space, history
-        self.framed = standardise(
+        self.data = standardise(
             history,
             rescale=strategy.standardise,
             offset=strategy.offset,
@@ -115,7 +110,7 @@ class Step:
         )
         self.start, kernel = strategy.initial_class(space.dimension), strategy.kernel
         theta = self.start.lengthscales
-        self.fit = estimate(self.framed, kernel, strategy.estimation, theta, history, fit_rng)
+        self.fit = estimate(self.data, kernel, strategy.estimation, theta, history, fit_rng)
         self.seed = int(argmax_rng.integers(2**63))
         decided = len(history.model_decisions)
         self.t = decided + 1
@@ -128,9 +123,9 @@ class Step:
 
     @property
     def proved(self) -> bool:
-        """Whether the band is a theorem's now: points under way narrow it, which none allows."""
-        in_units = self.framed.scale == 1.0  # not so where values are beyond what floats reach
-        return self.strategy.proved and in_units and len(self.framed.pending) == 0
+        """Whether a theorem covers the band now; none does while pending points narrow it."""
+        in_units = self.data.scale == 1.0  # not so where values are beyond what floats reach
+        return self.strategy.proved and in_units and len(self.data.pending) == 0
 
     # -- the class, the model, the choice at a scaling (g, b) --
 
@@ -148,9 +143,9 @@ class Step:
 
     def _model(self, g: float, b: float) -> Model:
         function_class, s = self.function_class(g, b), self.strategy
-        posterior = self.framed.condition(s.kernel, function_class.lengthscales, self._noise_var)
+        posterior = self.data.condition(s.kernel, function_class.lengthscales, self._noise_var)
         width = s.beta_sqrt(function_class.norm_bound, posterior.information_gain)
-        return Model(function_class, posterior, width, self.framed.fitted_mean(posterior))
+        return Model(function_class, posterior, width, self.data.fitted_mean(posterior))
 
     @property
     def _noise_var(self) -> float:
@@ -189,7 +184,7 @@ class Step:
                     # (g/g_{t−1})^e, e = d for SE
                     growth = float(volume ** (kernel.capacity_exponent(d) / d))
             gain = min(gain * growth, LARGEST_GAIN)
-        per_point, common = self.framed.known_noise(self._noise_var)
+        per_point, common = self.data.known_noise(self._noise_var)
         c_1 = 8 / math.log1p(1 / max(float(per_point.max()), common))
         width = self.strategy.beta_sqrt(function_class.norm_bound, gain)
         return math.sqrt(c_1 * self.t * gain) * width
@@ -205,37 +200,54 @@ class Step:
     # -- the proposal --
 
     def proposal(self, scaling: Scaling, x: Array, exploration: float | None = 1.0) -> Proposal:
-        """x with what is recorded of it."""
-        s, framed, model = self.strategy, self.framed, self.model(scaling.g, scaling.b)
+        """x with the decision to record."""
+        s, data, model = self.strategy, self.data, self.model(scaling.g, scaling.b)
         mean, std = (float(part[0]) for part in model.posterior.predict(x[None, :]))
-        given: dict[str, Any] = (
-            {} if s.regulariser is None else {"noise_std": float(s.noise_std or 0.0)}
-        )
+        held, of_scaling = model.function_class, asdict(scaling)
+        if s.regulariser is not None:
+            of_scaling["noise_std"] = float(s.noise_std or 0.0)
+        fitted = model.fitted[: len(self.history.X)]
         decision = decision_of(
             ClassRecord,
-            framed,
+            data,
             self.t,
             mean,
             std,
             self.fit,
-            h=scaling.h,
-            g=scaling.g,
-            b=scaling.b,
-            lengthscales=tuple(model.function_class.lengthscales.tolist()),
-            norm_bound=model.function_class.norm_bound,
+            **of_scaling,
+            lengthscales=tuple(held.lengthscales.tolist()),
+            norm_bound=held.norm_bound,
             beta_sqrt=model.beta_sqrt,
             exploration=exploration,
-            proved=self.proved and not model.function_class.is_full,
+            proved=self.proved and not held.is_full,
             information_gain=model.posterior.information_gain,
-            recommended_bound=framed.recommended_bound(
-                model.posterior, model.fitted[: len(self.history.X)], model.beta_sqrt
-            ),
-            reference=scaling.reference,
-            reference_scale=scaling.reference_scale,
-            estimate=scaling.estimate,
-            **given,
+            recommended_bound=data.recommended_bound(model.posterior, fitted, model.beta_sqrt),
         )
         return Proposal(x, decision)
+
+    def belief(self, scaling: Scaling, more: str, proved: bool) -> Belief:
+        """The class at a scaling given the data; ``more`` ends the condition of its band."""
+        s, data, model = self.strategy, self.data, self.model(scaling.g, scaling.b)
+        held, norm_bound, refuted = model.function_class, None, False
+        condition = "none: a constant width is a rule of thumb, not a confidence bound"
+        if isinstance(s.width, str):
+            norm_bound, refuted = held.norm_bound, s.refutes(data, held)
+            bound, what = data.scale * norm_bound, f"f − {s.offset:g}"
+            condition = norm_condition(s.delta, what, bound, held.lengthscales) + more
+            condition = f"refuted by the data: {condition}" if refuted else condition
+            condition = condition if proved else f"not proved (see .theorem): {condition}"
+        return Belief(
+            model.posterior,
+            model.beta_sqrt,
+            held.lengthscales,
+            data.offset,
+            data.scale,
+            condition,
+            proved=proved,
+            kernel=s.kernel,
+            norm_bound=norm_bound,
+            refuted=refuted,
+        )
 
 
 def _widest(records: Sequence[ClassRecord]) -> Scaling:
@@ -248,34 +260,46 @@ def _widest(records: Sequence[ClassRecord]) -> Scaling:
     return Scaling(widest.h, widest.g, widest.b, None, records[0].reference_scale, None)
 
 
-WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
-
-
 @dataclass(frozen=True, slots=True)
 class AdaptiveGPUCB:
-    """GP-UCB on a function class that widens slowly. ``AdaptiveGPUCB()`` is ``.paper()``.
+    """A-GP-UCB: GP-UCB on a function class that widens slowly. JMLR Alg. 1, line by line:
+
+    1. **Input**: the space D on the unit cube, the kernel k of GP(0, k), and g(t), b(t) ≥ 1 that
+       never fall. ``widening`` gives them: a ``Schedule``, or h(t) = g(t)^d·b(t) as large as keeps
+       the regret estimate R̄_t(h), eq. (15) or (16), at the reference p(t), eq. (14).
+    2. **Set** B_0 = ``norm_bound`` and θ_0 = ``lengthscales``; printed are 1 and diam(D).
+    3. **For all** t = 0, 1, 2, …, counted from the first point after the initial ones:
+    4. lengthscales θ_t = θ_0/g(t), eq. (9). With an ``estimation`` θ_t = min(θ^MAP, θ_0/g(t)),
+       eq. (17), or θ^MAP/g(t), eq. (18).
+    5. B_t = b(t)·g(t)^d·B_0, eq. (9), and β_t^½ = B_t + 4σ√(I_θt(y_t; f) + 1 + ln 1/δ), with the
+       information I_θt of eq. (6).
+    6. x_{t+1} = argmax over D of μ_t(x) + β_t^½·σ_t(x), eq. (7).
+    7. The study **evaluates** y_{t+1} = f(x_{t+1}) + ε_{t+1}.
+    8. The **update** to μ_{t+1} and σ_{t+1}, eqs. (3) and (5), is made at the next decision, from
+       the history.
+
+    ``AdaptiveGPUCB()`` is ``AdaptiveGPUCB.paper()``, with the settings of the experiments.
 
     Args:
-        kernel: The kernel of the class, without lengthscales.
+        kernel: of the class, without lengthscales.
         lengthscales: θ_0 on the unit cube; None: √d, its diameter.
         norm_bound: B_0, in the values' units.
-        noise_std: R, in the values' units; None: estimated.
+        noise_std: R, in the values' units; None estimates the noise.
         regulariser: λ; None: noise_std².
-        width: A theorem's name, or a constant β^½.
-        delta: The probability with which the band may fail.
-        widening: The rule by which the class grows.
-        estimation: How lengthscales are estimated online; None keeps θ_0/g.
-        norm_power: How the norm ball grows with g: "paper" g^d as printed, "tight" g^(d/2) as
+        width: a theorem's name, or a constant β^½.
+        delta: the probability with which the band may fail.
+        widening: the rule by which the class grows.
+        estimation: how lengthscales are estimated online; None keeps θ_0/g.
+        norm_power: how the norm ball grows with g: "paper" g^d as printed, "tight" g^(d/2) as
             proved.
-        charge_estimate: Whether the ball grows for estimated lengthscales too; Algorithm 1 does
-            not.
-        standardise: Rescale the values online to mean 0 and std 1, which no theorem allows.
-        offset: A fixed prior mean, in the values' units.
-        initial_points: How many points come before the model; None: see ``initial_design``.
+        charge_estimate: whether the ball grows for estimated lengthscales too; Alg. 1 does not.
+        standardise: rescale the values online to mean 0 and std 1, which no theorem allows.
+        offset: a fixed prior mean, in the values' units.
+        initial_points: number of points before the model; None: as ``initial_design`` has it.
         initial_design: "uniform" (2^d up to four inputs, then 4d) or "spread" (2d, from 3 to 12).
 
     Raises:
-        ConfigurationError: A setting is impossible.
+        ConfigurationError: a setting outside its range, or settings that exclude each other.
     """
 
     kernel: Kernel = SquaredExponential()
@@ -283,7 +307,7 @@ class AdaptiveGPUCB:
     norm_bound: float = 2.0
     noise_std: float | None = 0.05
     regulariser: float | None = None
-    width: WidthName | float = "paper"
+    width: confidence.WidthName | float = "paper"
     delta: float = 0.1
     widening: Widening = ReferenceRegret("one_step", PowerReference(1.0, 0.9), weight=0.1)
     estimation: MAP | None = MAP()
@@ -296,12 +320,12 @@ class AdaptiveGPUCB:
     rigorous: ClassVar = RadiusGPUCB  #: the repaired theorem, a strategy of its own
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        check_adaptive(self)
         if self.width == "paper" and not self._width_is_proved:
             warnings.warn(
                 "the paper's printed width is not a confidence bound at"
-                f" noise_std={self.noise_std}, λ={self._regulariser:.3g} (it needs λ ≥ 1/8): its"
-                " band may miss f. It is used as printed; for a band that holds take"
+                f" noise_std={self.noise_std}, λ={self.settled_regulariser:.3g} (it needs"
+                " λ ≥ 1/8): its band may miss f. It is used as printed; for a band that holds take"
                 ' width="mixture" or the rigorous preset.',
                 GuaranteeWarning,
                 stacklevel=4,
@@ -373,8 +397,8 @@ class AdaptiveGPUCB:
         if not isinstance(self.width, str) or self.noise_std is None:
             return False
         if self.width == "paper":
-            return confidence.paper_is_valid(self.noise_std, self._regulariser)
-        return self.width != "chowdhury_gopalan" or self._regulariser >= 1
+            return confidence.paper_is_valid(self.noise_std, self.settled_regulariser)
+        return self.width != "chowdhury_gopalan" or self.settled_regulariser >= 1
 
     def initial_class(self, dimension: int) -> FunctionClass:
         """(θ_0, B_0)."""
@@ -385,26 +409,19 @@ class AdaptiveGPUCB:
         """The width of the chosen theorem."""
         if not isinstance(self.width, str):
             return float(self.width)
-        if self.noise_std is None:
-            raise ConfigurationError(f"the width {self.width!r} needs noise_std")
-        bound = self._noise_bound
-        delta = self.delta
+        width = confidence.WIDTHS[self.width]
         gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
-        if self.width == "paper":
-            return confidence.paper(norm_bound, gain, noise_std=bound, delta=delta)
-        if self.width == "chowdhury_gopalan":
-            return confidence.chowdhury_gopalan(norm_bound, gain, noise_bound=bound, delta=delta)
-        mixed = self.width == "mixture"
-        width = confidence.mixture if mixed else confidence.abbasi_yadkori
-        return width(
-            norm_bound, gain, noise_bound=bound, regulariser=self._regulariser, delta=delta
-        )
+        return width(norm_bound, gain, self._noise_bound, self.settled_regulariser, self.delta)
 
     @property
-    def _regulariser(self) -> float:
-        if self.regulariser is not None:
-            return self.regulariser
-        return self._noise_bound**2
+    def settled_regulariser(self) -> float:
+        """λ: the one given, or R²."""
+        return self._noise_bound**2 if self.regulariser is None else self.regulariser
+
+    @property
+    def noise_ratio(self) -> float:
+        """R/√λ."""
+        return self._noise_bound / math.sqrt(self.settled_regulariser)
 
     @property
     def _noise_bound(self) -> float:
@@ -416,9 +433,9 @@ class AdaptiveGPUCB:
         return max(self.noise_std, LEAST_NOISE) if self.regulariser is None else self.noise_std
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self.decided(space, history, rng)
+        return self.propose_with(space, history, rng)
 
-    def decided(
+    def propose_with(
         self,
         space: SearchSpace,
         history: History,
@@ -449,7 +466,7 @@ class AdaptiveGPUCB:
         return record.explanation(decision, "ucb", self._active(record))
 
     def _active(self, record: ClassRecord) -> str:
-        """Which of fit and schedule set the lengthscales."""
+        """Whether the fit or the schedule set the lengthscales."""
         if self.estimation is None or record.fitted_lengthscales is None:
             return "schedule"
         if self.estimation.combine == "scale":
@@ -461,49 +478,21 @@ class AdaptiveGPUCB:
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
-        """The class of the last decision, conditioned on everything told since: points under way
-        do not narrow it.
-        """
+        """The class of the last decision given all values; pending points do not narrow it."""
         if len(history.X) == 0:
             return None
         chosen = self if delta is None else replace(self, delta=delta)
         step = Step(chosen, space, history.observed, np.random.default_rng(0))
-        model = step.model(step.previous.g, step.previous.b)
-        held, framed = model.function_class, step.framed
-        condition = "none: a constant width is a rule of thumb, not a confidence bound"
-        refuted = False
-        if isinstance(self.width, str):
-            theta = ", ".join(f"{v:.3g}" for v in held.lengthscales)
-            condition = (
-                f"with probability at least {1 - chosen.delta:g} if f − {self.offset:g} has RKHS"
-                f" norm at most {framed.scale * held.norm_bound:.3g} at lengthscales [{theta}]."
-                f" {needs(self.noise_std, history)}"
-            )
-            if not isinstance(self.widening, NoWidening):
-                condition += " The class grows with the study, so the bound need not fall for good."
-            refuted = chosen.refutes(framed, held)
-            if refuted:
-                condition = f"refuted by the data: {condition}"
-            if not step.proved:
-                condition = f"not proved (see .theorem): {condition}"
-        return Belief(
-            model.posterior,
-            model.beta_sqrt,
-            held.lengthscales,
-            framed.offset,
-            framed.scale,
-            condition,
-            proved=step.proved,
-            kernel=self.kernel,
-            norm_bound=held.norm_bound if isinstance(self.width, str) else None,
-            refuted=refuted,
-        )
+        more = f". {needs(self.noise_std, history)}"
+        if not isinstance(self.widening, NoWidening):
+            more += " The class grows with the study, so the bound need not fall for good."
+        return step.belief(step.previous, more, step.proved)
 
-    def refutes(self, framed: ModelData, held: FunctionClass) -> bool:
-        """Whether no f of the class keeps within the radius of its own kernel's forecasts."""
-        amplitude = self._noise_bound / math.sqrt(self._regulariser)
+    def refutes(self, data: ModelData, held: FunctionClass) -> bool:
+        """Whether no f of the class lies within the radius of its own kernel's forecasts."""
+        amplitude = self.noise_ratio
         # λ_i = (R_i/amplitude)², see ``standardise``
-        values = Values(framed.X, framed.y, amplitude * np.sqrt(framed.told))
+        values = Values(data.X, data.y, amplitude * np.sqrt(data.told))
         sizes = np.array([amplitude])
         own = Mixture(self.kernel, held.lengthscales[None, :], sizes, np.ones(1))
         radius_sq = own.radius_squared(values, self.delta)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
-from noregret.errors import ConfigurationError
+from noregret.errors import check_range
 from noregret.gp import Fit, JointPredictor, Kernel
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
@@ -34,12 +34,12 @@ from noregret.trials import (
 )
 
 Design = Literal["uniform", "spread"]
-TRIES = 100  # random points that may lie too close to a failed one
+TRIES = 100  # draws of a random point before one near a failed point is accepted
 
 
 @runtime_checkable
 class Strategy(Protocol):
-    """propose must not change the strategy: equal arguments, equal proposal."""
+    """The protocol of a strategy. ``propose`` is pure: equal arguments give an equal proposal."""
 
     @property
     def theorem(self) -> str:
@@ -50,29 +50,31 @@ class Strategy(Protocol):
         """Whether its band is that theorem's: then certificates are proved under its conditions."""
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        """The next point of the unit cube with the reasons for it, from what is known and nothing
-        else.
-        """
+        """The next point of the unit cube and the decision to record, from the history alone."""
 
     def belief(
         self, space: SearchSpace, history: History, delta: float | None = None
     ) -> Belief | None:
-        """What it holds about f now, without a new decision; None: it has no model, or no
-        data yet.
-        """
+        """The posterior and band of f now, without a new decision; None: no model, or no data."""
 
     def explain(self, decision: Decision) -> Explanation:
         """A decision of its model in words and numbers, from what it recorded in the payload."""
 
 
+def shared_settings(settings: Any, kind: type) -> dict[str, Any]:
+    """The settings of a strategy that another kind of strategy has too."""
+    names = (each.name for each in fields(kind))
+    return {name: getattr(settings, name) for name in names if hasattr(settings, name)}
+
+
 class Delegating(ABC):
-    """A strategy that believes and decides as another one with settings of its own."""
+    """A strategy that uses the model and the decisions of another one."""
 
     __slots__ = ()
 
     @abstractmethod
     def inner(self, inputs: int) -> Strategy:
-        """The other one, for that many inputs."""
+        """The other strategy, for that many inputs."""
 
     @property
     def proved(self) -> bool:
@@ -94,7 +96,7 @@ class Delegating(ABC):
 class Belief:
     """A posterior with its width, in the model's units; value = offset + scale · model value.
 
-    It is made of observed values only: points under way neither narrow nor widen it.
+    Only observed values enter: pending points neither narrow nor widen it.
     """
 
     predictor: JointPredictor
@@ -143,7 +145,7 @@ class Belief:
         return self.in_values(float(mean[1] - mean[0] + self.beta_sqrt * (std[0] + std[1])))
 
     def in_values(self, difference: float) -> float:
-        """A difference of two values, from the model's units."""
+        """A difference of two model values, in the values' units."""
         return min(self.scale * difference, sys.float_info.max)
 
     def bounds(self, A: Array) -> tuple[Array, Array]:
@@ -162,13 +164,13 @@ class Belief:
 
     @property
     def optimism(self) -> Acquisition:
-        """The upper bound in the model's units, to be searched for its maximum."""
+        """The upper bound in the model's units, as an acquisition."""
         return ucb(self.predictor, self.beta_sqrt) if self.radius is None else ucb(self.radius, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeBelief:
-    """What is held about an outcome: a belief about its margin, feasible where that is ≥ 0."""
+    """The belief about an outcome: one about its margin, feasible where that is ≥ 0."""
 
     name: str
     limit: Limit
@@ -185,7 +187,7 @@ class OutcomeBelief:
         return np.minimum(*ends), np.maximum(*ends)
 
     def chance(self, A: Array) -> Array:
-        """That its limit is kept."""
+        """The probability that the outcome is within its limit."""
         mean, std = self.margin.predict(A)
         return np.asarray(ndtr(mean / np.maximum(std, TINY)))
 
@@ -195,8 +197,8 @@ class OutcomeBelief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """The payload of a strategy with a Gaussian process; each adds what it alone knows. In model
-    units, where nothing else is said.
+    """The payload of a strategy with a Gaussian process; strategies add fields. Values are in model
+    units unless stated otherwise.
     """
 
     lengthscales: tuple[float, ...]  #: θ_t of the class in force, on the unit cube
@@ -219,7 +221,7 @@ class Record:
 
     @property
     def fit(self) -> Fit | None:
-        """The estimate, where the next search for one starts."""
+        """The estimate, from which the next fit starts."""
         if self.fitted_lengthscales is None or self.noise_var is None:
             return None
         fitted = np.array(self.fitted_lengthscales)
@@ -282,8 +284,8 @@ def decision_of(
     return Decision("model", ModelDecision(t, *data.in_values(mean, std), kind), payload=payload)
 
 
-def noting(proposal: Proposal, notes: Mapping[str, Any]) -> Proposal:
-    """With more in the payload, or something else under the same name."""
+def with_payload(proposal: Proposal, notes: Mapping[str, Any]) -> Proposal:
+    """The proposal with notes added to its payload, replacing those of the same name."""
     decision = proposal.decision
     return replace(proposal, decision=replace(decision, payload={**decision.payload, **notes}))
 
@@ -292,8 +294,8 @@ R = TypeVar("R", bound=Record)
 
 
 def records_of(kind: type[R], history: History) -> Iterator[R]:
-    """What the decisions of models recorded, newest first; without those of other strategies or of
-    another number of inputs.
+    """The records of model decisions, newest first, without those of other strategies or of another
+    number of inputs.
     """
     for decision in reversed(history.decisions):
         record = None if decision.model is None else payload_as(kind, decision)
@@ -340,18 +342,13 @@ TINY = 1e-300
 
 
 def _numbers(values: Array) -> Array:
-    """As floats can hold them: beyond ±1.8e308 there is no number."""
+    """The values clipped to the range of floats."""
     return np.clip(values, -sys.float_info.max, sys.float_info.max)
 
 
 def check_initial_points(count: int | None) -> None:
-    if count is not None and not (
-        isinstance(count, int) and not isinstance(count, bool) and count >= 0
-    ):
-        raise ConfigurationError(
-            "initial_points must be a whole number of at least 0 (or None for the default), got"
-            f" {count!r}"
-        )
+    if count is not None:
+        check_range("initial_points", count, "[0, ∞)", "None is the default", whole=True)
 
 
 def default_initial_points(dimension: int, design: Design) -> int:
@@ -389,7 +386,7 @@ def initial_proposal(
 
 
 def random_point(space: SearchSpace, rng: np.random.Generator, failed: Array) -> Array:
-    """Uniform over what has not failed, if anything has not."""
+    """A uniform point that has not failed, if there is one."""
     every = space.enumeration()
     if every is not None:
         left = np.flatnonzero(unlike(space, every, failed))
@@ -403,7 +400,7 @@ def random_point(space: SearchSpace, rng: np.random.Generator, failed: Array) ->
 
 
 def random_points(space: SearchSpace, rng: np.random.Generator, count: int) -> Array:
-    """Uniform over the cube, over what constraints leave of it, or over a short list."""
+    """Uniform points of the cube, of its feasible part, or of a short list."""
     every = space.enumeration()
     if every is not None:
         return every[rng.integers(len(every), size=count)]

@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass
 
 from noregret.gp import MAP, Kernel, SquaredExponential
-from noregret.rkhs import NoWidening
-from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB, WidthName
-from noregret.strategies.base import Delegating, Design
+from noregret.rkhs import NoWidening, WidthName
+from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
+from noregret.strategies.base import Delegating, Design, shared_settings
 
 WIDEST = 10.0  # estimated lengthscales are sought up to this multiple of the cube's diameter
 
@@ -53,26 +53,13 @@ class GPUCB(Delegating):
         self.inner(1)
 
     def inner(self, inputs: int) -> AdaptiveGPUCB:
-        estimated = self.lengthscales is None
-        return AdaptiveGPUCB(
-            kernel=self.kernel,
-            lengthscales=(
-                WIDEST * math.sqrt(inputs) if self.lengthscales is None else self.lengthscales
-            ),
-            norm_bound=self.norm_bound,
-            noise_std=self.noise_std,
-            regulariser=self.regulariser,
-            width=self.width,
-            delta=self.delta,
-            widening=NoWidening(),
-            estimation=self.estimation if estimated else None,
-            norm_power="tight",
-            charge_estimate=True,
-            standardise=not isinstance(self.width, str),
-            offset=self.offset,
-            initial_points=self.initial_points,
-            initial_design=self.initial_design,
-        )
+        settings = shared_settings(self, AdaptiveGPUCB)
+        if self.lengthscales is None:
+            settings["lengthscales"] = WIDEST * math.sqrt(inputs)
+        else:
+            settings["estimation"] = None
+        settings |= {"widening": NoWidening(), "norm_power": "tight", "charge_estimate": True}
+        return AdaptiveGPUCB(**settings, standardise=not isinstance(self.width, str))
 
     @property
     def theorem(self) -> str:

@@ -35,7 +35,7 @@ from noregret.strategies.base import (
     check_initial_points,
     decision_of,
     default_initial_points,
-    noting,
+    with_payload,
 )
 from noregret.strategies.data import cloud_of, standardise_robustly
 from noregret.strategies.exploration import (
@@ -392,4 +392,4 @@ class Asked:
             memory=self.memory,
             **self.feasibility.recorded(x),
         )
-        return noting(Proposal(x, decision), self.start)
+        return with_payload(Proposal(x, decision), self.start)

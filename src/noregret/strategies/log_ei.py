@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from noregret.space import SearchSpace
-from noregret.strategies.base import Belief
+from noregret.strategies.base import Delegating
 from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.surrogate import SurrogateModel
-from noregret.trials import Decision, Explanation, History, Limit, Proposal
+from noregret.trials import Limit
 
 
 @dataclass(frozen=True, slots=True)
-class LogEI:
+class LogEI(Delegating):
     """Improvement over the best posterior mean at an evaluated point, which noise does not inflate.
 
     Args:
@@ -36,10 +33,9 @@ class LogEI:
     surrogate: SurrogateModel | None = None
 
     def __post_init__(self) -> None:
-        self._fitted  # noqa: B018  # checks the settings
+        self.inner(1)
 
-    @property
-    def _fitted(self) -> InsuredGPUCB:
+    def inner(self, inputs: int) -> InsuredGPUCB:
         return InsuredGPUCB(0.0, self.noise_std, self.initial_points, self.surrogate, "log_ei")
 
     @property
@@ -49,20 +45,5 @@ class LogEI:
             " for ever (Bull 2011)"
         )
 
-    @property
-    def proved(self) -> bool:
-        return False
-
-    def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self._fitted.propose(space, history, rng)
-
-    def explain(self, decision: Decision) -> Explanation:
-        return self._fitted.explain(decision)
-
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
-        """Any limits will do: everything about them is estimated."""
-
-    def belief(
-        self, space: SearchSpace, history: History, delta: float | None = None
-    ) -> Belief | None:
-        return self._fitted.belief(space, history, delta)
+        """Any limits are allowed: everything about them is estimated."""

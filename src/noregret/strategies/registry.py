@@ -30,8 +30,8 @@ from noregret.strategies.insured import InsuredGPUCB
 from noregret.strategies.log_ei import LogEI
 from noregret.strategies.random_search import RandomSearch
 from noregret.strategies.rigorous import RadiusGPUCB
+from noregret.strategies.rigorous_outcomes import OutcomeAssumptions
 from noregret.strategies.surrogate import Branched
-from noregret.strategies.validation import Assumed
 from noregret.trials import LIMITS
 
 T = TypeVar("T", bound=type)
@@ -50,7 +50,7 @@ BUILT_IN: dict[str, type] = {
     kind.__name__: kind
     for kinds in (
         *(SPACES, KERNELS, PRIORS, ESTIMATORS, GROWTHS, REFERENCES, WIDENINGS, LIMITS),
-        (*STRATEGIES, Assumed, Branched),
+        (*STRATEGIES, OutcomeAssumptions, Branched),
     )
     for kind in kinds
 }
@@ -76,9 +76,9 @@ _registered: dict[str, type] = {}
 
 
 def register(kind: T) -> T:
-    """Lets a dataclass of one's own be stored: a strategy, a kernel, a prior, a widening.
+    """Register a dataclass so that it can be stored: a strategy, a kernel, a prior, a widening.
 
-    Use as a decorator, in a module that every process which opens the study imports first.
+    Use it as a decorator, in a module that every process imports before it opens the study.
     """
     if not (isinstance(kind, type) and dataclasses.is_dataclass(kind)):
         raise ConfigurationError(
@@ -161,7 +161,7 @@ def names() -> dict[str, Callable[..., Strategy]]:
 
 
 def named(name: str, options: dict[str, Any]) -> Strategy:
-    """The strategy of that name with these of its options set."""
+    """The strategy of a name with some options set."""
     make = NAMED.get(name) if isinstance(name, str) else None
     if make is None:
         known = names()

@@ -1,7 +1,7 @@
-"""GP-UCB on a class that follows the data, with the band of one radius for all classes.
+"""GP-UCB on a class chosen by the data, with the band of one radius for all classes.
 
-No grid of lengthscales shares δ; the class may be chosen from the data; a norm bound that the data
-refute is lifted; points under way narrow what is asked next and never the band. Model units are
+No grid of lengthscales shares δ, so the class may depend on the data. A norm bound that the data
+refute is raised. Pending points narrow the next acquisition and never the band. Model units are
 those of B_0: a value is offset + B_0·z. theory.md#radius, theory.md#refuted
 """
 
@@ -14,14 +14,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from noregret.errors import ConfigurationError
+from noregret.errors import DELTA_HINT, ConfigurationError, check_range
 from noregret.gp import Kernel, SquaredExponential, stationary
 from noregret.rkhs import (
-    ClassEstimate,
     EvidenceClass,
     FunctionClass,
     Ladder,
-    Mixture,
     NoiseFromReplicates,
     RadiusBand,
     Values,
@@ -39,15 +37,18 @@ from noregret.strategies.base import (
     Belief,
     OutcomeBelief,
     Record,
+    check_initial_points,
     decision_of,
     initial_proposal,
-    noting,
     random_point,
+    with_payload,
 )
 from noregret.strategies.data import LEAST_NOISE, ModelData, number, scaled, unit_for
 from noregret.strategies.rigorous_outcomes import (
+    ClassBand,
+    OutcomeAssumptions,
     OutcomeBand,
-    hope,
+    best_case_margin,
     may_be_feasible,
     of_outcome,
     optimistic,
@@ -56,23 +57,16 @@ from noregret.strategies.rigorous_outcomes import (
     search,
 )
 from noregret.strategies.validation import (
-    Assumed,
-    check_common,
+    check_class,
     check_following,
     check_proved_kernel,
     needs,
+    norm_condition,
     start_lengthscales,
 )
-from noregret.trials import (
-    Decision,
-    Explanation,
-    History,
-    Limit,
-    Proposal,
-    payload_as,
-)
+from noregret.trials import Decision, Explanation, History, Limit, Proposal, payload_as
 
-LEAST = 1e-4  # times B_0: repeats that agree exactly bound R by 0, and a radius needs more
+LEAST = 1e-4  # times B_0, the smallest R: replicates that agree exactly would bound it by 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,29 +127,32 @@ class RadiusGPUCB:
     offset: float = 0.0
     following: EvidenceClass = EvidenceClass()
     initial_points: int | None = None
-    outcomes: tuple[tuple[str, Assumed], ...] | Mapping[str, Assumed] = ()
+    outcomes: tuple[tuple[str, OutcomeAssumptions], ...] | Mapping[str, OutcomeAssumptions] = ()
+    proved: ClassVar[bool] = True
     algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
 
     def __post_init__(self) -> None:
-        if isinstance(self.noise_bound, NoiseFromReplicates):
-            check_common(self, ("norm_bound",))
-            self.noise_bound.check(self.delta / 2)
-        else:
-            check_common(self, ("noise_bound", "norm_bound"))
+        check_range("delta", self.delta, "(0, 1)", DELTA_HINT)
         if self.noise_bound is None:
             raise ConfigurationError(
-                "noise_bound must be a positive number, got None: where R is not known leave it"
-                " out, and it is found from repeats"
+                "noise_bound must be a positive number, got None: leave it out where R is unknown,"
+                " and it is found from replicates"
             )
+        if isinstance(self.noise_bound, NoiseFromReplicates):
+            check_class(self, ("norm_bound",))
+            self.noise_bound.check(self.delta / 2)
+        else:
+            check_class(self, ("noise_bound", "norm_bound"))
+        check_initial_points(self.initial_points)
         for kernel in self._kernels:
             check_proved_kernel(kernel)
         check_following(self.following)
         given = self.outcomes.items() if isinstance(self.outcomes, Mapping) else self.outcomes or ()
         object.__setattr__(self, "outcomes", tuple((name, each) for name, each in given))
-        if not all(isinstance(each, Assumed) for each in self.assumed.values()):
+        if not all(isinstance(each, OutcomeAssumptions) for each in self.assumed.values()):
             raise ConfigurationError(
                 "outcomes says what is assumed of each outcome, such as"
-                f' {{"toxicity": Assumed(noise_bound=0.02)}}, got {self.assumed!r}'
+                f' {{"toxicity": OutcomeAssumptions(noise_bound=0.02)}}, got {self.assumed!r}'
             )
 
     @property
@@ -178,11 +175,7 @@ class RadiusGPUCB:
         return f"{kind} and the same everywhere (docs/theory.md#unknown-noise)"
 
     @property
-    def proved(self) -> bool:
-        return True
-
-    @property
-    def assumed(self) -> dict[str, Assumed]:
+    def assumed(self) -> dict[str, OutcomeAssumptions]:
         """What is assumed of each outcome."""
         return dict(self.outcomes)
 
@@ -192,7 +185,7 @@ class RadiusGPUCB:
         return self.delta / (1 + len(self.outcomes))
 
     def check_outcomes(self, limits: Mapping[str, Limit]) -> None:
-        """Something must be assumed of every outcome, and of nothing else."""
+        """Checks that every outcome has assumptions, and nothing else has."""
         if limits and isinstance(self.noise_bound, NoiseFromReplicates):
             raise ConfigurationError(
                 "with limits on outcomes the noise must be bounded by a number: give noise_bound"
@@ -215,9 +208,9 @@ class RadiusGPUCB:
         """(θ_0, 1): norms are in units of B_0."""
         return FunctionClass(start_lengthscales(self.lengthscales, dimension), 1.0)
 
-    def known(self, history: History) -> tuple[RadiusGPUCB, History] | None:
-        """Itself with numbers that floats can compute with, and the history that it may use; None
-        while there are too few repeats.
+    def with_known_noise(self, history: History) -> tuple[RadiusGPUCB, History] | None:
+        """The strategy with a numeric noise bound in a safe range, and the history it may use; None
+        while there are too few replicates.
 
         R found from repeats takes half of delta, and told noise is not used:
         theory.md#unknown-noise. R is raised to ``LEAST_NOISE``·B_0, which keeps it a bound. B_0 is
@@ -228,7 +221,7 @@ class RadiusGPUCB:
             unit = unit_for(np.append(history.y, told), self.norm_bound)
             bound = max(rule, LEAST_NOISE * unit)
             return replace(self, noise_bound=bound, norm_bound=unit), history
-        rows = pairs(history, rule.pairs)
+        rows = replicate_pairs(history, rule.pairs)
         if len(rows) < rule.pairs:
             return None
         unit = unit_for(history.y, self.norm_bound)
@@ -241,7 +234,7 @@ class RadiusGPUCB:
 
     @property
     def _bound(self) -> float:
-        assert not isinstance(self.noise_bound, NoiseFromReplicates)  # see ``known``
+        assert not isinstance(self.noise_bound, NoiseFromReplicates)  # see ``with_known_noise``
         return self.noise_bound
 
     def values(self, history: History) -> Values:
@@ -250,31 +243,29 @@ class RadiusGPUCB:
         y = scaled(history.y, history.sign * self.offset, self.norm_bound)
         return Values(history.X, y, np.maximum(told, self._bound) / self.norm_bound)
 
-    def followed(
-        self, space: SearchSpace, history: History, least: float = 0.0
-    ) -> tuple[ClassEstimate, RadiusBand]:
-        """The class that the data ask for with a norm bound of at least ``least``, and its band.
-        Its clock counts the decisions that were told: points under way move nothing.
+    def estimated_class(
+        self, space: SearchSpace, history: History, least: float = 0.0, pending: Array | None = None
+    ) -> ClassBand:
+        """The class estimated from the data, with a norm bound of at least ``least``, and its band.
+        t counts decisions with values: pending points do not move it.
         """
         start, values = self.initial_class(space.dimension), self.values(history)
         pairs = zip(history.decisions, history.rows, strict=True)
         t = 1 + sum(each.model is not None and row is not None for each, row in pairs)
-        if isinstance(self.kernel, Ladder):
-            kernel, chosen = self.kernel.estimate(self.following, t, start, values, self.delta)
-        else:
-            kernel, shortest = self.kernel, self.following.floor(t) ** (1 / space.dimension)
-            mixture = Mixture.around(kernel, start, shortest)
-            chosen = self.following.estimate(t, start, mixture, values, self.delta)
+        kernel, chosen = self.following.estimate(self.kernel, t, start, values, self.delta)
         held = chosen.function_class
         if held.norm_bound < least:
             lifted, b = FunctionClass(held.lengthscales, least), least / chosen.implied
             chosen = replace(chosen, function_class=lifted, b=b)
-        return chosen, radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
+        band = radius_band(kernel, chosen.function_class, values, chosen.radius_squared)
+        return ClassBand(
+            self, chosen, band, band if pending is None else band.with_pending(pending)
+        )
 
     def propose(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
-        return self.decided(space, history, rng, lambda shown: ucb(shown, 1.0), 1.0)
+        return self.propose_with(space, history, rng, lambda shown: ucb(shown, 1.0), 1.0)
 
-    def decided(
+    def propose_with(
         self,
         space: SearchSpace,
         history: History,
@@ -286,7 +277,7 @@ class RadiusGPUCB:
         exploration: by how much it multiplies the width, if it is an upper confidence bound.
         """
         self.initial_class(space.dimension)  # what does not fit the space is refused at once
-        known = self.known(history)
+        known = self.with_known_noise(history)
         if known is None:
             again = unpaired(history.X, history.pending)
             x = random_point(space, rng, history.failed) if again is None else again
@@ -296,47 +287,43 @@ class RadiusGPUCB:
         if first is not None:
             return first
         if history.outcomes:
-            proposal = me._limited(space, usable, rng)
+            proposal = me._propose_within_limits(space, usable, rng)
         else:
-            estimate = me.followed(space, usable)
-            shown = estimate[1].with_pending(usable.under_way)
-            theta = estimate[0].function_class.lengthscales
+            value = me.estimated_class(space, usable, pending=usable.under_way)
+            theta, top = value.lengthscales, value.incumbents(usable.X)
             avoided = usable.failed, usable.given_up
-            top = _best_middles(estimate[1], usable.X)
-            x = argmax(acquisition(shown), space, theta, rng, top, *avoided)
-            proposal = me._proposal(usable, x, theta, "ucb", estimate, exploration=exploration)
+            x = argmax(acquisition(value.pending_band), space, theta, rng, top, *avoided)
+            proposal = me._proposal(usable, x, theta, "ucb", value, exploration=exploration)
         if me.norm_bound != self.norm_bound:
-            proposal = noting(proposal, {"proved": False})
+            proposal = with_payload(proposal, {"proved": False})
         if isinstance(self.noise_bound, NoiseFromReplicates):
-            return keeping(proposal, history, self.noise_bound.pairs)
+            return pin_replicates(proposal, history, self.noise_bound.pairs)
         return proposal
 
-    def _limited(self, space: SearchSpace, history: History, rng: np.random.Generator) -> Proposal:
+    def _propose_within_limits(
+        self, space: SearchSpace, history: History, rng: np.random.Generator
+    ) -> Proposal:
         """By the classes of the decisions; where these leave nothing feasible, by those of the
         beliefs; where these leave nothing either, what comes closest. While no value is known its
         upper end is the same everywhere: any point of the optimistic set is then an argmax, and the
         one with the best hope is taken. theory.md#limits
         """
         me, seed = replace(self, delta=self.share), int(rng.integers(2**31))
-        estimate, top = None, history.without_value[:3]
+        value, top = None, history.without_value[:3]
         for least in (0.0, 1.0):
             limits = outcome_bands(self, space, history, least)
             theta = shortest = np.min([each.lengthscales for each in limits], axis=0)
-            acquisition = hope(limits)
+            acquisition = best_case_margin(limits)
             if len(history.X):
-                estimate = me.followed(space, history, least)
-                theta, top = (
-                    estimate[0].function_class.lengthscales,
-                    _best_middles(estimate[1], history.X),
-                )
-                shown = estimate[1].with_pending(history.under_way)
-                acquisition = optimistic(shown, limits, space, seed)
+                value = me.estimated_class(space, history, least, history.under_way)
+                theta, top = value.lengthscales, value.incumbents(history.X)
+                acquisition = optimistic(value.pending_band, limits, space, seed)
             x = search(acquisition, space, theta, rng, top, history)
             if may_be_feasible(limits, x[None, :])[0]:
-                return me._proposal(history, x, theta, "optimistic", estimate, limits)
+                return me._proposal(history, x, theta, "optimistic", value, limits)
         if len(history.X):
-            x = search(hope(limits), space, shortest, rng, top, history)
-        return me._proposal(history, x, theta, "infeasible", estimate, limits)
+            x = search(best_case_margin(limits), space, shortest, rng, top, history)
+        return me._proposal(history, x, theta, "infeasible", value, limits)
 
     def _proposal(
         self,
@@ -344,7 +331,7 @@ class RadiusGPUCB:
         x: Array,
         theta: Array,
         rule: str,
-        estimate: tuple[ClassEstimate, RadiusBand] | None,
+        value: ClassBand | None,
         limits: tuple[OutcomeBand, ...] = (),
         exploration: float | None = None,
     ) -> Proposal:
@@ -357,11 +344,10 @@ class RadiusGPUCB:
             record["chance_feasible"] = math.prod(each.chance for each in outcomes)
         offset, unit = history.sign * self.offset, self.norm_bound
         mean, std = 0.0, 1.0
-        if estimate is not None:
-            chosen, band = estimate
-            reference = band.posteriors[band.reference]
-            mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-            above = float(band.with_pending(history.under_way).upper(x[None, :])[0])
+        if value is not None:
+            chosen, band = value.estimate, value.band
+            mean, std = value.forecast(x)
+            above = float(value.pending_band.upper(x[None, :])[0])
             record |= {
                 "g": chosen.g,
                 "b": chosen.b,
@@ -369,7 +355,7 @@ class RadiusGPUCB:
                 "norm_lower_bound": chosen.norm_lower_bound,
                 "beta_sqrt": (above - mean) / std,
                 "proved": True,  # with points under way too: the width pays for them
-                "information_gain": reference.information_gain,
+                "information_gain": band.posteriors[band.reference].information_gain,
                 "recommended_bound": number(offset + unit * float(band.bounds(history.X)[0].max())),
             }
         bound = self._bound / unit
@@ -404,20 +390,20 @@ class RadiusGPUCB:
         if len(history.X) == 0:
             return None
         stated = self if delta is None else replace(self, delta=delta)
-        found = replace(stated, delta=stated.share).known(history)
+        found = replace(stated, delta=stated.share).with_known_noise(history)
         if found is None:
             return None
         me, history = found
-        chosen, band = me.followed(space, history, least=1.0)
+        value = me.estimated_class(space, history, least=1.0)
+        band, held = value.band, value.estimate.function_class
         index = band.reference
-        held = chosen.function_class
         return Belief(
             band.posteriors[index],
             band.widths[index],
             held.lengthscales,
             history.sign * self.offset,
             me.norm_bound,
-            stated._condition(what, me, chosen, history, band),
+            stated._condition(what, value, history),
             proved=me.norm_bound == self.norm_bound,
             kernel=stationary(band.posteriors[0].kernel),
             norm_bound=held.norm_bound,
@@ -426,25 +412,18 @@ class RadiusGPUCB:
             outcomes=outcome_beliefs(stated, space, history),
         )
 
-    def _condition(
-        self,
-        what: str,
-        known: RadiusGPUCB,
-        chosen: ClassEstimate,
-        history: History,
-        band: RadiusBand,
-    ) -> str:
+    def _condition(self, what: str, value: ClassBand, history: History) -> str:
+        known, chosen, band = value.strategy, value.estimate, value.band
         unit = known.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
-        theta = ", ".join(f"{v:.3g}" for v in chosen.function_class.lengthscales)
+        held = chosen.function_class
+        condition = norm_condition(self.delta, what, held.norm_bound * unit, held.lengthscales)
         least, implied = chosen.norm_lower_bound * unit, chosen.implied * unit
         given = "" if chosen.b >= 1 else f"; the bound that was given implies only {implied:.3g}"
         text = (
-            f"with probability at least {1 - self.delta:g} if {what} has RKHS norm at"
-            f" most {chosen.function_class.norm_bound * unit:.3g} at lengthscales [{theta}]{under};"
-            f" the data require {least:.3g}{given}."
-            f" {needs(known._bound, history, at_least=True)} The"
-            " class follows the data, so the bound need not fall for good."
+            f"{condition}{under}; the data require {least:.3g}{given}."
+            f" {needs(known._bound, history, at_least=True)} The class follows the data, so the"
+            " bound need not fall for good."
         )
         if isinstance(self.noise_bound, NoiseFromReplicates):
             text = f"{text} {self.noise_bound.words}"
@@ -453,17 +432,11 @@ class RadiusGPUCB:
         return f"refuted by the data: {text}" if band.refuted else text
 
 
-def _best_middles(band: RadiusBand, X: Array) -> Array:
-    """The three points at which the middle of the band is highest."""
-    lower, upper = band.bounds(X)
-    return X[np.argsort(-(lower + upper), kind="stable")[:3]]
-
-
 REPEATED = "repeated"  # in the payload of a decision: the points of the pairs
 
 
-def kept_places(history: History, count: int) -> Array | None:
-    """(count, d): the points of the pairs that the first decision of the model kept, if any did."""
+def pinned_points(history: History, count: int) -> Array | None:
+    """(count, d): the points of the pairs recorded by the model's first decision, if any."""
     for each in history.decisions:
         places = np.array(each.payload.get(REPEATED, ()), dtype=np.float64)
         if places.shape == (count, history.X.shape[1]):
@@ -471,16 +444,16 @@ def kept_places(history: History, count: int) -> Array | None:
     return None
 
 
-def pairs(history: History, count: int) -> list[tuple[int, int]]:
-    """The rows of the repeats that bound the noise, fewer than ``count`` if there are too few."""
-    places = kept_places(history, count)
+def replicate_pairs(history: History, count: int) -> list[tuple[int, int]]:
+    """The rows of the replicates that bound the noise; fewer than ``count`` if too few."""
+    places = pinned_points(history, count)
     rows = [] if places is None else pairs_at(history.X, places)
     return rows if len(rows) == count else first_pairs(history.X, count)
 
 
-def keeping(proposal: Proposal, history: History, count: int) -> Proposal:
-    """With the points of the pairs, if it is the first of a model."""
-    if proposal.decision.model is None or kept_places(history, count) is not None:
+def pin_replicates(proposal: Proposal, history: History, count: int) -> Proposal:
+    """The proposal with the points of the pairs recorded, if it is the model's first."""
+    if proposal.decision.model is None or pinned_points(history, count) is not None:
         return proposal
-    places = history.X[[first for first, _ in pairs(history, count)]]
-    return noting(proposal, {REPEATED: places.tolist()})
+    places = history.X[[first for first, _ in replicate_pairs(history, count)]]
+    return with_payload(proposal, {REPEATED: places.tolist()})

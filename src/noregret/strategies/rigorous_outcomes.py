@@ -19,12 +19,8 @@ from noregret.rkhs import ClassEstimate, RadiusBand
 from noregret.search import Acquisition, allowed, apart, argmax
 from noregret.space import Array, Mask, SearchSpace, spread_points
 from noregret.strategies.base import OutcomeBelief
-from noregret.trials import (
-    History,
-    Limit,
-    Margins,
-    OutcomeDecision,
-)
+from noregret.strategies.validation import check_class
+from noregret.trials import History, Limit, Margins, OutcomeDecision
 
 if TYPE_CHECKING:
     from noregret.strategies.rigorous import RadiusGPUCB
@@ -34,14 +30,37 @@ NEAR = 64  # points of a step of the last search, along the edge of what may be 
 WIDEST, NARROWEST = 0.3, 1e-4  # of a lengthscale: its steps
 
 
+@dataclass(frozen=True, slots=True)
+class OutcomeAssumptions:
+    """What ``RadiusGPUCB`` assumes of an outcome, in its units and fixed before the data.
+
+    Args:
+        noise_bound: R; the noise is R-sub-Gaussian. A larger noise told with a value counts for it.
+        norm_bound: B_0, where the norm ball starts.
+        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
+        offset: a fixed prior mean; None: the limit.
+
+    Raises:
+        ConfigurationError: a setting outside its range.
+    """
+
+    noise_bound: float
+    norm_bound: float = 1.0
+    lengthscales: float | tuple[float, ...] | None = None
+    offset: float | None = None
+
+    def __post_init__(self) -> None:
+        check_class(self, ("noise_bound", "norm_bound"))
+
+
 def of_outcome(strategy: RadiusGPUCB, name: str, limit: Limit) -> RadiusGPUCB:
     """The strategy of an outcome's margin: its own noise, norm and lengthscales."""
     assumed = strategy.assumed.get(name)
     if assumed is None:
         raise ConfigurationError(
-            f"nothing is assumed of the outcome {name!r}, so its band has no theorem: give"
-            f" outcomes={{{name!r}: Assumed(noise_bound=…, norm_bound=…)}} to the strategy, or use"
-            " the default strategy, which estimates everything"
+            f"nothing is assumed of the outcome {name!r}, so its band has no theorem: pass"
+            f" outcomes={{{name!r}: OutcomeAssumptions(noise_bound=…, norm_bound=…)}} to the"
+            " strategy, or use the default strategy, which estimates everything"
         )
     offset = limit.limit if assumed.offset is None else assumed.offset
     return replace(
@@ -69,18 +88,34 @@ def margin_history(history: History, margins: Margins) -> History:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeBand:
-    """An outcome with its class and band; ``shown`` counts points under way."""
+class ClassBand:
+    """The class of the value or of a margin with its band, without and with pending points."""
 
     strategy: RadiusGPUCB
-    margins: Margins
-    chosen: ClassEstimate
+    estimate: ClassEstimate
     band: RadiusBand
-    shown: RadiusBand
+    pending_band: RadiusBand
 
     @property
     def lengthscales(self) -> Array:
-        return self.chosen.function_class.lengthscales
+        return self.estimate.function_class.lengthscales
+
+    def incumbents(self, X: Array) -> Array:
+        """The three points with the highest middle of the band."""
+        lower, upper = self.band.bounds(X)
+        return X[np.argsort(-(lower + upper), kind="stable")[:3]]
+
+    def forecast(self, x: Array) -> tuple[float, float]:
+        """Mean and std of the Gaussian process at c = 1."""
+        mean, std = self.band.posteriors[self.band.reference].predict(x[None, :])
+        return float(mean[0]), float(std[0])
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeBand(ClassBand):
+    """The class of a margin."""
+
+    margins: Margins
 
     @property
     def least(self) -> float:
@@ -88,9 +123,8 @@ class OutcomeBand:
         return -self.strategy.offset / self.strategy.norm_bound
 
     def decision(self, x: Array) -> OutcomeDecision:
-        reference = self.band.posteriors[self.band.reference]
-        mean, std = (float(part[0]) for part in reference.predict(x[None, :]))
-        ends = [float(end[0]) for end in self.shown.bounds(x[None, :])]
+        mean, std = self.forecast(x)
+        ends = [float(end[0]) for end in self.pending_band.bounds(x[None, :])]
         unit, offset = self.strategy.norm_bound, self.strategy.offset
         lower, upper = sorted(self.margins.in_values(offset + unit * end) for end in ends)
         return OutcomeDecision(
@@ -108,35 +142,35 @@ class OutcomeBand:
 def outcome_bands(
     strategy: RadiusGPUCB, space: SearchSpace, history: History, least: float = 0.0
 ) -> tuple[OutcomeBand, ...]:
-    """Of every outcome that was measured; the others may be anything."""
+    """The bands of all measured outcomes; the others are unconstrained."""
     made = []
     for margins in history.outcomes:
         own = of_outcome(strategy, margins.name, margins.limit)
-        known = own.known(margin_history(history, margins)) if len(margins.y) else None
+        known = own.with_known_noise(margin_history(history, margins)) if len(margins.y) else None
         if known is not None:
-            own = known[0]
-            chosen, band = own.followed(space, known[1], least)
-            shown = band.with_pending(history.under_way)
-            made.append(OutcomeBand(own, margins, chosen, band, shown))
+            each = known[0].estimated_class(space, known[1], least, history.under_way)
+            made.append(
+                OutcomeBand(each.strategy, each.estimate, each.band, each.pending_band, margins)
+            )
     return tuple(made)
 
 
 def may_be_feasible(bands: Sequence[OutcomeBand], A: Array) -> Mask:
-    """The optimistic set: where no limit is surely broken."""
+    """The optimistic set: where no limit is violated for certain."""
     kept = np.ones(len(A), dtype=np.bool_)
     for each in bands:
-        kept &= each.shown.upper(A) >= each.least  # theory.md#limits
+        kept &= each.pending_band.upper(A) >= each.least  # theory.md#limits
     return kept
 
 
-def hope(bands: Sequence[OutcomeBand]) -> Acquisition:
+def best_case_margin(bands: Sequence[OutcomeBand]) -> Acquisition:
     """The smallest upper end of a margin, in units of its norm: below zero, surely infeasible."""
 
     def values(A: Array) -> Array:
-        return np.min([each.shown.upper(A) - each.least for each in bands], axis=0)
+        return np.min([each.pending_band.upper(A) - each.least for each in bands], axis=0)
 
     def gradients(A: Array) -> tuple[Array, Array]:
-        parts = [each.shown.predict_gradients(A) for each in bands]
+        parts = [each.pending_band.predict_gradients(A) for each in bands]
         ends = np.stack(
             [m + h - each.least for (m, h, _, _), each in zip(parts, bands, strict=True)]
         )
@@ -150,14 +184,14 @@ def hope(bands: Sequence[OutcomeBand]) -> Acquisition:
 def optimistic(
     value: RadiusBand, bands: Sequence[OutcomeBand], space: SearchSpace, seed: int
 ) -> Acquisition:
-    """The value's upper end in the optimistic set; outside, below all of that, the more the surer a
-    limit is broken.
+    """The value's upper bound in the optimistic set; outside it lower values, decreasing with the
+    violation of a limit.
     """
     if not bands:
         return Acquisition(value.upper, lambda A: _upper_gradients(value, A))
     sample = spread_points(space, np.random.default_rng(seed).random((SAMPLE, space.dimension)))
     floor = float(value.upper(sample).min()) - 1.0
-    outside = hope(bands)
+    outside = best_case_margin(bands)
 
     def values(A: Array) -> Array:
         left = outside.values(A)
@@ -184,7 +218,7 @@ def search(
     incumbents: Array,
     history: History,
 ) -> Array:
-    """Its argmax. Gradients do not lead along the edge of a set: steps of chance do."""
+    """The argmax. Random steps follow the edge of the feasible set, which gradients do not."""
     avoided = history.failed, history.given_up
     x = argmax(acquisition, space, lengthscales, rng, incumbents, *avoided)
     if space.enumeration() is not None or not space.movable.any():

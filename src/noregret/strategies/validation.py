@@ -1,41 +1,54 @@
-"""What a strategy's settings must satisfy: to make sense at all, and to keep the theorem."""
+"""Checks of a strategy's settings, and the words of conditions and theorems."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, GuaranteeError
+from noregret.errors import (
+    DELTA_HINT,
+    ConfigurationError,
+    GuaranteeError,
+    check_one_of,
+    check_range,
+)
 from noregret.gp import Kernel, Matern, SquaredExponential
-from noregret.rkhs import EvidenceClass, Ladder, LogGrowth, ReferenceRegret, Widening
+from noregret.rkhs import (
+    WIDTHS,
+    EvidenceClass,
+    LogGrowth,
+    NormPower,
+    ReferenceRegret,
+    Widening,
+    check_spectrum,
+)
 from noregret.space import Array
-from noregret.strategies.base import check_initial_points
+from noregret.strategies.base import Design, check_initial_points
 from noregret.trials import History
 
 if TYPE_CHECKING:
     from noregret.strategies.adaptive_gp_ucb import AdaptiveGPUCB
-    from noregret.strategies.rigorous import RadiusGPUCB
-
-WIDTHS = ("paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture")
 
 
 def check_positive(name: str, value: float | None) -> None:
-    if value is not None and not (
-        isinstance(value, (int, float, np.floating))
-        and not isinstance(value, bool)
-        and 0 < value < math.inf
-    ):
-        hint = (
-            ": with exact observations the width is undefined; pass a small value such as 1e-3 ×"
-            " the range of y"
-            if name in ("noise_std", "noise_bound")
-            else ""
-        )
-        raise ConfigurationError(f"{name} must be positive and finite, got {value!r}{hint}")
+    """Checks that a setting is a positive number, or None."""
+    if value is not None:
+        exact = "with exact observations pass a small value such as 1e-3 × the range of y"
+        hint = exact if name in ("noise_std", "noise_bound") else ""
+        check_range(name, value, "(0, ∞)", hint)
+
+
+def check_instance(name: str, value: object, kind: type, example: str) -> None:
+    """Checks that a setting is a value of a kind, and not the class itself."""
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise ConfigurationError(f"{name} must be a value such as {example}, got {value!r}")
+
+
+def check_kernel(kernel: object) -> None:
+    check_instance("kernel", kernel, Kernel, "Matern(2.5) or SquaredExponential()")
 
 
 def settle_lengthscales(settings: Any) -> None:
@@ -48,78 +61,58 @@ def settle_lengthscales(settings: Any) -> None:
         check_positive("lengthscales", value)
 
 
-def check_one_of(name: str, value: Any, choices: Sequence[str], more: str = "") -> None:
-    if value not in choices:
-        raise ConfigurationError(f"{name} is one of {', '.join(choices)}{more}, got {value!r}")
-
-
-def check_kernel(kernel: Any) -> None:
-    if isinstance(kernel, type) or not isinstance(kernel, Kernel):
-        raise ConfigurationError(
-            f"kernel must be a kernel value such as Matern(2.5) or SquaredExponential(), got"
-            f" {kernel!r}"
-        )
-
-
-def check_common(s: AdaptiveGPUCB | RadiusGPUCB, positive: Sequence[str]) -> None:
-    if not isinstance(s.kernel, Ladder):
-        check_kernel(s.kernel)
+def check_class(settings: Any, positive: Sequence[str]) -> None:
+    """Checks the numbers that describe a function class; those in ``positive`` may not be None,
+    unless they are ``noise_std`` or ``regulariser``.
+    """
     for name in positive:
-        check_positive(name, getattr(s, name))
-    if s.norm_bound is None:
-        raise ConfigurationError("norm_bound must be a positive number, got None")
-    settle_lengthscales(s)
-    if not 0 < s.delta < 1:
-        raise ConfigurationError(
-            f"delta is a failure probability in (0, 1), got {s.delta!r}: 0.1 means that the band"
-            " holds with probability 0.9"
-        )
-    if not math.isfinite(s.offset):
-        raise ConfigurationError(f"offset must be finite, got {s.offset!r}")
+        if getattr(settings, name) is None and name in ("noise_bound", "norm_bound"):
+            raise ConfigurationError(f"{name} must be a positive number, got None")
+        check_positive(name, getattr(settings, name))
+    settle_lengthscales(settings)
+    if settings.offset is not None:
+        check_range("offset", settings.offset, "(-∞, ∞)")
+
+
+def check_adaptive(s: AdaptiveGPUCB) -> None:
+    """Checks the settings of ``AdaptiveGPUCB``."""
+    check_kernel(s.kernel)
+    check_class(s, ("norm_bound", "noise_std", "regulariser"))
+    check_range("delta", s.delta, "(0, 1)", DELTA_HINT)
     check_initial_points(s.initial_points)
-
-
-def check_settings(s: AdaptiveGPUCB) -> None:
-    check_common(s, ("norm_bound", "noise_std", "regulariser"))
-    if isinstance(s.width, str):
-        check_one_of("width", s.width, WIDTHS, ", or a number for a constant β^½")
-        if s.noise_std is None:
-            raise ConfigurationError(
-                f"the width {s.width!r} comes from a theorem that needs noise_std; give it, or use"
-                " a constant width such as 2.0"
-            )
-        if s.standardise:
-            raise ConfigurationError(
-                f"the width {s.width!r} is in the values' units, which standardise=True changes at"
-                " every step: set standardise=False"
-            )
-        if s.width == "chowdhury_gopalan" and s.regulariser is None:
-            raise ConfigurationError(
-                'the width "chowdhury_gopalan" holds for λ = 1 + 2/T: pass regulariser=1 + 2/T with'
-                " T the number of trials you plan"
-            )
-    else:
+    check_instance("widening", s.widening, Widening, "NoWidening() or Schedule()")
+    check_one_of("norm_power", s.norm_power, get_args(NormPower))
+    check_one_of("initial_design", s.initial_design, get_args(Design))
+    if not isinstance(s.width, str):
         check_positive("width", s.width)
         if isinstance(s.widening, ReferenceRegret) and s.widening.maximum == math.inf:
             raise ConfigurationError(
                 "with a constant width the regret estimate is bounded, so h may run away: give the"
                 " widening a finite maximum"
             )
-    if isinstance(s.widening, type) or not isinstance(s.widening, Widening):
+        return
+    check_one_of("width", s.width, tuple(WIDTHS), ", or a number for a constant β^½")
+    if s.noise_std is None:
         raise ConfigurationError(
-            f"widening must be a rule such as NoWidening() or Schedule(), got {s.widening!r}"
+            f"the width {s.width!r} comes from a theorem that needs noise_std; give it, or use a"
+            " constant width such as 2.0"
         )
-    check_one_of("norm_power", s.norm_power, ("paper", "tight"))
-    check_one_of("initial_design", s.initial_design, ("uniform", "spread"))
+    if s.standardise:
+        raise ConfigurationError(
+            f"the width {s.width!r} is in the values' units, which standardise=True changes at"
+            " every step: set standardise=False"
+        )
+    if s.width == "chowdhury_gopalan" and s.regulariser is None:
+        raise ConfigurationError(
+            'the width "chowdhury_gopalan" holds for λ = 1 + 2/T: pass regulariser=1 + 2/T with T'
+            " the number of trials you plan"
+        )
 
 
 def check_proved_kernel(kernel: Kernel) -> None:
-    if not getattr(kernel, "decreasing_spectrum", False):
-        raise GuaranteeError(
-            f"{kernel!r} does not declare a spectral density that falls in each frequency"
-            " (decreasing_spectrum): the norm of f may then grow without bound as lengthscales"
-            " shrink, and the theorem fails. Use SquaredExponential or Matern."
-        )
+    """Checks that the rigorous strategy's theorem covers a kernel."""
+    check_kernel(kernel)
+    check_spectrum(kernel)
     if not isinstance(kernel, (SquaredExponential, Matern)):
         raise GuaranteeError(
             f"the information capacity of {kernel!r} is not known here, so sublinear regret"
@@ -127,9 +120,9 @@ def check_proved_kernel(kernel: Kernel) -> None:
         )
 
 
-def check_following(rule: Any) -> None:
-    if not isinstance(rule, EvidenceClass):
-        raise ConfigurationError(f"following must be a value such as EvidenceClass(), got {rule!r}")
+def check_following(rule: EvidenceClass) -> None:
+    """Checks that the curves of the class grow as the rigorous strategy's theorem needs it."""
+    check_instance("following", rule, EvidenceClass, "EvidenceClass()")
     for name in ("floor", "cap", "norm_growth"):
         curve = getattr(rule, name)
         if not isinstance(curve, LogGrowth):
@@ -152,7 +145,7 @@ def start_lengthscales(lengthscales: float | tuple[float, ...] | None, dimension
 
 
 def needs(noise_bound: float | None, history: History, *, at_least: bool = False) -> str:
-    """What a band needs besides its class, in words. at_least: a told noise only raises R."""
+    """The conditions of a band besides its class. at_least: a told noise only raises R."""
     told = ""
     if not np.all(np.isnan(history.noise_std)):
         told = ", or where a noise was told as much as that"
@@ -161,6 +154,15 @@ def needs(noise_bound: float | None, history: History, *, at_least: bool = False
     return (
         f"Needs noise that is {bound}{told}; trials that neither fail nor are told late or"
         " corrected because of their noise; offset and delta fixed before the data."
+    )
+
+
+def norm_condition(delta: float, what: str, norm_bound: float, lengthscales: Array) -> str:
+    """The condition under which a band holds: the norm of ``what`` at these lengthscales."""
+    theta = ", ".join(f"{value:.3g}" for value in lengthscales)
+    return (
+        f"with probability at least {1 - delta:g} if {what} has RKHS norm at most {norm_bound:.3g}"
+        f" at lengthscales [{theta}]"
     )
 
 
@@ -198,33 +200,3 @@ def _regret_words(kernel: Kernel, lengthscales: float | tuple[float, ...] | None
         f"The cumulative regret is then sublinear{condition}, with one evaluation at a time and an"
         " argmax of UCB found to precision."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Assumed:
-    """What ``RadiusGPUCB`` assumes of an outcome, in its units and fixed before the data.
-
-    Args:
-        noise_bound: R; the noise is R-sub-Gaussian. A larger one told with a measurement counts for
-            that measurement.
-        norm_bound: B_0, where the norm ball starts.
-        lengthscales: θ_0 on the unit cube; None: √d, its diameter.
-        offset: A fixed prior mean; None: the limit.
-
-    Raises:
-        ConfigurationError: A number is not positive, or the offset is not finite.
-    """
-
-    noise_bound: float
-    norm_bound: float = 1.0
-    lengthscales: float | tuple[float, ...] | None = None
-    offset: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.noise_bound is None or self.norm_bound is None:
-            raise ConfigurationError("noise_bound and norm_bound must be positive numbers")
-        for name in ("noise_bound", "norm_bound"):
-            check_positive(name, getattr(self, name))
-        settle_lengthscales(self)
-        if self.offset is not None and not math.isfinite(self.offset):
-            raise ConfigurationError(f"offset must be finite, got {self.offset!r}")

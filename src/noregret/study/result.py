@@ -14,7 +14,7 @@ import numpy as np
 from noregret.diagnostics import values_along
 from noregret.errors import ConfigurationError, TrialError
 from noregret.gp import Matern, SquaredExponential
-from noregret.rkhs import Bounded, Cover, covered, cube_cover, searched
+from noregret.rkhs import BoundedFunction, Cover, covered, cube_cover, searched
 from noregret.search import Acquisition, argmax
 from noregret.space import Array, Choice, Mask, SearchSpace, spread_points
 from noregret.storage import StudyRecord
@@ -403,7 +403,7 @@ def free_part(space: SearchSpace) -> tuple[Mask, Array]:
     return np.ones(space.dimension, dtype=np.bool_), np.zeros(space.dimension)
 
 
-def _restricted(belief: Belief, free: Mask, at: Array) -> Bounded:
+def _restricted(belief: Belief, free: Mask, at: Array) -> BoundedFunction:
     """On the free coordinates: a restriction has no larger norm (Aronszajn 1950)."""
     upper = belief.optimism.values
 
@@ -416,7 +416,7 @@ def _restricted(belief: Belief, free: Mask, at: Array) -> Bounded:
     assert belief.norm_bound is not None
     least = -belief.offset / belief.scale
     theta = belief.lengthscales[free]
-    return Bounded(restricted, belief.kernel, theta, belief.norm_bound, least)
+    return BoundedFunction(restricted, belief.kernel, theta, belief.norm_bound, least)
 
 
 def _searched(space: SearchSpace, belief: Belief) -> Cover:

@@ -28,12 +28,7 @@ from noregret.theory.orders import (
     printed_corollary,
     regret_rate,
 )
-from noregret.theory.report import (
-    rate_rows,
-    render_capture,
-    render_check,
-    render_rates,
-)
+from noregret.theory.report import rate_rows, render_capture, render_check, render_rates
 from noregret.theory.sublinearity import Verdict, check_reference, check_scaling, check_schedule
 
 __all__ = [

@@ -9,26 +9,22 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from noregret.errors import ConfigurationError, GuaranteeError
-from noregret.gp import Kernel, Matern
-from noregret.rkhs import NormPower, PowerGrowth, as_growth
+from noregret.errors import ConfigurationError, GuaranteeError, check_one_of, check_range
+from noregret.gp import Kernel, Matern, linalg
+from noregret.rkhs import NormPower, as_growth, check_spectrum
 from noregret.space import Array
 
 EXACT = 2.0**53  # integers below are floats
 ROUNDING = 1e-12  # relative: where both sides of the norm condition are equal in exact arithmetic
-LOG_LARGEST = math.log(sys.float_info.max)
 
 
 def regret_constant(regulariser: float) -> float:
     """C_1 = 8/log(1 + 1/λ)."""
-    if not 0 < regulariser < math.inf:
-        raise ConfigurationError(
-            f"the regulariser must be positive and finite, got {regulariser!r}"
-        )
+    check_range("the regulariser", regulariser, "(0, ∞)")
     return 8 / math.log1p(1 / regulariser)  # JMLR Thm. 1
 
 
@@ -52,13 +48,8 @@ def regret_bound(
         ("beta_sqrt", beta_sqrt),
         ("information_gain", information_gain),
     ):
-        if not value >= 0:
-            raise ConfigurationError(f"{name} must not be negative, got {value!r}")
-    if not 0 < norm_bound < math.inf:
-        raise ConfigurationError(
-            f"norm_bound must be positive and finite, got {norm_bound!r}: it bounds the regret of a"
-            " step by 2·B"
-        )
+        check_range(name, value, "[0, ∞]")
+    check_range("norm_bound", norm_bound, "(0, ∞)", "it bounds the regret of a step by 2·B")
     after = math.sqrt(regret_constant(regulariser) * t * information_gain) * beta_sqrt
     return 2 * norm_bound * captured_at + after  # JMLR eq. (11)
 
@@ -68,18 +59,9 @@ def first_time(curve: Any, level: float) -> float:
     none (below 1e308).
     """
     growth = as_growth(curve)
-    if math.isnan(level):
-        raise ConfigurationError("the level to reach must be a number, got nan")
+    check_range("the level to reach", level, "[-∞, ∞]")
 
-    def is_reached(t: float) -> bool:
-        try:
-            return growth(t) >= level
-        except OverflowError:
-            if isinstance(growth, PowerGrowth):
-                return level < math.inf
-            raise
-
-    return _search(is_reached)
+    return _search(lambda t: level < math.inf and growth(t) >= level)
 
 
 def _search(reached: Callable[[float], bool]) -> float:
@@ -147,8 +129,7 @@ def refined_capture_time(
     not fall in g.
     """
     ratios = _ratios(lengthscale_ratios, norm_ratio)
-    if norm_power not in ("paper", "tight"):
-        raise ConfigurationError(f'norm_power is "paper" or "tight", got {norm_power!r}')
+    check_one_of("norm_power", norm_power, get_args(NormPower))
     # d(q − ½): by how much g^(d·q) outgrows the lemma's g^(d/2)
     spare = len(ratios) * (0.5 if norm_power == "paper" else 0.0)
     room = 0.5 * float(np.sum(np.log(ratios))) + ROUNDING
@@ -163,12 +144,7 @@ def refined_capture_time(
 
 
 def _log(growth: Callable[[float], float], t: float) -> float:
-    try:
-        return math.log(growth(t))
-    except OverflowError:
-        if isinstance(growth, PowerGrowth):
-            return LOG_LARGEST
-        raise
+    return math.log(min(growth(t), sys.float_info.max))
 
 
 def norm_inflation(kernel: Kernel, shrinkage: Sequence[float] | Array | float) -> float:
@@ -191,30 +167,22 @@ def _roughness_penalty(kernel: Kernel, dimension: int, log_stretch: float) -> fl
     """What the logarithm of the norm grows by beyond the volume term, where the new lengthscales
     are longer in some input.
     """
-    if not getattr(kernel, "decreasing_spectrum", False):
-        raise GuaranteeError(
-            f"{kernel!r} does not declare a spectral density that falls in each frequency"
-            " (decreasing_spectrum): the norm of f may then grow without bound as lengthscales"
-            " shrink. Use SquaredExponential or Matern"
-        )
+    check_spectrum(kernel)
     if log_stretch <= 0:
         return 0.0
     return (kernel.nu + dimension / 2) * log_stretch if isinstance(kernel, Matern) else math.inf
 
 
 def _ratios(lengthscale_ratios: Sequence[float] | Array | float, norm_ratio: float) -> Array:
-    if not 0 < norm_ratio < math.inf:
-        raise ConfigurationError(f"norm_ratio is B/B_0, positive and finite, got {norm_ratio!r}")
+    check_range("norm_ratio (B/B_0)", norm_ratio, "(0, ∞)")
     return _per_input("lengthscale_ratios (θ_0/θ)", lengthscale_ratios)
 
 
 def _per_input(name: str, values: Sequence[float] | Array | float) -> Array:
     ratios = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    is_valid = np.all(ratios > 0) and np.all(np.isfinite(ratios))
-    if ratios.ndim != 1 or len(ratios) == 0 or not is_valid:
-        raise ConfigurationError(
-            f"{name} must be positive and finite, one per input, got {values!r}"
-        )
+    linalg.check_all_positive(name, ratios, "one per input")
+    if ratios.ndim != 1 or len(ratios) == 0:
+        raise ConfigurationError(f"{name}: give one per input, got shape {ratios.shape}")
     return ratios
 
 

@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from noregret.errors import ConfigurationError, GuaranteeError
+from noregret.errors import ConfigurationError, GuaranteeError, check_one_of, check_range
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.rkhs import ConstantGrowth, LogGrowth, NormPower, PowerGrowth, as_growth
 
@@ -61,12 +61,8 @@ class Order:
         return Order(self.t, self.log_t) * g**self.g * b**self.b
 
     def __str__(self) -> str:
-        factors = (
-            _factor("b", self.b),
-            _factor("g", self.g),
-            _factor("t", self.t),
-            _factor("log t", self.log_t),
-        )
+        powers = {"b": self.b, "g": self.g, "t": self.t, "log t": self.log_t}
+        factors = [_factor(*each) for each in powers.items()]
         return " · ".join(factor for factor in factors if factor) or "1"
 
 
@@ -96,13 +92,8 @@ class Setting:
     capacity: Capacity = "tight"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.dimension, int) and self.dimension >= 1):
-            raise ConfigurationError(
-                "dimension counts the inputs, so it is an integer of at least 1, got"
-                f" {self.dimension!r}"
-            )
-        if self.norm_power not in ("paper", "tight"):
-            raise ConfigurationError(f'norm_power is "paper" or "tight", got {self.norm_power!r}')
+        check_range("dimension", self.dimension, "[1, ∞)", "it counts the inputs", whole=True)
+        check_one_of("norm_power", self.norm_power, get_args(NormPower))
         capacity_order(self.kernel, self.dimension, self.capacity)
 
     @property
@@ -115,8 +106,7 @@ def capacity_order(kernel: Kernel, dimension: int, capacity: Capacity = "tight")
     """γ_t at lengthscales θ_0/g, as printed (JMLR eqs. (12), (13)) or as tight as the module's
     proof gives it.
     """
-    if capacity not in ("printed", "tight"):
-        raise ConfigurationError(f'capacity is "printed" or "tight", got {capacity!r}')
+    check_one_of("capacity", capacity, get_args(Capacity))
     if isinstance(kernel, SquaredExponential):
         return Order(log_t=dimension + 1, g=kernel.capacity_exponent(dimension))  # JMLR eq. (12)
     if not isinstance(kernel, Matern):
@@ -178,20 +168,11 @@ def lengthscale_shares(weight: float | None) -> tuple[float, ...]:
     """
     if weight is None:
         return (0.0, 0.5, 1.0)
-    if not weight >= 0:
-        raise ConfigurationError(
-            f"weight (λ_w) must be in [0, ∞], or None where it is not known, got {weight!r}"
-        )
+    check_range("weight (λ_w)", weight, "[0, ∞]", "or None where it is not known")
     return (1.0,) if weight == 0 else (0.0,) if weight == math.inf else (0.5,)
 
 
-def largest_exponent(
-    kernel: Kernel,
-    dimension: int,
-    norm_power: NormPower,
-    weight: float | None = None,
-    capacity: Capacity = "tight",
-) -> float:
+def largest_exponent(setting: Setting, weight: float | None = None) -> float:
     """The supremum of a such that h(t) = t^a keeps the regret bound sublinear; ≤ 0: no a does, not
     even 0.
 
@@ -199,14 +180,12 @@ def largest_exponent(
     with the paper's norm, ½ with the tight one. A known weight in (0, ∞) gives 2/5 and ½, since
     then g^d is only of order √h.
     """
-    if not isinstance(kernel, (SquaredExponential, Matern)):
-        return -math.inf
-    rate = regret_rate(Setting(kernel, dimension, norm_power, capacity))
+    rate = regret_rate(setting)
     limits = [math.inf]
     for share in lengthscale_shares(weight):
         for term in (rate.norm, rate.information):
             # how the exponent of t rises with a, with g^d = h^u and b = h^(1−u)
-            slope = term.b * (1 - share) + term.g * share / dimension
+            slope = term.b * (1 - share) + term.g * share / setting.dimension
             room = 1 - term.t
             limits.append(0.0 if room <= TOLERANCE else room / slope if slope > 0 else math.inf)
     return min(limits)
@@ -217,27 +196,29 @@ def largest_exponent(
 
 def curve_order(curve: Any) -> Order:
     """The order of a growth curve: one by name, or a built-in value."""
-    growth = as_growth(curve)
-    if isinstance(growth, ConstantGrowth):
-        return Order()
-    if isinstance(growth, LogGrowth):
-        return Order(log_t=1.0)
-    if isinstance(growth, PowerGrowth):
-        return Order(t=growth.exponent)
-    raise ConfigurationError(
-        f"rates follow from a curve's exponents, which only built-in curves have, got {curve!r}:"
-        ' take "constant", LogGrowth(rate) or PowerGrowth(scale, exponent)'
-    )
+    order = _curve(curve)[0]
+    if order is None:
+        raise ConfigurationError(
+            "rates follow from a curve's exponents, which only built-in curves have, got"
+            f" {curve!r}:"
+            ' take "constant", LogGrowth(rate) or PowerGrowth(scale, exponent)'
+        )
+    return order
 
 
 def describe_curve(curve: Any) -> str:
     """A formula for a built-in curve, a name for a callable."""
+    return _curve(curve)[1]
+
+
+def _curve(curve: Any) -> tuple[Order | None, str]:
     growth = as_growth(curve)
     if isinstance(growth, ConstantGrowth):
-        return "1"
+        return Order(), "1"
     if isinstance(growth, LogGrowth):
-        return "1 + log(1 + t)" if growth.rate == 1 else f"1 + {growth.rate:.4g}·log(1 + t)"
+        rate = "" if growth.rate == 1 else f"{growth.rate:.4g}·"
+        return Order(log_t=1.0), f"1 + {rate}log(1 + t)"
     if isinstance(growth, PowerGrowth):
         scale = "" if growth.scale == 1 else f"{growth.scale:.4g}·"
-        return f"{scale}t^{growth.exponent:.4g}"
-    return f"the callable {getattr(growth, '__name__', type(growth).__name__)}"
+        return Order(t=growth.exponent), f"{scale}t^{growth.exponent:.4g}"
+    return None, f"the callable {getattr(growth, '__name__', type(growth).__name__)}"

@@ -53,9 +53,7 @@ def rate_rows(setting: Setting) -> list[tuple[str, str]]:
         rows.append(("as misprinted", f"{printed} (substitution gives the line above)"))
     weights = {"any λ_w": None, "λ_w = 0": 0.0, "0 < λ_w < ∞": 1.0, "λ_w = ∞": math.inf}
     for label, weight in weights.items():
-        limit = largest_exponent(
-            setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
-        )
+        limit = largest_exponent(setting, weight)
         answer = f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough"
         rows.append((f"h, {label}", answer))
     return rows

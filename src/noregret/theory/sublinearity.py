@@ -23,12 +23,11 @@ regulariser λ/C, and the sum is of the order of one kernel's.)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
-from noregret.errors import ConfigurationError
+from noregret.errors import ConfigurationError, check_one_of, check_range
 from noregret.gp import Matern
 from noregret.rkhs import Estimator, PowerGrowth
 from noregret.theory.orders import (
@@ -101,8 +100,7 @@ def check_reference(
     """h matched to a reference regret p(t): the exponent a of p = c·t^a, or a curve. cap and floor
     bound h, theory.md#cap-and-floor.
     """
-    if estimator not in ("regret_bound", "one_step"):
-        raise ConfigurationError(f'estimator is "regret_bound" or "one_step", got {estimator!r}')
+    check_one_of("estimator", estimator, get_args(Estimator))
     p = _as_reference(reference)
     p_t = curve_order(p)
     upper, lower = (None if curve is None else curve_order(curve) for curve in (cap, floor))
@@ -248,18 +246,13 @@ def _reference_reason(p: Any, fixed: Order, forced: bool, lifted: bool) -> str:
 
 
 def _limit_advice(setting: Setting, weight: float | None) -> str:
-    limit = largest_exponent(
-        setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
-    )
+    limit = largest_exponent(setting, weight)
     return f"h must stay below t^{limit:.4g}" if limit > 0 else "no growth of h is slow enough"
 
 
 def _as_reference(reference: Any) -> Any:
     if isinstance(reference, (int, float)) and not isinstance(reference, bool):
-        if not 0 < reference < math.inf:
-            raise ConfigurationError(
-                f"a reference p(t) = c·t^a needs an exponent a > 0, got {reference!r}"
-            )
+        check_range("the exponent a of a reference p(t) = c·t^a", reference, "(0, ∞)")
         return PowerGrowth(1.0, float(reference))
     if isinstance(reference, str) or not callable(reference):
         raise ConfigurationError(
