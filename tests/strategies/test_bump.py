@@ -1,4 +1,4 @@
-"""The claim of the project on theory.md#bump (σ = .05, T = 200, ten fixed starts), and on
+"""The claim of the project on theory.md#bump (σ = .05, T = 200, five of its ten starts), and on
 figure 5's setting.
 """
 
@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::noregret.errors.GuaranteeWarning"),
     pytest.mark.xdist_group("bump"),  # one process: runs are shared between tests
 ]
-STARTS, STEPS, NOISE = range(10), 200, 0.05
+STARTS, STEPS, NOISE = range(5), 200, 0.05
 
 
 def regrets(strategy: nr.strategies.Strategy, f: RKHSFunction, seed: int) -> tuple[Array, Array]:
@@ -111,12 +111,12 @@ def on_samples(name: str) -> tuple[Array, Array]:
 def test_figure_5_a_norm_bound_too_small_sticks_and_ours_converges() -> None:
     total, best = on_samples("misspecified")
     stuck = best[:, -1] > 0.2
-    assert stuck.sum() >= 4
+    assert stuck.sum() >= 2
     ours, found = on_samples("one_step")
     assert np.all(found[:, -1] < 0.02)
     assert np.all(ours[stuck, -1] < total[stuck, -1])
-    # A reference anchored at B_0 = .25 starts low: at T = 200 it has arrived in all but two starts,
+    # A reference anchored at B_0 = .25 starts low: at T = 200 it has arrived in all starts but one,
     # and still widens.
     ours, found = on_samples("anchored")
-    assert (found[:, -1] < 0.02).sum() >= 8
+    assert (found[:, -1] < 0.02).sum() >= 4
     assert np.median(ours[stuck, -1]) < 0.6 * np.median(total[stuck, -1])
