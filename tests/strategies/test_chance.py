@@ -9,7 +9,7 @@ import noregret as nr
 from noregret.gp import Matern, condition
 from noregret.search import log_ei, ucb
 from noregret.space import Array, Mask
-from noregret.strategies.feasibility import FailureModel, Feasibility, log_above, product_of
+from noregret.strategies.feasibility import FailureModel, SuccessModel, log_above, product_of
 from tests import naive
 
 
@@ -87,7 +87,7 @@ def test_gain_times_chance_has_the_right_gradient(rule: str) -> None:
     y = -((X - 0.4) ** 2).sum(axis=1)
     posterior = condition(Matern(2.5), np.ones(2), X, y, 1e-3, kriging=True)
     gain = log_above(ucb(posterior, 1.5), -2.0) if rule == "ucb" else log_ei(posterior, -0.05)
-    total = product_of(gain, Feasibility(learnt(X, X[:, 0] > 0.7)).log)
+    total = product_of(gain, SuccessModel(learnt(X, X[:, 0] > 0.7)).log)
     assert total.is_log
     for row, slope in zip(A, total.gradients(A)[1], strict=True):
         numeric = naive.numeric_gradient(lambda x: total.values(x[None])[0], row)

@@ -14,8 +14,8 @@ from noregret.space import Inputs
 from noregret.space.array import Array
 from noregret.strategies.feasibility import (
     KERNEL,
-    Feasibility,
     MarginScale,
+    SuccessModel,
     consecutive_violations,
     product_of,
 )
@@ -38,9 +38,9 @@ def studied(trials: int = 14, seed: int = 0) -> nr.Study:
     return study.run(objective, trials)
 
 
-def learnt(study: nr.Study) -> Feasibility:
+def learnt(study: nr.Study) -> SuccessModel:
     history = study._history(study.trials)
-    made = Feasibility.fit(history, Inputs(study.space).group, np.random.default_rng(0))
+    made = SuccessModel.fit(history, Inputs(study.space).group, np.random.default_rng(0))
     assert made is not None
     return made
 

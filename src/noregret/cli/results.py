@@ -235,7 +235,8 @@ def _draw(
     elif kind in TAKEN["along"]:
         arguments.append(next(iter(along), None))
     chosen = {name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]}
-    drawn = getattr(pictures, "slice" if kind == "contour" else kind)(*arguments, **chosen)
+    function = {"contour": "slice", "studies": "best_so_far"}.get(kind, kind)
+    drawn = getattr(pictures, function)(*arguments, **chosen)
     return drawn if kind == "slices" else drawn.figure
 
 

@@ -16,9 +16,10 @@ from noregret.plot.model import (
     slice,  # noqa: A004 — called as plot.slice
     slices,
 )
-from noregret.plot.trials import convergence, outcomes, parallel, studies, timeline
+from noregret.plot.trials import best_so_far, convergence, outcomes, parallel, timeline
 
 __all__ = [
+    "best_so_far",
     "calibration",
     "certificate",
     "contour",
@@ -31,6 +32,5 @@ __all__ = [
     "scaling",
     "slice",
     "slices",
-    "studies",
     "timeline",
 ]

@@ -232,7 +232,7 @@ class OutcomeModel:
 
 
 @dataclass(frozen=True, slots=True)
-class Feasibility:
+class SuccessModel:
     """The product of all conditions, taken as independent given the point. Without failures and
     outcome constraints it is 1, and ``is_certain``.
     """
@@ -242,20 +242,20 @@ class Feasibility:
     consecutive_violations: int = 0  # of outcome constraints, by the last evaluations
 
     @staticmethod
-    def fit(history: History, group: Indices, rng: np.random.Generator) -> Feasibility:
+    def fit(history: History, group: Indices, rng: np.random.Generator) -> SuccessModel:
         failures = None
         if len(history.failed) and len(history.X):
             failures = FailureModel.fit(history.X, history.failed, group)
         told = [margins for margins in history.outcomes if len(margins.y)]
         if not told:
-            return Feasibility(failures)
+            return SuccessModel(failures)
         unknown = np.vstack([history.pending, history.failed])
         earlier = previous_fits(history)
         models = tuple(
             OutcomeModel.fit(margins, unknown, group, earlier.get(margins.name), stream)
             for margins, stream in zip(told, rng.spawn(len(told)), strict=True)
         )
-        return Feasibility(failures, models, consecutive_violations(told))
+        return SuccessModel(failures, models, consecutive_violations(told))
 
     @property
     def is_certain(self) -> bool:
@@ -306,7 +306,7 @@ class Feasibility:
         """
         if not self.outcomes:
             return mean
-        below = Feasibility(outcomes=self.outcomes)._acquisition(1.0).values(X)
+        below = SuccessModel(outcomes=self.outcomes)._acquisition(1.0).values(X)
         return np.where(self.met(X), mean - mean.min(), below - 1)
 
     def least_known(self, x: Array) -> float:
@@ -327,7 +327,7 @@ class Feasibility:
         if self.failures is not None:
             fields["chance_of_failing"] = 1 - float(self.failures.chance(x[None, :])[0])
         if self.outcomes:
-            outcomes = Feasibility(outcomes=self.outcomes)
+            outcomes = SuccessModel(outcomes=self.outcomes)
             fields["outcomes"] = tuple(model.decision(x) for model in self.outcomes)
             fields["chance_feasible"] = float(outcomes.chance(x[None, :])[0])
         return fields

@@ -46,7 +46,7 @@ from noregret.strategies.exploration import (
     patrolled,
     widening_scale,
 )
-from noregret.strategies.feasibility import Feasibility, log_above, product_of
+from noregret.strategies.feasibility import SuccessModel, log_above, product_of
 from noregret.strategies.surrogate import (
     PLAIN,
     Branched,
@@ -176,7 +176,7 @@ class InsuredGPUCB:
                 patrol_point(space, inputs, number, shift), Decision("initial", payload=memory)
             )
         if len(history.X) == 0:  # no limit was kept yet, and there is no value
-            x = Feasibility.fit(history, inputs.group, rng).search(space, rng)
+            x = SuccessModel.fit(history, inputs.group, rng).search(space, rng)
             return Proposal(x, Decision("feasibility", payload=memory))
         return Asked(self, space, history, rng).propose(shift, memory)
 
@@ -233,7 +233,7 @@ class Asked:
         self.noise_var = self.data.known_noise(self.fit.noise_var)[1]
         self.posterior = self.condition(self.fit.lengthscales)
         self.fitted = self.data.fitted_mean(self.posterior)
-        self.feasibility = Feasibility.fit(history, inputs.group, rng)
+        self.feasibility = SuccessModel.fit(history, inputs.group, rng)
         is_met = self.feasibility.met(history.X)
         self.is_met = bool(is_met.any())
         self.best = float(self.fitted[is_met if self.is_met else slice(None)].max())
