@@ -10,7 +10,7 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: setup setup-gpu locks demo test test-quick soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-web bench-calibration bench-adapters bench-report docs docs-serve dist clean
+.PHONY: setup setup-gpu locks demo test test-quick coverage soak fuzz test-lowest check format house reproduction bench-peers bench-regret bench-speed bench-scale bench-gpu bench-storage bench-parallel bench-workers bench-web bench-calibration bench-adapters bench-report docs docs-serve dist clean
 
 setup: $(VENV)/.ready
 
@@ -58,6 +58,11 @@ test: setup
 QUICK := $(addprefix tests/,space gp rkhs search theory trials diagnostics testing)
 test-quick: setup
 	$(BIN)/python -m pytest -n auto --dist loadgroup $(QUICK)
+
+# Lines of the package that the quick tests run, room by room.
+coverage: setup
+	$(BIN)/$(PIP) $(CONSTRAINTS) pytest-cov
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov=noregret --cov-report=term:skip-covered $(QUICK)
 
 # Ten minutes each on SQLite and on PostgreSQL: 64 processes that are killed, stopped, told a wrong time and refused space, and a server that
 # comes and goes. ARGS="--minutes 1", "--storage postgresql://…" for another server, "--peer optuna" for the same load on its RDBStorage.
