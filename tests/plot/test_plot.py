@@ -419,16 +419,16 @@ def test_studies_beside_each_other() -> None:
         )
         for seed in range(3)
     ]
-    ax = plot.best_so_far(made)
+    ax = plot.comparison(made)
     for study, line in zip(made, ax.lines, strict=True):
         assert np.asarray(line.get_ydata())[-1] == study.best.value
     empty = nr.Study([(0, 1)], "minimize", name="empty")
-    texts = plot.best_so_far([*made, empty]).get_legend().get_texts()  # type: ignore[union-attr]
+    texts = plot.comparison([*made, empty]).get_legend().get_texts()  # type: ignore[union-attr]
     assert texts[-1].get_text() == "empty: no value yet"
     with pytest.raises(ConfigurationError, match="one goal"):
-        plot.best_so_far([made[0], nr.Study([(0, 1)], "maximize")])
+        plot.comparison([made[0], nr.Study([(0, 1)], "maximize")])
     with pytest.raises(ConfigurationError, match="no study"):
-        plot.best_so_far([])
+        plot.comparison([])
 
 
 @pytest.mark.parametrize("count", [1, 2, 8, 9, 17, 40, 100])

@@ -235,7 +235,7 @@ def _draw(
     elif kind in TAKEN["along"]:
         arguments.append(next(iter(along), None))
     chosen = {name: value for name, value in (("at", at), ("delta", delta)) if kind in TAKEN[name]}
-    function = {"contour": "slice", "studies": "best_so_far"}.get(kind, kind)
+    function = {"contour": "slice", "studies": "comparison"}.get(kind, kind)
     drawn = getattr(pictures, function)(*arguments, **chosen)
     return drawn if kind == "slices" else drawn.figure
 

@@ -203,12 +203,12 @@ def device_for(kernel: Covariance, points: int, rows: int | None = None) -> Devi
     """The device on which to compute a factor of that many points, or predictions at that many
     rows given few points; None: NumPy, as for a kernel that only NumPy can evaluate.
     """
-    is_worth_it = points >= LEAST if rows is None else rows * points >= MANY
-    device = _in_use() if is_worth_it else None
+    if points < LEAST if rows is None else rows * points < MANY:
+        return None
     has_formula = type(kernel) is SquaredExponential or (
         type(kernel) is Matern and kernel.has_closed_form
     )
-    return device if has_formula else None
+    return _in_use() if has_formula else None
 
 
 def _in_use() -> Device | None:

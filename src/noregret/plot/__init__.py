@@ -16,12 +16,12 @@ from noregret.plot.model import (
     slice,  # noqa: A004 — called as plot.slice
     slices,
 )
-from noregret.plot.trials import best_so_far, convergence, outcomes, parallel, timeline
+from noregret.plot.trials import comparison, convergence, outcomes, parallel, timeline
 
 __all__ = [
-    "best_so_far",
     "calibration",
     "certificate",
+    "comparison",
     "contour",
     "convergence",
     "importance",

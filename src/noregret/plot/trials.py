@@ -163,7 +163,7 @@ def timeline(study: Study, *, ax: Axes | None = None) -> Axes:
     )
 
 
-def best_so_far(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
+def comparison(compared: Sequence[Study], *, ax: Axes | None = None) -> Axes:
     """The best value so far of several studies of one goal."""
     listed = list(compared)
     goals = sorted({study.goal for study in listed})

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -254,6 +254,11 @@ class Study:
     def strategy(self) -> Strategy:
         return self._record.strategy
 
+    @cached_property
+    def _algorithm(self) -> int:
+        """The number of today's version of the strategy."""
+        return algorithm_of(self.strategy)
+
     @property
     def outcomes(self) -> Mapping[str, Limit]:
         """The limits of the measured outcomes, by name."""
@@ -473,7 +478,7 @@ class Study:
             pending=tuple([trial.number for trial in trials if not trial.is_finished]),
             fixed=part.fixed or None,
             draw=draw,
-            algorithm=algorithm_of(self.strategy),
+            algorithm=self._algorithm,
         )
         return Trial(len(trials), part.decode(proposal.x), decision=decision)
 
@@ -483,7 +488,7 @@ class Study:
         """
         decisions = (trial.decision for trial in reversed(trials))
         earlier = next((decision for decision in decisions if decision.chosen), None)
-        today = algorithm_of(self.strategy)
+        today = self._algorithm
         if earlier is not None and earlier.algorithm != today:
             log.warning(
                 f"study {self.name!r}: its earlier trials were proposed by algorithm"
@@ -1000,7 +1005,7 @@ class Study:
         """
         if not tolerance >= 0:
             raise ConfigurationError(f"tolerance must be at least 0, got {tolerance!r}")
-        trials, today, agreed = self.trials, algorithm_of(self.strategy), 0
+        trials, today, agreed = self.trials, self._algorithm, 0
         proposed = [trial for trial in trials if trial.decision.chosen]
         others = [trial.number for trial in proposed if trial.decision.algorithm != today]
         skipped, since = len(others), others[-1] + 1 if others else 0
