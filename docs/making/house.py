@@ -33,7 +33,7 @@ FILES = {
     "cli": 11,
     "diagnostics": 6,
     "extensions": 12,
-    "gp": 9,
+    "gp": 10,
     "integrations": 6,
     "plot": 4,
     "rkhs": 7,

@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from noregret.errors import ConfigurationError
-from noregret.gp import Fit, JointPredictor, Kernel
+from noregret.gp import Fit, JointPredictor, Kernel, PosteriorMixture
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
@@ -109,6 +109,8 @@ class Belief:
     radius: RadiusBand | None = None  # a narrower band than width times std, in the model's units
     refuted: bool = False  # the data contradict the condition
     outcomes: tuple[OutcomeBelief, ...] = ()  # where there are limits
+    # the posterior with its hyperparameters averaged out, computed when it is asked for
+    mixture: Callable[[], PosteriorMixture] | None = None
 
     def __repr__(self) -> str:
         return f"<Belief: {', '.join(f'{name} {text}' for name, text in self._rows())}>"
@@ -128,6 +130,17 @@ class Belief:
     def predict(self, A: Array) -> tuple[Array, Array]:
         """Latent mean and std of the (maximised) objective."""
         mean, std = self.predictor.predict(A)
+        with np.errstate(over="ignore"):
+            return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
+
+    @property
+    def averaged(self) -> JointPredictor:
+        """The mixture over hyperparameters; without one the fitted model."""
+        return self.predictor if self.mixture is None else self.mixture()
+
+    def predict_averaged(self, A: Array) -> tuple[Array, Array]:
+        """``predict`` with the uncertainty of the hyperparameters."""
+        mean, std = self.averaged.predict(A)
         with np.errstate(over="ignore"):
             return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
 
