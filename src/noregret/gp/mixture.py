@@ -161,7 +161,9 @@ def averaged(
     """
     unknown = np.isnan(told)
     rows = lasting_part(len(y), MANY) if len(y) > MANY else np.arange(len(y))
-    noises = _noise_levels(common) if unknown[rows].any() else [(np.nan, 1.0)]
+    noises = _noise_levels(common)
+    if not unknown[rows].any():
+        told, noises = np.where(unknown, common, told), [(np.nan, 1.0)]
     classes = [lengthscales * factor for factor in LENGTHSCALE_FACTORS]
     # an unknown noise is in units of the amplitude's square: all amplitudes then share a factor
     fixed: tuple[float | None, ...] = (None,) if unknown[rows].all() else AMPLITUDES

@@ -15,7 +15,7 @@ from noregret.study.result import (
     algorithms,
     policy_of,
 )
-from noregret.study.running import CertifiedWithin, Infeasible, Reached
+from noregret.study.running import CertifiedWithin, Infeasible, LeftBelow, Reached
 from noregret.study.study import Callback, Study, delete_study, snapshot, studies
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = [
     "Feasibility",
     "Infeasible",
     "Isolated",
+    "LeftBelow",
     "Policy",
     "Progress",
     "Reached",

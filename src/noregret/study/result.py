@@ -176,6 +176,14 @@ class Replay:
     since: int = 0
 
 
+def check_chance(chance: Any) -> None:
+    """ConfigurationError unless it is a probability in (0, 1)."""
+    if not (isinstance(chance, (int, float)) and 0 < chance < 1):
+        raise ConfigurationError(
+            f"chance is a probability in (0, 1), got {chance!r}: 0.9 is nine in ten"
+        )
+
+
 # -- trials --
 
 

@@ -53,6 +53,7 @@ from noregret.study.result import (
     best_action,
     best_of,
     certify,
+    check_chance,
     complete,
     feasibility_of,
     is_empty,
@@ -1082,6 +1083,48 @@ class Study:
             )
         x = best_action(part, belief, self._history(trials).X, self._record.seed)
         return certify(part, belief, part.decode(x), x, self._record.seed)
+
+    def left(self, chance: float = 0.9, *, context: Values | None = None) -> float | None:
+        """How much better than the recommended point f may get: the quantile of max f − f(x̂) under
+        the fitted model with its hyperparameters averaged by evidence. A rule of thumb: it cannot
+        see a peak that is narrower than the ``resolution()``. docs/theory.md#left
+
+        Args:
+            chance: The level of the quantile, in (0, 1).
+            context: In a study with context: the values for which it is asked.
+
+        Returns:
+            The number, in the value's unit; None while it is not known: up to three values per
+            input, and while it would exceed the range of the values told.
+
+        Raises:
+            ConfigurationError: The strategy has no such model: ask ``certificate()``.
+            TrialError: No trial is complete yet.
+        """
+        check_chance(chance)
+        if self.context and context is None:
+            raise self._depends_on_context("left", "study.left(context={{{}}})")
+        part, trials = self._part(None, context), self.trials
+        done, belief = complete(trials), self._belief(trials)
+        best_of(done, self.goal, self.outcomes)  # raises without a trial
+        if belief is None or belief.mixture is None:
+            raise ConfigurationError(
+                f"{type(self.strategy).__name__} averages over no hyperparameters, so it does not"
+                " say what is left: ask certificate(), or use the default strategy"
+            )
+        if context is None:
+            x = self._encode(recommended_of(done, self._encode, belief, self.goal)[0])
+        else:
+            x = best_action(part, belief, self._history(trials).X, self._record.seed)
+        return self._left(part, belief, x, done, chance)
+
+    def _left(
+        self, part: SearchSpace, belief: Belief, x: Array, done: Sequence[Trial], chance: float
+    ) -> float | None:
+        from noregret.study.remaining import left_at
+
+        y = np.array([trial.value for trial in done if trial.value is not None])
+        return left_at(part, belief, x, y, chance, self._record.seed)
 
     def feasibility(self) -> Feasibility:
         """What is known of the limits: whether anything keeps them, and what comes closest."""
