@@ -58,14 +58,14 @@ def test_unknown_noise_is_averaged_too(monkeypatch: pytest.MonkeyPatch) -> None:
     theta, estimate = np.array([0.4, 0.9]), 0.02
     mixture = averaged(KERNEL, theta, X, y, np.full(len(y), np.nan), estimate)
     levels = np.unique([*room.NOISE_LEVELS, *(estimate * np.array(room.NOISE_FACTORS))])
-    widths = np.gradient(np.log(levels))
+    prior = np.gradient(np.log(levels)) * levels**room.NOISE_POWER
     logs, variances = [], []
     for f in room.LENGTHSCALE_FACTORS:
-        for level, width in zip(levels, widths, strict=True):
+        for level, weight in zip(levels, prior, strict=True):
             for a in room.AMPLITUDES:
                 noise = np.full(len(y), level * a**2)
                 value = naive_log_likelihood(X, y, f * theta, a, noise)
-                logs.append(value + np.log(width))
+                logs.append(value + np.log(weight))
                 variances.append(level * a**2)
     weights = np.exp(np.array(logs) - max(logs))
     weights /= weights.sum()

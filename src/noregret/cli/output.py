@@ -12,7 +12,7 @@ from noregret.errors import TrialError
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, named_params
 from noregret.storage import codec
 from noregret.strategies import display_name
-from noregret.study import Study, algorithms, understood, units_of
+from noregret.study import Study, algorithms, left_of, understood, units_of
 from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, shown, standing
 
 LONGEST = 60  # characters of a remark in a table
@@ -235,8 +235,9 @@ def trial_text(study: Study, trial: Trial) -> str:
 
 
 def results(study: Study, delta: float | None = None) -> dict[str, Any]:
-    """Keys best, recommended, predicted, certificate; null before the first value."""
-    document: dict[str, Any] = dict.fromkeys(("best", "recommended", "predicted", "certificate"))
+    """Keys best, recommended, predicted, left, certificate; null before the first value."""
+    keys = ("best", "recommended", "predicted", "left", "certificate")
+    document: dict[str, Any] = dict.fromkeys(keys)
     try:
         result = study.result(delta)
     except TrialError:  # no value yet
@@ -247,13 +248,41 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
         state = study.feasibility()
         document["feasibility"] = {"state": state.state, "text": str(state)}
     if result.prediction is not None:
-        document["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
+        mean, std = result.prediction
+        document["predicted"] = {"mean": mean, "std": std, "repeat_std": result.repeat_std}
+        if result.too_few:
+            document["predicted"] |= {"std": None, "repeat_std": None}
+    left = left_of(study, result)
+    if left is not None:
+        document["left"] = {"gain": left.gain, "chance": left.chance}
     if result.certificate is not None and result.certificate.proved:
         names = ("regret_bound", "condition", "refuted", "slack")
         document["certificate"] = {name: getattr(result.certificate, name) for name in names}
         if study.outcomes:
             document["certificate"]["violations"] = dict(result.certificate.violations)
     return document
+
+
+def expected_text(mean: float, std: float | None, repeat_std: float | None) -> str:
+    """What the model expects at the recommended point, and of a repeat there."""
+    if std is None:
+        about = f"the model expects about {mean:.4g}"
+        return f"{about}; too few values to say how far it scatters"
+    text = f"the model expects {plus_minus(mean, std)}"
+    if repeat_std is None:
+        return text
+    low, high = (plus_minus(mean + k * repeat_std, repeat_std).split()[0] for k in (-2, 2))
+    return f"{text}, a repeat between {low} and {high}"
+
+
+def left_text(gain: float | None, chance: float) -> str:
+    """How much better than the recommended point it may get."""
+    if gain is None:
+        return "how much better it could get is not known yet"
+    return (
+        f"at most {gain:.3g} better than the recommended point, with a chance of {chance:.0%} by"
+        " the model: a rule of thumb"
+    )
 
 
 def labelled(rows: Mapping[str, str | None]) -> list[str]:
@@ -278,8 +307,9 @@ def results_text(study: Study, document: Mapping[str, Any]) -> str:
     elif document["predicted"] is not None:
         other = f"trial {recommended['number']}:  {point_text(study, recommended['params'])}"
         where = "the same point" if recommended["number"] == best["number"] else other
-        expected = plus_minus(**document["predicted"])
-        rows["recommended"] = f"{where}  (the model expects {expected})"
+        rows["recommended"] = f"{where}  ({expected_text(**document['predicted'])})"
+    if document["left"] is not None:
+        rows["left"] = left_text(**document["left"])
     certificate = document["certificate"]
     if certificate is not None and certificate["refuted"]:
         rows["certified"] = f"nothing: its condition is {certificate['condition']}"

@@ -25,13 +25,14 @@ from noregret.gp.kernels import Covariance, covariance
 from noregret.gp.posterior import VARIANCE_FLOOR, Cholesky, Posterior, condition
 from noregret.space import Array, Indices
 
-# Around the fitted class. Longer lists, or wider ones: wider predictions where values are few.
-LENGTHSCALE_FACTORS = (1.4, 1.0, 0.7, 0.5, 0.35)
+# Around the fitted class. The longest explain by noise what the fit explains by f.
+LENGTHSCALE_FACTORS = (5.6, 2.8, 1.4, 0.7, 0.35)
 AMPLITUDES = (0.7, 1.0, 1.4, 2.0, 2.8, 4.0)  # stds of f over the space, in the values' std
 # Of an unknown noise variance: multiples of the estimate, and levels in squared amplitudes that
 # are there whatever was estimated, since few values say little about their noise.
 NOISE_FACTORS = (0.25, 1.0, 4.0)
 NOISE_LEVELS = (1e-6, 1e-4, 1e-3, 1e-2, 0.05, 0.2, 0.5)
+NOISE_POWER = 0.25  # of an unknown noise's prior, r^power dr/r: larger expects more noise
 MANY = 400  # points from which on a part of them weighs the members
 LEAST_WEIGHT = 1e-3  # members with less are left out
 LEAST_RATIO = 1e-10  # of noise to prior variance, for the factorisation
@@ -167,13 +168,13 @@ def averaged(
     classes = [lengthscales * factor for factor in LENGTHSCALE_FACTORS]
     # an unknown noise is in units of the amplitude's square: all amplitudes then share a factor
     fixed: tuple[float | None, ...] = (None,) if unknown[rows].all() else AMPLITUDES
-    keys = [(c, r, a, w) for c in range(len(classes)) for a in fixed for r, w in noises]
+    keys = [(c, r, a, p) for c in range(len(classes)) for a in fixed for r, p in noises]
     members: list[tuple[float, int, float]] = []  # log weight, key, amplitude
     K = [covariance(kernel, theta, X[rows], X[rows]) for theta in classes]
-    for index, (of_class, level, amplitude, width) in enumerate(keys):
+    for index, (of_class, level, amplitude, prior) in enumerate(keys):
         noise = _ratio(told[rows], level, amplitude)
         for a, value in _log_evidences(K[of_class], noise, y[rows], amplitude, kriging):
-            members.append((value + np.log(width), index, a))
+            members.append((value + np.log(prior), index, a))
     if not members:
         raise NumericalError(linalg.not_positive_definite(len(rows)))
     log_weights = np.array([value for value, _, _ in members])
@@ -197,11 +198,13 @@ def averaged(
 
 
 def _noise_levels(estimate: float) -> list[tuple[float, float]]:
-    """Noise variances with the part of the logarithmic scale that each stands for."""
+    """Noise variances with their prior weights, over the part of the logarithmic scale that each
+    stands for.
+    """
     levels = np.unique([*(estimate * np.array(NOISE_FACTORS)), *NOISE_LEVELS])
     levels = levels[(levels >= NOISE_LEVELS[0] / 10) | (levels == estimate)]
-    widths = np.gradient(np.log(levels))
-    return list(zip(levels.tolist(), widths.tolist(), strict=True))
+    prior = np.gradient(np.log(levels)) * levels**NOISE_POWER
+    return list(zip(levels.tolist(), prior.tolist(), strict=True))
 
 
 def _ratio(told: Array, level: float, amplitude: float | None) -> Array:

@@ -144,6 +144,16 @@ class Belief:
         with np.errstate(over="ignore"):
             return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
 
+    @property
+    def noise_std(self) -> float | None:
+        """Standard deviation of a value to come around f; None: not averaged."""
+        return None if self.mixture is None else self.in_values(self.mixture().noise_std)
+
+    @property
+    def noise_is_told(self) -> bool:
+        """Whether the noise is known, by all members of the mixture alike."""
+        return self.mixture is not None and bool(np.ptp(self.mixture().noise_var) == 0)
+
     def regret(self, x: Array, top: Array) -> float:
         """By how much f(top) may exceed f(x), in the values' units. Offset and scale come last: a
         difference of two large values would round to 0.

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         units_of,
     )
     from noregret.study.one_call import last_study, maximize, minimize
+    from noregret.study.remaining import Left, left_of
 
 __all__ = [
     "Callback",
@@ -37,6 +38,7 @@ __all__ = [
     "Feasibility",
     "Infeasible",
     "Isolated",
+    "Left",
     "LeftBelow",
     "Policy",
     "Progress",
@@ -49,6 +51,7 @@ __all__ = [
     "delete_study",
     "designs",
     "last_study",
+    "left_of",
     "maximize",
     "minimize",
     "numbers",
@@ -68,6 +71,7 @@ _LAZY = {
     "files": ("designs", "parsed"),
     "numerals": ("numbers", "read_limits", "read_number", "read_value", "understood", "units_of"),
     "one_call": ("last_study", "maximize", "minimize"),
+    "remaining": ("Left", "left_of"),
 }
 
 

@@ -5,19 +5,58 @@ docs/theory.md#left
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noregret.search import argmax, low_discrepancy, ucb
 from noregret.space import Array, SearchSpace, spread_points
 from noregret.strategies import Belief
+from noregret.study.result import Result, complete
 
+if TYPE_CHECKING:
+    from noregret.study.study import Study
+
+CHANCE = 0.9  # of what is shown
 DRAWS = 2000  # of f
 CLOUD, BEST = 4096, 192  # points of which those with the best bounds are drawn, and how many
 SPREAD = 160  # points of the cloud that are drawn whatever their bounds
 NEAR = 48  # points drawn around the recommended point, and around the point of the best bound
 PER_INPUT = 3  # values per input up to which hyperparameters are anyone's guess: "not known yet"
 WIDTH = 2.0  # posterior stds of the bounds that rank the cloud
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What may be left: f hardly gets better than the recommended point by more than ``gain``.
+
+    Args:
+        gain: In the value's unit; None while it is not known.
+        chance: That of the quantile, under the averaged model.
+    """
+
+    gain: float | None
+    chance: float
+
+
+def left_of(study: Study, result: Result, chance: float = CHANCE) -> Left | None:
+    """What is left by a result that was computed already.
+
+    Args:
+        study: The study.
+        result: Its result.
+        chance: The quantile's level, in (0, 1).
+
+    Returns:
+        The number; None in a study with context, and where nothing is averaged.
+    """
+    belief = result.belief
+    if study.context or belief is None or belief.mixture is None:
+        return None
+    x = study.space.encode(result.recommended.params)
+    y = np.array([t.value for t in complete(study.trials) if t.value is not None])
+    return Left(left_at(study.space, belief, x, y, chance, study.record().seed), chance)
 
 
 def left_at(

@@ -30,6 +30,7 @@ MOST_INDISTINCT = 256  # trials that are compared with the one of the best mean
 COVER_SLACK = 0.01  # share of the norm bound up to which a cover is refined
 SEARCH_POINTS = 4096  # of the search where no cover can be computed
 INFEASIBLE_PENALTY = 1e6  # model units, larger than any value: for actions that break a limit
+FEW = 5  # values below which scatter is not known, without told noise and without replicates
 POLICY_POINTS = 33  # contexts along a policy's curve
 
 
@@ -74,10 +75,15 @@ class Result:
         best: The trial with the best observed value, partly luck under noise.
         recommended: The trial with the best posterior mean, or with the best lower bound where that
             is proved; ``best`` without a model.
-        prediction: Posterior mean and std of f there, in the values' sign.
+        prediction: Posterior mean and std of f there, in the values' sign, hyperparameters averaged
+            where the strategy does.
         certificate: A bound on its regret; None without a model.
         belief: The posterior; None without a model.
         feasible: Whether the model expects it to keep all limits; None: there are none.
+        repeat_std: Standard deviation of a repeat there around ``prediction``, noise included; None
+            without an averaged model.
+        too_few: Too few values to say how far f and a repeat scatter: neither std is to be relied
+            on.
     """
 
     best: Trial
@@ -86,6 +92,8 @@ class Result:
     certificate: Certificate | None
     belief: Belief | None
     feasible: bool | None = None
+    repeat_std: float | None = None
+    too_few: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,9 +237,9 @@ def best_of(
 def recommended_of(
     complete: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief, goal: Goal
 ) -> tuple[Trial, float, float]:
-    """The trial with the best posterior mean, and mean and std there, to be maximised. Where the
-    band is proved, the one with the best lower bound: it has the smallest certificate. Where
-    outcomes have limits: among those that keep them, see ``within_limits``.
+    """The trial with the best posterior mean, and the averaged mean and std there, to be maximised.
+    Where the band is proved, the one with the best lower bound: it has the smallest certificate.
+    Where outcomes have limits: among those that keep them, see ``within_limits``.
 
     Beside values that diverge a model is blind to all others. So unless the band is proved, no
     trial counts whose value is further below the median than the best is above it, and of trials
@@ -239,7 +247,7 @@ def recommended_of(
     """
     valued = [trial for trial in complete if trial.value is not None]
     X = np.array([encode(trial) for trial in valued])
-    mean, std = belief.predict(X)
+    mean = belief.predict(X)[0]
     score = belief.band(X)[0] if belief.proved else mean
     value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
     kept = within_limits(belief, X)
@@ -253,7 +261,15 @@ def recommended_of(
             kept &= value >= middle - (value[kept].max() - middle)
         score = np.where(_indistinct(belief, X, np.where(kept, mean, -np.inf)), value, -np.inf)
     best = int(np.argmax(score))
-    return valued[best], float(mean[best]), float(std[best])
+    expected, std = belief.predict_averaged(X[[best]])
+    return valued[best], float(expected[0]), float(std[0])
+
+
+def too_few(belief: Belief, X: Array) -> bool:
+    """Whether values at the rows of X are too few to say how far they scatter."""
+    if belief.mixture is None or belief.noise_is_told or len(X) >= FEW:
+        return False
+    return len(np.unique(X, axis=0)) == len(X)
 
 
 def _indistinct(belief: Belief, X: Array, mean: Array) -> Mask:

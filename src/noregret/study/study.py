@@ -60,6 +60,7 @@ from noregret.study.result import (
     likely_feasible,
     recommend,
     recommended_of,
+    too_few,
 )
 from noregret.study.running import MAX_ATTEMPTS, Reclaim, Run, check_seconds, plain_point
 from noregret.trials import (
@@ -1002,8 +1003,18 @@ class Study:
         feasible = bool(likely_feasible(belief, x[None, :])[0]) if limited else None
         if not self.context and not (limited and is_empty(self.space, belief)):
             certificate = certify(self.space, belief, trial.params, x, self._record.seed)
-        prediction = (sign_of(self.goal) * mean, std)
-        return Result(best, trial, prediction, certificate, belief, feasible)
+        X = np.array([self._encode(each) for each in done if each.value is not None])
+        noise = belief.noise_std
+        return Result(
+            best,
+            trial,
+            (sign_of(self.goal) * mean, std),
+            certificate,
+            belief,
+            feasible,
+            None if noise is None else math.hypot(std, noise),
+            too_few(belief, X),
+        )
 
     @property
     def best(self) -> Trial:
@@ -1116,11 +1127,6 @@ class Study:
             x = self._encode(recommended_of(done, self._encode, belief, self.goal)[0])
         else:
             x = best_action(part, belief, self._history(trials).X, self._record.seed)
-        return self._left(part, belief, x, done, chance)
-
-    def _left(
-        self, part: SearchSpace, belief: Belief, x: Array, done: Sequence[Trial], chance: float
-    ) -> float | None:
         from noregret.study.remaining import left_at
 
         y = np.array([trial.value for trial in done if trial.value is not None])
