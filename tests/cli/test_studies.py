@@ -221,6 +221,16 @@ def test_what_is_left_and_where_a_repeat_would_be(shell: Shell) -> None:
     assert ", a repeat between " in text
 
 
+def test_exact_values(shell: Shell) -> None:
+    shell("create a --float x 0 1 --goal minimize --exact")
+    assert shell("show a --json").json["strategy"]["noise_std"] == 0
+    for x in (0.1, 0.5, 0.9):
+        shell(f"add x={x} {(x - 0.4) ** 2}")
+    assert "recommended  the same point  (0.01, values are exact)" in shell("best").out
+    shell("create b --float x 0 1 --goal minimize --exact --strategy log-ei")
+    assert shell("show b --json").json["strategy"]["type"] == "LogEI"
+
+
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])
 def test_predictions_have_the_users_sign_and_certificates_a_condition(
     shell: Shell, goal: str

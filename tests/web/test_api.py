@@ -49,6 +49,7 @@ def create(client: TestClient, name: str = "made", **more: Any) -> str:
             nr.AdaptiveGPUCB.rigorous(0.1, 0.05, norm_bound=3.0, offset=2.0),
         ),
         ({"kind": "log_ei", "noise_std": 1}, nr.LogEI(noise_std=1.0)),
+        ({"kind": "insured", "noise_std": 0}, nr.InsuredGPUCB(noise_std=0.0)),
         ({"kind": "random"}, nr.RandomSearch()),
     ],
 )

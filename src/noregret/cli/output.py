@@ -268,6 +268,8 @@ def expected_text(mean: float, std: float | None, repeat_std: float | None) -> s
     if std is None:
         about = f"the model expects about {mean:.4g}"
         return f"{about}; too few values to say how far it scatters"
+    if repeat_std == 0:
+        return f"{mean:.6g}, values are exact"
     text = f"the model expects {plus_minus(mean, std)}"
     if repeat_std is None:
         return text

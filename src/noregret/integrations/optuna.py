@@ -18,7 +18,7 @@ from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import Axes, Axis, Single, checked, ranged, seed_from
 from noregret.space import Choice, Float, Int
-from noregret.strategies import InsuredGPUCB, Strategy
+from noregret.strategies import InsuredGPUCB, LogEI, Strategy
 from noregret.study import CertifiedWithin, LeftBelow, Study
 from noregret.trials import AtMost, Decision, Goal, Limit, State, Trial, keeps
 
@@ -213,7 +213,7 @@ class NoRegretStopping:
         check_count("every", every)
         self._strategy = checked(strategy)
         self._rule: CertifiedWithin | LeftBelow = CertifiedWithin(regret, delta, heuristic)
-        if isinstance(self._strategy, InsuredGPUCB):
+        if isinstance(self._strategy, InsuredGPUCB | LogEI):
             self._rule = LeftBelow(regret, 0.9 if delta is None else 1 - delta)
         self._regret = regret
         if not (self._strategy.proved or heuristic):

@@ -111,6 +111,7 @@ class Belief:
     outcomes: tuple[OutcomeBelief, ...] = ()  # where there are limits
     # the posterior with its hyperparameters averaged out, computed when it is asked for
     mixture: Callable[[], PosteriorMixture] | None = None
+    exact: bool = False  # values have no noise: the best one told is the best point known
 
     def __repr__(self) -> str:
         return f"<Belief: {', '.join(f'{name} {text}' for name, text in self._rows())}>"

@@ -241,9 +241,10 @@ def recommended_of(
     Where the band is proved, the one with the best lower bound: it has the smallest certificate.
     Where outcomes have limits: among those that keep them, see ``within_limits``.
 
-    Beside values that diverge a model is blind to all others. So unless the band is proved, no
-    trial counts whose value is further below the median than the best is above it, and of trials
-    that the model cannot tell apart the one with the best value is taken.
+    Where values are exact, the best value told, with std 0. Beside values that diverge a model is
+    blind to all others. So unless the band is proved, no trial counts whose value is further below
+    the median than the best is above it, and of trials that the model cannot tell apart the one
+    with the best value is taken.
     """
     valued = [trial for trial in complete if trial.value is not None]
     X = np.array([encode(trial) for trial in valued])
@@ -255,12 +256,16 @@ def recommended_of(
         score = np.asarray(np.prod(_chances(belief, X), axis=0))
     elif belief.proved:
         score = np.where(kept, score, -np.inf)
+    elif belief.exact:
+        score = np.where(kept, value, -np.inf)
     else:
         middle = np.sort(value[kept])[np.sum(kept) // 2]
         with np.errstate(over="ignore"):
             kept &= value >= middle - (value[kept].max() - middle)
         score = np.where(_indistinct(belief, X, np.where(kept, mean, -np.inf)), value, -np.inf)
     best = int(np.argmax(score))
+    if belief.exact:
+        return valued[best], float(value[best]), 0.0
     expected, std = belief.predict_averaged(X[[best]])
     return valued[best], float(expected[0]), float(std[0])
 

@@ -1004,7 +1004,7 @@ class Study:
         if not self.context and not (limited and is_empty(self.space, belief)):
             certificate = certify(self.space, belief, trial.params, x, self._record.seed)
         X = np.array([self._encode(each) for each in done if each.value is not None])
-        noise = belief.noise_std
+        noise = 0.0 if belief.exact else belief.noise_std
         return Result(
             best,
             trial,
