@@ -117,3 +117,12 @@ def test_draws_have_the_moments_of_the_mixture() -> None:
     assert np.all(np.abs(drawn.mean(axis=0) - mean) < 5 * error + 1e-9)
     np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=0.05 * covariance.max())
     assert np.abs(drawn[:, 0] - drawn[:, 5]).max() < 0.02 * drawn[:, 0].std()
+
+
+def test_the_chance_to_exceed_is_that_of_draws() -> None:
+    X, y, A = data(6)
+    mixture = averaged(KERNEL, np.array([0.4, 0.9]), X, y, np.full(6, np.nan), 0.01)
+    drawn = mixture.draws(A, 20_000, np.random.default_rng(0))
+    for threshold in (0.0, 1.0):
+        share = (drawn > threshold).mean(axis=0)
+        np.testing.assert_allclose(mixture.chance_above(A, threshold), share, atol=0.015)

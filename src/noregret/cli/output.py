@@ -12,7 +12,7 @@ from noregret.errors import TrialError
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, named_params
 from noregret.storage import codec
 from noregret.strategies import display_name
-from noregret.study import Study, algorithms, left_of, understood, units_of
+from noregret.study import CHANCE, Study, algorithms, left_of, understood, units_of
 from noregret.trials import STATES, AtLeast, AtMost, Trial, plain, shown, standing
 
 LONGEST = 60  # characters of a remark in a table
@@ -234,12 +234,18 @@ def trial_text(study: Study, trial: Trial) -> str:
 # -- results --
 
 
-def results(study: Study, delta: float | None = None) -> dict[str, Any]:
-    """Keys best, recommended, predicted, left, certificate; null before the first value."""
+def results(study: Study, delta: float | None = None, chance: float = CHANCE) -> dict[str, Any]:
+    """Keys best, recommended, predicted, left, certificate; null before the first value.
+
+    Args:
+        study: The study.
+        delta: Failure probability of the certificate; None: the strategy's own.
+        chance: That the recommended point keeps all limits.
+    """
     keys = ("best", "recommended", "predicted", "left", "certificate")
     document: dict[str, Any] = dict.fromkeys(keys)
     try:
-        result = study.result(delta)
+        result = study.result(delta, chance=chance)
     except TrialError:  # no value yet
         return document
     document["best"] = trial_document(study, result.best)
@@ -247,6 +253,7 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
     if study.outcomes:
         state = study.feasibility()
         document["feasibility"] = {"state": state.state, "text": str(state)}
+        document["chance"] = result.chance
     if result.prediction is not None:
         mean, std = result.prediction
         document["predicted"] = {"mean": mean, "std": std, "repeat_std": result.repeat_std}
@@ -310,6 +317,10 @@ def results_text(study: Study, document: Mapping[str, Any]) -> str:
         other = f"trial {recommended['number']}:  {point_text(study, recommended['params'])}"
         where = "the same point" if recommended["number"] == best["number"] else other
         rows["recommended"] = f"{where}  ({expected_text(**document['predicted'])})"
+    if document.get("chance") is not None:
+        likely = document["chance"]
+        words = f"{likely:.0%}" if likely <= 0.99 else "over 99%"
+        rows["keeps limits"] = f"with a chance of {words}, by the model"
     if document["left"] is not None:
         rows["left"] = left_text(**document["left"])
     certificate = document["certificate"]

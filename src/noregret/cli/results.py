@@ -30,7 +30,7 @@ from noregret.diagnostics.presentation import format_table
 from noregret.errors import ConfigurationError, MissingExtraError, UnknownTrialError
 from noregret.space import Space, named_params
 from noregret.strategies import algorithm_of, display_name
-from noregret.study import Study, algorithms
+from noregret.study import CHANCE, Study, algorithms
 from noregret.trials import State, Trial
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def show(
     state: State | None = None,
     where: Assignments = (),
     about: Text = None,
+    chance: Probability = CHANCE,
 ) -> None:
     """Show a study: its parameters, its trials and the best point.
 
@@ -58,6 +59,7 @@ def show(
         state: Only trials in this state.
         where: Only with this attribute.
         about: Only with this text in the note or the reason.
+        chance: How sure it must be that the recommended point keeps all limits.
 
     Example:
         noregret show lab, or noregret show lab 7 for one trial
@@ -82,7 +84,7 @@ def show(
         and text in f"{trial.note or ''}\n{trial.error or ''}".casefold()
         and attributes.items() <= dict(trial.attributes).items()
     ]
-    found = output.results(study)
+    found = output.results(study, chance=chance)
     document = output.study_document(study) | output.counts(study) | found
     document["trials"] = [output.trial_document(study, each) for each in selected]
     target.emit(document, _study_text(target, study, found, selected, all_))
@@ -136,13 +138,14 @@ def _algorithms(study: Study) -> str:
 
 
 @command
-def best(target: Target, *, delta: Probability | None = None) -> None:
+def best(target: Target, *, delta: Probability | None = None, chance: Probability = CHANCE) -> None:
     """Show the best value and the recommended point.
 
     With noise the best value is partly luck: the recommended point is the best by the model.
 
     Args:
         delta: Failure probability of the certificate.
+        chance: How sure it must be that the recommended point keeps all limits.
 
     Example:
         noregret best lab
@@ -150,7 +153,7 @@ def best(target: Target, *, delta: Probability | None = None) -> None:
     study = target.read()
     study.best  # noqa: B018 — raises without a value
     resolution = study.resolution()
-    found = output.results(study, delta)
+    found = output.results(study, delta, chance)
     radius, exact = resolution.radius, resolution.exact
     found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
     target.emit(

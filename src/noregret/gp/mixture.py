@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtr
 
 from noregret.errors import NumericalError
 from noregret.gp import linalg
@@ -98,6 +98,16 @@ class PosteriorMixture:
         mean = weights @ np.array(means)
         apart = np.array(means) - mean
         return mean, np.tensordot(squares, covariances, 1) + (apart.T * weights) @ apart
+
+    def chance_above(self, A: Array, threshold: float) -> Array:
+        """P(f > threshold) at the rows of A, averaged over the members."""
+        total = np.zeros(len(A))
+        for index, part in enumerate(self.parts):
+            mean, std = part.predict(A)
+            mine = self.part == index
+            spread = self.amplitudes[mine, None] * std
+            total += self.weights[mine] @ ndtr((mean - threshold) / spread)
+        return total
 
     @property
     def noise_std(self) -> float:

@@ -209,7 +209,14 @@ class OutcomeBelief:
         return np.minimum(*ends), np.maximum(*ends)
 
     def chance(self, A: Array) -> Array:
-        """That its limit is kept."""
+        """That its limit is kept, hyperparameters averaged where the model does."""
+        margin = self.margin
+        if margin.mixture is not None:
+            return margin.mixture().chance_above(A, -margin.offset / margin.scale)
+        return self.fitted_chance(A)
+
+    def fitted_chance(self, A: Array) -> Array:
+        """The same by the fitted model alone, which is faster."""
         mean, std = self.margin.predict(A)
         return np.asarray(ndtr(mean / np.maximum(std, TINY)))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from noregret.study.isolated import Isolated, was_killed
 from noregret.study.progress_bar import Progress
 from noregret.study.result import (
+    CHANCE,
     Certificate,
     Feasibility,
     Policy,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from noregret.study.remaining import Left, left_of
 
 __all__ = [
+    "CHANCE",
     "Callback",
     "Certificate",
     "CertifiedWithin",

@@ -31,6 +31,9 @@ COVER_SLACK = 0.01  # share of the norm bound up to which a cover is refined
 SEARCH_POINTS = 4096  # of the search where no cover can be computed
 INFEASIBLE_PENALTY = 1e6  # model units, larger than any value: for actions that break a limit
 FEW = 5  # values below which scatter is not known, without told noise and without replicates
+CHANCE = 0.9  # that the recommended point keeps all limits, where nothing else is asked for
+# Chances by the fitted model at which an action is sought until the averaged one suffices.
+STRICTER = (0.97, 0.99, 0.999, 0.99999)
 POLICY_POINTS = 33  # contexts along a policy's curve
 
 
@@ -69,7 +72,7 @@ class Certificate:
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a study has found, from one fit. In a study with context it is over all contexts that
-    were met: see ``Study.recommended_for``.
+    were met: see ``Study.recommend``.
 
     Args:
         best: The trial with the best observed value, partly luck under noise.
@@ -84,6 +87,7 @@ class Result:
             without an averaged model.
         too_few: Too few values to say how far f and a repeat scatter: neither std is to be relied
             on.
+        chance: That it keeps all limits, by the model; None: there are none.
     """
 
     best: Trial
@@ -94,6 +98,7 @@ class Result:
     feasible: bool | None = None
     repeat_std: float | None = None
     too_few: bool = False
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,16 +132,19 @@ class Feasibility:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to use in a context.
+    """What to use, in a context or without one.
 
     Args:
         params: The whole point.
         context: The values of the context parameters.
-        mean: Posterior mean of f there.
-        std: Posterior standard deviation of f there.
+        mean: Posterior mean of f there, hyperparameters averaged where the strategy does.
+        std: Posterior standard deviation of f there, likewise.
         lower: Lower end of the band.
         upper: Upper end of the band.
-        feasible: Whether all limits are probably kept; None: there are none.
+        feasible: Whether all limits are kept with the chance that was asked for; None: there are
+            none.
+        chance: That all limits are kept, by the model; None: there are none.
+        number: The trial with these values; None: it need not have been tried.
     """
 
     params: Any
@@ -146,6 +154,8 @@ class Recommendation:
     lower: float
     upper: float
     feasible: bool | None = None
+    chance: float | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,11 +245,16 @@ def best_of(
 
 
 def recommended_of(
-    complete: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief, goal: Goal
+    complete: Sequence[Trial],
+    encode: Callable[[Trial], Array],
+    belief: Belief,
+    goal: Goal,
+    chance: float = CHANCE,
 ) -> tuple[Trial, float, float]:
     """The trial with the best posterior mean, and the averaged mean and std there, to be maximised.
     Where the band is proved, the one with the best lower bound: it has the smallest certificate.
-    Where outcomes have limits: among those that keep them, see ``within_limits``.
+    Where outcomes have limits: among those that keep them with that chance, see ``within_limits``;
+    where there are none, the one with the largest chance.
 
     Where values are exact, the best value told, with std 0. Beside values that diverge a model is
     blind to all others. So unless the band is proved, no trial counts whose value is further below
@@ -251,9 +266,9 @@ def recommended_of(
     mean = belief.predict(X)[0]
     score = belief.band(X)[0] if belief.proved else mean
     value = sign_of(goal) * np.array([trial.value for trial in valued], dtype=np.float64)
-    kept = within_limits(belief, X)
+    kept = within_limits(belief, X, chance)
     if not kept.any():
-        score = np.asarray(np.prod(_chances(belief, X), axis=0))
+        score = chance_of_all(belief, X)
     elif belief.proved:
         score = np.where(kept, score, -np.inf)
     elif belief.exact:
@@ -300,6 +315,11 @@ def _margins(belief: Belief, X: Array) -> Array:
     return np.array([each.margin.band(X) for each in belief.outcomes]).reshape(-1, 2, len(X))
 
 
+def chance_of_all(belief: Belief, X: Array) -> Array:
+    """The chance that all limits are kept, taken as independent given the point."""
+    return np.asarray(np.prod(_chances(belief, X), axis=0))
+
+
 def likely_feasible(belief: Belief, X: Array) -> Mask:
     """Where every limit is kept with a chance of at least one half."""
     return np.asarray(np.all(_chances(belief, X) >= 0.5, axis=0))
@@ -310,15 +330,14 @@ def optimistic_points(belief: Belief, X: Array) -> Mask:
     return np.asarray(np.all(_margins(belief, X)[:, 1] >= 0, axis=0))
 
 
-def within_limits(belief: Belief, X: Array) -> Mask:
-    """Where all limits are kept: surely, by a proved band, if that is anywhere; or else with a
-    chance of at least one half each.
+def within_limits(belief: Belief, X: Array, chance: float = CHANCE) -> Mask:
+    """Where all limits are kept with that chance. By a proved band: surely, if that is anywhere, or
+    else with a chance of at least one half each.
     """
-    if belief.proved:
-        sure = np.asarray(np.all(_margins(belief, X)[:, 0] >= 0, axis=0))
-        if sure.any():
-            return sure
-    return likely_feasible(belief, X)
+    if not belief.proved:
+        return chance_of_all(belief, X) >= chance
+    sure = np.asarray(np.all(_margins(belief, X)[:, 0] >= 0, axis=0))
+    return sure if sure.any() else likely_feasible(belief, X)
 
 
 def violations(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> list[float]:
@@ -481,8 +500,10 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
 # -- contexts --
 
 
-def _score(belief: Belief) -> Acquisition:
-    """The posterior mean, or the lower end of a proved band, in the model's units."""
+def _score(belief: Belief, chance: float) -> Acquisition:
+    """The posterior mean, or the lower end of a proved band, in the model's units; chance: that
+    all limits are kept, by the fitted model.
+    """
     sign = -1.0 if belief.proved else 0.0
     # a proved band may have another centre and width than the posterior
     band = belief.radius if belief.proved else None
@@ -493,10 +514,11 @@ def _score(belief: Belief) -> Acquisition:
         score = np.asarray(centre + sign * width * half)
         if not belief.outcomes:
             return score
-        sure = belief.proved
-        kept = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
-        infeasible = np.prod(_chances(belief, A), axis=0) - INFEASIBLE_PENALTY
-        return np.where(kept.all(axis=0), score, infeasible)
+        likely = np.prod([outcome.fitted_chance(A) for outcome in belief.outcomes], axis=0)
+        kept = likely >= chance
+        if belief.proved:
+            kept = np.all(_margins(belief, A)[:, 0] >= 0, axis=0)
+        return np.where(kept, score, likely - INFEASIBLE_PENALTY)
 
     def gradients(A: Array) -> tuple[Array, Array]:
         centre, half, d_centre, d_half = model.predict_gradients(A)
@@ -506,30 +528,37 @@ def _score(belief: Belief) -> Acquisition:
     return Acquisition(values, gradients)
 
 
-def best_action(space: SearchSpace, belief: Belief, X: Array, seed: int) -> Array:
+def best_action(
+    space: SearchSpace, belief: Belief, X: Array, seed: int, chance: float = CHANCE
+) -> Array:
     """Where the mean is largest, or the lower bound where that is proved; over all actions, not
-    only those that were tried: a context may be new. X: the evaluated points.
+    only those that were tried: a context may be new. With limits, among those that keep them with
+    that chance by the averaged model, or else the surest one found. X: the evaluated points.
     """
-    rng, none = np.random.default_rng(seed), np.empty((0, space.dimension))
     near = space.snap(X[np.argsort(-belief.predict(X)[0], kind="stable")[:3]])
-    return argmax(_score(belief), space, belief.lengthscales, rng, near, none)
+    none, found = np.empty((0, space.dimension)), []
+    for level in (chance, *(level for level in STRICTER if level > chance)):
+        rng = np.random.default_rng(seed)
+        x = argmax(_score(belief, level), space, belief.lengthscales, rng, near, none)
+        found.append((float(chance_of_all(belief, x[None, :])[0]), x))
+        if belief.proved or found[-1][0] >= chance:
+            return x
+    return max(found, key=lambda pair: pair[0])[1]
 
 
 def recommend(
-    space: SearchSpace, belief: Belief, X: Array, goal: Goal, seed: int
+    space: SearchSpace, belief: Belief, x: Array, goal: Goal, chance: float, number: int | None
 ) -> Recommendation:
-    """The best action in the context that ``space`` holds, with its forecast."""
-    x, sign = best_action(space, belief, X, seed), sign_of(goal)
-    (mean,), (std,) = belief.predict(x[None, :])
+    """The point x with its forecast; number: its trial."""
+    sign, likely = sign_of(goal), None
+    (mean,), (std,) = belief.predict_averaged(x[None, :])
     lower, upper = sorted(sign * float(end[0]) for end in belief.band(x[None, :]))
+    if belief.outcomes:
+        likely = float(chance_of_all(belief, x[None, :])[0])
+    kept = None if likely is None else bool(within_limits(belief, x[None, :], chance)[0])
+    point = space.decode(x), dict(space.fixed)
     return Recommendation(
-        space.decode(x),
-        dict(space.fixed),
-        sign * float(mean),
-        float(std),
-        lower,
-        upper,
-        bool(likely_feasible(belief, x[None, :])[0]) if belief.outcomes else None,
+        *point, sign * float(mean), float(std), lower, upper, kept, likely, number
     )
 
 

@@ -45,6 +45,7 @@ from noregret.storage import (
 from noregret.strategies import Belief, Strategy, algorithm_of, display_name
 from noregret.study.record import changed_space, check_numbers, check_same, derive, new_record
 from noregret.study.result import (
+    CHANCE,
     Certificate,
     Feasibility,
     Recommendation,
@@ -53,6 +54,7 @@ from noregret.study.result import (
     best_action,
     best_of,
     certify,
+    chance_of_all,
     check_chance,
     complete,
     feasibility_of,
@@ -981,24 +983,28 @@ class Study:
 
     # -- results --
 
-    def result(self, delta: float | None = None) -> Result:
+    def result(self, delta: float | None = None, *, chance: float = CHANCE) -> Result:
         """Best, recommended, prediction, certificate and belief, from one fit.
 
         Args:
             delta: Failure probability of the band, in (0, 1); None: the strategy's own.
+            chance: That the recommended point keeps all limits, as for ``recommend``.
 
         Raises:
             TrialError: No trial is complete yet.
         """
-        return self._result(self.trials, delta)
+        check_chance(chance)
+        return self._result(self.trials, delta, chance)
 
-    def _result(self, trials: Sequence[Trial], delta: float | None) -> Result:
+    def _result(
+        self, trials: Sequence[Trial], delta: float | None, chance: float = CHANCE
+    ) -> Result:
         done = complete(trials)
         best, belief = best_of(done, self.goal, self.outcomes), self._belief(trials, delta)
         if belief is None:
             return Result(best, best, None, None, None, best.feasible)
         certificate = None
-        trial, mean, std = recommended_of(done, self._encode, belief, self.goal)
+        trial, mean, std = recommended_of(done, self._encode, belief, self.goal, chance)
         x, limited = self._encode(trial), bool(belief.outcomes)
         feasible = bool(likely_feasible(belief, x[None, :])[0]) if limited else None
         if not self.context and not (limited and is_empty(self.space, belief)):
@@ -1014,6 +1020,7 @@ class Study:
             feasible,
             None if noise is None else math.hypot(std, noise),
             too_few(belief, X),
+            float(chance_of_all(belief, x[None, :])[0]) if limited else None,
         )
 
     @property
@@ -1027,10 +1034,11 @@ class Study:
     @property
     def recommended(self) -> Trial:
         """The evaluated point with the best posterior mean, or with the best lower bound where that
-        is proved: what to use in the end.
+        is proved: what to use in the end. Where there are limits, among the points that keep all of
+        them with a chance of 90 % by the model: ``recommend`` takes another chance.
         """
         if self.context:
-            raise self._depends_on_context("recommended", "study.recommended_for({{{}}})")
+            raise self._depends_on_context("recommended", "study.recommend(context={{{}}})")
         trials = self.trials
         done, belief = complete(trials), self._belief(trials)
         if belief is None:
@@ -1063,7 +1071,7 @@ class Study:
 
         Args:
             delta: Failure probability of the band, in (0, 1); None: the strategy's own.
-            context: In a study with context: bounds the regret of ``recommended_for(context)``
+            context: In a study with context: bounds the regret of ``recommend(context=…)``
                 against the best action in that context.
 
         Raises:
@@ -1143,25 +1151,47 @@ class Study:
                 belief = replace(outcomes[0].margin, outcomes=outcomes) if outcomes else None
         return feasibility_of(complete(trials), self.outcomes, self.space, belief)
 
-    def recommended_for(self, context: Values) -> Recommendation:
-        """What to use in a context, seen or not: the action with the best posterior mean there, or
-        with the best lower bound where that is proved.
+    def recommend(self, *, chance: float = CHANCE, context: Values | None = None) -> Recommendation:
+        """What to use: the evaluated point with the best posterior mean, or with the best lower
+        bound where that is proved. In a context, seen or not, the best action there, whether it was
+        tried or not.
 
         Args:
-            context: A value for each context parameter.
+            chance: Where outcomes have limits, the chance that all are kept, by the model; a proved
+                band keeps them surely instead. If no point is that sure, the surest one.
+            context: In a study with context: a value for each context parameter.
 
         Raises:
-            ConfigurationError: The study has no context, or another one.
+            ConfigurationError: The chance is none, or the study has no context, or another one.
             TrialError: There is no model or no value yet.
         """
-        return self._recommend([context])[0]
+        check_chance(chance)
+        if context is not None or self.context:
+            return self._recommend([context], chance)[0]
+        trials = self.trials
+        done = complete(trials)
+        best_of(done, self.goal, self.outcomes)  # raises without a trial
+        belief = self._belief(trials)
+        if belief is None:
+            raise TrialError(
+                "a recommendation needs a strategy with a model and at least one value"
+            )
+        trial = recommended_of(done, self._encode, belief, self.goal, chance)[0]
+        x = self._encode(trial)
+        return recommend(self.space, belief, x, self.goal, chance, trial.number)
 
-    def _recommend(self, contexts: Sequence[Values]) -> list[Recommendation]:
+    def _recommend(
+        self, contexts: Sequence[Values | None], chance: float = CHANCE
+    ) -> list[Recommendation]:
         """What to use in each context, from one fit."""
         parts, trials = [self._part(None, each) for each in contexts], self.trials
         belief, X = self._model(trials), self._history(trials).X
         seed = self._record.seed
-        return [recommend(part, belief, X, self.goal, seed) for part in parts]
+        actions = [best_action(part, belief, X, seed, chance) for part in parts]
+        return [
+            recommend(part, belief, x, self.goal, chance, None)
+            for part, x in zip(parts, actions, strict=True)
+        ]
 
     def _model(self, trials: Sequence[Trial], delta: float | None = None) -> Belief:
         """The belief that answers for one context."""
