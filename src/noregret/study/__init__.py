@@ -15,6 +15,7 @@ from noregret.study.result import (
     Result,
     algorithms,
     policy_of,
+    recommended_by_chance,
 )
 from noregret.study.running import CertifiedWithin, Infeasible, LeftBelow, Reached
 from noregret.study.study import Callback, Study, delete_study, snapshot, studies
@@ -62,6 +63,7 @@ __all__ = [
     "read_limits",
     "read_number",
     "read_value",
+    "recommended_by_chance",
     "snapshot",
     "studies",
     "understood",

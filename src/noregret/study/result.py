@@ -497,6 +497,27 @@ def certify(space: SearchSpace, belief: Belief, params: Any, x: Array, seed: int
     )
 
 
+def recommended_by_chance(
+    study: Study, belief: Belief, chances: Sequence[float]
+) -> list[Recommendation]:
+    """What to use for each chance that all limits are kept, from a fit that was made already.
+
+    Args:
+        study: A study with limits and without context.
+        belief: Its belief.
+        chances: As ``Study.recommend`` takes them.
+
+    Returns:
+        A recommendation for each.
+    """
+    done, space, found = complete(study.trials), study.space, []
+    for chance in chances:
+        trial = recommended_of(done, study._encode, belief, study.goal, chance)[0]
+        x = study._encode(trial)
+        found.append(recommend(space, belief, x, study.goal, chance, trial.number))
+    return found
+
+
 # -- contexts --
 
 
