@@ -41,20 +41,20 @@ FILES = {
     "space": 10,
     "storage": 8,
     "strategies": 15,
-    "study": 10,
+    "study": 11,
     "testing": 4,
     "theory": 5,
     "trials": 5,
     "web": 11,
 }
 WORDS = 45_000
-CODE_LINES = 22_353
-STUDY_MEMBERS = 35
+CODE_LINES = 22_700
+STUDY_MEMBERS = 36
 DECISION_FIELDS = 12
 ASK_FILES = 24  # the aim is 20
 ASK_FUNCTIONS = 183  # the aim is 120
-SINGLE_READERS = 23  # the aim is 15
-MODULES_OF_IMPORT, MODULES_OF_FIRST_USE = 1, 68  # the aim is 60
+SINGLE_READERS = 24  # the aim is 15
+MODULES_OF_IMPORT, MODULES_OF_FIRST_USE = 1, 69  # the aim is 60
 DEFAULT_CONSTANTS = 14  # the aim is 12
 NAMES_TWICE = 43  # the aim is 0
 FIRST_USE = "nr.minimize(lambda p: p['x'] ** 2, {'x': nr.Float(-1, 1)}, 8)"

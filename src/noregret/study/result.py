@@ -51,8 +51,8 @@ class Certificate:
         refuted: The data contradict the condition.
         slack: How much the bound may exceed what an exact maximum of the band would give; it is
             included.
-        violations: By how much ``params`` may break each limit, in the outcome's unit; 0: it surely
-            keeps it.
+        violations: By how much ``params`` may break each limit, in the outcome's unit; 0: by the
+            band it keeps it, surely where that is proved.
     """
 
     params: Any
