@@ -201,7 +201,7 @@ def test_best(lab: Shell) -> None:
     assert "too few values to say how far it scatters)" in text
     assert "left         how much better it could get is not known yet" in text
     document = lab("best --json").json
-    assert document["left"] == {"gain": None, "chance": 0.9}
+    assert document["left"] == {"gain": None, "chance": 0.95}
     assert document["predicted"]["std"] is document["predicted"]["repeat_std"] is None
     assert document["best"]["value"] == 4.5
     assert document["predicted"]["mean"] == pytest.approx(4.5, abs=1)

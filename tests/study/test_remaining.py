@@ -75,9 +75,9 @@ def test_a_study_says_what_is_left_once_it_is_known() -> None:
     study = nr.Study([(0, 1)] * 2, "maximize")
     with pytest.raises(TrialError):
         study.left()
-    study.run(hill, 6)
-    assert study.left() is None  # three values per input say nothing yet
-    study.run(hill, 14)
+    study.run(hill, 10)
+    assert study.left() is None  # five values per input say nothing yet
+    study.run(hill, 10)
     left = study.left()
     assert left is not None
     truth = -hill(study.recommended.params)
@@ -92,7 +92,7 @@ def test_a_study_says_what_is_left_once_it_is_known() -> None:
 def test_a_run_stops_by_what_is_left() -> None:
     study = nr.Study([(0, 1)] * 2, "maximize")
     study.run(hill, 40, until=nr.LeftBelow(0.1))
-    assert 6 < len(study.trials) < 40
+    assert 10 < len(study.trials) < 40
     assert -hill(study.recommended.params) <= 0.1
     with pytest.raises(ConfigurationError, match="gain"):
         nr.LeftBelow(0.0)

@@ -310,7 +310,7 @@ def test_the_model_is_that_of_the_study_and_is_fitted_once(
     answer = model_of(browser, "first")
     assert answer["recommended"]["number"] == study.recommended.number
     assert answer["certificate"] is None
-    assert answer["left"] == {"gain": pytest.approx(study.left(), rel=1e-6), "chance": 0.9}
+    assert answer["left"] == {"gain": pytest.approx(study.left(), rel=1e-6), "chance": 0.95}
     assert answer["next"] == study.preview().params == study.ask().params
     browser.app.state.library._snapshots.clear()  # type: ignore[attr-defined]
     assert calls == ["summarise"]

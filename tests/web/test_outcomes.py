@@ -103,7 +103,7 @@ def test_the_cards_say_what_is_known_and_what_is_not(
     assert answer["sure"][2]["number"] == answer["recommended"]["number"]
     text = _words(browser.get("/studies/limited").text)
     assert "How sure must it be to keep all limits?" in text
-    assert "better than the recommended point, with a chance of 90%" in text
+    assert "better than the recommended point, with a chance of 95%" in text
     exact = nr.Study.create(
         "exact", [(0, 1)], "maximize", nr.InsuredGPUCB(noise_std=0), storage=storage
     )

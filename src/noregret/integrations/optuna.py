@@ -190,7 +190,7 @@ class NoRegretStopping:
     Args:
         regret: The largest regret at which the study is stopped.
         strategy: Whose bound it is; None is the default strategy, which has none that is proved.
-        delta: The failure probability of the bound; None: that of the strategy, or 0.1.
+        delta: The failure probability of the bound; None: that of the strategy, or 0.05.
         heuristic: Accept a number that is not proved, as a rule of thumb.
         at_least: The number of complete trials before the first look.
         every: The number of complete trials between two looks.
@@ -214,7 +214,7 @@ class NoRegretStopping:
         self._strategy = checked(strategy)
         self._rule: CertifiedWithin | LeftBelow = CertifiedWithin(regret, delta, heuristic)
         if isinstance(self._strategy, InsuredGPUCB | LogEI):
-            self._rule = LeftBelow(regret, 0.9 if delta is None else 1 - delta)
+            self._rule = LeftBelow(regret, 0.95 if delta is None else 1 - delta)
         self._regret = regret
         if not (self._strategy.proved or heuristic):
             raise ConfigurationError(

@@ -585,7 +585,7 @@ class LeftBelow:
     """
 
     gain: float
-    chance: float = 0.9
+    chance: float = 0.95
 
     def __post_init__(self) -> None:
         if not is_number(self.gain) or not 0 < self.gain < math.inf:

@@ -1103,7 +1103,7 @@ class Study:
         x = best_action(part, belief, self._history(trials).X, self._record.seed)
         return certify(part, belief, part.decode(x), x, self._record.seed)
 
-    def left(self, chance: float = 0.9, *, context: Values | None = None) -> float | None:
+    def left(self, chance: float = 0.95, *, context: Values | None = None) -> float | None:
         """How much better than the recommended point f may get: the quantile of max f − f(x̂) under
         the fitted model with its hyperparameters averaged by evidence. A rule of thumb: it cannot
         see a peak that is narrower than the ``resolution()``. docs/theory.md#left
@@ -1113,8 +1113,9 @@ class Study:
             context: In a study with context: the values for which it is asked.
 
         Returns:
-            The number, in the value's unit; None while it is not known: up to three values per
-            input, and while it would exceed the range of the values told.
+            The number, in the value's unit; None while it is not known: up to five values per
+            number and per option of a choice, and while it would exceed the range of the values
+            told.
 
         Raises:
             ConfigurationError: The strategy has no such model: ask ``certificate()``.
