@@ -190,17 +190,23 @@ def averaged(
     log_weights = np.array([value for value, _, _ in members])
     weights = np.exp(log_weights - logsumexp(log_weights))
     kept = np.flatnonzero(weights >= min(LEAST_WEIGHT, weights.max()))
-    used = sorted({members[i][1] for i in kept})
-    parts = []
-    for index in used:
+    parts: dict[int, Posterior] = {}
+    for index in sorted({members[i][1] for i in kept}):
         of_class, level, amplitude, _ = keys[index]
         noise = _ratio(told, level, amplitude)
-        parts.append(condition(kernel, classes[of_class], X, y, noise, kriging=kriging))
+        try:
+            parts[index] = condition(kernel, classes[of_class], X, y, noise, kriging=kriging)
+        except NumericalError:  # singular with all points, though not with those that weighed
+            if len(rows) == len(y):
+                raise
+    kept = np.array([i for i in kept if members[i][1] in parts], dtype=np.intp)
+    if len(kept) == 0:
+        raise NumericalError(linalg.not_positive_definite(len(y)))
     amplitudes = np.array([members[i][2] for i in kept])
     levels = np.array([keys[members[i][1]][1] for i in kept])
     return PosteriorMixture(
-        tuple(parts),
-        np.searchsorted(used, [members[i][1] for i in kept]),
+        tuple(parts.values()),
+        np.searchsorted(list(parts), [members[i][1] for i in kept]),
         amplitudes,
         weights[kept] / weights[kept].sum(),
         np.where(np.isnan(levels), common, levels * amplitudes**2),
