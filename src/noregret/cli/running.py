@@ -30,7 +30,7 @@ from noregret.cli.options import (
 from noregret.diagnostics.presentation import format_number
 from noregret.errors import ConfigurationError, NoRegretError, TransientError, TrialTimeoutError
 from noregret.space import named_params
-from noregret.study import CertifiedWithin, Isolated, Reached, Study
+from noregret.study import CertifiedWithin, Isolated, LeftBelow, Reached, Study
 from noregret.trials import returned
 
 # -- an objective under observation --
@@ -103,6 +103,7 @@ def run(
     total: Annotated[int | None, click.IntRange(min=0)] = None,
     timeout: Annotated[NotNegative | None, "SECONDS"] = None,
     value: Annotated[float | None, "--target", "VALUE"] = None,
+    left: Annotated[Positive | None, "GAIN"] = None,
     certified: Annotated[Positive | None, "REGRET"] = None,
     heuristic: bool = False,
     workers: Count = 1,
@@ -128,6 +129,8 @@ def run(
         total: How many trials the study shall have in all. Trials of other workers count.
         timeout: Start no more trials after this time.
         value: Stop once a value is as good as this.
+        left: Stop once it can hardly get better than the recommended point by more than this, by
+            the model: a rule of thumb.
         certified: Stop once the recommended point's regret is certified to be below this.
         heuristic: With --certified: accept a bound that is not proved.
         workers: How many trials at once, in threads.
@@ -151,9 +154,11 @@ def run(
         raise click.UsageError("--heuristic goes with --certified")
     if certified is not None:
         stops.append(CertifiedWithin(certified, heuristic=heuristic))
+    if left is not None:
+        stops.append(LeftBelow(left))
     if not stops and not dry_run and trials is total is timeout is None:
         raise click.UsageError(
-            "say when to stop: --trials, --total, --timeout, --target or --certified"
+            "say when to stop: --trials, --total, --timeout, --target, --left or --certified"
         )
     click.get_current_context().with_resource(_signals())
     study = target.open()
