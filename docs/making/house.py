@@ -33,7 +33,7 @@ FILES = {
     "cli": 10,
     "diagnostics": 6,
     "extensions": 12,
-    "gp": 9,
+    "gp": 10,
     "integrations": 6,
     "plot": 4,
     "rkhs": 7,
@@ -41,15 +41,15 @@ FILES = {
     "space": 10,
     "storage": 8,
     "strategies": 15,
-    "study": 10,
+    "study": 11,
     "testing": 4,
     "theory": 5,
     "trials": 5,
     "web": 11,
 }
 WORDS = 45_000
-CODE_LINES = 22_353
-STUDY_MEMBERS = 35
+CODE_LINES = 22_700
+STUDY_MEMBERS = 36
 DECISION_FIELDS = 12
 ASK_FILES = 23  # the aim is 20
 ASK_FUNCTIONS = 189  # the aim is 120

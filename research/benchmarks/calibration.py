@@ -1,11 +1,13 @@
-"""Whether the default's forecasts, alarms and certificates are true.
+"""Whether what the default says is true: forecasts, alarms, what is left, and the prediction at the
+recommended point.
 
 python -m research.benchmarks.calibration [--side report] [--every 10] [--materials DIR]; results in
 research/benchmarks/results/calibration.json, the section in docs/benchmarks.md.
 
 One run per problem of the regret benchmark, with the common start. Every few decisions from the
-tenth on: is the certificate's bound at least the regret of the recommended point? In the end: how
-many values lay in their 90 % forecast band, and did the alarm go off?
+tenth on: is what may be left at least the regret of the recommended point? Is f there within two
+stated stds, and how many of twenty repeats are within theirs? In the end: how many values lay in
+their 90 % forecast band, and did the alarm go off?
 """
 
 from __future__ import annotations
@@ -25,24 +27,29 @@ import numpy as np
 import noregret as nr
 from noregret.diagnostics import check_calibration, effective_trials, predictions
 from noregret.strategies import Strategy
-from noregret.study import Progress
+from noregret.study import Progress, left_of
 from research.benchmarks import sweep
 from research.benchmarks.problem import Problem
 
 RESULT = Path(__file__).resolve().parent / "results" / "calibration.json"
 FIRST = 10  # the decision from which on it counts
-ROUNDING = 1e-9
+ROUNDING = 1e-6  # of the range of the values
+FARTHEST = 1e6  # stds
 SUITES = ("needle", "strangers", "bbob-2", "bbob-5", "tables", "mixed", "laboratory", "faults")
 # what is promised
 POOLED = (0.85, 0.95)  # share of the values in their 90 % bands
 EACH = 0.8  # share of them in each suite, at least
-CERTIFIED = 0.9  # share of the looks at which the certificate holds, at least
+LEFT = 0.88  # share of the looks at which what is left holds, where it is known, at least
+LARGEST = 0.1  # median of what is left over the range of the values, at most
+RECOMMENDED = 0.9  # share of the looks at which f is within two stds, at least
+REPEATED = (0.85, 0.98)  # share of the repeats within two stds, where there is noise
+REPEATS = 20  # at each look
 ALARMS = 0.05  # share of the clean runs with an alarm, at most
 
 
 def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict[str, Any]:
-    """One run: looks as (decision, certified bound, regret), how many values lay in their band, and
-    whether the alarm of wrong forecasts went off at any look.
+    """One run: its looks, how many values lay in their band, and whether the alarm of wrong
+    forecasts went off at any look. A look is the decision, then what ``_look`` returns.
     """
     study = nr.Study(problem.space, "maximize", strategy, seed)
     looks, decided = [], 0
@@ -58,11 +65,9 @@ def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict
             study.tell(trial, problem.measure(trial.params, index, seed))
         decided += start is None
         if start is None and decided >= FIRST and (decided - FIRST) % every == 0:
-            found = study.result()
-            assert found.certificate is not None
-            regret = problem.maximum - problem.value(found.recommended.params)
-            bound = found.certificate.regret_bound
-            looks.append([decided, *(float(f"{number:.4g}") for number in (bound, regret))])
+            look = _look(problem, study, seed)
+            rounded = [None if number is None else float(f"{number:.4g}") for number in look]
+            looks.append([decided, *rounded])
     made = predictions(effective_trials(study.trials), study.goal, study.strategy)
     late = [each for each in made if each is not None][FIRST - 1 :]
     checked = check_calibration(made)
@@ -74,6 +79,27 @@ def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict
         "values": sum(each.residual is not None for each in late),
         "alarm": any(coverage < least for coverage, least in below),
     }
+
+
+def _look(problem: Problem, study: nr.Study, seed: int) -> tuple[float | None, ...]:
+    """What is left or None, regret, range of the values so far, error of the prediction in its
+    stds, and share of the repeats within two stds, None without noise.
+    """
+    found = study.result()
+    left = left_of(study, found)
+    assert left is not None
+    assert found.prediction is not None
+    assert found.repeat_std is not None
+    point = found.recommended.params
+    truth, (mean, std) = problem.value(point), found.prediction
+    told = [trial.value for trial in study.trials if trial.value is not None]
+    spread, inside = float(np.ptp(told)), None
+    if problem.noisy:
+        first = 10_000 + REPEATS * len(study.trials)  # none of the draws of the run
+        again = [problem.measure(point, first + i, seed) for i in range(REPEATS)]
+        inside = float(np.mean(np.abs(np.array(again) - mean) <= 2 * found.repeat_std))
+    error = max(abs(truth - mean) - ROUNDING * spread, 0.0) / max(std, sys.float_info.min)
+    return left.gain, problem.maximum - truth, spread, min(error, FARTHEST), inside
 
 
 def measure(
@@ -92,8 +118,9 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Shares of one suite or of all: values inside their band, looks at which the certificate
-    holds, clean runs with an alarm. times: median of the bound over the spread of the values.
+    """Shares of one suite or of all: values inside their band; looks at which what is left is
+    known, and of those the ones at which it holds; predictions and repeats within two stds; clean
+    runs with an alarm. times: median of what is left over the range of the values.
     """
 
     suite: str
@@ -101,8 +128,11 @@ class Row:
     values: int
     inside: float
     looks: int
+    known: float
     holds: float
     times: float
+    recommended: float
+    repeated: float
     alarms: float
 
 
@@ -111,12 +141,13 @@ def summary(rows: list[dict[str, Any]]) -> list[Row]:
     found = []
     for suite in [*dict.fromkeys(row["suite"] for row in rows), ""]:
         mine = [row for row in rows if suite in ("", row["suite"])]
-        looks = [
-            (bound, regret, row["spread"])
+        looks = [  # results of before what was left had three columns
+            look[1:]
             for row in mine
-            for _, bound, regret in row["looks"]
-            if np.isfinite(regret)
+            for look in row["looks"]
+            if len(look) > 3 and np.isfinite(look[2])
         ]
+        known = [look for look in looks if look[0] is not None]
         values = sum(row["values"] for row in mine)
         clean = [row["alarm"] for row in mine if row["suite"] != "faults"]
         found.append(
@@ -126,20 +157,29 @@ def summary(rows: list[dict[str, Any]]) -> list[Row]:
                 values,
                 sum(row["inside"] for row in mine) / max(values, 1),
                 len(looks),
-                _mean([left <= may * (1 + ROUNDING) + ROUNDING for may, left, _ in looks]),
-                float(np.median([may / spread for may, _, spread in looks])) if looks else math.nan,
+                _mean([look[0] is not None for look in looks]),
+                _mean([regret <= left + ROUNDING * spread for left, regret, spread, *_ in known]),
+                float(np.median([look[0] / look[2] for look in known])) if known else math.nan,
+                _mean([look[3] <= 2 for look in looks]),
+                _mean([look[4] for look in looks if look[4] is not None]),
                 _mean(clean),
             )
         )
     return found
 
 
-def _mean(marks: list[bool]) -> float:
+def _mean(marks: list[Any]) -> float:
     return float(np.mean(marks)) if marks else math.nan
 
 
 def promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
-    """What is promised, what was measured, and whether it is kept."""
+    """What is promised, what was measured, and whether it is kept; what was not measured is left
+    out.
+    """
+    return [row for row in _promises(rows) if "nan%" not in row[1]]
+
+
+def _promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
     *suites, pooled = summary(rows)
     low, high = POOLED
     least = min(suites, key=lambda row: row.inside)
@@ -155,9 +195,24 @@ def promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
             least.inside >= EACH,
         ),
         (
-            f"the certificate holds in at least {CERTIFIED:.0%} of the looks",
-            f"{pooled.holds:.1%} of {pooled.looks}",
-            pooled.holds >= CERTIFIED,
+            f"what is left holds in at least {LEFT:.0%} of the looks, where it is known",
+            f"{pooled.holds:.1%} of {pooled.known:.0%} of {pooled.looks}",
+            pooled.holds >= LEFT,
+        ),
+        (
+            f"and is at most {LARGEST:.0%} of the range of the values (median)",
+            f"{pooled.times:.1%}",
+            pooled.times <= LARGEST,
+        ),
+        (
+            f"f at the recommended point is within two stds in at least {RECOMMENDED:.0%}",
+            f"{pooled.recommended:.1%}",
+            pooled.recommended >= RECOMMENDED,
+        ),
+        (
+            f"of noisy repeats there {REPEATED[0]:.0%} to {REPEATED[1]:.0%} are within theirs",
+            f"{pooled.repeated:.1%}",
+            REPEATED[0] <= pooled.repeated <= REPEATED[1],
         ),
         (
             f"false alarms in at most {ALARMS:.0%} of the runs",
@@ -211,8 +266,10 @@ def main() -> int:
     rows = measure(chosen, options.every, folder)
     for row in summary(rows):
         print(
-            f"{row.suite:10} {row.runs:4} runs  inside {row.inside:.1%}  holds {row.holds:.1%}"
-            f" ({row.times:.2g} spreads)  alarm {row.alarms:.0%}"
+            f"{row.suite:10} {row.runs:4} runs  inside {row.inside:.1%}"
+            f"  left known {row.known:.0%}, holds {row.holds:.1%} ({row.times:.2g} ranges)"
+            f"  recommended {row.recommended:.1%} repeats {row.repeated:.1%}"
+            f"  alarm {row.alarms:.0%}"
         )
     out = options.out or (RESULT if options.side == "report" else None)
     if out is not None:

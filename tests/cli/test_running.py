@@ -110,6 +110,8 @@ def test_stopping_by_certificate(shell: Shell) -> None:
     shell.fails("run train.py:f --certified 0.2 -s r", "no proved bound")
     shell("create d --float x 0 1 --goal maximize")  # the default has a model, and no theorem
     shell.fails("run train.py:f --certified 0.2 -s d", "no proved bound")
+    shell("run train.py:f --left 0.05 --trials 20 -s d")
+    assert 5 < len(nr.Study.open("d").trials) < 20
 
 
 def test_failures_are_told_in_a_line_and_the_run_goes_on(tuning: Shell) -> None:

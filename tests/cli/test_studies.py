@@ -198,11 +198,37 @@ def test_best(lab: Shell) -> None:
     lab("add temperature=80 stirring=2 solvent=water 1.5")
     text = lab("best").out
     assert "best         4.5 at trial 0:  temperature=30 stirring=2 solvent=dmf" in text
-    assert "±" in text
+    assert "too few values to say how far it scatters)" in text
+    assert "left         how much better it could get is not known yet" in text
     document = lab("best --json").json
+    assert document["left"] == {"gain": None, "chance": 0.95}
+    assert document["predicted"]["std"] is document["predicted"]["repeat_std"] is None
     assert document["best"]["value"] == 4.5
     assert document["predicted"]["mean"] == pytest.approx(4.5, abs=1)
     assert document["certificate"] is None
+
+
+def test_what_is_left_and_where_a_repeat_would_be(shell: Shell) -> None:
+    shell("create a --float x 0 1 --goal minimize")
+    for i in range(9):
+        shell(f"add x={i / 8} {(i / 8 - 0.4) ** 2 + 0.02 * (-1) ** i}")
+    document, text = shell("best --json").json, shell("best").out
+    predicted, left = document["predicted"], document["left"]["gain"]
+    assert predicted["repeat_std"] > predicted["std"] > 0
+    assert 0 < left < 0.4
+    assert f"left         at most {left:.3g} better than the recommended point, with a" in text
+    assert " ± " in text
+    assert ", a repeat between " in text
+
+
+def test_exact_values(shell: Shell) -> None:
+    shell("create a --float x 0 1 --goal minimize --exact")
+    assert shell("show a --json").json["strategy"]["noise_std"] == 0
+    for x in (0.1, 0.5, 0.9):
+        shell(f"add x={x} {(x - 0.4) ** 2}")
+    assert "recommended  the same point  (0.01, values are exact)" in shell("best").out
+    shell("create b --float x 0 1 --goal minimize --exact --strategy log-ei")
+    assert shell("show b --json").json["strategy"]["type"] == "LogEI"
 
 
 @pytest.mark.parametrize("goal", ["maximize", "minimize"])

@@ -5,10 +5,8 @@ import pytest
 from scipy import stats
 
 from noregret.errors import ConfigurationError, MissingExtraError
-from noregret.extensions.marginal_gp_ucb import HMC, MomentMatched, sample
+from noregret.extensions.marginal_gp_ucb import HMC, sample
 from noregret.gp.fit import Evidence
-from noregret.gp.kernels import SquaredExponential
-from noregret.gp.posterior import condition
 from tests import naive
 from tests.gp.test_fit import evidence
 
@@ -60,36 +58,6 @@ def test_same_seed_same_samples() -> None:
         sample(evidence(n=8), HMC(5, 5), np.zeros(1), np.random.default_rng(7)) for _ in range(2)
     )
     np.testing.assert_array_equal(a, b)
-
-
-def test_mixture_is_moment_matched() -> None:
-    rng = np.random.default_rng(0)
-    X, y, A = rng.random((8, 2)), rng.standard_normal(8), rng.random((5, 2))
-    parts = tuple(
-        condition(SquaredExponential(), np.full(2, theta), X, y, 0.01) for theta in (0.1, 0.3, 0.9)
-    )
-    mixture = MomentMatched(parts)
-    mean, std = mixture.predict(A)
-    means, variances = (
-        np.array([p.predict(A)[0] for p in parts]),
-        np.array([p.predict(A)[1] ** 2 for p in parts]),
-    )
-    np.testing.assert_allclose(mean, means.mean(axis=0))
-    np.testing.assert_allclose(
-        std**2, (variances + means**2).mean(axis=0) - means.mean(axis=0) ** 2
-    )
-    _, _, dmean, dstd = mixture.predict_gradients(A)
-    for row in range(5):
-        np.testing.assert_allclose(
-            dmean[row],
-            naive.numeric_gradient(lambda x: mixture.predict(x[None])[0][0], A[row]),
-            atol=1e-5,
-        )
-        np.testing.assert_allclose(
-            dstd[row],
-            naive.numeric_gradient(lambda x: mixture.predict(x[None])[1][0], A[row]),
-            atol=1e-5,
-        )
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

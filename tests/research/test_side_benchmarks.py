@@ -12,18 +12,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.strategies import Belief
+from noregret.study import Left
 from research.benchmarks import calibration, gpu, report, scale, speed, storage, web, workers
 from research.benchmarks.synthetic import needle, standard
 
 # -- calibration --
 
 
-def looks(suite: str, inside: int, seen: list[list[float]], alarm: bool = False) -> dict[str, Any]:
+Look = list[float | None]
+
+
+def looks(suite: str, inside: int, seen: list[Look], alarm: bool = False) -> dict[str, Any]:
     row = {"suite": suite, "looks": seen, "spread": 2.0, "inside": inside, "values": 10}
     return {**row, "alarm": alarm}
 
@@ -32,13 +34,20 @@ def test_calibration_verdicts_turn_with_the_numbers() -> None:
     def kept(rows: list[dict[str, Any]]) -> list[bool]:
         return [kept for _, _, kept in calibration.promises(rows)]
 
-    good = [looks("needle", 9, [[10, 1.0, 0.5]]), looks("tables", 9, [[10, 1.0, 1.0]])]
-    assert kept(good) == [True] * 4
-    assert kept([*good, looks("mixed", 7, [])]) == [False, False, True, True]  # 83 %, 70 %
-    assert kept([looks("needle", 10, [[10, 1.0, 0.5]])])[0] is False  # too wide
-    assert kept([*good, looks("mixed", 9, [[10, 1.0, 1.1]])])[2] is False
-    assert kept([*good, looks("mixed", 9, [], alarm=True)])[3] is False
-    assert kept([*good, looks("faults", 9, [], alarm=True)])[3] is True  # it may be right there
+    def look(left: float | None, regret: float, error: float = 1.0, again: float = 0.9) -> Look:
+        return [10, left, regret, 20.0, error, again]
+
+    good = [looks("needle", 9, [look(1.0, 0.5)]), looks("tables", 9, [look(1.0, 1.0)])]
+    assert kept(good) == [True] * 7
+    assert kept([*good, looks("mixed", 7, [])]) == [False, False, *[True] * 5]  # 83 %, 70 %
+    assert kept([looks("needle", 10, [look(1.0, 0.5)])])[0] is False  # too wide
+    assert kept([*good, looks("mixed", 9, [look(1.0, 1.1)])])[2] is False
+    assert kept([*good, looks("mixed", 9, [look(None, 9.0)])])[2] is True  # not known yet
+    assert kept([looks("mixed", 9, [look(3.0, 1.1)])])[3] is False  # true, and says nothing
+    assert kept([*good, looks("mixed", 9, [look(1.0, 0.5, error=2.1)])])[4] is False
+    assert kept([*good, looks("mixed", 9, [look(1.0, 0.5, again=0.6)])])[5] is False
+    assert kept([*good, looks("mixed", 9, [], alarm=True)])[6] is False
+    assert kept([*good, looks("faults", 9, [], alarm=True)])[6] is True  # it may be right there
 
 
 def test_bounds_that_are_too_small_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,13 +55,11 @@ def test_bounds_that_are_too_small_are_seen(monkeypatch: pytest.MonkeyPatch) -> 
     found = calibration.look_at(problem, nr.InsuredGPUCB(), 1000, every=10)
     assert [look[0] for look in found["looks"]] == [10, 20, 30]
     assert found["values"] == 35 - 3 - 9
-    original = Belief.bounds
 
-    def shrunk(belief: Belief, A: Any) -> Any:
-        middle = np.add(*original(belief, A)) / 2
-        return middle, middle
+    def shrunk(study: nr.Study, result: nr.Result) -> Left:
+        return Left(0.0, 0.95)
 
-    monkeypatch.setattr(Belief, "bounds", shrunk)
+    monkeypatch.setattr(calibration, "left_of", shrunk)
     wrong = calibration.look_at(problem, nr.InsuredGPUCB(), 1000, every=10)
     assert calibration.summary([{"suite": "needle", **wrong}])[-1].holds < 0.9
 

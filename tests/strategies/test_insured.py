@@ -71,7 +71,7 @@ def test_insurance_is_a_number_from_zero_on(insurance: Any) -> None:
 
 
 def test_other_settings() -> None:
-    for wrong in (0.0, -1.0, math.nan):
+    for wrong in (-1.0, math.nan, False):
         with pytest.raises(ConfigurationError, match="noise_std"):
             InsuredGPUCB(noise_std=wrong)
     with pytest.raises(ConfigurationError, match="initial_points"):
@@ -511,3 +511,28 @@ def test_a_search_that_arrived_does_not_look_at_what_it_knows_is_bad() -> None:
         regrets.append(1.0 - f(trial.params))
         study.tell(trial, f(trial.params) + 0.05 * float(rng.standard_normal()))
     assert max(regrets[15:]) < 0.1
+
+
+def test_exact_values_are_interpolated_and_the_best_is_recommended() -> None:
+    def simulation(x: Any) -> float:
+        return float(np.sum((x - 0.3) ** 2) + 0.1 * np.sin(9 * x[0]))
+
+    study = nr.minimize(simulation, [(0, 1)] * 2, 25, noise_std=0)
+    assert study.strategy == InsuredGPUCB(noise_std=0)
+    result, belief = study.result(), study.belief()
+    assert result.recommended == study.best == study.recommended
+    assert result.prediction == (study.best.value, 0.0)
+    assert (result.repeat_std, result.too_few) == (0.0, False)
+    assert belief is not None
+    X = np.array([trial.params for trial in study.trials])
+    told = np.array([trial.value for trial in study.trials])
+    good = told < np.median(told) + 0.3  # beyond the fence values count as bad, whatever they are
+    error = np.abs(-belief.predict(X[good])[0] - told[good])
+    assert error.max() < 1e-4 * np.ptp(told)
+    assert study.best.value == pytest.approx(min(told))
+    with pytest.raises(ConfigurationError, match="not both"):
+        nr.minimize(simulation, [(0, 1)] * 2, 5, nr.LogEI(), noise_std=0)
+    at_most = nr.Study([(0, 1)], "maximize", InsuredGPUCB(noise_std=0))
+    at_most.add([0.5], 1e300)  # the model may be blind beside it, the recommendation is not
+    at_most.add([0.1], 1.0)
+    assert at_most.recommended.number == 0

@@ -49,7 +49,7 @@ def test_the_context_is_kept_as_given(study: nr.Study) -> None:
 
 def test_the_best_action_for_contexts_never_seen(study: nr.Study) -> None:
     for weather in (-7.0, 3.3, 15.0, 28.0):
-        found = study.recommended_for({"weather": weather})
+        found = study.recommend(context={"weather": weather})
         assert found.params["weather"] == weather
         assert found.params["set"] == pytest.approx(45 - weather / 2, abs=3.0)
         assert found.lower <= found.mean <= found.upper
@@ -58,7 +58,8 @@ def test_the_best_action_for_contexts_never_seen(study: nr.Study) -> None:
         assert belief is not None
         points = [study.space.encode({"set": s, "weather": weather}) for s in grid]
         mean = -belief.predict(np.array(points))[0]
-        assert found.mean <= mean.min() + 1e-6  # naive: every action
+        there = -belief.predict(study.space.encode(found.params)[None, :])[0][0]
+        assert there <= mean.min() + 1e-6  # naive: every action
 
 
 def test_the_policy_is_the_best_action_along_the_context(study: nr.Study) -> None:
@@ -84,14 +85,14 @@ def test_the_policy_is_the_best_action_along_the_context(study: nr.Study) -> Non
 )
 def test_a_bad_context_is_an_error_and_nothing_is_lost(given: Any, said: str) -> None:
     study = played(3)
-    for call in (study.recommended_for, lambda c: study.ask(context=c)):
+    for call in (lambda c: study.recommend(context=c), lambda c: study.ask(context=c)):
         with pytest.raises((ConfigurationError, SpaceError), match=said):
             call(given)
     assert len(study.trials) == 3
 
 
 def test_what_depends_on_the_context_says_so(study: nr.Study) -> None:
-    with pytest.raises(ConfigurationError, match="recommended_for"):
+    with pytest.raises(ConfigurationError, match="recommend"):
         _ = study.recommended
     with pytest.raises(ConfigurationError, match=r"certificate\(context="):
         study.certificate()
@@ -101,7 +102,7 @@ def test_what_depends_on_the_context_says_so(study: nr.Study) -> None:
     with pytest.raises(ConfigurationError, match="this study has no context"):
         plain.ask(context={"weather": 3.0})
     with pytest.raises(ConfigurationError, match="this study has no context"):
-        plain.recommended_for({"weather": 3.0})
+        plain.recommend(context={"weather": 3.0})
 
 
 @pytest.mark.parametrize(
@@ -159,9 +160,13 @@ def test_outcomes_and_context_together() -> None:
         u, z = trial.params["u"], trial.params["z"]
         study.tell(trial, u, outcomes={"load": u + 0.5 * z})
     for z in (0.2, 0.9):
-        found = study.recommended_for({"z": z})
+        found = study.recommend(context={"z": z})
         assert found.feasible
+        assert found.chance is not None
+        assert found.chance >= 0.9
         assert found.params["u"] == pytest.approx(0.8 - 0.5 * z, abs=0.06)
+        surer = study.recommend(chance=0.999, context={"z": z})
+        assert surer.params["u"] <= found.params["u"]
 
 
 # -- the theorem --

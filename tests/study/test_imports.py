@@ -28,7 +28,7 @@ def loaded(program: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("program", "most"), [("import noregret", 1), (ASK, 67)], ids=["import", "ask"]
+    ("program", "most"), [("import noregret", 1), (ASK, 68)], ids=["import", "ask"]
 )
 def test_few_modules_are_loaded(program: str, most: int) -> None:
     modules = loaded(program)

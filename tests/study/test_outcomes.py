@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import noregret as nr
@@ -166,3 +167,46 @@ def test_files_have_outcomes(stored: nr.Study, tmp_path: Path) -> None:
     plain.write_text("x,y,value,sum\n0.5,0.25,1.0,0.75\n", encoding="utf-8")
     with pytest.raises(TrialError, match=r"missing \['x²'\]"):
         other.import_csv(plain)
+
+
+def _dosed(seed: int, count: int = 70) -> nr.Study:
+    """The value rises with the dose, and so does its toxicity, measured with noise."""
+    rng = np.random.default_rng(seed)
+    at = rng.uniform(0.3, 0.7)
+    study = nr.Study([(0, 1)], "maximize", outcomes={"toxicity": nr.AtMost(float(at))})
+    for x in np.sort(rng.random(count)):
+        study.add([x], x, outcomes={"toxicity": x + 0.1 * rng.standard_normal()})
+    return study
+
+
+def test_the_recommended_point_keeps_its_limit_as_often_as_was_asked() -> None:
+    """Half as sure, the control, it breaks it more often."""
+    kept: dict[float, list[bool]] = {0.5: [], 0.9: []}
+    for seed in range(40):
+        study = _dosed(seed)
+        limit = study.outcomes["toxicity"].limit
+        for chance, marks in kept.items():
+            found = study.recommend(chance=chance)
+            assert found.chance is not None
+            assert found.feasible == (found.chance >= chance)
+            assert found.number is not None
+            marks.append(bool(found.params[0] <= limit))
+    assert np.mean(kept[0.9]) >= 0.85
+    assert np.mean(kept[0.5]) < 0.8
+
+
+def test_how_sure_it_must_be() -> None:
+    study = _dosed(0)
+    sure, surer = study.recommend(), study.recommend(chance=0.9999)
+    assert sure.params == study.recommended.params
+    assert surer.params[0] < sure.params[0]
+    assert study.result(chance=0.9999).recommended.number == surer.number
+    assert study.result().chance == pytest.approx(sure.chance)
+    for wrong in (0.0, 1.0, -1):
+        with pytest.raises(ConfigurationError, match="chance"):
+            study.recommend(chance=wrong)
+    hopeless = nr.Study([(0, 1)], "maximize", outcomes={"t": nr.AtMost(-5.0)})
+    for x in (0.1, 0.5, 0.8):
+        hopeless.add([x], x, outcomes={"t": x})
+    assert hopeless.recommend().number == 0  # the surest one
+    assert hopeless.recommend().feasible is False

@@ -1,5 +1,6 @@
 """Best, recommended, prediction, certificate and belief: one answer from one fit."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def test_a_result_is_in_the_values_sign_and_its_parts_agree() -> None:
     assert result.belief is not None
     assert result.prediction is not None
     assert result.certificate is not None
-    mean, std = result.belief.predict(np.atleast_2d(result.recommended.params))
+    mean, std = result.belief.predict_averaged(np.atleast_2d(result.recommended.params))
     assert result.prediction[0] == pytest.approx(-mean[0])
     assert result.prediction[1] == pytest.approx(std[0])
     assert result.prediction[0] == pytest.approx(5.0, abs=0.1)
@@ -117,3 +118,44 @@ def test_the_recommended_point_has_the_best_mean_not_the_luckiest_value() -> Non
     weights = np.linalg.solve(K + np.eye(11), y)
     assert result.prediction is not None
     assert result.prediction[0] == pytest.approx(float(K[0] @ weights))
+
+
+def test_what_is_expected_at_the_recommended_point_is_true_from_few_values_on() -> None:
+    """The fitted class alone, the control, is too sure of itself."""
+    held, repeats, fitted, noise = [], [], [], 2.0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        centre, width = rng.random(3), rng.uniform(0.3, 0.8)
+        study = nr.Study([(0, 1)] * 3, "maximize")
+        for x in rng.random((5 + seed % 12, 3)):
+            study.add(x, _bump(x, centre, width) + noise * rng.standard_normal())
+        result = study.result()
+        assert result.prediction is not None
+        assert result.repeat_std is not None
+        assert result.belief is not None
+        (mean, std), point = result.prediction, np.atleast_2d(result.recommended.params)
+        truth = _bump(point[0], centre, width)
+        held.append(abs(truth - mean) < 2 * std)
+        again = truth + noise * rng.standard_normal()
+        repeats.append(abs(again - mean) < 2 * result.repeat_std)
+        (old,), (sure,) = result.belief.predict(point)
+        fitted.append(abs(truth - old) < 2 * sure)
+    assert np.mean(held) >= 0.85
+    assert np.mean(repeats) >= 0.8
+    assert np.mean(fitted) < 0.6
+
+
+def _bump(x: np.ndarray, centre: np.ndarray, width: float) -> float:
+    return 60 * float(np.exp(-np.sum((x - centre) ** 2) / (2 * width**2)))
+
+
+def test_very_few_values_do_not_say_how_far_they_scatter() -> None:
+    study = nr.Study([(0, 1)], "maximize")
+    study.add([0.2], 41.5)
+    assert study.result().too_few
+    study.add([0.2], 41.1)  # a replicate says it
+    assert not study.result().too_few
+    told = nr.Study([(0, 1)], "maximize")
+    told.add([0.2], 41.5, 0.3)
+    assert not told.result().too_few
+    assert told.result().repeat_std == pytest.approx(math.hypot(0.3, told.result().prediction[1]))  # type: ignore[index]

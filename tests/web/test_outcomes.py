@@ -1,5 +1,6 @@
 """Limits and context on the page and in its API."""
 
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import noregret as nr
 from noregret.storage import SQLStorage
 from noregret.web.fitting import feasibility_text, policy_table
 from noregret.web.schemas import encode_name
+from tests.web.test_api import model_of
 
 BOX = {"kind": "box", "parameters": [{"kind": "float", "name": "dose", "low": 0, "high": 1}]}
 
@@ -78,3 +80,40 @@ def test_context_is_asked_for(browser: TestClient, storage: SQLStorage) -> None:
     assert curve["tried"]["context"] == [0, 10, 20, 30, -5]
     assert curve["tried"]["action"] == [trial.params["set"] for trial in study.trials]
     assert table["others"] == []
+
+
+def test_the_cards_say_what_is_known_and_what_is_not(
+    browser: TestClient, storage: SQLStorage
+) -> None:
+    few = nr.Study.create("few", [(0, 1)], "maximize", storage=storage)
+    few.add([0.3], 41.5)
+    model_of(browser, "few")
+    text = _words(browser.get("/studies/few").text)
+    assert "There are too few values to say how far it scatters." in text
+    assert "If you repeat it, expect about 41.5." in text
+    assert "Not known yet: the values are too few, or say too little." in text
+    limited = nr.Study.create(
+        "limited", [(0, 1)], "maximize", storage=storage, outcomes={"load": nr.AtMost(0.5)}
+    )
+    for i in range(12):
+        x, noise = i / 11, 0.02 * (-1) ** i
+        limited.add([x], x + noise, outcomes={"load": x - noise})
+    answer = model_of(browser, "limited")
+    assert [row["asked"] for row in answer["sure"]] == [0.5, 0.8, 0.9, 0.95, 0.99]
+    assert answer["sure"][2]["number"] == answer["recommended"]["number"]
+    text = _words(browser.get("/studies/limited").text)
+    assert "How sure must it be to keep all limits?" in text
+    assert "better than the recommended point, with a chance of 95%" in text
+    exact = nr.Study.create(
+        "exact", [(0, 1)], "maximize", nr.InsuredGPUCB(noise_std=0), storage=storage
+    )
+    for i in range(5):
+        exact.add([i / 5], i / 5)
+    model_of(browser, "exact")
+    assert "Values are exact: a repeat gives the same." in _words(
+        browser.get("/studies/exact").text
+    )
+
+
+def _words(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())

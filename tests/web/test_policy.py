@@ -45,7 +45,7 @@ def test_the_policy_is_drawn_beside_what_was_tried(page: Page, empty: SQLStorage
     assert option["axes"] == ["linear", "category"]
     assert number["titles"] == ["outside", "set &lt;b&gt;point&lt;/b&gt;"]  # a name is no markup
     for outside, best in list(zip(number["x"], number["y"], strict=True))[::8]:
-        found = study.recommended_for({"outside": outside}).params["set <b>point</b>"]
+        found = study.recommend(context={"outside": outside}).params["set <b>point</b>"]
         assert best == pytest.approx(found, abs=1e-6)
     assert set(option["y"]) <= {"slow", "fast"}
     words = page.text("#policy-0")

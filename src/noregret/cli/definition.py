@@ -94,6 +94,7 @@ class Definition:
         strategy: How points are chosen: insured, rigorous, paper, gp-ucb, log-ei, random, an
             extension such as thompson, or one of another package. [default: insured]
         with_: An option of the strategy, such as noise_bound=0.1 for rigorous.
+        exact: Values have no noise, as those of a simulation: short for --with noise_std=0.
         seed: Seed of the random numbers. [default: 0]
         outcome: A measurement beside the value, with its limit: 'toxicity<=0.3', 'purity>=50'.
         context: A parameter that you cannot choose; its current value is given at each ask.
@@ -110,6 +111,7 @@ class Definition:
     goal: Goal | None = None
     strategy: Annotated[str | None, "NAME", complete_strategy] = None
     with_: Annotated[tuple[str, ...], "OPTION=VALUE"] = ()
+    exact: bool = False
     seed: Annotated[int | None, click.IntRange(min=0)] = None
     outcome: Annotated[tuple[str, ...], "NAME<=LIMIT"] = ()
     context: Names = ()
@@ -124,9 +126,11 @@ class Definition:
         return [(kind, text) for kind in CONSTRAINTS for text in getattr(self, kind)]
 
     def chosen_strategy(self) -> Strategy | None:
-        """The strategy of ``--strategy`` and ``--with``; None if none is named."""
-        if self.strategy is not None:
-            return _strategy({"name": self.strategy, **typed_pairs(self.with_)})
+        """The strategy of ``--strategy``, ``--with`` and ``--exact``; None if none is named."""
+        exact: dict[str, Any] = {"noise_std": 0.0} if self.exact else {}
+        if self.strategy is not None or (exact and not self.with_):
+            settings = {**exact, **typed_pairs(self.with_)}
+            return _strategy({"name": self.strategy or "insured", **settings})
         if self.with_:
             raise ConfigurationError("--with sets an option of a strategy: add --strategy NAME")
         return None

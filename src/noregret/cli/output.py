@@ -14,7 +14,7 @@ from noregret.errors import TrialError
 from noregret.space import Candidates, Choice, Float, Int, Parameter, Space, named_params
 from noregret.storage import codec
 from noregret.strategies import display_name
-from noregret.study import Study, algorithms, understood, units_of
+from noregret.study import CHANCE, Study, algorithms, left_of, understood, units_of
 from noregret.trials import STATES, AtLeast, AtMost, Trial, as_json, shown, standing
 
 VALUE = re.compile(r"\{'[^{}\"]*\}|\['[^\[\]\"]*\]|\[\]")  # a dict or list with text
@@ -242,11 +242,18 @@ def trial_text(study: Study, trial: Trial) -> str:
 # -- results --
 
 
-def results(study: Study, delta: float | None = None) -> dict[str, Any]:
-    """Keys best, recommended, predicted, certificate; null before the first value."""
-    document: dict[str, Any] = dict.fromkeys(("best", "recommended", "predicted", "certificate"))
+def results(study: Study, delta: float | None = None, chance: float = CHANCE) -> dict[str, Any]:
+    """Keys best, recommended, predicted, left, certificate; null before the first value.
+
+    Args:
+        study: The study.
+        delta: Failure probability of the certificate; None: the strategy's own.
+        chance: That the recommended point keeps all limits.
+    """
+    keys = ("best", "recommended", "predicted", "left", "certificate")
+    document: dict[str, Any] = dict.fromkeys(keys)
     try:
-        result = study.result(delta)
+        result = study.result(delta, chance=chance)
     except TrialError:  # no value yet
         return document
     document["best"] = trial_document(study, result.best)
@@ -254,8 +261,15 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
     if study.outcomes:
         state = study.feasibility()
         document["feasibility"] = {"state": state.state, "text": str(state)}
+        document["chance"] = result.chance
     if result.prediction is not None:
-        document["predicted"] = dict(zip(("mean", "std"), result.prediction, strict=True))
+        mean, std = result.prediction
+        document["predicted"] = {"mean": mean, "std": std, "repeat_std": result.repeat_std}
+        if result.too_few:
+            document["predicted"] |= {"std": None, "repeat_std": None}
+    left = left_of(study, result)
+    if left is not None:
+        document["left"] = {"gain": left.gain, "chance": left.chance}
     certificate = result.certificate
     if certificate is not None and certificate.proved:
         names = ("regret_bound", "condition", "refuted", "slack")
@@ -263,6 +277,30 @@ def results(study: Study, delta: float | None = None) -> dict[str, Any]:
         if study.outcomes:
             document["certificate"]["violations"] = dict(certificate.violations)
     return document
+
+
+def expected_text(mean: float, std: float | None, repeat_std: float | None) -> str:
+    """What the model expects at the recommended point, and of a repeat there."""
+    if std is None:
+        about = f"the model expects about {mean:.4g}"
+        return f"{about}; too few values to say how far it scatters"
+    if repeat_std == 0:
+        return f"{mean:.6g}, values are exact"
+    text = f"the model expects {plus_minus(mean, std)}"
+    if repeat_std is None:
+        return text
+    low, high = (plus_minus(mean + k * repeat_std, repeat_std).split()[0] for k in (-2, 2))
+    return f"{text}, a repeat between {low} and {high}"
+
+
+def left_text(gain: float | None, chance: float) -> str:
+    """How much better than the recommended point it may get."""
+    if gain is None:
+        return "how much better it could get is not known yet"
+    return (
+        f"at most {gain:.3g} better than the recommended point, with a chance of {chance:.0%} by"
+        " the model: a rule of thumb"
+    )
 
 
 def labelled(rows: Mapping[str, str | None]) -> list[str]:
@@ -287,9 +325,14 @@ def results_text(study: Study, document: Mapping[str, Any]) -> str:
         rows["recommended"] = f"depends on {', '.join(study.context)}: noregret plot policy"
     elif document["predicted"] is not None:
         same = recommended["number"] == best["number"]
-        expected = plus_minus(**document["predicted"])
         where = "the same point" if same else place(recommended)
-        rows["recommended"] = f"{where}  (the model expects {expected})"
+        rows["recommended"] = f"{where}  ({expected_text(**document['predicted'])})"
+    if document.get("chance") is not None:
+        likely = document["chance"]
+        words = f"{likely:.0%}" if likely <= 0.99 else "over 99%"
+        rows["keeps limits"] = f"with a chance of {words}, by the model"
+    if document["left"] is not None:
+        rows["left"] = left_text(**document["left"])
     certificate = document["certificate"]
     if certificate is not None and certificate["refuted"]:
         rows["certified"] = f"nothing: its condition is {certificate['condition']}"

@@ -18,7 +18,7 @@ from noregret.errors import ConfigurationError, UnknownTrialError
 from noregret.plot import canvas
 from noregret.space import Space, named_params
 from noregret.strategies import algorithm_of, display_name
-from noregret.study import Study, algorithms
+from noregret.study import CHANCE, Study, algorithms
 from noregret.trials import State, Trial
 
 SHOWN = 20  # trials in a table without --all
@@ -33,6 +33,7 @@ def show_command(
     state: State | None = None,
     where: options.Assignments = (),
     about: options.Text = None,
+    chance: options.Probability = CHANCE,
 ) -> None:
     """Show a study: its parameters, its trials and the best point.
 
@@ -43,6 +44,7 @@ def show_command(
         state: Only trials in this state.
         where: Only with this attribute.
         about: Only with this text in the note or the reason.
+        chance: How sure it must be that the recommended point keeps all limits.
 
     Example:
         noregret show lab, or noregret show lab 7 for one trial
@@ -65,7 +67,7 @@ def show_command(
         and text in f"{trial.note or ''}\n{trial.error or ''}".casefold()
         and attributes.items() <= dict(trial.attributes).items()
     ]
-    found = output.results(study)
+    found = output.results(study, chance=chance)
     document = output.study_document(study) | output.counts(study) | found
     document["trials"] = [output.trial_document(study, each) for each in selected]
     target.emit(document, _study_text(target, study, found, selected, all_))
@@ -123,20 +125,26 @@ def _algorithms(study: Study) -> str:
 
 
 @options.command
-def best_command(target: options.Target, *, delta: options.Probability | None = None) -> None:
+def best_command(
+    target: options.Target,
+    *,
+    delta: options.Probability | None = None,
+    chance: options.Probability = CHANCE,
+) -> None:
     """Show the best value and the recommended point.
 
     With noise the best value is partly luck: the recommended point is the best by the model.
 
     Args:
         delta: Failure probability of the certificate.
+        chance: How sure it must be that the recommended point keeps all limits.
 
     Example:
         noregret best lab
     """
     study = target.read()
     study.best  # noqa: B018 — raises without a value
-    found, resolution = output.results(study, delta), study.resolution()
+    found, resolution = output.results(study, delta, chance), study.resolution()
     radius, exact = resolution.radius, resolution.exact
     found["resolution"] = {"radius": radius, "exact": exact, "text": str(resolution)}
     document = {"study": study.name, "goal": study.goal, **found}

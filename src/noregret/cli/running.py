@@ -40,7 +40,7 @@ from noregret.errors import (
     WorkerDiedError,
 )
 from noregret.space import Candidates, Space, named_params
-from noregret.study import CertifiedWithin, Isolated, Reached, Study, was_killed
+from noregret.study import CertifiedWithin, Isolated, LeftBelow, Reached, Study, was_killed
 from noregret.trials import check_noise, check_value, returned
 
 Objective = Callable[[Any], Any]
@@ -367,6 +367,7 @@ def run_command(
     total: Annotated[int | None, click.IntRange(min=0)] = None,
     timeout: Annotated[options.NotNegative | None, "SECONDS"] = None,
     value: Annotated[float | None, "--target", "VALUE"] = None,
+    left: Annotated[options.Positive | None, "GAIN"] = None,
     certified: Annotated[options.Positive | None, "REGRET"] = None,
     heuristic: bool = False,
     workers: options.Count = 1,
@@ -392,6 +393,8 @@ def run_command(
         total: Stop once the study has this many trials, those of other workers included.
         timeout: Start no more trials after this time.
         value: Stop once a value is as good as this.
+        left: Stop once it can hardly get better than the recommended point by more than this, by
+            the model: a rule of thumb.
         certified: Stop once the recommended point's regret is certified to be below this.
         heuristic: With --certified: accept a bound that is not proved.
         workers: Number of trials at once, in threads.
@@ -413,8 +416,11 @@ def run_command(
         raise click.UsageError("--heuristic goes with --certified")
     if certified is not None:
         stops.append(CertifiedWithin(certified, heuristic=heuristic))
+    if left is not None:
+        stops.append(LeftBelow(left))
     if not stops and not dry_run and trials is total is timeout is None:
-        raise click.UsageError("when to stop? --trials, --total, --timeout, --target, --certified")
+        stopping = "--trials, --total, --timeout, --target, --left, --certified"
+        raise click.UsageError(f"when to stop? {stopping}")
     click.get_current_context().with_resource(_signals())
     study = target.open()
     before, started = len(study.trials), time.monotonic()

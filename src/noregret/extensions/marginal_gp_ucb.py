@@ -13,13 +13,12 @@ from noregret.errors import MissingExtraError, NumericalError, check_range
 from noregret.gp import (
     MAP,
     SMALLEST_NOISE_VAR,
-    VARIANCE_FLOOR,
     Evidence,
     Fit,
     Gamma,
     Kernel,
     LogNormal,
-    Posterior,
+    PosteriorMixture,
     Prior,
     SquaredExponential,
     starting_points,
@@ -103,41 +102,9 @@ def sample(evidence: Evidence, settings: HMC, start: Array, rng: np.random.Gener
 
 
 @dataclass(frozen=True, slots=True)
-class MomentMatched:
-    """Posteriors of equally likely hyperparameters, moment-matched: μ̄ = mean μ_s, σ̄² = mean(σ_s²
-    + μ_s²) − μ̄². theory.md#marginal
-    """
-
-    parts: tuple[Posterior, ...]
-
-    def predict(self, A: Array) -> tuple[Array, Array]:
-        means, stds = zip(*(part.predict(A) for part in self.parts), strict=True)
-        mean = np.mean(means, axis=0)
-        var = np.mean(np.square(stds), axis=0) + np.var(means, axis=0)
-        return mean, np.sqrt(np.maximum(var, VARIANCE_FLOOR))
-
-    def predict_gradients(self, A: Array) -> tuple[Array, Array, Array, Array]:
-        means, stds, dmeans, dstds = (
-            np.array(v)
-            for v in zip(*(part.predict_gradients(A) for part in self.parts), strict=True)
-        )
-        mean, dmean = means.mean(axis=0), dmeans.mean(axis=0)
-        std = np.sqrt(np.maximum((stds**2).mean(axis=0) + means.var(axis=0), VARIANCE_FLOOR))
-        half = (stds[..., None] * dstds).mean(axis=0) + (
-            (means - mean)[..., None] * (dmeans - dmean)
-        ).mean(axis=0)
-        return mean, std, dmean, half / std[:, None]
-
-    def joint(self, A: Array) -> tuple[Array, Array]:
-        means, covariances = zip(*(part.joint(A) for part in self.parts), strict=True)
-        apart = np.array(means) - np.mean(means, axis=0)
-        return np.mean(means, axis=0), np.mean(covariances, axis=0) + apart.T @ apart / len(means)
-
-
-@dataclass(frozen=True, slots=True)
 class MarginalGPUCB:
-    """GP-UCB with a constant width on the moment-matched mixture of posteriors; values are
-    standardised. Needs the extra ``hmc``.
+    """GP-UCB with a constant width on the moment-matched mixture of posteriors, theory.md#marginal;
+    values are standardised. Needs the extra ``hmc``.
 
     Args:
         prior: The prior of the lengthscales.
@@ -179,7 +146,7 @@ class MarginalGPUCB:
 
     def _mixture(
         self, space: SearchSpace, history: History, rng: np.random.Generator
-    ) -> tuple[ModelData, MomentMatched, Fit]:
+    ) -> tuple[ModelData, PosteriorMixture, Fit]:
         data = standardise(
             history, rescale=True, offset=0.0, noise_std=self.noise_std, regulariser=None
         )
@@ -190,11 +157,11 @@ class MarginalGPUCB:
         start = starting_points(evidence, rule, previous, rng)[0]
         draws: Array = np.exp(sample(evidence, self.sampler, start, rng))
         noise = draws[:, d] if evidence.estimates_noise else np.full(len(draws), np.nan)
-        mixture = MomentMatched(
-            tuple(
+        mixture = PosteriorMixture.equal(
+            [
                 data.condition(self.kernel, row[:d], float(v))
                 for row, v in zip(draws, noise, strict=True)
-            )
+            ]
         )
         typical = Fit(
             np.exp(np.mean(np.log(draws[:, :d]), axis=0)), float(np.exp(np.mean(np.log(noise))))

@@ -3,6 +3,7 @@
 kernels       stationary kernels, sums and products    priors     of lengthscales and noise
 posterior     condition, predict, append               fit        evidence, MAP, refit schedule
 factor_cache  the factor, block by block               linalg     triangular solves and products
+mixture       hyperparameters averaged out
 device        processor or GPU                         device_factor  the factor there
 """
 
@@ -34,6 +35,7 @@ from noregret.gp.kernels import (
     stationary,
     value_and_slope,
 )
+from noregret.gp.mixture import PosteriorMixture, averaged
 from noregret.gp.posterior import (
     GREEDY_SHARE,
     VARIANCE_FLOOR,
@@ -70,12 +72,14 @@ __all__ = [
     "LogNormal",
     "Matern",
     "Posterior",
+    "PosteriorMixture",
     "Predictor",
     "Prior",
     "SquaredExponential",
     "Structure",
     "Term",
     "additive",
+    "averaged",
     "composed",
     "condition",
     "covariance",

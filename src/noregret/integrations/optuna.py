@@ -18,8 +18,8 @@ from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, MissingExtraError, SpaceError
 from noregret.integrations.axes import Axes, Axis, Single, checked, ranged, seed_from
 from noregret.space import Choice, Float, Int
-from noregret.strategies import Strategy
-from noregret.study import CertifiedWithin, Study
+from noregret.strategies import InsuredGPUCB, LogEI, Strategy
+from noregret.study import CertifiedWithin, LeftBelow, Study
 from noregret.trials import AtMost, Decision, Goal, Limit, State, Trial, keeps
 
 try:
@@ -167,15 +167,16 @@ class NoRegretStopping:
     """An Optuna callback that ends ``study.optimize`` once the best point is known well enough:
     ``study.optimize(f, callbacks=[NoRegretStopping(0.01)])``, with any sampler.
 
-    A noregret model of the finished trials bounds the regret of its recommended point, and the
-    study is stopped when that is at most ``regret``. Pruning is as it was: ``trial.should_prune``
-    does not know of it.
+    A noregret model of the finished trials says what is left, as ``noregret.Study.left`` does, and
+    the study is stopped when that is at most ``regret``. With a strategy whose certificate is
+    proved the certificate decides. Pruning is as it was: ``trial.should_prune`` does not know of
+    it.
 
     Args:
         regret: The largest regret at which the study is stopped.
         strategy: Whose bound it is; None is the default strategy, which has none that is proved.
-        delta: The failure probability of the bound; None: that of the strategy.
-        heuristic: Accept a bound that is not proved, as a rule of thumb.
+        delta: The failure probability of the bound; None: that of the strategy, or 0.05.
+        heuristic: Accept a number that is not proved, as a rule of thumb.
         at_least: The number of complete trials before the first look.
         every: The number of complete trials between two looks.
 
@@ -195,8 +196,11 @@ class NoRegretStopping:
     ) -> None:
         check_count("at_least", at_least)
         check_count("every", every)
-        self._rule = CertifiedWithin(regret, delta, heuristic)
         self._strategy = checked(strategy)
+        self._rule: CertifiedWithin | LeftBelow = CertifiedWithin(regret, delta, heuristic)
+        if isinstance(self._strategy, InsuredGPUCB | LogEI):
+            self._rule = LeftBelow(regret, 0.95 if delta is None else 1 - delta)
+        self._regret = regret
         if not (self._strategy.proved or heuristic):
             raise ConfigurationError(
                 f"{type(self._strategy).__name__} has no proved bound to stop by: use"
@@ -217,7 +221,7 @@ class NoRegretStopping:
         if self._rule(Study(axes.space, goal, self._strategy, trials=history, outcomes=limits)):
             logger.info(
                 f"Stopped after {done} trials: the recommended point is within"
-                f" {self._rule.regret} of the optimum by the model's bound."
+                f" {self._regret} of the optimum by the model."
             )
             study.stop()
 

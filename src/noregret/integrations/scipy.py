@@ -44,7 +44,7 @@ def minimize_noisy(
         x0: A point, or rows of points, to begin with.
         y0: Their values, if they are known already.
         integrality: Which variables are whole numbers.
-        noise_std: The noise's standard deviation, if it is known.
+        noise_std: The noise's standard deviation, if it is known; 0 for exact values.
         strategy: How points are chosen; None is the default strategy.
         rng: A seed or a Generator.
         callback: Called after each evaluation, with ``intermediate_result`` if that is its

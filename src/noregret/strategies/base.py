@@ -14,7 +14,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import ndtr
 
 from noregret.errors import check_range
-from noregret.gp import Fit, JointPredictor, Kernel
+from noregret.gp import Fit, JointPredictor, Kernel, PosteriorMixture
 from noregret.rkhs import RadiusBand
 from noregret.search import Acquisition, allowed, ucb, unlike
 from noregret.space import Array, SearchSpace, spread_points
@@ -111,6 +111,9 @@ class Belief:
     radius: RadiusBand | None = None  # a narrower band than width times std, in the model's units
     refuted: bool = False  # the data contradict the condition
     outcomes: tuple[OutcomeBelief, ...] = ()  # where there are limits
+    # the posterior with its hyperparameters averaged out, computed when it is asked for
+    mixture: Callable[[], PosteriorMixture] | None = None
+    exact: bool = False  # values have no noise: the best one told is the best point known
 
     def __repr__(self) -> str:
         return f"<Belief: {', '.join(f'{name} {text}' for name, text in self._rows())}>"
@@ -132,6 +135,27 @@ class Belief:
         mean, std = self.predictor.predict(A)
         with np.errstate(over="ignore"):
             return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
+
+    @property
+    def averaged(self) -> JointPredictor:
+        """The mixture over hyperparameters; without one the fitted model."""
+        return self.predictor if self.mixture is None else self.mixture()
+
+    def predict_averaged(self, A: Array) -> tuple[Array, Array]:
+        """``predict`` with the uncertainty of the hyperparameters."""
+        mean, std = self.averaged.predict(A)
+        with np.errstate(over="ignore"):
+            return _numbers(self.offset + self.scale * mean), _numbers(self.scale * std)
+
+    @property
+    def noise_std(self) -> float | None:
+        """Standard deviation of a value to come around f; None: not averaged."""
+        return None if self.mixture is None else self.in_values(self.mixture().noise_std)
+
+    @property
+    def noise_is_told(self) -> bool:
+        """Whether the noise is known, by all members of the mixture alike."""
+        return self.mixture is not None and bool(np.ptp(self.mixture().noise_var) == 0)
 
     def regret(self, x: Array, top: Array) -> float:
         """By how much f(top) may exceed f(x), in the values' units. Offset and scale come last: a
@@ -187,7 +211,14 @@ class OutcomeBelief:
         return np.minimum(*ends), np.maximum(*ends)
 
     def chance(self, A: Array) -> Array:
-        """The probability that the outcome is within its limit."""
+        """That its limit is kept, hyperparameters averaged where the model does."""
+        margin = self.margin
+        if margin.mixture is not None:
+            return margin.mixture().chance_above(A, -margin.offset / margin.scale)
+        return self.fitted_chance(A)
+
+    def fitted_chance(self, A: Array) -> Array:
+        """The same by the fitted model alone, which is faster."""
         mean, std = self.margin.predict(A)
         return np.asarray(ndtr(mean / np.maximum(std, TINY)))
 

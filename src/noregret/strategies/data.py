@@ -7,12 +7,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 from scipy.spatial import KDTree
 
-from noregret.gp import Covariance, Evidence, Posterior, Prior, condition
+from noregret.gp import (
+    Covariance,
+    Evidence,
+    Posterior,
+    PosteriorMixture,
+    Prior,
+    averaged,
+    condition,
+)
 from noregret.search import low_discrepancy
 from noregret.space import Array, SearchSpace, spread_points
 from noregret.trials import History
@@ -146,6 +156,13 @@ class ModelData:
         return condition(
             kernel, lengthscales, self.X, self.y, per_point, unknown, common, kriging=kriging
         )
+
+    def mixture(
+        self, kernel: Covariance, lengthscales: Array, noise_var: float
+    ) -> Callable[[], PosteriorMixture]:
+        """Computes the mixture around a fitted class when it is called, once."""
+        _, common = self.known_noise(noise_var)
+        return cache(partial(averaged, kernel, lengthscales, self.X, self.y, self.told, common))
 
     def fitted_mean(self, posterior: Posterior) -> Array:
         """μ at the evaluated points: K w = y − Λ w."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from noregret.gp import (
     LogNormal,
     Matern,
     Posterior,
+    averaged,
     condition,
     fit_inputs,
     log_evidence_gradient,
@@ -222,13 +224,15 @@ class OutcomeModel:
         margins, theta = self.margins, self.fitted.lengthscales
         offset, scale = standard_units(margins.y)
         least = math.sqrt(self.noise_var) / float(self.scale.slope(np.zeros(1))[0])
-        std = np.where(np.isnan(margins.noise_std), least, margins.noise_std) / scale
-        noise_var = np.clip(std, *NOISE_RANGE) ** 2
-        posterior = condition(KERNEL, theta, margins.X, scaled(margins.y, offset, scale), noise_var)
+        told = np.clip(margins.noise_std / scale, *NOISE_RANGE) ** 2
+        common = float(np.clip(least / scale, *NOISE_RANGE)) ** 2
+        noise_var = np.where(np.isnan(told), common, told)
+        y = scaled(margins.y, offset, scale)
+        posterior = condition(KERNEL, theta, margins.X, y, noise_var)
+        mixture = partial(averaged, KERNEL, theta, margins.X, y, told, common, kriging=False)
         words = "a guess by the data, not proved: two standard deviations of a fitted model"
-        return OutcomeBelief(
-            margins.name, margins.limit, Belief(posterior, 2.0, theta, offset, scale, words)
-        )
+        belief = Belief(posterior, 2.0, theta, offset, scale, words, mixture=cache(mixture))
+        return OutcomeBelief(margins.name, margins.limit, belief)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -57,7 +57,7 @@ from noregret.strategies.surrogate import (
     last_memory,
     previous_fit,
 )
-from noregret.strategies.validation import check_positive
+from noregret.strategies.validation import check_noise_std
 from noregret.trials import Decision, Explanation, History, Kind, Limit, Proposal, payload_as
 
 KERNEL = Matern(2.5)
@@ -100,7 +100,8 @@ class InsuredGPUCB:
         insurance: c in the budget c·t^0.9 of the regret that surveys may cost in t decisions,
             in standard deviations of f over the space. 0: none, a plain fitted optimizer that may
             stick. Twice as much looks around about twice as often.
-        noise_std: Standard deviation of a value's noise, in the values' units; None estimates it.
+        noise_std: Standard deviation of a value's noise, in the values' units; None estimates it,
+            0: values are exact, as those of a simulation, and the best of them is recommended.
         initial_points: How many spread points come first; None: two per input, from 3 to 12.
         acquisition: What a promise maximises: "in turn" UCB and log expected improvement, or one of
             the two, "ucb" or "log_ei", always.
@@ -127,7 +128,7 @@ class InsuredGPUCB:
                 f" t^0.9, at least 0, got {self.insurance!r}: 0 never looks around, 0.5 is the"
                 " default"
             )
-        check_positive("noise_std", self.noise_std)
+        check_noise_std(self.noise_std)
         check_initial_points(self.initial_points)
         if self.acquisition not in get_args(Promise):
             raise ConfigurationError(
@@ -206,7 +207,9 @@ class InsuredGPUCB:
         fit = Fit(asked.fit.lengthscales, asked.fit.noise_var / slope**2)
         outcomes = tuple(model.belief() for model in asked.feasibility.outcomes)
         delta = DELTA if delta is None else delta
-        return heuristic_belief(data, asked.kernel, fit, WIDTH, delta, outcomes)
+        belief = heuristic_belief(data, asked.kernel, fit, WIDTH, delta, outcomes)
+        told = np.isfinite(history.observed.noise_std).any()
+        return replace(belief, exact=self.noise_std == 0 and not told)
 
 
 class Asked:

@@ -20,7 +20,8 @@ class LogEI(Delegating):
     """Improvement over the best posterior mean at an evaluated point, which noise does not inflate.
 
     Args:
-        noise_std: Standard deviation of a value's noise, in the values' units; None estimates it.
+        noise_std: Standard deviation of a value's noise, in the values' units; None estimates it,
+            0: values are exact.
         initial_points: How many spread points come first; None: two per input, from 3 to 12.
         surrogate: How f is modelled, as in ``InsuredGPUCB``.
 

@@ -275,4 +275,5 @@ def heuristic_belief(
         condition,
         radius=radius,
         outcomes=outcomes,
+        mixture=framed.mixture(kernel, theta, noise_var),
     )

@@ -51,6 +51,12 @@ def check_kernel(kernel: object) -> None:
     check_instance("kernel", kernel, Kernel, "Matern(2.5) or SquaredExponential()")
 
 
+def check_noise_std(value: float | None) -> None:
+    """ConfigurationError unless it is None, 0 for exact values, or positive."""
+    if not (isinstance(value, (int, float)) and not isinstance(value, bool) and value == 0):
+        check_positive("noise_std", value)
+
+
 def settle_lengthscales(settings: Any) -> None:
     """Makes a tuple of several lengthscales, and checks that each is positive."""
     given = settings.lengthscales

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from noregret.study.isolated import Isolated, was_killed
 from noregret.study.progress_bar import Progress
 from noregret.study.result import (
+    CHANCE,
     Certificate,
     Feasibility,
     Recommendation,
@@ -13,8 +14,9 @@ from noregret.study.result import (
     Result,
     algorithms,
     policy_of,
+    recommended_by_chance,
 )
-from noregret.study.running import CertifiedWithin, Infeasible, Reached
+from noregret.study.running import CertifiedWithin, Infeasible, LeftBelow, Reached
 from noregret.study.study import Study, delete_study, snapshot_of, studies
 
 if TYPE_CHECKING:
@@ -28,13 +30,17 @@ if TYPE_CHECKING:
         units_of,
     )
     from noregret.study.one_call import last_study, maximize, minimize
+    from noregret.study.remaining import Left, left_of
 
 __all__ = [
+    "CHANCE",
     "Certificate",
     "CertifiedWithin",
     "Feasibility",
     "Infeasible",
     "Isolated",
+    "Left",
+    "LeftBelow",
     "Progress",
     "Reached",
     "Recommendation",
@@ -45,6 +51,7 @@ __all__ = [
     "delete_study",
     "designs",
     "last_study",
+    "left_of",
     "maximize",
     "minimize",
     "numbers",
@@ -53,6 +60,7 @@ __all__ = [
     "read_limits",
     "read_measured",
     "read_number",
+    "recommended_by_chance",
     "snapshot_of",
     "studies",
     "understood",
@@ -63,7 +71,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Imports what reads files and typed numbers, and the calls of one line, when first used."""
-    for module in ("one_call", "numerals", "files") if name in __all__ else ():
+    for module in ("one_call", "numerals", "files", "remaining") if name in __all__ else ():
         loaded = import_module(f"noregret.study.{module}")
         if hasattr(loaded, name):
             return getattr(loaded, name)

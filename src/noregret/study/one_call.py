@@ -8,7 +8,7 @@ from typing import Any
 from noregret.diagnostics import check_count
 from noregret.errors import ConfigurationError, TrialError
 from noregret.storage import MemoryStorage
-from noregret.strategies import Strategy
+from noregret.strategies import InsuredGPUCB, Strategy
 from noregret.study.running import check_call
 from noregret.study.study import Callback, Place, Study
 from noregret.trials import Goal
@@ -30,6 +30,7 @@ def maximize(
     strategy: Strategy | None = None,
     seed: int = 0,
     *,
+    noise_std: float | None = None,
     storage: Place = None,
     name: str | None = None,
     resume: bool = False,
@@ -46,6 +47,8 @@ def maximize(
         trials: How many evaluations.
         strategy: How points are chosen; ``None`` is ``nr.InsuredGPUCB()``.
         seed: Of the random numbers: the same seed gives the same proposals.
+        noise_std: Standard deviation of a value's noise, in place of ``strategy``. 0: values are
+            exact, as those of a simulation. None: the strategy's own, which the default estimates.
         storage: A file or a URL in which the study is kept, under ``name``.
         name: Of the stored study.
         resume: If the stored study is there already it goes on, until it has ``trials`` in all.
@@ -57,6 +60,7 @@ def maximize(
         The study: ``.best``, ``.recommended``, ``.trials``, ``.certificate()``. If the call ends
         early, by an exception or Ctrl-C, it is ``error.study`` and ``last_study()``.
     """
+    strategy = _with_noise(strategy, noise_std)
     settings = (objective, space, trials, strategy, seed, storage, name, resume)
     return _optimise("maximize", *settings, catch, callbacks, progress)
 
@@ -68,6 +72,7 @@ def minimize(
     strategy: Strategy | None = None,
     seed: int = 0,
     *,
+    noise_std: float | None = None,
     storage: Place = None,
     name: str | None = None,
     resume: bool = False,
@@ -83,6 +88,7 @@ def minimize(
         trials: How many evaluations.
         strategy: How points are chosen.
         seed: The seed of the random numbers.
+        noise_std: The noise's standard deviation; 0 for exact values.
         storage: Where the study is kept.
         name: The name of the stored study.
         resume: Whether a stored study goes on.
@@ -93,8 +99,19 @@ def minimize(
     Returns:
         The study.
     """
+    strategy = _with_noise(strategy, noise_std)
     settings = (objective, space, trials, strategy, seed, storage, name, resume)
     return _optimise("minimize", *settings, catch, callbacks, progress)
+
+
+def _with_noise(strategy: Strategy | None, noise_std: float | None) -> Strategy | None:
+    if noise_std is None:
+        return strategy
+    if strategy is not None:
+        raise ConfigurationError(
+            "give noise_std or a strategy, not both: a strategy has its own noise_std"
+        )
+    return InsuredGPUCB(noise_std=noise_std)
 
 
 def _optimise(

@@ -31,6 +31,10 @@ MOST_INDISTINCT = 256  # trials that are compared with the one of the best mean
 COVER_SLACK = 0.01  # share of the norm bound up to which a cover is refined
 SEARCH_POINTS = 4096  # of the search where no cover can be computed
 INFEASIBLE_PENALTY = 1e6  # model units, larger than any value: for actions that break a limit
+FEW = 5  # values below which scatter is not known, without told noise and without replicates
+CHANCE = 0.9  # that the recommended point keeps all limits, where nothing else is asked for
+# Chances by the fitted model at which an action is sought until the averaged one suffices.
+STRICTER = (0.97, 0.99, 0.999, 0.99999)
 POLICY_POINTS = 33  # contexts along a policy's curve
 
 
@@ -48,8 +52,8 @@ class Certificate:
         refuted: The data contradict the condition.
         slack: How much the bound may exceed what an exact maximum of the band would give; it is
             included.
-        violations: By how much ``params`` may break each limit, in the outcome's unit; 0: it surely
-            keeps it.
+        violations: By how much ``params`` may break each limit, in the outcome's unit; 0: by the
+            band it keeps it, surely where that is proved.
     """
 
     params: Any
@@ -69,16 +73,22 @@ class Certificate:
 @dataclass(frozen=True, slots=True)
 class Result:
     """What a study has found, from one fit. In a study with context it is over all contexts that
-    were met: see ``Study.recommended_for``.
+    were met: see ``Study.recommend``.
 
     Args:
         best: The trial with the best observed value, partly luck under noise.
         recommended: The trial with the best posterior mean, or with the best lower bound where that
             is proved; ``best`` without a model.
-        prediction: Posterior mean and std of f there, in the values' sign.
+        prediction: Posterior mean and std of f there, in the values' sign, hyperparameters averaged
+            where the strategy does.
         certificate: A bound on its regret; None without a model.
         belief: The posterior; None without a model.
         feasible: Whether the model expects it to keep all limits; None: there are none.
+        repeat_std: Standard deviation of a repeat there around ``prediction``, noise included; None
+            without an averaged model.
+        too_few: Too few values to say how far f and a repeat scatter: neither std is to be relied
+            on.
+        chance: That it keeps all limits, by the model; None: there are none.
     """
 
     best: Trial
@@ -87,6 +97,9 @@ class Result:
     certificate: Certificate | None
     belief: Belief | None
     feasible: bool | None = None
+    repeat_std: float | None = None
+    too_few: bool = False
+    chance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +133,19 @@ class Feasibility:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What to use in a context.
+    """What to use, in a context or without one.
 
     Args:
         params: The whole point.
         context: The values of the context parameters.
-        mean: Posterior mean of f there.
-        std: Posterior standard deviation of f there.
+        mean: Posterior mean of f there, hyperparameters averaged where the strategy does.
+        std: Posterior standard deviation of f there, likewise.
         lower: Lower end of the band.
         upper: Upper end of the band.
-        feasible: Whether all limits are probably kept; None: there are none.
+        feasible: Whether all limits are kept with the chance that was asked for; None: there are
+            none.
+        chance: That all limits are kept, by the model; None: there are none.
+        number: The trial with these values; None: it need not have been tried.
     """
 
     params: Any
@@ -139,6 +155,8 @@ class Recommendation:
     lower: float
     upper: float
     feasible: bool | None = None
+    chance: float | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +193,14 @@ class Replay:
     derived: Any = None
     skipped: int = 0
     since: int = 0
+
+
+def check_chance(chance: Any) -> None:
+    """ConfigurationError unless it is a probability in (0, 1)."""
+    if not (isinstance(chance, (int, float)) and 0 < chance < 1):
+        raise ConfigurationError(
+            f"chance is a probability in (0, 1), got {chance!r}: 0.9 is nine in ten"
+        )
 
 
 # -- trials --
@@ -215,33 +241,51 @@ def best_of(record: StudyRecord, trials: Sequence[Trial]) -> Trial:
 
 
 def recommended_of(
-    record: StudyRecord, trials: Sequence[Trial], encode: Callable[[Trial], Array], belief: Belief
+    record: StudyRecord,
+    trials: Sequence[Trial],
+    encode: Callable[[Trial], Array],
+    belief: Belief,
+    chance: float = CHANCE,
 ) -> tuple[Trial, float, float]:
-    """The trial with the best posterior mean, and mean and std there, to be maximised. Where the
-    band is proved, the one with the best lower bound: it has the smallest certificate. Where
-    outcomes have limits: among those that keep them, see ``within_limits``.
+    """The trial with the best posterior mean, and the averaged mean and std there, to be maximised.
+    Where the band is proved, the one with the best lower bound: it has the smallest certificate.
+    Where outcomes have limits: among those that keep them with that chance, see ``within_limits``;
+    where there are none, the one with the largest chance.
 
-    Beside values that diverge a model is blind to all others. So unless the band is proved, no
-    trial counts whose value is further below the median than the best is above it, and of trials
-    that the model cannot tell apart the one with the best value is taken.
+    Where values are exact, the best value told, with std 0. Beside values that diverge a model is
+    blind to all others. So unless the band is proved, no trial counts whose value is further below
+    the median than the best is above it, and of trials that the model cannot tell apart the one
+    with the best value is taken.
     """
     valued = [trial for trial in complete(trials) if trial.value is not None]
     X = np.array([encode(trial) for trial in valued])
-    mean, std = belief.predict(X)
+    mean = belief.predict(X)[0]
     score = belief.band(X)[0] if belief.proved else mean
     value = sign_of(record.goal) * np.array([trial.value for trial in valued], dtype=np.float64)
-    within = within_limits(belief, X)
+    within = within_limits(belief, X, chance)
     if not within.any():
-        score = np.asarray(np.prod(_chances(belief, X), axis=0))
+        score = chance_of_all(belief, X)
     elif belief.proved:
         score = np.where(within, score, -np.inf)
+    elif belief.exact:
+        score = np.where(within, value, -np.inf)
     else:
         middle = np.sort(value[within])[np.sum(within) // 2]
         with np.errstate(over="ignore"):
             within &= value >= middle - (value[within].max() - middle)
         score = np.where(_indistinct(belief, X, np.where(within, mean, -np.inf)), value, -np.inf)
     best = int(np.argmax(score))
-    return valued[best], float(mean[best]), float(std[best])
+    if belief.exact:
+        return valued[best], float(value[best]), 0.0
+    expected, std = belief.predict_averaged(X[[best]])
+    return valued[best], float(expected[0]), float(std[0])
+
+
+def too_few(belief: Belief, X: Array) -> bool:
+    """Whether values at the rows of X are too few to say how far they scatter."""
+    if belief.mixture is None or belief.noise_is_told or len(X) >= FEW:
+        return False
+    return len(np.unique(X, axis=0)) == len(X)
 
 
 def _indistinct(belief: Belief, X: Array, mean: Array) -> Mask:
@@ -267,6 +311,11 @@ def _margins(belief: Belief, X: Array) -> Array:
     return np.array([outcome.margin.band(X) for outcome in belief.outcomes]).reshape(-1, 2, len(X))
 
 
+def chance_of_all(belief: Belief, X: Array) -> Array:
+    """The chance that all limits are kept, taken as independent given the point."""
+    return np.asarray(np.prod(_chances(belief, X), axis=0))
+
+
 def likely_feasible(belief: Belief, X: Array) -> Mask:
     """Where every limit is kept with a chance of at least one half."""
     return np.asarray(np.all(_chances(belief, X) >= 0.5, axis=0))
@@ -277,15 +326,14 @@ def optimistic_points(belief: Belief, X: Array) -> Mask:
     return np.asarray(np.all(_margins(belief, X)[:, 1] >= 0, axis=0))
 
 
-def within_limits(belief: Belief, X: Array) -> Mask:
-    """Where all limits are kept: surely, by a proved band, if that is anywhere; or else with a
-    chance of at least one half each.
+def within_limits(belief: Belief, X: Array, chance: float = CHANCE) -> Mask:
+    """Where all limits are kept with that chance. By a proved band: surely, if that is anywhere, or
+    else with a chance of at least one half each.
     """
-    if belief.proved:
-        sure = np.asarray(np.all(_margins(belief, X)[:, 0] >= 0, axis=0))
-        if sure.any():
-            return sure
-    return likely_feasible(belief, X)
+    if not belief.proved:
+        return chance_of_all(belief, X) >= chance
+    sure = np.asarray(np.all(_margins(belief, X)[:, 0] >= 0, axis=0))
+    return sure if sure.any() else likely_feasible(belief, X)
 
 
 def violations(trials: Sequence[Trial], limits: Mapping[str, Limit]) -> list[float]:
@@ -312,18 +360,30 @@ def result_of(
     trials: Sequence[Trial],
     encode: Callable[[Trial], Array],
     belief: Belief | None,
+    chance: float = CHANCE,
 ) -> Result:
     """What all trials of a study and its belief say."""
     best, space, certificate = best_of(record, trials), record.space, None
     if belief is None:
         return Result(best, best, None, None, None, best.feasible)
-    trial, mean, std = recommended_of(record, trials, encode, belief)
+    trial, mean, std = recommended_of(record, trials, encode, belief, chance)
     x, has_limits = encode(trial), bool(belief.outcomes)
     feasible = bool(likely_feasible(belief, x[None, :])[0]) if has_limits else None
     if not record.context and not (has_limits and is_empty(space, belief)):
         certificate = certify(space, belief, trial.params, x, record.seed)
-    prediction = (sign_of(record.goal) * mean, std)
-    return Result(best, trial, prediction, certificate, belief, feasible)
+    X = np.array([encode(each) for each in complete(trials) if each.value is not None])
+    noise = 0.0 if belief.exact else belief.noise_std
+    return Result(
+        best,
+        trial,
+        (sign_of(record.goal) * mean, std),
+        certificate,
+        belief,
+        feasible,
+        None if noise is None else math.hypot(std, noise),
+        too_few(belief, X),
+        float(chance_of_all(belief, x[None, :])[0]) if has_limits else None,
+    )
 
 
 # -- feasibility and certificates --
@@ -469,11 +529,34 @@ def certify_in(part: SearchSpace, belief: Belief, X: Array, seed: int) -> Certif
     return certify(part, belief, part.decode(x), x, seed)
 
 
+def recommended_by_chance(
+    study: Study, belief: Belief, chances: Sequence[float]
+) -> list[Recommendation]:
+    """What to use for each chance that all limits are kept, from a fit that was made already.
+
+    Args:
+        study: A study with limits and without context.
+        belief: Its belief.
+        chances: As ``Study.recommend`` takes them.
+
+    Returns:
+        A recommendation for each.
+    """
+    record, trials, space, found = study.record(), study.trials, study.space, []
+    for chance in chances:
+        trial = recommended_of(record, trials, study._encode, belief, chance)[0]
+        x = study._encode(trial)
+        found.append(recommend(space, belief, x, study.goal, chance, trial.number))
+    return found
+
+
 # -- contexts --
 
 
-def _score(belief: Belief) -> Acquisition:
-    """The posterior mean, or the lower end of a proved band, in the model's units."""
+def _score(belief: Belief, chance: float) -> Acquisition:
+    """The posterior mean, or the lower end of a proved band, in the model's units; chance: that
+    all limits are kept, by the fitted model.
+    """
     sign = -1.0 if belief.proved else 0.0
     # a proved band may have another centre and width than the posterior
     band = belief.radius if belief.proved else None
@@ -484,10 +567,11 @@ def _score(belief: Belief) -> Acquisition:
         score = np.asarray(centre + sign * width * half)
         if not belief.outcomes:
             return score
-        sure = belief.proved
-        feasible = _margins(belief, A)[:, 0] >= 0 if sure else _chances(belief, A) >= 0.5
-        infeasible = np.prod(_chances(belief, A), axis=0) - INFEASIBLE_PENALTY
-        return np.where(feasible.all(axis=0), score, infeasible)
+        likely = np.prod([outcome.fitted_chance(A) for outcome in belief.outcomes], axis=0)
+        kept = likely >= chance
+        if belief.proved:
+            kept = np.all(_margins(belief, A)[:, 0] >= 0, axis=0)
+        return np.where(kept, score, likely - INFEASIBLE_PENALTY)
 
     def gradients(A: Array) -> tuple[Array, Array]:
         centre, half, d_centre, d_half = model.predict_gradients(A)
@@ -497,30 +581,37 @@ def _score(belief: Belief) -> Acquisition:
     return Acquisition(values, gradients)
 
 
-def best_action(space: SearchSpace, belief: Belief, X: Array, seed: int) -> Array:
+def best_action(
+    space: SearchSpace, belief: Belief, X: Array, seed: int, chance: float = CHANCE
+) -> Array:
     """Where the mean is largest, or the lower bound where that is proved; over all actions, not
-    only those that were tried: a context may be new. X: the evaluated points.
+    only those that were tried: a context may be new. With limits, among those that keep them with
+    that chance by the averaged model, or else the surest one found. X: the evaluated points.
     """
-    rng, none = np.random.default_rng(seed), np.empty((0, space.dimension))
     near = space.snap(X[np.argsort(-belief.predict(X)[0], kind="stable")[:3]])
-    return argmax(_score(belief), space, belief.lengthscales, rng, near, none)
+    none, found = np.empty((0, space.dimension)), []
+    for level in (chance, *(level for level in STRICTER if level > chance)):
+        rng = np.random.default_rng(seed)
+        x = argmax(_score(belief, level), space, belief.lengthscales, rng, near, none)
+        found.append((float(chance_of_all(belief, x[None, :])[0]), x))
+        if belief.proved or found[-1][0] >= chance:
+            return x
+    return max(found, key=lambda pair: pair[0])[1]
 
 
 def recommend(
-    space: SearchSpace, belief: Belief, X: Array, goal: Goal, seed: int
+    space: SearchSpace, belief: Belief, x: Array, goal: Goal, chance: float, number: int | None
 ) -> Recommendation:
-    """The best action in the context that ``space`` holds, with its forecast."""
-    x, sign = best_action(space, belief, X, seed), sign_of(goal)
-    (mean,), (std,) = belief.predict(x[None, :])
+    """The point x with its forecast; number: its trial."""
+    sign, likely = sign_of(goal), None
+    (mean,), (std,) = belief.predict_averaged(x[None, :])
     lower, upper = sorted(sign * float(end[0]) for end in belief.band(x[None, :]))
+    if belief.outcomes:
+        likely = float(chance_of_all(belief, x[None, :])[0])
+    kept = None if likely is None else bool(within_limits(belief, x[None, :], chance)[0])
+    point = space.decode(x), dict(space.fixed)
     return Recommendation(
-        space.decode(x),
-        dict(space.fixed),
-        sign * float(mean),
-        float(std),
-        lower,
-        upper,
-        bool(likely_feasible(belief, x[None, :])[0]) if belief.outcomes else None,
+        *point, sign * float(mean), float(std), lower, upper, kept, likely, number
     )
 
 

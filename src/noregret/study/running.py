@@ -44,6 +44,7 @@ from noregret.errors import (
 from noregret.storage import UNLIMITED
 from noregret.study.isolated import DaemonThreads, Isolated, check_pickled
 from noregret.study.progress_bar import Progress
+from noregret.study.result import check_chance
 from noregret.trials import Ending, Trial, failure_text, is_number, returned, sign_of
 
 if TYPE_CHECKING:
@@ -521,6 +522,41 @@ class CertifiedWithin:
             and (certificate.proved or self.heuristic)
             and certificate.regret_bound <= self.regret
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LeftBelow:
+    """A stopping rule of thumb: by the averaged model f can hardly get better than the recommended
+    point by more than this; see ``Study.left``.
+
+    No theorem says so. A peak narrower than the resolution of the points that were evaluated is not
+    seen, and where the model is wrong for f the number is too. With limits a trial within all of
+    them must have been told.
+
+    Args:
+        gain: The gain at which it stops, in the value's unit.
+        chance: The level of the quantile, in (0, 1).
+
+    Raises:
+        ConfigurationError: A number makes no sense; or, when the rule is asked, the strategy has no
+            such model.
+    """
+
+    gain: float
+    chance: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not is_number(self.gain) or not 0 < self.gain < math.inf:
+            raise ConfigurationError(
+                f"the gain to stop at must be positive and finite, got {self.gain!r}"
+            )
+        check_chance(self.chance)
+
+    def __call__(self, study: Study) -> bool:
+        if not any(trial.value is not None for trial in study.trials):
+            return False
+        left = study.left(self.chance)
+        return left is not None and left <= self.gain and study.best.feasible is not False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,13 +37,16 @@ from noregret.study.record import (
     point_run,
 )
 from noregret.study.result import (
+    CHANCE,
     Certificate,
     Feasibility,
     Recommendation,
     Replay,
     Result,
+    best_action,
     best_of,
     certify_in,
+    check_chance,
     complete,
     feasibility_of,
     recommend,
@@ -867,17 +870,19 @@ class Study:
 
     # -- results --
 
-    def result(self, delta: float | None = None) -> Result:
+    def result(self, delta: float | None = None, *, chance: float = CHANCE) -> Result:
         """Best, recommended, prediction, certificate and belief, from one fit.
 
         Args:
             delta: Failure probability of the band, in (0, 1); None: the strategy's own.
+            chance: That the recommended point keeps all limits, as for ``recommend``.
 
         Raises:
             TrialError: No trial is complete yet.
         """
+        check_chance(chance)
         trials = self.trials
-        return result_of(self._record, trials, self._encode, self._belief(trials, delta))
+        return result_of(self._record, trials, self._encode, self._belief(trials, delta), chance)
 
     @property
     def best(self) -> Trial:
@@ -890,10 +895,11 @@ class Study:
     @property
     def recommended(self) -> Trial:
         """The evaluated point with the best posterior mean, or with the best lower bound where that
-        is proved: what to use in the end.
+        is proved: what to use in the end. Where there are limits, among the points that keep all of
+        them with a chance of 90 % by the model: ``recommend`` takes another chance.
         """
         if self.context:
-            raise self._depends_on_context("recommended", "study.recommended_for({{{}}})")
+            raise self._depends_on_context("recommended", "study.recommend(context={{{}}})")
         trials = self.trials
         belief = self._belief(trials)
         if belief is None:
@@ -926,7 +932,7 @@ class Study:
 
         Args:
             delta: Failure probability of the band, in (0, 1); None: the strategy's own.
-            context: In a study with context: bounds the regret of ``recommended_for(context)``
+            context: In a study with context: bounds the regret of ``recommend(context=…)``
                 against the best action in that context.
 
         Raises:
@@ -945,6 +951,44 @@ class Study:
             raise TrialError("no regret to certify: nothing keeps all limits")
         return certificate
 
+    def left(self, chance: float = 0.95, *, context: Values | None = None) -> float | None:
+        """How much better than the recommended point f may get: the quantile of max f − f(x̂) under
+        the fitted model with its hyperparameters averaged by evidence. A rule of thumb: it cannot
+        see a peak that is narrower than the ``resolution()``. docs/theory.md#left
+
+        Args:
+            chance: The level of the quantile, in (0, 1).
+            context: In a study with context: the values for which it is asked.
+
+        Returns:
+            The number, in the value's unit; None while it is not known: up to five values per
+            number and per option of a choice, and while it would exceed the range of the values
+            told.
+
+        Raises:
+            ConfigurationError: The strategy has no such model: ask ``certificate()``.
+            TrialError: No trial is complete yet.
+        """
+        check_chance(chance)
+        if self.context and context is None:
+            raise self._depends_on_context("left", "study.left(context={{{}}})")
+        part, trials = self._part(None, context), self.trials
+        done, belief = complete(trials), self._belief(trials)
+        best_of(self._record, trials)  # raises without a trial
+        if belief is None or belief.mixture is None:
+            raise ConfigurationError(
+                f"{type(self.strategy).__name__} averages over no hyperparameters, so it does not"
+                " say what is left: ask certificate(), or use the default strategy"
+            )
+        if context is None:
+            x = self._encode(recommended_of(self._record, trials, self._encode, belief)[0])
+        else:
+            x = best_action(part, belief, self._history(trials).X, self._record.seed)
+        from noregret.study.remaining import left_at
+
+        y = np.array([trial.value for trial in done if trial.value is not None])
+        return left_at(part, belief, x, y, chance, self._record.seed)
+
     def feasibility(self) -> Feasibility:
         """What is known of the limits: whether anything keeps them, and what comes closest."""
         trials, belief = self.trials, None
@@ -956,24 +1000,42 @@ class Study:
                 belief = replace(outcomes[0].margin, outcomes=outcomes) if outcomes else None
         return feasibility_of(self._record, trials, belief)
 
-    def recommended_for(self, context: Values) -> Recommendation:
-        """What to use in a context, seen or not: the action with the best posterior mean there, or
-        with the best lower bound where that is proved.
+    def recommend(self, *, chance: float = CHANCE, context: Values | None = None) -> Recommendation:
+        """What to use: the evaluated point with the best posterior mean, or with the best lower
+        bound where that is proved. In a context, seen or not, the best action there, whether it was
+        tried or not.
 
         Args:
-            context: A value for each context parameter.
+            chance: Where outcomes have limits, the chance that all are kept, by the model; a proved
+                band keeps them surely instead. If no point is that sure, the surest one.
+            context: In a study with context: a value for each context parameter.
 
         Raises:
-            ConfigurationError: The study has no context, or another one.
+            ConfigurationError: The chance is none, or the study has no context, or another one.
             TrialError: There is no model or no value yet.
         """
-        return self._recommend([context])[0]
+        check_chance(chance)
+        if context is not None or self.context:
+            return self._recommend([context], chance)[0]
+        trials = self.trials
+        best_of(self._record, trials)  # raises without a trial
+        belief = self._model(trials, "a recommendation needs")
+        trial = recommended_of(self._record, trials, self._encode, belief, chance)[0]
+        x = self._encode(trial)
+        return recommend(self.space, belief, x, self.goal, chance, trial.number)
 
-    def _recommend(self, contexts: Sequence[Values]) -> list[Recommendation]:
+    def _recommend(
+        self, contexts: Sequence[Values | None], chance: float = CHANCE
+    ) -> list[Recommendation]:
         """What to use in each context, from one fit."""
-        parts, trials = [self._part(None, context) for context in contexts], self.trials
+        parts, trials = [self._part(None, each) for each in contexts], self.trials
         belief, X = self._model(trials, "a recommendation needs"), self._history(trials).X
-        return [recommend(part, belief, X, self.goal, self._record.seed) for part in parts]
+        seed = self._record.seed
+        actions = [best_action(part, belief, X, seed, chance) for part in parts]
+        return [
+            recommend(part, belief, x, self.goal, chance, None)
+            for part, x in zip(parts, actions, strict=True)
+        ]
 
     def _model(self, trials: Sequence[Trial], needs: str, delta: float | None = None) -> Belief:
         """The belief; TrialError while there is none."""

@@ -26,7 +26,7 @@ from noregret.errors import NoRegretError, StorageError
 from noregret.space import Candidates, named_params
 from noregret.storage import SQLStorage
 from noregret.strategies import Belief
-from noregret.study import Result, Study, policy_of
+from noregret.study import Result, Study, left_of, policy_of, recommended_by_chance
 from noregret.trials import Trial, standing
 from noregret.web.library import Library, Snapshot
 from noregret.web.security import outward
@@ -46,6 +46,7 @@ MANY = 1000
 NEAR = 1.0  # distance in lengthscales below which a trial counts as near a slice
 FAINT = 3.0  # distance in lengthscales above which a trial is not drawn beside a slice
 PREVIEWED = 500  # largest number of trials for which the next proposal is computed in advance
+SURE = (0.5, 0.8, 0.9, 0.95, 0.99)  # chances that all limits are kept, of the page's table
 POLICY_ROWS = 9  # values of the context in the table of a policy
 POLICY_CURVES = 12  # largest number of inputs with a curve
 POLICY_TRIALS = 1000  # number of latest trials drawn beside the curves
@@ -62,8 +63,12 @@ class Summary:
         version: The version of the study that was fitted; None: the fit failed.
         trials: Its number of trials.
         error: What went wrong.
-        recommended: Number of the recommended trial, with mean and standard deviation there.
-        certificate: The bound on its regret, with the condition.
+        recommended: Number of the recommended trial, with the mean, the standard deviation of f and
+            that of a repeat there; null where too few values say how far they scatter.
+        sure: With limits: what is recommended for each chance that all are kept.
+        left: How much better it could get, null while that is not known, and with which chance.
+        certificate: The bound on its regret, with the condition, where nothing else says what is
+            left.
         next: The next proposal.
         importance: Total-effect Sobol indices, the largest first.
         resolution: What could have been missed, in a sentence.
@@ -77,6 +82,8 @@ class Summary:
     trials: int | None = None
     error: str | None = None
     recommended: dict[str, Any] | None = None
+    sure: list[dict[str, Any]] | None = None
+    left: dict[str, Any] | None = None
     certificate: dict[str, Any] | None = None
     next: dict[str, Any] | list[float] | None = None
     importance: list[dict[str, Any]] | None = None
@@ -118,11 +125,25 @@ class Fitter:
             return
         if result is not None and result.prediction and result.certificate and result.belief:
             mean, std = result.prediction
-            summary.recommended = {"number": result.recommended.number, "mean": mean, "std": std}
-            summary.certificate = {
-                key: getattr(result.certificate, key)
-                for key in ("regret_bound", "condition", "proved", "refuted", "slack")
-            }
+            stds = {"std": std, "repeat_std": result.repeat_std}
+            summary.recommended = {"number": result.recommended.number, "mean": mean, **stds}
+            if result.too_few:
+                summary.recommended |= dict.fromkeys(stds)
+            if result.chance is not None and not result.belief.proved:
+                found = recommended_by_chance(study, result.belief, SURE)
+                keys = ("number", "mean", "std", "chance", "feasible")
+                summary.sure = [
+                    {"asked": asked, **{key: getattr(each, key) for key in keys}}
+                    for asked, each in zip(SURE, found, strict=True)
+                ]
+            left = left_of(study, result)
+            if left is not None:
+                summary.left = {"gain": left.gain, "chance": left.chance}
+            else:
+                summary.certificate = {
+                    key: getattr(result.certificate, key)
+                    for key in ("regret_bound", "condition", "proved", "refuted", "slack")
+                }
             resolution = _or_error(study.resolution)
             summary.resolution = None if isinstance(resolution, str) else str(resolution)
             if len(study.space.parameters) > 1:

@@ -74,6 +74,7 @@ Text = Annotated[StrictStr, Field(max_length=1000), AfterValidator(_clean)]
 Remark = Annotated[StrictStr, Field(max_length=4000), AfterValidator(_readable)]
 Whole = Annotated[StrictInt, Field(ge=-LARGEST_INT, le=LARGEST_INT)]
 Real = Annotated[StrictFloat | Whole, AfterValidator(float)]
+NotNegative = Annotated[StrictFloat | Whole, Field(ge=0), AfterValidator(float)]
 Positive = Annotated[StrictFloat | Whole, Field(gt=0), AfterValidator(float)]
 Scalar = Text | StrictBool | Whole | StrictFloat | None
 Params = Annotated[dict[Name, Scalar], Field(max_length=1000)]
@@ -128,7 +129,7 @@ class CandidatesIn(Body):
 
 class ModelIn(Body):
     kind: Literal["insured", "log_ei"] = "insured"
-    noise_std: Positive | None = None
+    noise_std: NotNegative | None = None
 
 
 class RigorousIn(Body):

@@ -135,9 +135,9 @@ function strategy() {
       delta: value("delta"),
     };
   if (kind === "random" || field("noise_std").value.trim() === "") return { kind };
-  if (value("noise_std") <= 0)
+  if (value("noise_std") < 0)
     throw new Wrong(
-      "It must be more than 0: leave it empty if it is not known.",
+      "It must be at least 0: leave it empty if it is not known.",
       field("noise_std"),
     );
   return { kind, noise_std: value("noise_std") };
