@@ -178,6 +178,29 @@ def fixed_class_theorem(
     )
 
 
+def radius_theorem(s: AdaptiveGPUCB) -> str:
+    """The paper's rule with the width of one radius: the band for any class chosen by the data, and
+    the regret where the class comes to hold every f slowly enough.
+    """
+    rule, band = s.widening, (
+        "docs/theory.md#proved-rule: with probability at least 1 − delta the band contains f at all"
+        " times at which f − offset has RKHS norm at most the class's bound at its lengthscales,"
+        " however the data chose them, and the noise is noise_std-sub-Gaussian."
+    )
+    grows = isinstance(rule, ReferenceRegret) and rule.maximum == math.inf and 0 < rule.weight
+    curves = (rule.floor, rule.cap) if isinstance(rule, ReferenceRegret) else ()
+    if grows and s.charge_estimate and all(isinstance(each, LogGrowth) for each in curves):
+        if rule.weight < math.inf:
+            return (
+                f"{band} The class holds every f with a norm at some lengthscales up to θ_0 in the"
+                f" end. {_regret_words(s.kernel, s.lengthscales)}"
+            )
+    return (
+        f"{band} Of the regret nothing is claimed: that needs a ReferenceRegret with a LogGrowth as"
+        " floor and as cap, a weight in (0, ∞), and charge_estimate=True."
+    )
+
+
 def _regret_words(kernel: Kernel, lengthscales: float | tuple[float, ...] | None) -> str:
     """Whether √T·γ_T is sublinear for a fixed λ. theory.md#cap-and-floor"""
     inputs = len(lengthscales) if isinstance(lengthscales, tuple) else None
