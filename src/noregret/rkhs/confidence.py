@@ -84,6 +84,5 @@ def radius(
 
 
 WIDTHS: dict[str, Callable[[float, float, float, float, float], float]] = {
-    width.__name__: width
-    for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture, radius)
+    width.__name__: width for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture, radius)
 }

@@ -51,7 +51,7 @@ from noregret.strategies.base import (
     initial_proposal,
     records_of,
 )
-from noregret.strategies.data import LEAST_NOISE, ModelData, standardise
+from noregret.strategies.data import LEAST_NOISE, standardise
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.strategies.surrogate import estimate
 from noregret.strategies.validation import (
@@ -172,7 +172,7 @@ class Step:
         bounds the residual of f whatever class is asked. theory.md#radius
         """
         steps = 2 * math.log2(float(np.max(self.start.lengthscales / lengthscales)))
-        return self._radius_squared(max(math.ceil(steps - 1e-9), LENGTHS))
+        return self._radius_squared(max(math.ceil(steps - 1e-9), LENGTHS - 1))
 
     def _mixture_radius(self, steps: int) -> float:
         mixture = Mixture.around(self.strategy.kernel, self.start, 2.0 ** (steps / 2))
@@ -399,15 +399,20 @@ class AdaptiveGPUCB:
         θ_0/g. width="radius" is the rule with its proof: the width of one radius for all classes,
         the norm bound of the norm lemma, and h between a floor and a cap (theory.md#proved-rule).
         """
-        proved, floor, cap = width == "radius", LogGrowth(1.0), LogGrowth(200.0)
-        bounds = {"floor": floor, "cap": cap} if proved else {}
+        proved = width == "radius"
         reference = AnchoredReference(0.9) if anchored else PowerReference(1.0, 0.9)
         return AdaptiveGPUCB(
             lengthscales=lengthscales,
             norm_bound=norm_bound,
             noise_std=noise_std,
             width=width,
-            widening=ReferenceRegret(estimator, reference, weight=0.1, **bounds),
+            widening=ReferenceRegret(
+                estimator,
+                reference,
+                weight=0.1,
+                floor=LogGrowth(1.0) if proved else None,
+                cap=LogGrowth(200.0) if proved else None,
+            ),
             estimation=estimation,
             norm_power="tight" if proved else "paper",
             charge_estimate=proved,
@@ -546,4 +551,3 @@ class AdaptiveGPUCB:
         if not isinstance(self.widening, NoWidening):
             more += " The class grows with the study, so the bound need not fall for good."
         return step.belief(step.previous, more, step.proved)
-

@@ -182,19 +182,24 @@ def radius_theorem(s: AdaptiveGPUCB) -> str:
     """The paper's rule with the width of one radius: the band for any class chosen by the data, and
     the regret where the class comes to hold every f slowly enough.
     """
-    rule, band = s.widening, (
+    rule = s.widening
+    band = (
         "docs/theory.md#proved-rule: with probability at least 1 − delta the band contains f at all"
         " times at which f − offset has RKHS norm at most the class's bound at its lengthscales,"
-        " however the data chose them, and the noise is noise_std-sub-Gaussian."
+        " however the data chose them, if the noise is noise_std-sub-Gaussian."
     )
-    grows = isinstance(rule, ReferenceRegret) and rule.maximum == math.inf and 0 < rule.weight
-    curves = (rule.floor, rule.cap) if isinstance(rule, ReferenceRegret) else ()
-    if grows and s.charge_estimate and all(isinstance(each, LogGrowth) for each in curves):
-        if rule.weight < math.inf:
-            return (
-                f"{band} The class holds every f with a norm at some lengthscales up to θ_0 in the"
-                f" end. {_regret_words(s.kernel, s.lengthscales)}"
-            )
+    if (
+        isinstance(rule, ReferenceRegret)
+        and isinstance(rule.floor, LogGrowth)
+        and isinstance(rule.cap, LogGrowth)
+        and rule.maximum == math.inf
+        and 0 < rule.weight < math.inf
+        and s.charge_estimate
+    ):
+        return (
+            f"{band} The class holds every f with a norm at some lengthscales up to θ_0 in the end."
+            f" {_regret_words(s.kernel, s.lengthscales)}"
+        )
     return (
         f"{band} Of the regret nothing is claimed: that needs a ReferenceRegret with a LogGrowth as"
         " floor and as cap, a weight in (0, ∞), and charge_estimate=True."
