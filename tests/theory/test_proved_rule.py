@@ -35,7 +35,7 @@ def rule(
 
 def test_the_width_is_that_of_the_theorem() -> None:
     """β = ρ² + B² − yᵀ(K + R²)⁻¹y with every member's density and the kernels typed anew."""
-    d, n = 2, 9
+    d, n = 1, 9
     f, rng = rkhs_sample(0, dimension=d, lengthscale=0.4, norm=1.5), np.random.default_rng(1)
     study = nr.Study([(0, 1)] * d, "maximize", strategy=rule(), seed=0)
     study.run(lambda x: float(f(x)) + NOISE * float(rng.standard_normal()), n)

@@ -39,7 +39,7 @@ from noregret.rkhs import (
     norm_lower_bound,
 )
 from noregret.rkhs.evidence_class import FINENESS
-from noregret.rkhs.radius import LENGTHS
+from noregret.rkhs.radius import LENGTHS, radius_squared
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.base import (
@@ -175,8 +175,9 @@ class Step:
         return self._radius_squared(max(math.ceil(steps - 1e-9), LENGTHS - 1))
 
     def _mixture_radius(self, steps: int) -> float:
-        mixture = Mixture.around(self.strategy.kernel, self.start, 2.0 ** (steps / 2))
-        return mixture.radius_squared(self.values, self.strategy.delta)
+        kernel, delta = self.strategy.kernel, self.strategy.delta
+        mixture, ratios = Mixture.fitted(kernel, self.start, self.values, 2.0 ** (steps / 2))
+        return radius_squared(ratios, mixture.weights, delta)
 
     def refutes(self, held: FunctionClass) -> bool:
         """Whether no f of the class lies within the radius of the forecasters: those of its own
