@@ -83,6 +83,13 @@ def radius(
     return math.sqrt(max(norm_bound**2 + noise_bound**2 / regulariser * paid, 0.0))
 
 
+def horizon_exponent(nu: float, dimension: int) -> float:
+    """a of λ = T^a for a horizon T, with which GP-UCB under a Matérn kernel of smoothness ν has
+    regret of the order T^(½ + a) up to logarithms. theory.md#rough
+    """
+    return dimension / (2 * nu + 2 * dimension)
+
+
 WIDTHS: dict[str, Callable[[float, float, float, float, float], float]] = {
     width.__name__: width for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture, radius)
 }
