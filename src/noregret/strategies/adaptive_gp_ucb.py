@@ -18,7 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import GuaranteeWarning
+from noregret.errors import GuaranteeWarning, check_one_of
 from noregret.gp import MAP, Kernel, Posterior, SquaredExponential
 from noregret.rkhs import (
     AnchoredReference,
@@ -400,6 +400,7 @@ class AdaptiveGPUCB:
         θ_0/g. width="radius" is the rule with its proof: the width of one radius for all classes,
         the norm bound of the norm lemma, and h between a floor and a cap (theory.md#proved-rule).
         """
+        check_one_of("width", width, ("paper", "radius"))
         proved = width == "radius"
         reference = AnchoredReference(0.9) if anchored else PowerReference(1.0, 0.9)
         return AdaptiveGPUCB(
