@@ -104,7 +104,7 @@ def looked(
 
 
 SETTINGS = [("one_step", "min"), ("one_step", "scale"), ("regret_bound", "min")]
-RUNS = 12
+RUNS = 8
 
 
 def coverage(shrink: float) -> tuple[int, int]:

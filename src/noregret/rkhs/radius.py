@@ -29,6 +29,7 @@ SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)  # the c of a band: λ = c
 LEAST_RATIO = 1e-9  # smallest λ, in prior variances of 1: below, a band would be rounding only
 LENGTHS = 14  # number of lengthscales of the mixture
 SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # amplitudes of the mixture, in units of B_0
+SHARED = 0.75  # weight of the members with one scaling for all inputs
 LONG = 8.0  # θ/θ_0 of a member in an input on which f hardly depends
 SEARCH = 200  # members at which the search for the most evidence ends
 SEARCHED = 1e-9, 1e9  # range of c in which a lower bound of the norm is sought
@@ -105,9 +106,9 @@ class Mixture:
     def fitted(
         kernel: Covariance, start: FunctionClass, values: Values, g: float = 1.0
     ) -> tuple[Mixture, Array]:
-        """A mixture with a scaling per input in half of its weight, and its log ratios.
+        """A mixture with a scaling per input in a part of its weight, and its log ratios.
 
-        Of the members of that half only those are kept that a search for the most evidence met.
+        Of the members of that part only those are kept that a search for the most evidence met.
         Without the others the radius is only larger, so the search may depend on the values.
         theory.md#per-input
         """
@@ -115,7 +116,7 @@ class Mixture:
         ratios, d = common.log_ratios(values), start.dimension
         if d == 1:
             return common, ratios
-        common = replace(common, weights=common.weights / 2)
+        common = replace(common, weights=SHARED * common.weights)
         members: dict[tuple[int, ...], tuple[Mixture, float]] = {}
 
         def contribution(place: tuple[int, ...]) -> float:
@@ -146,11 +147,11 @@ class Mixture:
     @staticmethod
     def _member(kernel: Covariance, start: FunctionClass, place: tuple[int, ...]) -> Mixture:
         """The member with lengthscales θ_0,i·2^(−j_i/2), or LONG·θ_0,i for j_i = −1, and an
-        amplitude by its rank. The weights of all of them sum to ½.
+        amplitude by its rank. The weights of all of them sum to 1 − SHARED.
         """
         shorter, rank = np.array(place[:-1]), place[-1]
         each = np.where(shorter < 0, 0.5, 0.5 * 0.15 * 0.85 ** np.maximum(shorter, 0))
-        weight = 0.5 * float(np.prod(each)) * 2.0 ** -(rank + 1)
+        weight = (1 - SHARED) * float(np.prod(each)) * 2.0 ** -(rank + 1)
         theta = start.lengthscales * np.where(shorter < 0, LONG, 2.0 ** (-shorter / 2))
         size = start.norm_bound * SIZES[rank]
         return Mixture(kernel, theta[None, :], np.array([size]), np.array([weight]))
