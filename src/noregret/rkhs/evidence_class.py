@@ -113,16 +113,16 @@ class EvidenceClass:
         fitted = np.exp(share @ np.log(scaling) / share.sum())  # (d,)
         root, floor = 1 / start.dimension, self.floor(t)
         most = min(self.cap(t) ** root, float(scaling.max()))  # theory.md#radius, A4
-        each = np.minimum(self.shortening * fitted, fitted**2)  # 1 where f hardly varies
-        each = np.maximum(np.minimum(each, most), floor ** (root / 2))
-        each *= max(floor / float(np.prod(each)), 1.0) ** root
-        each = 2.0 ** (np.ceil(FINENESS * np.log2(each) - 1e-9) / FINENESS)
-        implied = start.at(start.lengthscales / each, 1.0, "tight")
+        scalings = np.minimum(self.shortening * fitted, fitted**2)  # 1 where f hardly varies
+        scalings = np.maximum(np.minimum(scalings, most), floor ** (root / 2))
+        scalings *= max(floor / float(np.prod(scalings)), 1.0) ** root
+        scalings = 2.0 ** (np.ceil(FINENESS * np.log2(scalings) - 1e-9) / FINENESS)
+        implied = start.at(start.lengthscales / scalings, 1.0, "tight")
         theta = implied.lengthscales
         least = norm_lower_bound(mixture.kernel, theta, values, radius_sq)
         # theory.md#refuted
         bound = max(self.norm_growth(t) / 8 * implied.norm_bound, self.factor * least)
-        g, b = float(np.exp(np.mean(np.log(each)))), bound / implied.norm_bound
+        g, b = float(np.exp(np.mean(np.log(scalings)))), bound / implied.norm_bound
         return ClassEstimate(FunctionClass(theta, bound), radius_sq, least, g, b)
 
 

@@ -31,6 +31,7 @@ LENGTHS = 14  # number of lengthscales of the mixture
 SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # amplitudes of the mixture, in units of B_0
 SHARED = 0.75  # weight of the members with one scaling for all inputs
 LONG = 8.0  # θ/θ_0 of a member in an input on which f hardly depends
+MOST_INPUTS = 64  # with more, all inputs share one scaling: a member's weight would underflow
 SEARCH = 200  # members at which the search for the most evidence ends
 SEARCHED = 1e-9, 1e9  # range of c in which a lower bound of the norm is sought
 
@@ -114,7 +115,7 @@ class Mixture:
         """
         common = Mixture.around(kernel, start, g)
         ratios, d = common.log_ratios(values), start.dimension
-        if d == 1:
+        if d == 1 or d > MOST_INPUTS:
             return common, ratios
         common = replace(common, weights=SHARED * common.weights)
         members: dict[tuple[int, ...], tuple[Mixture, float]] = {}
@@ -129,20 +130,25 @@ class Mixture:
 
         shorter, rank = divmod(int(np.argmax(np.log(common.weights) + ratios)), len(SIZES))
         place, before = (*(d * (shorter,)), rank), -1
+        last = len(common.weights) // len(SIZES) - 1  # theory.md#per-input: none is shorter
         while before < len(members) < SEARCH:
             before = len(members)
             for i, here in enumerate(place):
                 near = list(range(len(SIZES)))
                 if i < d:
-                    near = sorted({-1, 0, max(here - 1, -1), here + 1, here + 2})
+                    near = np.unique(
+                        np.clip([-1, 0, here - 1, here + 1, here + 2], -1, last)
+                    ).tolist()
                 moves = [(*place[:i], to, *place[i + 1 :]) for to in near]
                 place = max([place, *moves], key=contribution)
-        kept = [common, *(member for member, _ in members.values())]
-        lengthscales = np.concatenate([each.lengthscales for each in kept])
-        amplitudes = np.concatenate([each.amplitudes for each in kept])
-        weights = np.concatenate([each.weights for each in kept])
-        ratios = np.append(ratios, [ratio for _, ratio in members.values()])
-        return Mixture(kernel, lengthscales, amplitudes, weights), ratios
+        parts = [common, *(member for member, _ in members.values())]
+        mixture = Mixture(
+            kernel,
+            np.concatenate([part.lengthscales for part in parts]),
+            np.concatenate([part.amplitudes for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+        )
+        return mixture, np.append(ratios, [ratio for _, ratio in members.values()])
 
     @staticmethod
     def _member(kernel: Covariance, start: FunctionClass, place: tuple[int, ...]) -> Mixture:
@@ -150,8 +156,8 @@ class Mixture:
         amplitude by its rank. The weights of all of them sum to 1 − SHARED.
         """
         shorter, rank = np.array(place[:-1]), place[-1]
-        each = np.where(shorter < 0, 0.5, 0.5 * 0.15 * 0.85 ** np.maximum(shorter, 0))
-        weight = (1 - SHARED) * float(np.prod(each)) * 2.0 ** -(rank + 1)
+        shares = np.where(shorter < 0, 0.5, 0.5 * 0.15 * 0.85 ** np.maximum(shorter, 0))
+        weight = (1 - SHARED) * float(np.prod(shares)) * 2.0 ** -(rank + 1)
         theta = start.lengthscales * np.where(shorter < 0, LONG, 2.0 ** (-shorter / 2))
         size = start.norm_bound * SIZES[rank]
         return Mixture(kernel, theta[None, :], np.array([size]), np.array([weight]))
