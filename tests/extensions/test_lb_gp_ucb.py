@@ -18,7 +18,7 @@ from noregret.search.optimizer import low_discrepancy
 from noregret.space.array import Array
 from noregret.storage.codec import from_json, to_json
 from noregret.strategies.adaptive_gp_ucb import ClassRecord
-from noregret.testing.problems import bump, interpolant
+from noregret.testing.problems import bump, interpolant, rkhs_sample
 from noregret.theory.bounds import cumulative, simple
 from noregret.trials import Decision, History, ModelDecision, Trial, as_json
 from tests.recorded import recorded
@@ -748,3 +748,28 @@ def test_late_regret_is_below_that_of_the_paper_s_one_step_widening() -> None:
     """
     ours, theirs = on_the_bump("balancing")[0], on_the_bump("one_step")[0]
     assert np.all(ours[:, -1] - ours[:, -51] < theirs[:, -1] - theirs[:, -51])
+
+
+def test_with_one_radius_its_certificate_is_proved_and_holds() -> None:
+    """theory.md#radius: the band of the candidate in play, which the data chose."""
+    held, narrow = 0, 0
+    grid = np.linspace(0, 1, 101)[:, None]
+    for seed in range(12):
+        f, rng = rkhs_sample(seed, lengthscale=0.5, norm=1.0), np.random.default_rng([seed, 3])
+        strategy = nr.LBGPUCB(noise_std=0.1, lengthscales=0.5, width="radius")
+        study = nr.Study([(0, 1)], "maximize", strategy=strategy, seed=seed)
+        for _ in range(15):
+            trial = study.ask()
+            study.tell(trial, float(f(np.asarray(trial.params))) + 0.1 * rng.standard_normal())
+        belief, certificate = study.belief(), study.certificate()
+        assert belief is not None
+        assert belief.proved
+        assert certificate.proved
+        lower, upper = belief.band(grid)
+        middle, half = (lower + upper) / 2, (upper - lower) / 2
+        held += bool(np.all(np.abs(f(grid) - middle) <= half))
+        narrow += bool(np.all(np.abs(f(grid) - middle) <= 0.1 * half))
+        left = f.maximum - float(f(np.asarray(certificate.params)))
+        assert left <= certificate.regret_bound
+    assert held >= 11
+    assert narrow <= 6  # negative control

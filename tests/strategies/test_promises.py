@@ -1,6 +1,8 @@
 """What each strategy promises: as a value, in its words, and in what it hands out."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,10 @@ PROVED: dict[str, Make] = {
         lengthscales=0.2, noise_std=0.4, width="paper"
     ),
     "rigorous": lambda: nr.AdaptiveGPUCB.rigorous(0.1),
+    "the paper's rule with a proof": lambda: nr.AdaptiveGPUCB.paper(0.1, width="radius"),
+    "for a horizon": lambda: nr.GPUCB(
+        0.2, noise_std=0.1, width="mixture", kernel=Matern(0.5), horizon=50
+    ),
 }
 NOT_PROVED: dict[str, Make] = {
     "estimated lengthscales": lambda: nr.GPUCB(noise_std=0.1, width="mixture"),
@@ -79,6 +85,18 @@ def test_what_is_not_proved_says_so_everywhere(name: str) -> None:
     assert certificate.condition.startswith(
         ("not proved", "none", "a guess by the data, not proved")
     )
+
+
+def test_every_row_of_the_table_of_promises_has_its_tests() -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "theory.md").read_text(encoding="utf-8")
+    table = page.split("{#promises}")[1].split("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(rows) >= 15
+    for row in rows:
+        named = re.findall(r"`(\w+/test_\w+)` \|$", row)
+        assert named, row
+        assert (root / "tests" / f"{named[0]}.py").exists(), row
 
 
 def test_random_search_promises_nothing() -> None:

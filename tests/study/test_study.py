@@ -132,7 +132,7 @@ def test_minimising_is_maximising_the_negative() -> None:
 def test_a_decision_says_why() -> None:
     study = nr.maximize(quadratic, [(0, 1)], trials=8, strategy=nr.AdaptiveGPUCB.rigorous(0.1))
     first = study.trials[0]
-    assert first.decision == Decision("initial", algorithm=1)
+    assert first.decision == Decision("initial", algorithm=2)
     with pytest.raises(TrialError, match=r"trial 0 was not chosen by a model \(it is initial\)"):
         _ = first.why
     why = recorded(study.trials[-1])

@@ -779,7 +779,10 @@ def test_rates_as_text() -> None:
     assert "as misprinted" not in text
     assert "h, any λ_w          sublinear below t^0.3333" in text
     assert "h, 0 < λ_w < ∞      sublinear below t^0.4" in text
-    assert "no growing h is slow enough" in render_rates(Setting(Matern(0.5), 3))
+    rough = render_rates(Setting(Matern(0.5), 2))
+    assert "no growing h is slow enough with a fixed λ" in rough
+    assert "λ = T^0.4           t^0.9 up to logarithms" in rough
+    assert "horizon" not in render_rates(Setting(SE, 2))
 
 
 def test_capture_as_text() -> None:

@@ -253,10 +253,13 @@ class LBGPUCB:
         chosen = self if delta is None else replace(self, delta=delta)
         scaling = _scaling(self.balance(history, space.dimension).active[-1], space.dimension)
         step = Step(chosen._base(), space, history.observed, np.random.default_rng(0))
+        known = f"{needs(self.noise_std, history)} Shorter candidates may follow, so the bound"
+        known = f"{known} need not fall for good."
+        if self.width == "radius":  # of whatever class the data choose: theory.md#radius
+            return step.belief(scaling, f". {known}", step.proved)
         more = (
             ", and if that candidate had not been chosen by the data, which no union bound pays"
-            f" for. {needs(self.noise_std, history)} Shorter candidates may follow, so the bound"
-            " need not fall for good."
+            f" for. {known}"
         )
         return replace(step.belief(scaling, more, False), kernel=None, norm_bound=None)
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from noregret.errors import DELTA_HINT, check_range
 
-WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture"]
+WidthName = Literal["paper", "abbasi_yadkori", "chowdhury_gopalan", "mixture", "radius"]
 
 
 def _check(norm_bound: float, information_gain: float, noise_bound: float, delta: float) -> None:
@@ -71,6 +71,25 @@ def mixture(
     return math.sqrt(norm_bound**2 + noise_bound**2 / regulariser * information)
 
 
+def radius(
+    norm_bound: float, excess: float, noise_bound: float, regulariser: float, delta: float
+) -> float:
+    """√(B² + (R²/λ)ρ² − yᵀ(K + λ)⁻¹y), for a class chosen by the data: ``mixture`` with the excess
+    ½(ρ² − (λ/R²)·yᵀ(K + λ)⁻¹y) − ln 1/δ in place of the information. 0 if the class is refuted.
+    theory.md#radius
+    """
+    _check(norm_bound, max(excess, 0.0), noise_bound, delta)
+    paid = 2 * excess + 2 * math.log(1 / delta)
+    return math.sqrt(max(norm_bound**2 + noise_bound**2 / regulariser * paid, 0.0))
+
+
+def horizon_exponent(nu: float, dimension: int) -> float:
+    """a of λ = T^a for a horizon T, with which GP-UCB under a Matérn kernel of smoothness ν has
+    regret of the order T^(½ + a) up to logarithms. theory.md#rough
+    """
+    return dimension / (2 * nu + 2 * dimension)
+
+
 WIDTHS: dict[str, Callable[[float, float, float, float, float], float]] = {
-    width.__name__: width for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture)
+    width.__name__: width for width in (paper, abbasi_yadkori, chowdhury_gopalan, mixture, radius)
 }

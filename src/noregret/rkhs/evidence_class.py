@@ -1,10 +1,11 @@
 """The class chosen by the evidence: lengthscales from the mixture, a norm bound above what the data
 refute, and a schedule under both that contains every f in the end.
 
-θ_t = θ_0/g_t with g_t = √2·ĝ_t between a floor and a cap and not beyond the mixture, ĝ_t the
-geometric mean of the mixture's scalings under its evidence; B_t = max(b(t)·G_t^½·B_0, κ·b_t(θ_t)),
-G_t = g_t^d, and b_t(θ) the least norm within the radius. The radius names no class and no kernel,
-so any choice made from the data is allowed. Proof: docs/theory.md#refuted.
+θ_t,i = θ_0,i/g_t,i with g_t,i = min(√2·ĝ_i, ĝ_i²) between a floor and a cap and not beyond the
+mixture, ĝ_i the geometric mean of the mixture's scalings of input i under its evidence;
+B_t = max(b(t)·G_t^½·B_0, κ·b_t(θ_t)), G_t = ∏g_t,i, and b_t(θ) the least norm within the radius.
+The radius names no class and no kernel, so any choice made from the data is allowed. Proof:
+docs/theory.md#refuted.
 
 A ``Ladder`` does the same for several kernels, from smooth to rough. Proof: docs/theory.md#ladder.
 """
@@ -34,7 +35,7 @@ class ClassEstimate:
     function_class: FunctionClass
     radius_squared: float
     norm_lower_bound: float  # ‖f‖ at these lengthscales is at least this, on the radius's event
-    g: float
+    g: float  # the geometric mean of the inputs' scalings
     b: float  # B_t = b·g^(d/2)·B_0
 
     @property
@@ -50,8 +51,9 @@ class EvidenceClass:
     Args:
         factor: κ; the norm bound is at least this multiple of what the data refute.
         shortening: √2; the lengthscales are shorter than the evidence's by this factor.
-        floor: curve of t below g^d. Without it a bump that no value has hit stays unseen.
-        cap: curve of t above g^d.
+        floor: curve of t below G = ∏g_i, and below each g_i^(2d). Without it a bump that no value
+            has hit stays unseen.
+        cap: curve of t above each g_i^d.
         norm_growth: curve of t, 8·b.
     """
 
@@ -85,8 +87,9 @@ class EvidenceClass:
             # c of the way from the first rung: the start's ball stays in the class
             factor = 1.0 if rung == rungs[0] else step_norm(rungs[0], rung, start.dimension)
             starts.append(FunctionClass(start.lengthscales, factor * start.norm_bound))
-            mixtures.append(Mixture.around(rung, starts[-1], shortest))
-            ratios.append(mixtures[-1].log_ratios(values))
+            mixture, own = Mixture.fitted(rung, starts[-1], values, shortest)
+            mixtures.append(mixture)
+            ratios.append(own)
             weights.append(share * mixtures[-1].weights)
             evidence.append(float(logsumexp(ratios[-1], b=weights[-1])))
         # theory.md#radius
@@ -104,20 +107,22 @@ class EvidenceClass:
         radius_sq: float,
     ) -> ClassEstimate:
         """The class of one kernel, given the mixture's log ratios and a radius."""
-        scaling = start.lengthscales[0] / mixture.lengthscales[:, 0]
+        scaling = np.maximum(start.lengthscales / mixture.lengthscales, 1.0)  # (J, d)
         evidence = np.log(mixture.weights) + log_ratios
         share = np.exp(evidence - evidence.max())
-        fitted = math.exp(float(share @ np.log(scaling)) / float(share.sum()))
-        root = 1 / len(start.lengthscales)
+        fitted = np.exp(share @ np.log(scaling) / share.sum())  # (d,)
+        root, floor = 1 / start.dimension, self.floor(t)
         most = min(self.cap(t) ** root, float(scaling.max()))  # theory.md#radius, A4
-        g = max(min(self.shortening * fitted, most), self.floor(t) ** root)
-        g = 2.0 ** (math.ceil(FINENESS * math.log2(g) - 1e-9) / FINENESS)
-        scheduled = start.widened(g, max(self.norm_growth(t) / 8, 1.0))
-        scheduled_bound = scheduled.norm_bound * min(self.norm_growth(t) / 8, 1.0)
-        theta = scheduled.lengthscales
+        scalings = np.minimum(self.shortening * fitted, fitted**2)  # 1 where f hardly varies
+        scalings = np.maximum(np.minimum(scalings, most), floor ** (root / 2))
+        scalings *= max(floor / float(np.prod(scalings)), 1.0) ** root
+        scalings = 2.0 ** (np.ceil(FINENESS * np.log2(scalings) - 1e-9) / FINENESS)
+        implied = start.at(start.lengthscales / scalings, 1.0, "tight")
+        theta = implied.lengthscales
         least = norm_lower_bound(mixture.kernel, theta, values, radius_sq)
-        bound = max(scheduled_bound, self.factor * least)  # theory.md#refuted
-        b = bound / (g ** (len(theta) / 2) * start.norm_bound)
+        # theory.md#refuted
+        bound = max(self.norm_growth(t) / 8 * implied.norm_bound, self.factor * least)
+        g, b = float(np.exp(np.mean(np.log(scalings)))), bound / implied.norm_bound
         return ClassEstimate(FunctionClass(theta, bound), radius_sq, least, g, b)
 
 

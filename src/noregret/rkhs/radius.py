@@ -29,6 +29,10 @@ SCALES = (1 / 16, 1 / 4, 1.0, 4.0, 16.0, 64.0, 256.0)  # the c of a band: λ = c
 LEAST_RATIO = 1e-9  # smallest λ, in prior variances of 1: below, a band would be rounding only
 LENGTHS = 14  # number of lengthscales of the mixture
 SIZES = (1 / 4, 1 / 2, 1 / 8, 1.0, 4.0, 16.0)  # amplitudes of the mixture, in units of B_0
+SHARED = 0.75  # weight of the members with one scaling for all inputs
+LONG = 8.0  # θ/θ_0 of a member in an input on which f hardly depends
+MOST_INPUTS = 64  # with more, all inputs share one scaling: a member's weight would underflow
+SEARCH = 200  # members at which the search for the most evidence ends
 SEARCHED = 1e-9, 1e9  # range of c in which a lower bound of the norm is sought
 
 
@@ -98,6 +102,65 @@ class Mixture:
         weights = 0.15 * 0.85**shorter * 2.0 ** -(rank + 1)
         theta = start.lengthscales[None, :] * 2.0 ** (-shorter[:, None] / 2)
         return Mixture(kernel, theta, start.norm_bound * np.array(SIZES)[rank], weights)
+
+    @staticmethod
+    def fitted(
+        kernel: Covariance, start: FunctionClass, values: Values, g: float = 1.0
+    ) -> tuple[Mixture, Array]:
+        """A mixture with a scaling per input in a part of its weight, and its log ratios.
+
+        Of the members of that part only those are kept that a search for the most evidence met.
+        Without the others the radius is only larger, so the search may depend on the values.
+        theory.md#per-input
+        """
+        common = Mixture.around(kernel, start, g)
+        ratios, d = common.log_ratios(values), start.dimension
+        if d == 1 or d > MOST_INPUTS:
+            return common, ratios
+        common = replace(common, weights=SHARED * common.weights)
+        members: dict[tuple[int, ...], tuple[Mixture, float]] = {}
+
+        def contribution(place: tuple[int, ...]) -> float:
+            """The log of weight times density."""
+            if place not in members:
+                member = Mixture._member(kernel, start, place)
+                members[place] = member, float(member.log_ratios(values)[0])
+            member, ratio = members[place]
+            return math.log(member.weights[0]) + ratio
+
+        shorter, rank = divmod(int(np.argmax(np.log(common.weights) + ratios)), len(SIZES))
+        place, before = (*(d * (shorter,)), rank), -1
+        last = len(common.weights) // len(SIZES) - 1  # theory.md#per-input: none is shorter
+        while before < len(members) < SEARCH:
+            before = len(members)
+            for i, here in enumerate(place):
+                near = list(range(len(SIZES)))
+                if i < d:
+                    near = np.unique(
+                        np.clip([-1, 0, here - 1, here + 1, here + 2], -1, last)
+                    ).tolist()
+                moves = [(*place[:i], to, *place[i + 1 :]) for to in near]
+                place = max([place, *moves], key=contribution)
+        parts = [common, *(member for member, _ in members.values())]
+        mixture = Mixture(
+            kernel,
+            np.concatenate([part.lengthscales for part in parts]),
+            np.concatenate([part.amplitudes for part in parts]),
+            np.concatenate([part.weights for part in parts]),
+        )
+        return mixture, np.append(ratios, [ratio for _, ratio in members.values()])
+
+    @staticmethod
+    def _member(kernel: Covariance, start: FunctionClass, place: tuple[int, ...]) -> Mixture:
+        """The member with lengthscales θ_0,i·2^(−j_i/2), or LONG·θ_0,i for j_i = −1, and an
+        amplitude by its rank. The weights of all of them sum to 1 − SHARED.
+        """
+        shorter, rank = np.array(place[:-1]), place[-1]
+        shares = np.where(shorter < 0, 0.5, 0.5 * 0.15 * 0.85 ** np.maximum(shorter, 0))
+        weight = (1 - SHARED) * float(np.prod(shares)) * 2.0 ** -(rank + 1)
+        theta = start.lengthscales * np.where(shorter < 0, LONG, 2.0 ** (-shorter / 2))
+        size = start.norm_bound * SIZES[rank]
+        return Mixture(kernel, theta[None, :], np.array([size]), np.array([weight]))
 
     def log_ratios(self, values: Values) -> Array:
         """log of each member's density of the values over that of f, f's residual left out."""

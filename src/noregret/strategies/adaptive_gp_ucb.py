@@ -13,18 +13,19 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from noregret.errors import GuaranteeWarning
+from noregret.errors import GuaranteeWarning, check_one_of
 from noregret.gp import MAP, Kernel, Posterior, SquaredExponential
 from noregret.rkhs import (
     AnchoredReference,
     Estimator,
     FunctionClass,
     Information,
+    LogGrowth,
     Mixture,
     NormPower,
     NoWidening,
@@ -33,9 +34,12 @@ from noregret.rkhs import (
     Scaling,
     Values,
     Widening,
+    WidthName,
     confidence,
     norm_lower_bound,
 )
+from noregret.rkhs.evidence_class import FINENESS
+from noregret.rkhs.radius import LENGTHS, radius_squared
 from noregret.search import Acquisition, argmax, ucb
 from noregret.space import Array, SearchSpace
 from noregret.strategies.base import (
@@ -47,7 +51,7 @@ from noregret.strategies.base import (
     initial_proposal,
     records_of,
 )
-from noregret.strategies.data import LEAST_NOISE, ModelData, standardise
+from noregret.strategies.data import LEAST_NOISE, standardise
 from noregret.strategies.rigorous import RadiusGPUCB
 from noregret.strategies.surrogate import estimate
 from noregret.strategies.validation import (
@@ -55,6 +59,7 @@ from noregret.strategies.validation import (
     fixed_class_theorem,
     needs,
     norm_condition,
+    radius_theorem,
     start_lengthscales,
 )
 from noregret.trials import Decision, Explanation, History, Proposal, payload_as
@@ -120,6 +125,7 @@ class Step:
         self.previous = _widest(records)
         self._frozen_regret = sum(each.instant_regret_bound for each in records)
         self.model, self.choice = cache(self._model), cache(self._choice)
+        self._radius_squared = cache(self._mixture_radius)
 
     @property
     def proved(self) -> bool:
@@ -136,6 +142,9 @@ class Step:
             lengthscales = self.start.lengthscales / g
         else:
             lengthscales = s.estimation.combined(self.fit.lengthscales, self.start.lengthscales, g)
+        if s.width == "radius":  # down to θ_0·2^(−k/8): theory.md#proved-rule
+            steps = FINENESS * np.log2(self.start.lengthscales / lengthscales)
+            lengthscales = self.start.lengthscales * 2.0 ** (-np.ceil(steps - 1e-9) / FINENESS)
         if s.charge_estimate:
             return self.start.at(lengthscales, b, s.norm_power)
         bound = self.start.widened(g, b, s.norm_power).norm_bound
@@ -144,8 +153,44 @@ class Step:
     def _model(self, g: float, b: float) -> Model:
         function_class, s = self.function_class(g, b), self.strategy
         posterior = self.data.condition(s.kernel, function_class.lengthscales, self._noise_var)
-        width = s.beta_sqrt(function_class.norm_bound, posterior.information_gain)
+        information = posterior.information_gain
+        if s.width == "radius":
+            explained = float(posterior.z @ posterior.z) / s.noise_ratio**2  # (λ/R²)·yᵀ(K + λ)⁻¹y
+            radius_sq = self.radius_squared(function_class.lengthscales)
+            information = (radius_sq - explained) / 2 - math.log(1 / s.delta)
+        width = s.beta_sqrt(function_class.norm_bound, information)
         return Model(function_class, posterior, width, self.data.fitted_mean(posterior))
+
+    @cached_property
+    def values(self) -> Values:
+        """What was observed; λ_i = λ·(R_i/R)², see ``standardise``."""
+        data = self.data
+        return Values(data.X, data.y, self.strategy.noise_ratio * np.sqrt(data.told))
+
+    def radius_squared(self, lengthscales: Array) -> float:
+        """ρ², of a mixture whose shortest members are at least as short as these lengthscales; it
+        bounds the residual of f whatever class is asked. theory.md#radius
+        """
+        steps = 2 * math.log2(float(np.max(self.start.lengthscales / lengthscales)))
+        return self._radius_squared(max(math.ceil(steps - 1e-9), LENGTHS - 1))
+
+    def _mixture_radius(self, steps: int) -> float:
+        kernel, delta = self.strategy.kernel, self.strategy.delta
+        mixture, ratios = Mixture.fitted(kernel, self.start, self.values, 2.0 ** (steps / 2))
+        return radius_squared(ratios, mixture.weights, delta)
+
+    def refutes(self, held: FunctionClass) -> bool:
+        """Whether no f of the class lies within the radius of the forecasters: those of its own
+        kernel where the width is that of one fixed kernel.
+        """
+        s, values = self.strategy, self.values
+        if s.width == "radius":
+            radius_sq = self.radius_squared(held.lengthscales)
+        else:
+            own = held.lengthscales[None, :], np.array([s.noise_ratio]), np.ones(1)
+            radius_sq = Mixture(s.kernel, *own).radius_squared(values, s.delta)
+        least = norm_lower_bound(s.kernel, held.lengthscales, values, radius_sq)
+        return least > held.norm_bound  # theory.md#refuted
 
     @property
     def _noise_var(self) -> float:
@@ -167,7 +212,7 @@ class Step:
     # -- widening.Probe --
 
     def regret_bound(self, g: float, b: float, information: Information) -> float:
-        """√(C_1 t β_t Î), theory.md#bound-estimator."""
+        """√(C_1 t β_t Î), theory.md#bound-estimator. A radius has its own β_t, without Î."""
         kernel, d = self.strategy.kernel, self.dimension
         function_class = self.function_class(g, b)
         if information == "exact":
@@ -186,7 +231,10 @@ class Step:
             gain = min(gain * growth, LARGEST_GAIN)
         per_point, common = self.data.known_noise(self._noise_var)
         c_1 = 8 / math.log1p(1 / max(float(per_point.max()), common))
-        width = self.strategy.beta_sqrt(function_class.norm_bound, gain)
+        if self.strategy.width == "radius":
+            width = self.model(g, b).beta_sqrt
+        else:
+            width = self.strategy.beta_sqrt(function_class.norm_bound, gain)
         return math.sqrt(c_1 * self.t * gain) * width
 
     def one_step_regret(self, g: float, b: float) -> float:
@@ -231,7 +279,7 @@ class Step:
         held, norm_bound, refuted = model.function_class, None, False
         condition = "none: a constant width is a rule of thumb, not a confidence bound"
         if isinstance(s.width, str):
-            norm_bound, refuted = held.norm_bound, s.refutes(data, held)
+            norm_bound, refuted = held.norm_bound, self.refutes(held)
             bound, what = data.scale * norm_bound, f"f − {s.offset:g}"
             condition = norm_condition(s.delta, what, bound, held.lengthscales) + more
             condition = f"refuted by the data: {condition}" if refuted else condition
@@ -286,7 +334,8 @@ class AdaptiveGPUCB:
         norm_bound: B_0, in the values' units.
         noise_std: R, in the values' units; None estimates the noise.
         regulariser: λ; None: noise_std².
-        width: a theorem's name, or a constant β^½.
+        width: a theorem's name, or a constant β^½. "radius" is proved for every class chosen by the
+            data: theory.md#proved-rule.
         delta: the probability with which the band may fail.
         widening: the rule by which the class grows.
         estimation: how lengthscales are estimated online; None keeps θ_0/g.
@@ -307,7 +356,7 @@ class AdaptiveGPUCB:
     norm_bound: float = 2.0
     noise_std: float | None = 0.05
     regulariser: float | None = None
-    width: confidence.WidthName | float = "paper"
+    width: WidthName | float = "paper"
     delta: float = 0.1
     widening: Widening = ReferenceRegret("one_step", PowerReference(1.0, 0.9), weight=0.1)
     estimation: MAP | None = MAP()
@@ -341,26 +390,41 @@ class AdaptiveGPUCB:
         norm_bound: float = 2.0,
         estimation: MAP | None = MAP(),
         initial_points: int | None = None,
+        width: WidthName = "paper",
     ) -> AdaptiveGPUCB:
         """The formulas as printed and the settings of the paper's experiments (JMLR sec. 5): SE,
         θ_0 = 1, B_0 = 2, λ_w = 0.1, p = t^0.9, MAP.
 
         anchored replaces p(t) = t^0.9 by one in the estimator's own units, without which
         estimator="regret_bound" hardly ever starts (theory.md#anchored). estimation=None keeps
-        θ_0/g.
+        θ_0/g. width="radius" is the rule with its proof: the width of one radius for all classes,
+        the norm bound of the norm lemma, and h between a floor and a cap (theory.md#proved-rule).
         """
+        check_one_of("width", width, ("paper", "radius"))
+        proved = width == "radius"
         reference = AnchoredReference(0.9) if anchored else PowerReference(1.0, 0.9)
         return AdaptiveGPUCB(
             lengthscales=lengthscales,
             norm_bound=norm_bound,
             noise_std=noise_std,
-            widening=ReferenceRegret(estimator, reference, weight=0.1),
+            width=width,
+            widening=ReferenceRegret(
+                estimator,
+                reference,
+                weight=0.1,
+                floor=LogGrowth(1.0) if proved else None,
+                cap=LogGrowth(200.0) if proved else None,
+            ),
             estimation=estimation,
+            norm_power="tight" if proved else "paper",
+            charge_estimate=proved,
             initial_points=initial_points,
         )
 
     @property
     def theorem(self) -> str:
+        if self.proved and self.width == "radius":
+            return radius_theorem(self)
         if self.proved:
             return fixed_class_theorem(str(self.width), self.kernel, self.lengthscales)
         if isinstance(self.width, str) and isinstance(self.widening, NoWidening):
@@ -386,11 +450,11 @@ class AdaptiveGPUCB:
 
     @property
     def proved(self) -> bool:
-        """Whether its band is a theorem's: a proved width, on a class that does not follow the
-        data.
+        """Whether its band is a theorem's: a width proved for one kernel on a class that does not
+        follow the data, or a radius.
         """
         fixed = isinstance(self.widening, NoWidening) and self.estimation is None
-        return self._width_is_proved and fixed
+        return self._width_is_proved and (fixed or self.width == "radius")
 
     @property
     def _width_is_proved(self) -> bool:
@@ -410,7 +474,9 @@ class AdaptiveGPUCB:
         if not isinstance(self.width, str):
             return float(self.width)
         width = confidence.WIDTHS[self.width]
-        gain = max(information_gain, 0.0)  # log det of one point may round to −1e-17
+        gain = information_gain
+        if self.width != "radius":
+            gain = max(gain, 0.0)  # log det of one point may round to −1e-17
         return width(norm_bound, gain, self._noise_bound, self.settled_regulariser, self.delta)
 
     @property
@@ -487,14 +553,3 @@ class AdaptiveGPUCB:
         if not isinstance(self.widening, NoWidening):
             more += " The class grows with the study, so the bound need not fall for good."
         return step.belief(step.previous, more, step.proved)
-
-    def refutes(self, data: ModelData, held: FunctionClass) -> bool:
-        """Whether no f of the class lies within the radius of its own kernel's forecasts."""
-        amplitude = self.noise_ratio
-        # λ_i = (R_i/amplitude)², see ``standardise``
-        values = Values(data.X, data.y, amplitude * np.sqrt(data.told))
-        sizes = np.array([amplitude])
-        own = Mixture(self.kernel, held.lengthscales[None, :], sizes, np.ones(1))
-        radius_sq = own.radius_squared(values, self.delta)
-        least = norm_lower_bound(self.kernel, held.lengthscales, values, radius_sq)
-        return least > held.norm_bound  # theory.md#refuted

@@ -129,7 +129,8 @@ class RadiusGPUCB:
     initial_points: int | None = None
     outcomes: tuple[tuple[str, OutcomeAssumptions], ...] | Mapping[str, OutcomeAssumptions] = ()
     proved: ClassVar[bool] = True
-    algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
+    # 0 was another rule of the same name, AdaptiveGPUCB's; 1 scaled all inputs by one number
+    algorithm: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         check_range("delta", self.delta, "(0, 1)", DELTA_HINT)

@@ -176,11 +176,51 @@ def fixed_class_theorem(
     width: str, kernel: Kernel, lengthscales: float | tuple[float, ...] | None
 ) -> str:
     """GP-UCB on one class with a proved width: the band, and the regret where it is sublinear."""
+    return f"{_fixed_band_words(width)} {_regret_words(kernel, lengthscales)}"
+
+
+def horizon_theorem(width: str, horizon: int) -> str:
+    """The same with λ = T^(d/(2ν+2d)) for a horizon T, under a Matérn kernel."""
+    return (
+        f"{_fixed_band_words(width)} The regret of the first {horizon} decisions is of the order"
+        " T^((ν+2d)/(2ν+2d)) up to logarithms, sublinear for every ν (docs/theory.md#rough), with"
+        " one evaluation at a time and an argmax of UCB found to precision."
+    )
+
+
+def _fixed_band_words(width: str) -> str:
     return (
         f"Srinivas et al. 2012 with the {width} width on one fixed class: with probability at least"
         " 1 − delta the band contains f at all times if f − offset has RKHS norm at most norm_bound"
         " at exactly these lengthscales and the noise is noise_std-sub-Gaussian."
-        f" {_regret_words(kernel, lengthscales)}"
+    )
+
+
+def radius_theorem(s: AdaptiveGPUCB) -> str:
+    """The paper's rule with the width of one radius: the band for any class chosen by the data, and
+    the regret where the class comes to hold every f slowly enough.
+    """
+    rule = s.widening
+    band = (
+        "docs/theory.md#proved-rule: with probability at least 1 − delta the band contains f at all"
+        " times at which f − offset has RKHS norm at most the class's bound at its lengthscales,"
+        " however the data chose them, if the noise is noise_std-sub-Gaussian."
+    )
+    if (
+        isinstance(rule, ReferenceRegret)
+        and isinstance(rule.floor, LogGrowth)
+        and isinstance(rule.cap, LogGrowth)
+        and rule.maximum == math.inf
+        and 0 < rule.weight < math.inf
+        and s.charge_estimate
+    ):
+        return (
+            f"{band} The class holds every f with a norm at some lengthscales up to θ_0 in the end."
+            f" {_regret_words(s.kernel, s.lengthscales)}"
+        )
+    return (
+        f"{band} Of the regret nothing is claimed: that needs a ReferenceRegret with a LogGrowth as"
+        " floor and as cap, a weight in (0, ∞), and charge_estimate=True."
     )
 
 
@@ -193,7 +233,8 @@ def _regret_words(kernel: Kernel, lengthscales: float | tuple[float, ...] | None
         if most < 1 or (inputs is not None and inputs > most):
             return (
                 "Of the regret nothing is claimed: that is sublinear for a fixed regulariser only"
-                f" if 2ν > d, and {kernel!r} has 2ν = {2 * kernel.nu:g} (docs/theory.md#rough)."
+                f" if 2ν > d, and {kernel!r} has 2ν = {2 * kernel.nu:g}. GPUCB(horizon=T) sets one"
+                " that grows (docs/theory.md#rough)."
             )
         if inputs is None:
             condition = f" in up to {most} inputs of the unit cube (2ν > d)"

@@ -25,6 +25,7 @@ from typing import Any, Literal, get_args
 from noregret.errors import ConfigurationError, GuaranteeError, check_one_of, check_range
 from noregret.gp import Kernel, Matern, SquaredExponential
 from noregret.rkhs import ConstantGrowth, LogGrowth, NormPower, PowerGrowth, as_growth
+from noregret.rkhs.confidence import horizon_exponent
 
 Capacity = Literal["printed", "tight"]
 TOLERANCE = 1e-12  # exponents closer than this are equal: 1/3 is not a float
@@ -145,6 +146,13 @@ def regret_rate(setting: Setting) -> RegretRate:
     root_t, ball = Order(t=0.5), Order(b=1, g=setting.dimension * setting.norm_exponent)
     norm = root_t * ball * gamma_t**0.5  # JMLR eq. (11)
     return RegretRate(norm, root_t * gamma_t)
+
+
+def horizon_rate(kernel: Matern, dimension: int) -> Order:
+    """The regret of GP-UCB on one fixed class with λ = T^(d/(2ν+2d)) for a horizon T, up to
+    logarithms: sublinear for every ν. theory.md#rough
+    """
+    return Order(t=0.5 + horizon_exponent(kernel.nu, dimension))
 
 
 def printed_corollary(kernel: Kernel, dimension: int) -> RegretRate:

@@ -11,12 +11,14 @@ import numpy as np
 
 from noregret.gp import Kernel, Matern
 from noregret.rkhs import NormPower
+from noregret.rkhs.confidence import horizon_exponent
 from noregret.space import Array
 from noregret.theory.bounds import capture_time, refined_capture_time
 from noregret.theory.orders import (
     Setting,
     capacity_order,
     describe_curve,
+    horizon_rate,
     largest_exponent,
     printed_corollary,
     regret_rate,
@@ -54,8 +56,14 @@ def rate_rows(setting: Setting) -> list[tuple[str, str]]:
     weights = {"any λ_w": None, "λ_w = 0": 0.0, "0 < λ_w < ∞": 1.0, "λ_w = ∞": math.inf}
     for label, weight in weights.items():
         limit = largest_exponent(setting, weight)
-        answer = f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough"
-        rows.append((f"h, {label}", answer))
+        none = "no growing h is slow enough with a fixed λ"
+        rows.append((f"h, {label}", f"sublinear below t^{limit:.4g}" if limit > 0 else none))
+    if isinstance(setting.kernel, Matern):
+        a = horizon_exponent(setting.kernel.nu, setting.dimension)
+        order = horizon_rate(setting.kernel, setting.dimension)
+        rows.append(
+            (f"λ = T^{a:.4g}", f"{order} up to logarithms on a fixed class: GPUCB(horizon=T)")
+        )
     return rows
 
 

@@ -193,7 +193,7 @@ def _rate_reason(setting: Setting, order: Order, sublinear: bool, advice: str) -
             f"The regret bound of {setting.kernel!r} in {setting.dimension} dimensions grows like"
             f" {fixed} even if the class never grows, with a fixed regulariser: take a smoother"
             f" kernel{', or capacity tight' if setting.capacity == 'printed' else ' (2ν > d)'}, or"
-            " one fixed class with a regulariser that grows (theory.md#rough). "
+            " one fixed class with a regulariser that grows, GPUCB(horizon=T) (theory.md#rough). "
         )
     return f"The regret bound is of order {order}, not slower than t: {advice}. "
 
