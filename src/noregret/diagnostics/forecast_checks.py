@@ -1,8 +1,17 @@
 """Forecasts that were recorded before their values were seen, and their coverage.
 
-The model's standard deviation may be wrong. So the half-width of a predictive band is the conformal
-quantile of the residuals that were known when the point was proposed (Vovk et al. 2005). Until
-there are enough residuals, it is that of a Gaussian, and ``calibrated`` is False.
+The model's standard deviation may be wrong. So the half-width q of a predictive band, in standard
+deviations, follows the values by quantile tracking (Gibbs and Candès 2021): from that of a Gaussian
+it goes down a little after each value inside its band, and up nine times as far after each outside,
+
+    log q ← log q + RATE·(1[outside] − (1 − LEVEL)).
+
+Guarantee, without any assumption on model or values: let the sizes of the residuals, in standard
+deviations, lie in [a, b] with a ≤ q_1 ≤ b and a·exp(−m·RATE) ≥ NARROWEST, and let at most m points
+be under way at a time, each new one included. Then of n values the share outside differs from
+1 − LEVEL by at most (log(b/a) + m·RATE)/(n·RATE). Proof: the updates add up to log q − log q_1.
+When q > b, only values whose band was made before may still raise it, m at most; when q < a, as
+many may lower it. Smaller residuals leave the upper bound on the share as it is.
 """
 
 from __future__ import annotations
@@ -22,7 +31,9 @@ from noregret.trials import Explanation, Goal, Trial, corrections, latest, sign_
 LEVEL = 0.9  # nominal coverage of the predictive band
 CHANCE = 0.05  # probability of ever raising an alarm if the forecasts are right
 GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # half-width of a Gaussian's band, in standard deviations
-ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals needed for a quantile of that level
+RATE = 0.15  # step of log half-widths; larger ones follow sooner and scatter more
+NARROWEST = 0.1  # least half-width: values that agree exactly would make the band a point
+ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals after which bands count as calibrated
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,7 @@ class Prediction:
         residual: Value minus mean, in standard deviations of a value; None before it is known.
         explanation: What the strategy says of the decision.
         multiple: Half-width of (low, high), in standard deviations of a value.
-        calibrated: Whether earlier residuals of the study set ``multiple``, or the model alone.
+        calibrated: Whether there were ``ENOUGH`` earlier residuals to set ``multiple``.
     """
 
     number: int
@@ -111,9 +122,7 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
     slope = bend(Compression.slope, np.where(told, z, 1.0))
     value_std = np.hypot(std, noise_std / scale * slope)
     residual = sign * (bend(Compression.forward, z) - mean) / value_std
-    multiple = _multiples(chosen, residual)
-    calibrated = np.isfinite(multiple)
-    multiple = np.where(calibrated, multiple, GAUSSIAN)
+    multiple, known = _tracked(chosen, residual)
 
     def ends(half: Array) -> Array:
         """(2, n): mean ± half in the values' units and sign, NaN where there is no width."""
@@ -134,7 +143,7 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
             _known(residual[row]),
             explanations[row],
             float(multiple[row]),
-            bool(calibrated[row]),
+            bool(known[row] >= ENOUGH),
         )
         for row, trial in enumerate(chosen)
     )
@@ -167,27 +176,23 @@ def _column(values: Sequence[object], name: str) -> Array:
     return np.array([getattr(value, name) for value in values], dtype=np.float64)
 
 
-def _multiples(trials: Sequence[Trial], residuals: Array) -> Array:
-    """How many standard deviations each band reaches, by the residuals known when its point was
-    asked for: the ⌈(n + 1)·LEVEL⌉-th smallest of the newer half, n of them and at least ``ENOUGH``,
-    since a model of few values errs otherwise than one of many. NaN: there are not enough.
+def _tracked(trials: Sequence[Trial], residuals: Array) -> tuple[Array, Indices]:
+    """How many standard deviations each band reaches, and how many residuals set it: those known
+    when its point was asked for.
     """
-    known: list[float] = []  # oldest first
+    log_q, count = math.log(GAUSSIAN), 0
+    multiples, counts = np.empty(len(trials)), np.zeros(len(trials), dtype=np.intp)
     waiting: list[int] = []
-    multiples = np.full(len(trials), np.nan)
     for row, trial in enumerate(trials):
         pending = set(trial.decision.pending)
-        known += [
-            abs(residuals[earlier])
-            for earlier in waiting
-            if trials[earlier].number not in pending and math.isfinite(residuals[earlier])
-        ]
+        for earlier in waiting:
+            if trials[earlier].number not in pending and math.isfinite(residuals[earlier]):
+                outside = abs(residuals[earlier]) > multiples[earlier]
+                log_q = max(log_q + RATE * (outside - (1 - LEVEL)), math.log(NARROWEST))
+                count += 1
         waiting = [earlier for earlier in waiting if trials[earlier].number in pending] + [row]
-        recent = np.array(known[-max(ENOUGH, len(known) // 2) :])
-        rank = math.ceil((len(recent) + 1) * LEVEL - 1e-9)
-        if rank <= len(recent):
-            multiples[row] = np.partition(recent, rank - 1)[rank - 1]
-    return multiples
+        multiples[row], counts[row] = math.exp(log_q), count
+    return multiples, counts
 
 
 @dataclass(frozen=True, slots=True)
