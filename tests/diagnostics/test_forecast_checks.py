@@ -112,6 +112,23 @@ def test_the_guarantee_holds_for_any_sequence(kind: str, batch: int) -> None:
         assert gaussian > 0.5 > np.mean(outside)
 
 
+def test_a_wide_band_is_a_multiple_of_the_gaussian_one_in_the_values_units() -> None:
+    """On a compressed scale itself it would reach down to −e^…, far beyond all data."""
+    compression = ((0.0, 1.0), (0.0, 1.0))
+    trials = [told(i, 30.0 * (-1) ** i, compression=compression) for i in range(40)]
+    made = [each for each in predictions(trials, "maximize", DEFAULT) if each is not None]
+    first, last = made[0], made[-1]
+    assert last.multiple > 10 * GAUSSIAN
+    for end, gaussian in ((last.low, first.low), (last.high, first.high)):
+        assert end == pytest.approx(gaussian * last.multiple / GAUSSIAN)
+    assert [each.inside for each in made] == [
+        each.low <= float(trial.value or 0.0) <= each.high
+        for each, trial in zip(made, trials, strict=True)
+    ]
+    stretched = Compression(compression).inverse(np.array([-last.multiple]))[0]
+    assert stretched < 1e3 * last.low  # the negative control
+
+
 def test_exact_values_do_not_make_the_band_a_point() -> None:
     made = predictions([told(i, 0.0) for i in range(400)], "maximize", DEFAULT)
     assert made[-1] is not None

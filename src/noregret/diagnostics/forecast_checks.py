@@ -6,12 +6,12 @@ it goes down a little after each value inside its band, and up nine times as far
 
     log q ← log q + RATE·(1[outside] − (1 − LEVEL)).
 
-Guarantee, without any assumption on model or values: let the sizes of the residuals, in standard
+Guarantee, without any assumption on model or values: let the distances from the mean, in standard
 deviations, lie in [a, b] with a ≤ q_1 ≤ b and a·exp(−m·RATE) ≥ NARROWEST, and let at most m points
 be under way at a time, each new one included. Then of n values the share outside differs from
 1 − LEVEL by at most (log(b/a) + m·RATE)/(n·RATE). Proof: the updates add up to log q − log q_1.
 When q > b, only values whose band was made before may still raise it, m at most; when q < a, as
-many may lower it. Smaller residuals leave the upper bound on the share as it is.
+many may lower it. Smaller distances leave the upper bound on the share as it is.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Prediction:
         upper: Upper end of the strategy's band of f.
         residual: Value minus mean, in standard deviations of a value; None before it is known.
         explanation: What the strategy says of the decision.
+        inside: Whether the value lies in (low, high); None before it is known.
         multiple: Half-width of (low, high), in standard deviations of a value.
         calibrated: Whether there were ``ENOUGH`` earlier residuals to set ``multiple``.
     """
@@ -63,12 +64,9 @@ class Prediction:
     upper: float | None
     residual: float | None
     explanation: Explanation
+    inside: bool | None = None
     multiple: float = GAUSSIAN
     calibrated: bool = False
-
-    @property
-    def inside(self) -> bool | None:
-        return None if self.residual is None else abs(self.residual) <= self.multiple
 
 
 CORRECTED = ("params", "asked", "state", "value", "noise_std", "error", "transient")
@@ -121,15 +119,21 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
     noise_std = np.where(told, noise_std, _column(explanations, "noise_std"))
     slope = bend(Compression.slope, np.where(told, z, 1.0))
     value_std = np.hypot(std, noise_std / scale * slope)
-    residual = sign * (bend(Compression.forward, z) - mean) / value_std
-    multiple, known = _tracked(chosen, residual)
 
     def ends(half: Array) -> Array:
         """(2, n): mean ± half in the values' units and sign, NaN where there is no width."""
         pair = [bend(Compression.inverse, mean + side * half) for side in (-1.0, 1.0)]
         return np.sort([sign * (offset + scale * end) for end in pair], axis=0)
 
-    low, high = ends(multiple * value_std)
+    residual = sign * (bend(Compression.forward, z) - mean) / value_std
+    # Sizes in units of the Gaussian band, on each side and in the values' units: a compressed scale
+    # would stretch wide bands without measure.
+    middle, value = _column(models, "mean"), sign * (offset + scale * z)
+    apart = np.abs(ends(GAUSSIAN * value_std) - middle)
+    below, above = np.maximum(apart, np.spacing(np.abs(middle))) / GAUSSIAN  # never 0 by rounding
+    size = np.abs(value - middle) / np.where(value > middle, above, below)
+    multiple, known = _tracked(chosen, size)
+    low, high = middle - multiple * below, middle + multiple * above
     lower, upper = ends(_column(explanations, "beta_sqrt") * std)
     made = iter(
         Prediction(
@@ -142,6 +146,7 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
             _known(upper[row]),
             _known(residual[row]),
             explanations[row],
+            None if math.isnan(size[row]) else bool(size[row] <= multiple[row]),
             float(multiple[row]),
             bool(known[row] >= ENOUGH),
         )
@@ -176,8 +181,8 @@ def _column(values: Sequence[object], name: str) -> Array:
     return np.array([getattr(value, name) for value in values], dtype=np.float64)
 
 
-def _tracked(trials: Sequence[Trial], residuals: Array) -> tuple[Array, Indices]:
-    """How many standard deviations each band reaches, and how many residuals set it: those known
+def _tracked(trials: Sequence[Trial], sizes: Array) -> tuple[Array, Indices]:
+    """How many standard deviations each band reaches, and how many values set it: those known
     when its point was asked for.
     """
     log_q, count = math.log(GAUSSIAN), 0
@@ -186,8 +191,8 @@ def _tracked(trials: Sequence[Trial], residuals: Array) -> tuple[Array, Indices]
     for row, trial in enumerate(trials):
         pending = set(trial.decision.pending)
         for earlier in waiting:
-            if trials[earlier].number not in pending and math.isfinite(residuals[earlier]):
-                outside = abs(residuals[earlier]) > multiples[earlier]
+            if trials[earlier].number not in pending and math.isfinite(sizes[earlier]):
+                outside = sizes[earlier] > multiples[earlier]
                 log_q = max(log_q + RATE * (outside - (1 - LEVEL)), math.log(NARROWEST))
                 count += 1
         waiting = [earlier for earlier in waiting if trials[earlier].number in pending] + [row]
