@@ -16,7 +16,13 @@ from noregret.rkhs.function_class import (
     merge,
     searched,
 )
-from noregret.rkhs.noise_bound import NoiseFromReplicates, first_pairs, pairs_at, unpaired
+from noregret.rkhs.noise_bound import (
+    NoiseFromReplicates,
+    first_pairs,
+    noise_refuted,
+    pairs_at,
+    unpaired,
+)
 from noregret.rkhs.radius import (
     Mixture,
     RadiusBand,
@@ -98,6 +104,7 @@ __all__ = [
     "cube_cover",
     "first_pairs",
     "merge",
+    "noise_refuted",
     "norm_lower_bound",
     "pairs_at",
     "radius_band",

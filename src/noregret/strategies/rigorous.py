@@ -27,6 +27,7 @@ from noregret.rkhs import (
     Values,
     first_pairs,
     merge,
+    noise_refuted,
     pairs_at,
     radius_band,
     unpaired,
@@ -119,6 +120,8 @@ class RadiusGPUCB:
         initial_points: How many points come before the model; None: 2^d up to four inputs, then 4d.
         outcomes: For a study with limits, what is assumed of each outcome, by its name; all bands
             share delta.
+        check_pairs: How many initial points are measured twice, to refute a noise_bound that is
+            too small: 8 catch one of half the true size, 3 one of a third, 1 one of a tenth.
 
     Raises:
         ConfigurationError: A setting is impossible.
@@ -134,6 +137,7 @@ class RadiusGPUCB:
     following: EvidenceClass = EvidenceClass()
     initial_points: int | None = None
     outcomes: tuple[tuple[str, Assumed], ...] | Mapping[str, Assumed] = ()
+    check_pairs: int = 0
     algorithm: ClassVar[int] = 1  # 0 was another rule of the same name: AdaptiveGPUCB's
 
     def __post_init__(self) -> None:
@@ -146,6 +150,16 @@ class RadiusGPUCB:
             raise ConfigurationError(
                 "noise_bound must be a positive number, got None: where R is not known leave it"
                 " out, and it is found from repeats"
+            )
+        count = self.check_pairs
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            raise ConfigurationError(
+                f"check_pairs is how many points are measured twice, at least 0, got {count!r}"
+            )
+        if self.check_pairs and isinstance(self.noise_bound, NoiseFromReplicates):
+            raise ConfigurationError(
+                "check_pairs tests a noise_bound that is given; without one it is found from"
+                " repeats: leave out check_pairs, or give noise_bound"
             )
         for kernel in self._kernels:
             check_proved_kernel(kernel)
@@ -292,6 +306,11 @@ class RadiusGPUCB:
             x = random_point(space, rng, history.failed) if again is None else again
             return Proposal(x, Decision("initial"))
         me, usable = known
+        planned = planned_points(history)
+        if len(planned) < 2 * self.check_pairs and not space.fixed:
+            twice = len(planned) % 2 == 1
+            x = planned[-1] if twice else random_point(space, rng, history.failed)
+            return Proposal(x, Decision("initial", payload={PLANNED: x.tolist()}))
         first = initial_proposal(space, usable, rng, self.initial_points, "uniform")
         if first is not None:
             return first
@@ -407,6 +426,7 @@ class RadiusGPUCB:
         found = replace(stated, delta=stated.share).known(history)
         if found is None:
             return None
+        wrong = stated.refutes_noise(history)
         me, history = found
         chosen, band = me.followed(space, history, least=1.0)
         index = band.reference
@@ -417,14 +437,29 @@ class RadiusGPUCB:
             held.lengthscales,
             history.sign * self.offset,
             me.norm_bound,
-            stated._condition(what, me, chosen, history, band),
+            stated._condition(what, me, chosen, history, band, wrong),
             proved=me.norm_bound == self.norm_bound,
             kernel=stationary(band.posteriors[0].kernel),
             norm_bound=held.norm_bound,
             radius=band,
-            refuted=band.refuted,
+            refuted=band.refuted or wrong,
             outcomes=outcome_beliefs(stated, space, history),
         )
+
+    def refutes_noise(self, history: History) -> bool:
+        """Whether values at one point differ by more than noise_bound allows. If it is right, that
+        happens with probability at most delta. theory.md#noise-refuted
+        """
+        if isinstance(self.noise_bound, NoiseFromReplicates):
+            return False
+        bounds = np.fmax(history.noise_std, self._bound)
+        rows = [
+            row
+            for each, row in zip(history.decisions, history.rows, strict=True)
+            if PLANNED in each.payload and row is not None
+        ]
+        planned = [(rows[i], rows[j]) for i, j in first_pairs(history.X[rows], len(rows))]
+        return noise_refuted(history.X, history.y, bounds, planned, self.delta)
 
     def _condition(
         self,
@@ -433,6 +468,7 @@ class RadiusGPUCB:
         chosen: ClassEstimate,
         history: History,
         band: RadiusBand,
+        noise_is_wrong: bool,
     ) -> str:
         unit = known.norm_bound
         under = f" under {band.posteriors[0].kernel!r}" if isinstance(self.kernel, Ladder) else ""
@@ -450,13 +486,24 @@ class RadiusGPUCB:
             text = f"{text} {self.noise_bound.words}"
         if unit != self.norm_bound:
             text = f"not proved (values are far beyond norm_bound {self.norm_bound:g}): {text}"
-        return f"refuted by the data: {text}" if band.refuted else text
+        if noise_is_wrong:
+            text = f"values at one point differ by more than the noise bound allows; {text}"
+        return f"refuted by the data: {text}" if band.refuted or noise_is_wrong else text
 
 
 def _best_middles(band: RadiusBand, X: Array) -> Array:
     """The three points at which the middle of the band is highest."""
     lower, upper = band.bounds(X)
     return X[np.argsort(-(lower + upper), kind="stable")[:3]]
+
+
+PLANNED = "planned pair"  # in the payload of a decision: a point that is measured twice
+
+
+def planned_points(history: History) -> list[Array]:
+    """The points of planned pairs that were asked for, each as often as it was."""
+    asked = (each.payload.get(PLANNED) for each in history.decisions)
+    return [np.array(point, dtype=np.float64) for point in asked if point is not None]
 
 
 REPEATED = "repeated"  # in the payload of a decision: the points of the pairs
