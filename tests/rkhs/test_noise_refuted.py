@@ -63,16 +63,14 @@ def test_pairs_that_were_not_planned_count_only_beyond_what_noise_can_do() -> No
     rng = np.random.default_rng(2)
     falsely = naive = caught = 0
     for _ in range(200):
-        first = rng.normal(size=30)
-        picked = np.argsort(-np.abs(first))[:8]  # a person repeats what looks odd
-        X = np.append(np.arange(30.0), picked)[:, None]
-        y = np.append(first, rng.normal(size=8))
-        falsely += noise_refuted(X, y, np.ones(38), [], DELTA)
-        rows = sorted((int(i), 30 + k) for k, i in enumerate(picked))
-        evidence = pair_evidence(np.array([y[i] - y[j] for i, j in rows]), np.ones((8, 2)))
-        naive += evidence >= math.log(1 / DELTA)  # the negative control: as if they were planned
-        wide = np.append(10 * first, 10 * rng.normal(size=8))
-        caught += noise_refuted(X, wide, np.ones(38), [], DELTA)
+        first = rng.normal(size=300)
+        picked = np.argsort(-np.abs(first))[:12]  # a person repeats what looks odd
+        X, again = np.append(np.arange(300.0), picked)[:, None], rng.normal(size=12)
+        y, R = np.append(first, again), np.ones(312)
+        falsely += noise_refuted(X, y, R, [], DELTA)
+        evidence = pair_evidence(first[picked] - again, np.ones((12, 2)))
+        naive += evidence >= math.log(1 / DELTA)  # the negative control: as if planned
+        caught += noise_refuted(X, 10 * y, R, [], DELTA)
     assert falsely <= 4
     assert naive > 100
     assert caught >= 190
@@ -104,7 +102,8 @@ def test_a_study_refutes_the_whole_condition() -> None:
         assert ("differ by more than the noise bound" in certificate.condition) is bool(
             certificate.refuted
         )
-        right += told(nr.AdaptiveGPUCB.rigorous(0.1, check_pairs=3), 0.1, seed).certificate().refuted
+        enough = nr.AdaptiveGPUCB.rigorous(0.1, check_pairs=3)
+        right += told(enough, 0.1, seed).certificate().refuted
         plain += told(nr.AdaptiveGPUCB.rigorous(0.01), 0.1, seed).certificate().refuted
     assert wrong >= 9
     assert right == 0

@@ -128,10 +128,10 @@ def noise_refuted(
     s = np.arange(1, len(y) + 1)
     most = bounds * np.sqrt(2 * np.log(4 * s * (s + 1) / delta))  # of the noise of value s
     same = np.unique(np.round(X / SAME), axis=0, return_inverse=True)[1].ravel()
-    low, high = np.full(same.max(initial=-1) + 1, -np.inf), np.full(same.max(initial=-1) + 1, np.inf)
+    low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)  # of f, one entry per point
     np.maximum.at(low, same, y - most)
     np.minimum.at(high, same, y + most)
-    return bool(np.any(low > high))  # f would have to lie above one value's reach, below another's
+    return bool(np.any(low > high))
 
 
 def first_pairs(X: Array, count: int) -> list[tuple[int, int]]:
