@@ -29,11 +29,11 @@ from noregret.strategies import Compression, Strategy
 from noregret.trials import Explanation, Goal, Trial, corrections, latest, sign_of
 
 LEVEL = 0.9  # nominal coverage of the predictive band
-CHANCE = 0.05  # probability of ever raising an alarm if the forecasts are right
+CHANCE = 0.01  # probability of ever raising an alarm if the forecasts are right
 GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # half-width of a Gaussian's band, in standard deviations
 RATE = 0.15  # step of log half-widths; larger ones follow sooner and scatter more
 NARROWEST = 0.1  # least half-width: values that agree exactly would make the band a point
-ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals after which bands count as calibrated
+ENOUGH = 15  # values after which bands count as calibrated: q has had time to move
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class Calibration:
         predictions: The calibrated predictions whose values are known, oldest first.
         coverage: Share of values inside their bands, after each value.
         least: Lower bound of ``coverage``: if the forecasts are right, coverage falls below it at
-            any time in at most 5 % of studies.
+            any time in at most 1 % of studies.
     """
 
     predictions: tuple[Prediction, ...]
