@@ -23,7 +23,7 @@ from noregret.errors import (
     TrialError,
     UnknownTrialError,
 )
-from noregret.search import Resolution, largest_empty_ball
+from noregret.search import Resolution, resolution_of
 from noregret.space import (
     Array,
     Candidates,
@@ -1129,14 +1129,14 @@ class Study:
         return belief
 
     def resolution(self) -> Resolution:
-        """The largest ball of the unit cube without an evaluation: which bumps cannot have been
-        missed, whatever the model believes. ``str`` says it in words.
+        """The largest ball without a value: which bumps cannot have been missed, whatever the model
+        believes; per combination of options where there are choices. ``str`` says it in words.
         """
-        done = complete(self.trials)
+        done = [trial for trial in complete(self.trials) if trial.value is not None]
         if not done:
             raise TrialError("the resolution needs at least one value")
         points = np.array([self._encode(trial) for trial in done])
-        return largest_empty_ball(points, self.space.region)
+        return resolution_of(self.space, points)
 
     def importances(self) -> list[Importance]:
         """Which inputs matter: the share of the model's variance that each explains alone
