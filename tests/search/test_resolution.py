@@ -156,6 +156,9 @@ def test_inputs_that_do_not_exist_and_constraints_count_as_they_are() -> None:
     points = [{"m": "svm", "C": 0.5, "z": 0.5}, {"m": "none", "z": 0.5}]
     assert found_at(space, points).radius == pytest.approx(np.sqrt(0.5), abs=2 * TOLERANCE)
     assert found_at(space, points[1:]).radius == pytest.approx(0.5, abs=2 * TOLERANCE)  # z alone
+    inner = nr.Branch({"svm": {"k": nr.Choice(["rbf", "poly"])}, "none": {}})
+    nested = found_at(nr.Space({"m": inner, "z": nr.Float(0, 1)}), [{"m": "none", "z": 0.5}])
+    assert (nested.combinations, nested.unseen) == (3, 2)
     bound = nr.Space(
         {"s": nr.Choice(["a", "b"]), "x": nr.Float(0, 1), "y": nr.Float(0, 1)},
         constraints=[nr.Linear({"x": 1, "y": 1}, at_most=1.0)],

@@ -780,7 +780,9 @@ def test_rates_as_text() -> None:
     assert "as misprinted" not in text
     assert "h, any λ_w          sublinear below t^0.3333" in text
     assert "h, 0 < λ_w < ∞      sublinear below t^0.4" in text
-    assert "no growing h is slow enough" in render_rates(Setting(Matern(0.5), 3))
+    text = " ".join(render_rates(Setting(Matern(0.5), 2)).split())
+    assert "no growth is slow enough at a fixed λ; with λ = T^0.4 logarithmic" in text
+    assert "regret of order T^0.9" in text  # (ν + 2d)/(2ν + 2d)
 
 
 def test_capture_as_text() -> None:

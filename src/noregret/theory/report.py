@@ -21,7 +21,7 @@ from noregret.theory.orders import (
     printed_corollary,
     regret_rate,
 )
-from noregret.theory.sublinearity import Verdict
+from noregret.theory.sublinearity import Verdict, only_with_horizon
 
 WIDTH = 100
 COLUMN = 20
@@ -56,7 +56,7 @@ def rate_rows(setting: Setting) -> list[tuple[str, str]]:
         limit = largest_exponent(
             setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
         )
-        answer = f"sublinear below t^{limit:.4g}" if limit > 0 else "no growing h is slow enough"
+        answer = f"sublinear below t^{limit:.4g}" if limit > 0 else only_with_horizon(setting)
         rows.append((f"h, {label}", answer))
     return rows
 

@@ -251,7 +251,21 @@ def _limit_advice(setting: Setting, weight: float | None) -> str:
     limit = largest_exponent(
         setting.kernel, setting.dimension, setting.norm_power, weight, setting.capacity
     )
-    return f"h must stay below t^{limit:.4g}" if limit > 0 else "no growth of h is slow enough"
+    return f"h must stay below t^{limit:.4g}" if limit > 0 else only_with_horizon(setting)
+
+
+def only_with_horizon(setting: Setting) -> str:
+    """What to do where no growth is slow enough at a fixed λ: Matérn with 2ν ≤ d, or an upper bound
+    on the capacity that is too large. docs/theory.md#rough
+    """
+    text = "no growth is slow enough at a fixed λ"
+    if not isinstance(setting.kernel, Matern):
+        return text
+    nu, d = setting.kernel.nu, setting.dimension
+    share = d / (2 * nu + 2 * d)
+    return (
+        f"{text}; with λ = T^{share:.4g} logarithmic growth is: regret of order T^{0.5 + share:.4g}"
+    )
 
 
 def _as_reference(reference: Any) -> Any:
