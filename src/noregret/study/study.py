@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from noregret.diagnostics import Importance, check_count, importances
+from noregret.diagnostics import Importance, check_count, half_beliefs, importances
 from noregret.errors import (
     ConfigurationError,
     StorageError,
@@ -1138,15 +1138,21 @@ class Study:
         points = np.array([self._encode(trial) for trial in done])
         return resolution_of(self.space, points)
 
-    def importances(self) -> list[Importance]:
+    def importances(self, belief: Belief | None = None) -> list[Importance]:
         """Which inputs matter: the share of the model's variance that each explains alone
-        (``first``) and with the others (``total``), each with its uncertainty.
+        (``first``) and with the others (``total``), each with its uncertainty; and whether halves
+        of the data agree (``stable``).
+
+        Args:
+            belief: The model of all trials, if it is at hand; None fits it.
         """
         trials = self.trials
-        belief = self._belief(trials) if complete(trials) else None
+        if belief is None and complete(trials):
+            belief = self._belief(trials)
         if belief is None:
             raise TrialError("importances need a strategy with a model and at least one value")
-        return importances(belief, self.space)
+        halves = half_beliefs(self.strategy, self.space, self._history(trials))
+        return importances(belief, self.space, halves=halves)
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of
