@@ -14,7 +14,12 @@ from tests.recorded import decision
 
 SPACE = nr.Space({"x": nr.Float(0, 10), "n": nr.Int(1, 5), "c": nr.Choice(["a", "b", "c"])})
 DEFAULT = nr.InsuredGPUCB()
-GOOD = {"mean": 1.0, "lengthscales": (0.2,) * 5, "noise_std": 0.1, "noise_var": 0.01}
+GOOD: dict[str, Any] = {
+    "mean": 1.0,
+    "lengthscales": (0.2,) * 5,
+    "noise_std": 0.1,
+    "noise_var": 0.01,
+}
 
 
 def planted(

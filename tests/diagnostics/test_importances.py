@@ -108,7 +108,8 @@ def searched(seed: int, trials: int) -> tuple[nr.Study, list[float]]:
 
 def test_the_truth_lies_within_two_stds_also_of_few_data() -> None:
     """One fit alone is far too sure: the negative control."""
-    hits, alone = [], []
+    hits: list[bool] = []
+    alone: list[bool] = []
     for seed in range(6):
         study, truth = searched(seed, 16)
         belief = study.belief()

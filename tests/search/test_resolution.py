@@ -104,7 +104,7 @@ MIXED = nr.Space(
 
 def test_each_combination_of_options_has_its_own_ball() -> None:
     rng = np.random.default_rng(0)
-    points = [
+    points: list[dict[str, Any]] = [
         {"x": rng.random(), "y": 10 * rng.random(), "s": "abc"[i % 3], "n": "uv"[i % 2]}
         for i in range(40)
     ]
@@ -136,7 +136,7 @@ def test_combinations_without_a_value_are_named() -> None:
     only = nr.Space({"s": nr.Choice(["a", "b", "c"])})
     assert str(found_at(only, [{"s": "a"}])) == "1 of 3 options of s have a value."
     many = nr.Space({f"x{i}": nr.Float(0, 1) for i in range(7)} | {"s": nr.Choice(["a", "b", "c"])})
-    assert "in 7 numbers" in str(found_at(many, [many.decode(np.full(10, 0.5))]))
+    assert "in 7 numbers" in str(resolution_of(many, np.full((1, 10), 0.5)))
 
 
 def test_designs_of_a_list_are_the_centres() -> None:

@@ -155,8 +155,7 @@ def resolution_of(space: SearchSpace, X: Array) -> Resolution:
     shown = {name: each for name, each in space.parameters.items() if each.width}
     choices = [name for name, each in shown.items() if isinstance(each, Choice)]
     numbers = [name for name in shown if name not in choices]
-    listed = isinstance(space, Candidates)
-    if not choices and not listed:
+    if not choices and not isinstance(space, Candidates):
         return largest_empty_ball(X, space.region)
     keys = _options(space, X, choices)
     every = _every_combination(space, choices)
@@ -169,7 +168,7 @@ def resolution_of(space: SearchSpace, X: Array) -> Resolution:
         )
         if len(columns) == 0:
             continue
-        if listed:
+        if isinstance(space, Candidates):
             designs = space.enumeration()
             designs = designs[np.all(_options(space, designs, choices) == key, axis=1)]
             distance = cKDTree(mine[:, columns]).query(designs[:, columns])[0]
