@@ -108,7 +108,7 @@ FAULTS: dict[str, tuple[str, float]] = {  # the alarm, and the noise std
     "a slip among repeats": ("slip", 1.2),
     "a slip at a new point": ("surprise", 1.2),
     "noise 25 times as large": ("jump", 0.6),
-    "R half the noise, 12 pairs": ("noise bound", 2.0),
+    "R half the noise, 16 pairs": ("noise bound", 2.0),
     "R a third, 8 pairs": ("noise bound", 2.0),
     "R a tenth, 3 pairs": ("noise bound", 2.0),
 }
@@ -116,7 +116,7 @@ FAULTS: dict[str, tuple[str, float]] = {  # the alarm, and the noise std
 
 def bound_of(fault: str, noise: float, faulty: bool) -> Strategy:
     """The default, or the rigorous strategy with R and planned pairs."""
-    times, pairs = {"R h": (2, 12), "R a third": (3, 8), "R a tenth": (10, 3)}.get(
+    times, pairs = {"R h": (2, 16), "R a third": (3, 8), "R a tenth": (10, 3)}.get(
         next((s for s in ("R h", "R a third", "R a tenth") if fault.startswith(s)), ""), (0, 0)
     )
     if not times:

