@@ -121,7 +121,7 @@ def _slip(
         return None
     low, high = widest[0], widest[-1]
     difference = _value(high) - _value(low)
-    others = [_value(trial) for trial in done if trial not in (low, high)]
+    others = [_value(trial) for trial in done if trial.number not in (low.number, high.number)]
     if len(others) < OTHERS or difference <= SLIP * np.ptp(others):
         return None
     steps = [np.diff([_value(trial) for trial in g]) for g in groups if g is not widest]
@@ -156,13 +156,16 @@ def _surprise(trials: Sequence[Trial], made: Sequence[Prediction]) -> Alarm | No
     sizes = [abs(each.residual or 0.0) for each in checked]
     for row in reversed(range(RECENT, len(checked))):
         each = checked[row]
+        if (
+            not each.calibrated
+            or sizes[row] <= FAR * max(1.0, each.multiple / GAUSSIAN)
+            or sizes[row] <= max(sizes[row - RECENT : row])
+        ):
+            continue
         before = [value[number] for number in value if number < each.number]
         spread = float(np.ptp(before)) if before else 0.0
         if (
-            each.calibrated
-            and sizes[row] > FAR * max(1.0, each.multiple / GAUSSIAN)
-            and sizes[row] > max(sizes[row - RECENT : row])
-            and abs(value[each.number] - each.mean) > SURPRISE * spread
+            abs(value[each.number] - each.mean) > SURPRISE * spread
             and each.explanation.noise_std > RESOLVED * spread
         ):
             return Alarm(
