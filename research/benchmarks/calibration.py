@@ -6,8 +6,11 @@ research/benchmarks/results/calibration.json, the section in docs/benchmarks.md.
 
 One run per problem of the regret benchmark, with the common start. Every few decisions from the
 tenth on: is what may be left at least the regret of the recommended point? Is f there within two
-stated stds, and how many of twenty repeats are within theirs? In the end: how many values lay in
-their 90 % forecast band, and did the alarm go off?
+stated stds, and how many of twenty repeats are within theirs? Which alarms stand? In the end: how
+many values lay in their 90 % forecast band, and did the alarm go off?
+
+``--planted N`` runs N studies per planted fault and N clean twins: is it found, is there a false
+alarm?
 """
 
 from __future__ import annotations
@@ -25,9 +28,10 @@ from typing import Any
 import numpy as np
 
 import noregret as nr
-from noregret.diagnostics import check_calibration, effective_trials, predictions
+from noregret.diagnostics import Alarm, alarms, check_calibration, effective_trials, predictions
 from noregret.strategies import Strategy
 from noregret.study import Progress, left_of
+from noregret.testing.problems import rkhs_sample
 from research.benchmarks import sweep
 from research.benchmarks.problem import Problem
 
@@ -44,7 +48,15 @@ LARGEST = 0.1  # median of what is left over the range of the values, at most
 RECOMMENDED = 0.9  # share of the looks at which f is within two stds, at least
 REPEATED = (0.85, 0.98)  # share of the repeats within two stds, where there is noise
 REPEATS = 20  # at each look
-ALARMS = 0.05  # share of the clean runs with an alarm, at most
+ALARMS = 0.05  # share of the clean runs with an alarm of coverage, at most
+DOUBTS = ("slip", "surprise", "range", "stuck", "jump", "noise bound")  # alarms that accuse
+FALSE = 0.02  # share of the clean runs with each of these, at most
+FOUND = 0.9  # share of the planted faults that are found, at least
+# planted faults
+RANGE = 60.0  # of the values of f
+AFTER = 32  # trials before the fault
+LATER = 14  # trials after it
+SHIFT = 50.0  # of a wrong value
 
 
 def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict[str, Any]:
@@ -52,7 +64,7 @@ def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict
     forecasts went off at any look. A look is the decision, then what ``_look`` returns.
     """
     study = nr.Study(problem.space, "maximize", strategy, seed)
-    looks, decided = [], 0
+    looks, decided, kinds = [], 0, set[str]()
     points = iter(problem.initial_points(seed))
     for index in range(problem.trials):
         start = next(points, None)
@@ -68,6 +80,7 @@ def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict
             look = _look(problem, study, seed)
             rounded = [None if number is None else float(f"{number:.4g}") for number in look]
             looks.append([decided, *rounded])
+            kinds |= {kind_of(each) for each in alarms_of(study)}
     made = predictions(effective_trials(study.trials), study.goal, study.strategy)
     late = [each for each in made if each is not None][FIRST - 1 :]
     checked = check_calibration(made)
@@ -78,6 +91,7 @@ def look_at(problem: Problem, strategy: Strategy, seed: int, every: int) -> dict
         "inside": sum(bool(each.inside) for each in late),
         "values": sum(each.residual is not None for each in late),
         "alarm": any(coverage < least for coverage, least in below),
+        "kinds": sorted(kinds),
     }
 
 
@@ -100,6 +114,96 @@ def _look(problem: Problem, study: nr.Study, seed: int) -> tuple[float | None, .
         inside = float(np.mean(np.abs(np.array(again) - mean) <= 2 * found.repeat_std))
     error = max(abs(truth - mean) - ROUNDING * spread, 0.0) / max(std, sys.float_info.min)
     return left.gain, problem.maximum - truth, spread, min(error, FARTHEST), inside
+
+
+def alarms_of(study: nr.Study) -> list[Alarm]:
+    """The alarms that the page shows."""
+    trials = effective_trials(study.trials)
+    made = predictions(trials, study.goal, study.strategy)
+    return alarms(study.space, trials, made, study.goal, study.strategy)
+
+
+def kind_of(alarm: Alarm) -> str:
+    """A jump of the fitted noise has a kind of its own here."""
+    return "jump" if "jumped" in alarm.what else alarm.kind
+
+
+# -- planted faults --
+
+FAULTS: dict[str, tuple[str, float]] = {  # the alarm, and the noise std
+    "a slip among repeats": ("slip", 1.2),
+    "a slip at a new point": ("surprise", 1.2),
+    "noise 25 times as large": ("jump", 0.6),
+    "R half the noise, 16 pairs": ("noise bound", 2.0),
+    "R a third, 8 pairs": ("noise bound", 2.0),
+    "R a tenth, 3 pairs": ("noise bound", 2.0),
+}
+
+
+def bound_of(fault: str, noise: float, faulty: bool) -> Strategy:
+    """The default, or the rigorous strategy with R and planned pairs."""
+    times, pairs = {"R h": (2, 16), "R a third": (3, 8), "R a tenth": (10, 3)}.get(
+        next((s for s in ("R h", "R a third", "R a tenth") if fault.startswith(s)), ""), (0, 0)
+    )
+    if not times:
+        return nr.InsuredGPUCB()
+    bound = noise / times if faulty else noise
+    return nr.AdaptiveGPUCB.rigorous(bound, norm_bound=RANGE, check_pairs=pairs)
+
+
+def with_fault(fault: str, seed: int, faulty: bool) -> bool:
+    """Whether the alarm of a fault stands at any look; of a clean twin, where it must not."""
+    alarm, noise = FAULTS[fault]
+    rng = np.random.default_rng([seed, 77])
+    d = 1 + seed % 3
+    f = rkhs_sample(seed, dimension=d, lengthscale=(0.2, 0.3, 0.5)[d - 1], norm=2.0)
+    sample = f(rng.random((4000, d)))
+    low, span = float(sample.min()), float(np.ptp(sample))
+    study = nr.Study([(0, 1)] * d, "maximize", bound_of(fault, noise, faulty), seed)
+    done: int | None = None
+    while done is None or len(study.trials) < done + LATER:
+        number = len(study.trials)
+        if alarm == "slip" and number == AFTER:
+            study.enqueue(study.trials[int(rng.integers(AFTER))].params)
+        trial = study.ask()
+        value = (float(f(np.asarray(trial.params))) - low) / span * RANGE
+        loud = 25.0 if alarm == "jump" and faulty and done is not None else 1.0
+        measured = value + loud * noise * float(rng.standard_normal())
+        due = number >= AFTER and done is None
+        if alarm == "surprise":  # where the model knows the value
+            model = trial.decision.model
+            due = due and model is not None and model.std < SHIFT / 20
+        if due:
+            done = number
+            if faulty and alarm in ("slip", "surprise"):
+                measured += SHIFT if measured < RANGE / 2 else -SHIFT
+        study.tell(trial, measured)
+        if number > 2 * AFTER + LATER and done is None:
+            done = number  # it never knew
+        if done is not None and any(
+            kind_of(each) in (alarm, "slip" if alarm == "surprise" else alarm)  # at a known point
+            and (alarm not in ("slip", "surprise") or not faulty or str(done) in each.what)
+            for each in alarms_of(study)
+        ):
+            return True
+    return False
+
+
+def plant(count: int) -> list[dict[str, Any]]:
+    """Per fault: how many of ``count`` were found, and how many of as many clean twins accused."""
+    rows = []
+    with Progress(2 * count * len(FAULTS), "planted ") as bar:
+        for fault, (alarm, _) in FAULTS.items():
+            hits = {True: 0, False: 0}
+            for seed in range(count):
+                for faulty in hits:
+                    hits[faulty] += with_fault(fault, seed, faulty)
+                    bar.advance(fault)
+            rows.append(
+                {"fault": fault, "alarm": alarm, "runs": count}
+                | {"found": hits[True], "false": hits[False]}
+            )
+    return rows
 
 
 def measure(
@@ -222,6 +326,28 @@ def _promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
     ]
 
 
+def doubts(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
+    """How many clean runs raise each alarm that accuses, at any look."""
+    clean = [row["kinds"] for row in rows if row["suite"] != "faults" and "kinds" in row]
+    shares = {kind: _mean([kind in kinds for kinds in clean]) for kind in DOUBTS if clean}
+    return [
+        (f"false alarms of {kind} in at most {FALSE:.0%} of the runs", f"{s:.1%}", s <= FALSE)
+        for kind, s in shares.items()
+    ]
+
+
+def planted_promises(rows: list[dict[str, Any]]) -> list[tuple[str, str, bool]]:
+    """Of each planted fault: found, and false alarms of the clean twins."""
+    return [
+        (
+            f"{row['fault']} is found in at least {FOUND:.0%}, falsely in at most {FALSE:.0%}",
+            f"{row['found']} and {row['false']} of {row['runs']}",
+            row["found"] >= FOUND * row["runs"] and row["false"] <= FALSE * row["runs"],
+        )
+        for row in rows
+    ]
+
+
 def section(source: Path = RESULT) -> str:
     """The part of docs/benchmarks.md about calibration."""
     if not source.exists():
@@ -229,7 +355,11 @@ def section(source: Path = RESULT) -> str:
     result = json.loads(source.read_text(encoding="utf-8"))
     rows = [
         f"| {promise} | {measured} | {'kept' if kept else '**missed**'} |"
-        for promise, measured, kept in promises(result["rows"])
+        for promise, measured, kept in [
+            *promises(result["rows"]),
+            *doubts(result["rows"]),
+            *planted_promises(result.get("planted", [])),
+        ]
     ]
     default = result.get(
         "default", "before [decision 0032](decisions/0032-the-default-in-one-file.md)"
@@ -254,6 +384,7 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=10, help="decisions between two looks")
     parser.add_argument("--thin", type=int, default=1, help="run every THIN-th problem only")
     parser.add_argument("--materials", type=Path, help="folder of that suite's tables")
+    parser.add_argument("--planted", type=int, default=0, metavar="N", help="studies per fault")
     parser.add_argument("--out", type=Path, help="default: the results, on the report's side")
     options = parser.parse_args()
     chosen = [
@@ -263,7 +394,12 @@ def main() -> int:
         for seed, name in list(sweep.instances(suite, options.side, 1))[:: options.thin]
     ]
     folder = None if options.materials is None else str(options.materials.resolve())
+    faults = plant(options.planted)
+    for promise, measured, _ in planted_promises(faults):
+        print(f"{measured:20} {promise}")
     rows = measure(chosen, options.every, folder)
+    for promise, measured, _ in doubts(rows):
+        print(f"{measured:20} {promise}")
     for row in summary(rows):
         print(
             f"{row.suite:10} {row.runs:4} runs  inside {row.inside:.1%}"
@@ -274,7 +410,8 @@ def main() -> int:
     out = options.out or (RESULT if options.side == "report" else None)
     if out is not None:
         default = "of this version"
-        text = json.dumps({"every": options.every, "default": default, "rows": rows})
+        found = {"every": options.every, "default": default, "planted": faults, "rows": rows}
+        text = json.dumps(found)
         out.write_text(text.replace("}, {", "},\n{") + "\n", encoding="utf-8")
     if out == RESULT:
         from research.benchmarks import report

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import noregret as nr
-from noregret.diagnostics import Importance, importances
+from noregret.diagnostics import Importance, half_beliefs, importances
 from noregret.errors import ConfigurationError, TrialError
 
 
@@ -81,3 +81,79 @@ def test_candidates() -> None:
         study.add(row, row["t"])
     t, s = study.importances()
     assert t.total > 0.8 > s.total
+
+
+# -- halves of the data --
+
+
+def searched(seed: int, trials: int) -> tuple[nr.Study, list[float]]:
+    """A cosine mixture in three inputs, searched by the default; its true shares."""
+    rng = np.random.default_rng([seed, 3])
+    weight = 1 + 5 * rng.dirichlet(np.full(3, 0.5))
+    frequency, phase = rng.normal(size=(12, 3)) * weight, rng.uniform(0, 2 * np.pi, 12)
+    amplitude = rng.normal(size=12)
+
+    def f(U: Any) -> Any:
+        return np.cos(np.atleast_2d(U) @ frequency.T + phase) @ amplitude
+
+    A, B = rng.random((20_000, 3)), rng.random((20_000, 3))
+    shares = []
+    for i in range(3):
+        mixed = A.copy()
+        mixed[:, i] = B[:, i]
+        shares.append(float(np.mean((f(A) - f(mixed)) ** 2) / 2 / np.var(f(A))))
+    study = nr.Study([(0, 1)] * 3, "maximize", seed=seed)
+    return study.run(lambda x: float(f(x)[0]), trials, progress=False), shares
+
+
+def test_the_truth_lies_within_two_stds_also_of_few_data() -> None:
+    """One fit alone is far too sure: the negative control."""
+    hits: list[bool] = []
+    alone: list[bool] = []
+    for seed in range(6):
+        study, truth = searched(seed, 16)
+        belief = study.belief()
+        assert belief is not None
+        for marks, found in (
+            (hits, study.importances(belief)),
+            (alone, importances(belief, study.space)),
+        ):
+            marks += [
+                abs(each.total - share) <= 2 * (each.total_std or 0.0)
+                for each, share in zip(found, truth, strict=True)
+            ]
+    assert np.mean(hits) >= 0.85
+    assert np.mean(alone) <= 0.75
+
+
+def test_shares_are_stable_once_halves_agree() -> None:
+    f: Callable[[Any], float] = lambda x: x[0] + 0.1 * x[1]  # noqa: E731
+    study = nr.Study([(0, 1)] * 2, "maximize")
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        x = rng.random(2)
+        study.add(x, f(x))
+    assert all(each.stable for each in study.importances())
+    few = nr.Study([(0, 1)] * 2, "maximize")
+    few.add([0.5, 0.5], 1.0)
+    assert not any(each.stable for each in few.importances())  # nothing to halve
+    noise = nr.Study([(0, 1)] * 6, "maximize")
+    for _ in range(12):
+        noise.add(rng.random(6), rng.normal())
+    assert not any(each.stable for each in noise.importances())
+
+
+def test_halves_are_the_naive_ones() -> None:
+    study, _ = searched(1, 12)
+    history = study._history(study.trials)
+    for split, (first, second) in enumerate(half_beliefs(study.strategy, study.space, history)):
+        order = np.random.default_rng(split).permutation(12)
+        assert sorted(order) == list(range(12))
+        for rows, belief in ((order[:6], first), (order[6:], second)):
+            alone = nr.Study([(0, 1)] * 3, "maximize", seed=1)
+            for row in sorted(rows):
+                alone.add(study.trials[row].params, float(study.trials[row].value or 0.0))
+            expected, at = alone.belief(), np.random.default_rng(0).random((5, 3))
+            assert belief is not None
+            assert expected is not None
+            np.testing.assert_allclose(belief.predict(at), expected.predict(at))

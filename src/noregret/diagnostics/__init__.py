@@ -9,7 +9,7 @@ from noregret.diagnostics.forecast_checks import (
     effective_trials,
     predictions,
 )
-from noregret.diagnostics.importances import Importance, importances
+from noregret.diagnostics.importances import Importance, half_beliefs, importances
 from noregret.diagnostics.presentation import best_so_far, check_count, values_along
 from noregret.diagnostics.reasons import Convergence, Reason, track_convergence, why
 
@@ -26,6 +26,7 @@ __all__ = [
     "check_calibration",
     "check_count",
     "effective_trials",
+    "half_beliefs",
     "importances",
     "predictions",
     "track_convergence",

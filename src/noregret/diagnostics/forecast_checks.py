@@ -1,8 +1,17 @@
 """Forecasts that were recorded before their values were seen, and their coverage.
 
-The model's standard deviation may be wrong. So the half-width of a predictive band is the conformal
-quantile of the residuals that were known when the point was proposed (Vovk et al. 2005). Until
-there are enough residuals, it is that of a Gaussian, and ``calibrated`` is False.
+The model's standard deviation may be wrong. So the half-width q of a predictive band, in standard
+deviations, follows the values by quantile tracking (Gibbs and Candès 2021): from that of a Gaussian
+it goes down a little after each value inside its band, and up nine times as far after each outside,
+
+    log q ← log q + RATE·(1[outside] − (1 − LEVEL)).
+
+Guarantee, without any assumption on model or values: let the distances from the mean, in standard
+deviations, lie in [a, b] with a ≤ q_1 ≤ b and a·exp(−m·RATE) ≥ NARROWEST, and let at most m points
+be under way at a time, each new one included. Then of n values the share outside differs from
+1 − LEVEL by at most (log(b/a) + m·RATE)/(n·RATE). Proof: the updates add up to log q − log q_1.
+When q > b, only values whose band was made before may still raise it, m at most; when q < a, as
+many may lower it. Smaller distances leave the upper bound on the share as it is.
 """
 
 from __future__ import annotations
@@ -20,9 +29,11 @@ from noregret.strategies import Compression, Strategy
 from noregret.trials import Explanation, Goal, Trial, corrections, latest, sign_of
 
 LEVEL = 0.9  # nominal coverage of the predictive band
-CHANCE = 0.05  # probability of ever raising an alarm if the forecasts are right
+CHANCE = 0.01  # probability of ever raising an alarm if the forecasts are right
 GAUSSIAN = float(ndtri(0.5 + LEVEL / 2))  # half-width of a Gaussian's band, in standard deviations
-ENOUGH = math.ceil(LEVEL / (1 - LEVEL) - 1e-9)  # residuals needed for a quantile of that level
+RATE = 0.15  # step of log half-widths; larger ones follow sooner and scatter more
+NARROWEST = 0.1  # least half-width: values that agree exactly would make the band a point
+ENOUGH = 15  # values after which bands count as calibrated: q has had time to move
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +50,9 @@ class Prediction:
         upper: Upper end of the strategy's band of f.
         residual: Value minus mean, in standard deviations of a value; None before it is known.
         explanation: What the strategy says of the decision.
+        inside: Whether the value lies in (low, high); None before it is known.
         multiple: Half-width of (low, high), in standard deviations of a value.
-        calibrated: Whether earlier residuals of the study set ``multiple``, or the model alone.
+        calibrated: Whether there were ``ENOUGH`` earlier residuals to set ``multiple``.
     """
 
     number: int
@@ -52,12 +64,9 @@ class Prediction:
     upper: float | None
     residual: float | None
     explanation: Explanation
+    inside: bool | None = None
     multiple: float = GAUSSIAN
     calibrated: bool = False
-
-    @property
-    def inside(self) -> bool | None:
-        return None if self.residual is None else abs(self.residual) <= self.multiple
 
 
 CORRECTED = ("params", "asked", "state", "value", "noise_std", "error", "transient")
@@ -110,17 +119,21 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
     noise_std = np.where(told, noise_std, _column(explanations, "noise_std"))
     slope = bend(Compression.slope, np.where(told, z, 1.0))
     value_std = np.hypot(std, noise_std / scale * slope)
-    residual = sign * (bend(Compression.forward, z) - mean) / value_std
-    multiple = _multiples(chosen, residual)
-    calibrated = np.isfinite(multiple)
-    multiple = np.where(calibrated, multiple, GAUSSIAN)
 
     def ends(half: Array) -> Array:
         """(2, n): mean ± half in the values' units and sign, NaN where there is no width."""
         pair = [bend(Compression.inverse, mean + side * half) for side in (-1.0, 1.0)]
         return np.sort([sign * (offset + scale * end) for end in pair], axis=0)
 
-    low, high = ends(multiple * value_std)
+    residual = sign * (bend(Compression.forward, z) - mean) / value_std
+    # Sizes in units of the Gaussian band, on each side and in the values' units: a compressed scale
+    # would stretch wide bands without measure.
+    middle, value = _column(models, "mean"), sign * (offset + scale * z)
+    apart = np.abs(ends(GAUSSIAN * value_std) - middle)
+    below, above = np.maximum(apart, np.spacing(np.abs(middle))) / GAUSSIAN  # never 0 by rounding
+    size = np.abs(value - middle) / np.where(value > middle, above, below)
+    multiple, known = _tracked(chosen, size)
+    low, high = middle - multiple * below, middle + multiple * above
     lower, upper = ends(_column(explanations, "beta_sqrt") * std)
     made = iter(
         Prediction(
@@ -133,8 +146,9 @@ def predictions(trials: Sequence[Trial], goal: Goal, strategy: Strategy) -> list
             _known(upper[row]),
             _known(residual[row]),
             explanations[row],
+            None if math.isnan(size[row]) else bool(size[row] <= multiple[row]),
             float(multiple[row]),
-            bool(calibrated[row]),
+            bool(known[row] >= ENOUGH),
         )
         for row, trial in enumerate(chosen)
     )
@@ -167,27 +181,23 @@ def _column(values: Sequence[object], name: str) -> Array:
     return np.array([getattr(value, name) for value in values], dtype=np.float64)
 
 
-def _multiples(trials: Sequence[Trial], residuals: Array) -> Array:
-    """How many standard deviations each band reaches, by the residuals known when its point was
-    asked for: the ⌈(n + 1)·LEVEL⌉-th smallest of the newer half, n of them and at least ``ENOUGH``,
-    since a model of few values errs otherwise than one of many. NaN: there are not enough.
+def _tracked(trials: Sequence[Trial], sizes: Array) -> tuple[Array, Indices]:
+    """How many standard deviations each band reaches, and how many values set it: those known
+    when its point was asked for.
     """
-    known: list[float] = []  # oldest first
+    log_q, count = math.log(GAUSSIAN), 0
+    multiples, counts = np.empty(len(trials)), np.zeros(len(trials), dtype=np.intp)
     waiting: list[int] = []
-    multiples = np.full(len(trials), np.nan)
     for row, trial in enumerate(trials):
         pending = set(trial.decision.pending)
-        known += [
-            abs(residuals[earlier])
-            for earlier in waiting
-            if trials[earlier].number not in pending and math.isfinite(residuals[earlier])
-        ]
+        for earlier in waiting:
+            if trials[earlier].number not in pending and math.isfinite(sizes[earlier]):
+                outside = sizes[earlier] > multiples[earlier]
+                log_q = max(log_q + RATE * (outside - (1 - LEVEL)), math.log(NARROWEST))
+                count += 1
         waiting = [earlier for earlier in waiting if trials[earlier].number in pending] + [row]
-        recent = np.array(known[-max(ENOUGH, len(known) // 2) :])
-        rank = math.ceil((len(recent) + 1) * LEVEL - 1e-9)
-        if rank <= len(recent):
-            multiples[row] = np.partition(recent, rank - 1)[rank - 1]
-    return multiples
+        multiples[row], counts[row] = math.exp(log_q), count
+    return multiples, counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +208,7 @@ class Calibration:
         predictions: The calibrated predictions whose values are known, oldest first.
         coverage: Share of values inside their bands, after each value.
         least: Lower bound of ``coverage``: if the forecasts are right, coverage falls below it at
-            any time in at most 5 % of studies.
+            any time in at most 1 % of studies.
     """
 
     predictions: tuple[Prediction, ...]

@@ -212,7 +212,7 @@ class _View:
 
 def importance(study: Study, *, ax: Axes | None = None) -> Axes:
     """Sobol indices of the inputs: total effects (bars) and first-order effects (marks), with a
-    posterior standard deviation.
+    standard deviation.
     """
     indices = sorted(study.importances(), key=lambda index: index.total)
     ax = canvas.new_axes(ax, 7.2, max(2.4, 0.4 * len(indices) + 1.4))
@@ -223,7 +223,10 @@ def importance(study: Study, *, ax: Axes | None = None) -> Axes:
     alone = [(index.first, row) for row, index in enumerate(indices)]
     canvas.mark_points(ax, alone, marker="D", ms=7, color=BLUE, label="alone")
     ax.set_yticks(rows, [index.name for index in indices])
-    return canvas.finish(ax, study.name, xlim=(0, 1), xlabel="share of the model's variance")
+    words = "share of the model's variance"
+    if not indices[0].stable:
+        words += " (not known yet: halves of the data disagree)"
+    return canvas.finish(ax, study.name, xlim=(0, 1), xlabel=words)
 
 
 def policy(

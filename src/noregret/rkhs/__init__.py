@@ -18,7 +18,13 @@ from noregret.rkhs.function_class import (
     merge,
     searched,
 )
-from noregret.rkhs.noise_bound import NoiseFromReplicates, first_pairs, pairs_at, unpaired
+from noregret.rkhs.noise_bound import (
+    NoiseFromReplicates,
+    first_pairs,
+    noise_refuted,
+    pairs_at,
+    unpaired,
+)
 from noregret.rkhs.radius import Mixture, RadiusBand, Values, norm_lower_bound, radius_band
 from noregret.rkhs.widening import (
     BUILT_IN,
@@ -97,6 +103,7 @@ __all__ = [
     "cube_cover",
     "first_pairs",
     "merge",
+    "noise_refuted",
     "norm_lower_bound",
     "pairs_at",
     "radius_band",

@@ -1,26 +1,28 @@
-"""A bound on the noise from replicates, where R is not given.
+"""A bound on the noise from replicates, where R is not given, and the test of one that is given.
 
 With y, y' two values at one point, D = y − y' has variance 2R² and does not depend on f. From m
 such differences R ≤ R̄ with probability at least 1 − δ, for one of two laws of the noise. R̄ may
 replace R in the radius although it was computed from the same values.
-Proofs: docs/theory.md#unknown-noise.
+Proofs: docs/theory.md#unknown-noise and docs/theory.md#noise-refuted.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaincinv
+from scipy.special import gammaincinv, logsumexp
 
 from noregret.errors import ConfigurationError, check_one_of, check_range
 from noregret.space import Array, Mask
 
 NoiseLaw = Literal["gaussian", "strict"]
 SAME = 1e-9  # of every range: what encoding and decoding may move a point
+RATES = np.array([0.75, 1.0, 1.5, 3.0])  # λ·R of the test; larger ones see larger errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,50 @@ def strict_quantile(m: int, delta: float) -> float:
         return 0.0
     found = minimize_scalar(bound, bounds=(-8.0, 3.0), method="bounded")
     return max(float(-found.fun), 0.0)
+
+
+def pair_evidence(differences: Array, bounds: Array) -> float:
+    """log of the mean over λ of ∏ cosh(λD)·e^(−λ²R²): against R-sub-Gaussian noise.
+
+    Args:
+        differences: D of each pair, measured at one point. A pair was planned before its first
+            value, and ended before the next began.
+        bounds: (m, 2), R of both values of each pair.
+    """
+    scale = np.sqrt(np.mean(np.square(bounds), axis=1))
+    rates = RATES[:, None]
+    size = rates * np.abs(differences) / scale
+    log_cosh = size + np.log1p(np.exp(-2 * size)) - math.log(2)
+    return float(logsumexp(np.sum(log_cosh - rates**2, axis=1)) - math.log(len(RATES)))
+
+
+def noise_refuted(
+    X: Array, y: Array, bounds: Array, planned: Sequence[tuple[int, int]], delta: float
+) -> bool:
+    """Whether values at one point differ by more than their noise bounds allow. If the bounds are
+    right, it is so at any time with probability at most delta. theory.md#noise-refuted
+
+    Args:
+        X: (n, d), the points, in the order in which they were chosen.
+        y: (n,), their values.
+        bounds: (n,), R of each value, known before it.
+        planned: Rows of pairs that were planned before their first value.
+        delta: The probability of refuting bounds that are right.
+    """
+    kept: list[tuple[int, int]] = []
+    for first, second in sorted(planned):
+        if not kept or first > kept[-1][1]:
+            kept.append((first, second))
+    rows = np.array(kept, dtype=np.intp).reshape(-1, 2)
+    if pair_evidence(y[rows[:, 0]] - y[rows[:, 1]], bounds[rows]) >= math.log(2 / delta):
+        return True
+    s = np.arange(1, len(y) + 1)
+    most = bounds * np.sqrt(2 * np.log(4 * s * (s + 1) / delta))  # of the noise of value s
+    same = np.unique(np.round(X / SAME), axis=0, return_inverse=True)[1].ravel()
+    low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)  # of f, one entry per point
+    np.maximum.at(low, same, y - most)
+    np.minimum.at(high, same, y + most)
+    return bool(np.any(low > high))
 
 
 def first_pairs(X: Array, count: int) -> list[tuple[int, int]]:

@@ -14,7 +14,12 @@ from noregret.search.optimizer import (
     low_discrepancy,
     unlike,
 )
-from noregret.search.resolution import SAYS_LITTLE_ABOVE, Resolution, largest_empty_ball
+from noregret.search.resolution import (
+    SAYS_LITTLE_ABOVE,
+    Resolution,
+    largest_empty_ball,
+    resolution_of,
+)
 
 __all__ = [
     "SAYS_LITTLE_ABOVE",
@@ -29,6 +34,7 @@ __all__ = [
     "log_ei",
     "log_h",
     "low_discrepancy",
+    "resolution_of",
     "ucb",
     "unlike",
 ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from noregret.diagnostics import Importance, check_count, importances
+from noregret.diagnostics import Importance, check_count, half_beliefs, importances
 from noregret.errors import (
     ConfigurationError,
     StorageError,
@@ -23,8 +23,16 @@ from noregret.errors import (
     TrialError,
     UnknownTrialError,
 )
-from noregret.search import Resolution, largest_empty_ball
-from noregret.space import Array, Candidates, Constraint, FixedInputs, Parameter, SearchSpace, Space
+from noregret.search import Resolution, resolution_of
+from noregret.space import (
+    Array,
+    Candidates,
+    Constraint,
+    FixedInputs,
+    Parameter,
+    SearchSpace,
+    Space,
+)
 from noregret.storage import STORE_IT, UNLIMITED, MemoryStorage, Storage, StudyRecord, StudySummary
 from noregret.strategies import Belief, Strategy, algorithm_of, display_name
 from noregret.study.record import (
@@ -1045,20 +1053,27 @@ class Study:
         return belief
 
     def resolution(self) -> Resolution:
-        """The largest ball of the unit cube without an evaluation: which bumps cannot have been
-        missed, whatever the model believes. ``str`` says it in words.
+        """The largest ball without a value: which bumps cannot have been missed, whatever the model
+        believes; per combination of options where there are choices. ``str`` says it in words.
         """
-        done = complete(self.trials)
+        done = [trial for trial in complete(self.trials) if trial.value is not None]
         if not done:
             raise TrialError("the resolution needs at least one value")
         points = np.array([self._encode(trial) for trial in done])
-        return largest_empty_ball(points, self.space.region)
+        return resolution_of(self.space, points)
 
-    def importances(self) -> list[Importance]:
+    def importances(self, belief: Belief | None = None) -> list[Importance]:
         """Which inputs matter: the share of the model's variance that each explains alone
-        (``first``) and with the others (``total``), each with its uncertainty.
+        (``first``) and with the others (``total``), each with its uncertainty; and whether halves
+        of the data agree (``stable``).
+
+        Args:
+            belief: The model of all trials, if it is at hand; None fits it.
         """
-        return importances(self._model(self.trials, "importances need"), self.space)
+        trials = self.trials
+        known = belief or self._model(trials, "importances need")
+        halves = half_beliefs(self.strategy, self.space, self._history(trials))
+        return importances(known, self.space, halves=halves)
 
     def replay(self, tolerance: float = 1e-6) -> Replay:
         """Derives every proposal again from the trials before it. Points differ if a coordinate of

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from noregret.diagnostics import importances, values_along
+from noregret.diagnostics import values_along
 from noregret.diagnostics.presentation import distances_to_slice, model_slice
 from noregret.errors import NoRegretError, StorageError
 from noregret.space import Candidates, named_params
@@ -71,6 +71,7 @@ class Summary:
             left.
         next: The next proposal.
         importance: Total-effect Sobol indices, the largest first.
+        importance_is_stable: Whether halves of the data agree on them.
         resolution: What could have been missed, in a sentence.
         policy: The best action by context.
         feasibility: How close the study is to a feasible point, in a sentence.
@@ -87,6 +88,7 @@ class Summary:
     certificate: dict[str, Any] | None = None
     next: dict[str, Any] | list[float] | None = None
     importance: list[dict[str, Any]] | None = None
+    importance_is_stable: bool = True
     resolution: str | None = None
     policy: dict[str, Any] | None = None
     feasibility: str | None = None
@@ -147,7 +149,8 @@ class Fitter:
             resolution = _or_error(study.resolution)
             summary.resolution = None if isinstance(resolution, str) else str(resolution)
             if len(study.space.parameters) > 1:
-                indices = importances(result.belief, study.space)
+                indices = study.importances(result.belief)
+                summary.importance_is_stable = indices[0].stable
                 summary.importance = [
                     {"name": index.name, "share": index.total, "spread": index.total_std}
                     for index in sorted(indices, key=lambda index: -index.total)
