@@ -141,7 +141,7 @@ def test_json_is_complete(tmp_path: Path) -> None:
 def test_frames_and_parquet(tmp_path: Path) -> None:
     pandas = needed("pandas", "frame")
     study = mixed_study()
-    frame = study.to_frame()
+    frame = study.export()
     assert list(frame.columns) == [
         "number",
         "state",
@@ -168,7 +168,7 @@ def test_frames_and_parquet(tmp_path: Path) -> None:
     back = pandas.read_parquet(tmp_path / "s.parquet")
     np.testing.assert_array_equal(back["x"], frame["x"])
     assert [json.loads(cell) for cell in back["c"]] == [t.params["c"] for t in study.trials]
-    assert len(nr.Study(MIXED, "maximize").to_frame()) == 0
+    assert len(nr.Study(MIXED, "maximize").export()) == 0
 
 
 def test_formats() -> None:
@@ -215,6 +215,6 @@ def test_remarks_go_through_files(tmp_path: Path) -> None:
     assert (second.state, second.error) == ("failed", "the pump stopped")
     with pytest.raises(TrialError, match=r"needs \['value', 'x', 'params.note'\]"):
         again.import_csv(io.StringIO("x,note,value\n0.1,0.2,3\n"))
-    row = json.loads(study.to_frame()["attributes"][0])
+    row = json.loads(study.export()["attributes"][0])
     assert row == {"who": "anna", "cell": 4}
-    assert study.to_frame()["duration"].notna().all()
+    assert study.export()["duration"].notna().all()

@@ -69,6 +69,8 @@ from noregret.trials import (
     known_at,
     latest,
     number_of,
+    short_point,
+    shown,
     sign_of,
     standing,
 )
@@ -284,7 +286,8 @@ class Study:
         done, note = len(complete(trials)), ""
         if done:
             best = best_of(self._record, trials)
-            note = f", best {best.value:.6g} at {best.params}" if best.value is not None else ""
+            value = "" if best.value is None else shown(best.value)
+            note = f", best {value} at {short_point(best.params)}" if value else ""
             note = ", nothing feasible yet" if best.feasible is False or not note else note
         return f"<Study {self.name!r}: {self.goal}, {done} of {len(trials)} trials complete{note}>"
 
@@ -845,15 +848,21 @@ class Study:
         units = units_of(self.record().attributes)
         return self._append(self._table().read(source, units))
 
-    def export(self, target: Target, format: Format | None = None) -> None:  # noqa: A002
-        """All trials as "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default
-        as the file's name ends.
-        """
-        self._table().write(target, format, self.trials)
+    @overload
+    def export(self) -> Any: ...
+    @overload
+    def export(self, target: Target, format: Format | None = None) -> None: ...
+    def export(self, target: Target | None = None, format: Format | None = None) -> Any:  # noqa: A002
+        """All trials, in a file or as a pandas DataFrame (extra ``frame``).
 
-    def to_frame(self) -> Any:
-        """All trials as a pandas DataFrame (extra ``frame``)."""
-        return self._table().frame(self.trials)
+        Args:
+            target: The file, or its name; None returns a DataFrame instead.
+            format: "csv", "json" (with decisions) or "parquet" (extra ``frame``); by default as the
+                file's name ends.
+        """
+        if target is None:
+            return self._table().frame(self.trials)
+        return self._table().write(target, format, self.trials)
 
     def _table(self) -> TrialTable:
         from noregret.study.files import TrialTable
@@ -881,6 +890,18 @@ class Study:
         see ``feasibility``.
         """
         return best_of(self._record, self.trials)
+
+    @property
+    def best_params(self) -> Any:
+        """The point of ``best``, to pass on: a new dict without the inputs that do not exist for
+        its choices, or an array.
+        """
+        params = self.best.params.copy()
+        return (
+            self.space.active(params)
+            if isinstance(self.space, Space) and self.space.branches
+            else params
+        )
 
     @property
     def recommended(self) -> Trial:
