@@ -15,7 +15,7 @@ from noregret.study.result import (
     policy_of,
 )
 from noregret.study.running import CertifiedWithin, Infeasible, Reached
-from noregret.study.study import Study, delete_study, snapshot_of, studies
+from noregret.study.study import Callback, Study, delete_study, snapshot_of, studies
 
 if TYPE_CHECKING:
     from noregret.study.files import designs, parsed
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from noregret.study.one_call import last_study, maximize, minimize
 
 __all__ = [
+    "Callback",
     "Certificate",
     "CertifiedWithin",
     "Feasibility",
