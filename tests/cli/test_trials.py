@@ -236,6 +236,21 @@ def test_an_export_can_be_imported(measured: Shell) -> None:
     ]
 
 
+def test_an_import_is_noticed_and_taken_back(lab: Shell) -> None:
+    rows = "Temperature,stirring,solvent,value,operator\n30,2,dmf,7,anna\n"
+    Path("my table.csv").write_text(rows)
+    said = lab("import 'my table.csv'").out
+    assert "stored as attributes: operator" in said
+    assert "noregret import 'my table.csv' --undo" in said
+    lab.fails("import 'my table.csv'", "1 of 1 rows are in the study already: --known skip")
+    Path("my table.csv").write_text(f"{rows}40,2,dmf,8,bo\n")
+    assert "added 1 trials" in lab("import 'my table.csv' --known skip").out
+    assert "took back 1 trials of my table.csv, 2" in lab("import 'my table.csv' --undo").out
+    assert nr.Study.open("lab").best.value == 7  # the latest import of the file
+    lab("import 'my table.csv' --undo")
+    lab.fails("import 'my table.csv' --undo", "no import of my table.csv is left to take back")
+
+
 def test_import_from_standard_input(lab: Shell) -> None:
     assert (
         "added 1 trials"

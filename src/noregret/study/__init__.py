@@ -18,7 +18,7 @@ from noregret.study.running import CertifiedWithin, Infeasible, Reached
 from noregret.study.study import Callback, Study, delete_study, snapshot_of, studies
 
 if TYPE_CHECKING:
-    from noregret.study.files import designs, parsed
+    from noregret.study.files import IMPORT, designs, import_label, imports_of, parsed, take_back
     from noregret.study.numerals import (
         numbers,
         read_limits,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from noregret.study.one_call import last_study, maximize, minimize
 
 __all__ = [
+    "IMPORT",
     "Callback",
     "Certificate",
     "CertifiedWithin",
@@ -45,6 +46,8 @@ __all__ = [
     "algorithms",
     "delete_study",
     "designs",
+    "import_label",
+    "imports_of",
     "last_study",
     "maximize",
     "minimize",
@@ -56,6 +59,7 @@ __all__ = [
     "read_number",
     "snapshot_of",
     "studies",
+    "take_back",
     "understood",
     "units_of",
     "was_killed",

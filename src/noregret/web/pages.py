@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 from noregret import __version__
 from noregret.space import Candidates, named_params
 from noregret.strategies import display_name, settings_of
+from noregret.study import imports_of
 from noregret.trials import corrections, latest
 from noregret.web import words
 from noregret.web.api import Current, Fits, Number, Studies
@@ -162,6 +163,7 @@ def laboratory_page(request: Request, snapshot: Current) -> Response:
         "lab",
         open_trials=[trial for trial in snapshot.rows if trial.state == "running"],
         waiting=[trial for trial in snapshot.rows if trial.state == "waiting"],
+        imports=list(imports_of(snapshot.rows).items())[-RECENT:],
         done=[trial for trial in snapshot.trials if trial.is_finished][: -RECENT - 1 : -1],
     )
 
