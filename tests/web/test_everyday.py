@@ -111,7 +111,7 @@ def test_a_name_that_is_taken_is_refused_at_the_name(page: Page, empty: SQLStora
     page.press("3", Keys.TAB, "2", Keys.ENTER)
     page.until(lambda: "more than 3" in page.text("[data-range] .error"), "an empty range")
     page.press(Keys.BACKSPACE, "9", Keys.ENTER)
-    page.until(lambda: "of this name already" in page.text("#new label .error"), "taken")
+    page.until(lambda: "exists already" in page.text("#new label .error"), "taken")
     assert page.driver.switch_to.active_element == page.one("[name=name]")
 
 
@@ -225,7 +225,7 @@ def test_a_study_is_deleted_after_a_question(page: Page, empty: SQLStorage) -> N
     page.tab_to("[data-delete]")
     page.press(Keys.ENTER)
     page.until(lambda: page.one("#delete").is_displayed(), "the question")
-    assert "4 trials are gone for good" in page.text("#delete")
+    assert "4 trials will be deleted for good" in page.text("#delete")
     page.tab_to("#delete [data-close]")
     page.press(Keys.ENTER)
     page.until(lambda: not page.one("#delete").is_displayed(), "kept")
