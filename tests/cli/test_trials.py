@@ -170,6 +170,14 @@ def test_correct(lab: Shell) -> None:
     assert "2 trials: 1 complete, 1 failed" in text
 
 
+def test_a_correction_keeps_the_noise(lab: Shell) -> None:
+    lab(f"add {POINT} 612 --noise 0.5")
+    assert "61.2 ± 0.5" in lab("correct 0 61.2").out
+    assert lab("correct 0 62 --noise 0.1 --json").json["trial"]["noise_std"] == 0.1
+    assert nr.Study.open("lab").correct(0, 63).noise_std is None  # as the call says
+    lab.fails("correct 9 1", "there is no trial 9")
+
+
 def test_reclaim(lab: Shell) -> None:
     lab("ask --count 2")
     assert (

@@ -26,7 +26,7 @@ from noregret.study import (
     understood,
     units_of,
 )
-from noregret.trials import State, Trial, standing
+from noregret.trials import State, Trial, corrections, latest, standing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,14 +163,18 @@ def correct_command(
 ) -> None:
     """Replace the result of a TRIAL.
 
-    The old entry stays readable and no longer counts.
+    The old entry stays readable and no longer counts. Its noise stays where --noise is not given.
 
     Example:
         noregret correct lab 3 16.2, or noregret correct lab 3 --failed
     """
     result.check(value)
     study = target.open()
-    corrected = study.correct(trial, *result.value_of(study, value), **result.of(study))
+    measured, noise = result.value_of(study, value)
+    trials = study.trials
+    if measured is not None and noise is None and 0 <= trial < len(trials):
+        noise = trials[latest(trial, corrections(trials))].noise_std
+    corrected = study.correct(trial, measured, noise, **result.of(study))
     _report(target, study, corrected)
 
 
